@@ -1,0 +1,164 @@
+"""One tree of errors; each says whose fault it is and whether trying again can help.
+
+HoldfastError
+├── Refused            the ledger said no: the caller knew less than the ledger. Look again, never insist.
+│   ├── StaleWrite         the turn belongs to a newer generation, another owner or nobody
+│   ├── StopAsked          a person asked this turn to stop; only its cancellation may be written
+│   ├── WrongState         the row is not in a state this verb starts from
+│   ├── ForbiddenTransition  no such arrow in the state table (our bug)
+│   ├── NotFound           no such row
+│   └── Broken             a rule of the schema forbids it (our bug, or a hand-made row)
+├── StoreFault         the machine's fault: nothing of the transaction was kept
+│   ├── DiskFull           stop acknowledging, try again when there is room
+│   ├── StoreUnavailable   busy or unreadable for now: try again
+│   ├── SyncFailed         what the disk holds is unknown: end the process, recover at the next start
+│   └── StoreClosed        the store was closed before the commit
+└── Unusable           the set-up's fault: a person has to change something (exit 78)
+    ├── HomeLocked         another gateway runs on this home
+    ├── SchemaTooNew       the ledger was written by a newer Holdfast
+    ├── WeakDurability     the database will not keep what it confirms
+    └── BadConfig          a key has a value that is not allowed
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BadConfig",
+    "Broken",
+    "DiskFull",
+    "ForbiddenTransition",
+    "HoldfastError",
+    "HomeLocked",
+    "NotFound",
+    "Refused",
+    "SchemaTooNew",
+    "StaleWrite",
+    "StopAsked",
+    "StoreClosed",
+    "StoreFault",
+    "StoreUnavailable",
+    "SyncFailed",
+    "Unusable",
+    "WeakDurability",
+    "WrongState",
+]
+
+
+class HoldfastError(Exception):
+    """Anything Holdfast raises on purpose."""
+
+
+class Refused(HoldfastError):
+    """The ledger refused the write and changed nothing."""
+
+
+class StaleWrite(Refused):
+    """The turn has moved on: this process no longer owns it, and nothing was written."""
+
+    def __init__(self, turn: str, generation: int) -> None:
+        super().__init__(f"turn {turn} is no longer ours at generation {generation}; nothing was written")
+        self.turn = turn
+        self.generation = generation
+
+
+class StopAsked(Refused):
+    """A person asked for this turn to stop, so it may start nothing new and may not finish."""
+
+    def __init__(self, turn: str) -> None:
+        super().__init__(f"turn {turn} was asked to stop; nothing was written")
+        self.turn = turn
+
+
+class WrongState(Refused):
+    """The row is in a state this verb does not start from."""
+
+    def __init__(self, what: str, found: str | None, wanted: str) -> None:
+        super().__init__(f"{what} is {found or 'absent'}, not {wanted}; nothing was written")
+        self.what = what
+        self.found = found
+        self.wanted = wanted
+
+
+class ForbiddenTransition(Refused):
+    """The state table has no such arrow."""
+
+    def __init__(self, machine: str, source: str, target: str) -> None:
+        super().__init__(f"{machine}: {source} → {target} is not in the state table")
+        self.machine = machine
+        self.source = source
+        self.target = target
+
+
+class NotFound(Refused):
+    """There is no such row."""
+
+    def __init__(self, what: str, which: object) -> None:
+        super().__init__(f"there is no {what} {which}")
+        self.what = what
+        self.which = which
+
+
+class Broken(Refused):
+    """A rule of the schema forbids the write; it was rolled back."""
+
+
+class StoreFault(HoldfastError):
+    """The machine failed; nothing of this transaction was kept."""
+
+
+class DiskFull(StoreFault):
+    """No room left: nothing was kept, and nothing may be acknowledged until there is room."""
+
+
+class StoreUnavailable(StoreFault):
+    """The database could not be used just now; nothing was kept, trying again may help."""
+
+
+class SyncFailed(StoreFault):
+    """The disk did not confirm a sync, so only a fresh start can tell what it holds."""
+
+
+class StoreClosed(StoreFault):
+    """The store was closed before this transaction was committed."""
+
+
+class Unusable(HoldfastError):
+    """Holdfast cannot start like this; the message says what to change."""
+
+
+class HomeLocked(Unusable):
+    """Another gateway holds the lock of this home."""
+
+    def __init__(self, home: str, holder: str) -> None:
+        super().__init__(
+            f"another gateway ({holder or 'unknown process'}) runs on {home}; nothing was changed. "
+            "Stop it first, or choose another home."
+        )
+        self.home = home
+        self.holder = holder
+
+
+class SchemaTooNew(Unusable):
+    """The ledger was written by a newer Holdfast; it was not touched."""
+
+    def __init__(self, found: int, known: int) -> None:
+        super().__init__(
+            f"this ledger has schema {found}, this Holdfast knows up to {known}; nothing was changed. "
+            "Run the newer version, or restore a backup made by this one."
+        )
+        self.found = found
+        self.known = known
+
+
+class WeakDurability(Unusable):
+    """The database would confirm commits it may lose."""
+
+
+class BadConfig(Unusable):
+    """A configuration key has a value that is not allowed."""
+
+    def __init__(self, key: str, value: object, allowed: str) -> None:
+        super().__init__(f"{key} = {value!r} is not allowed; allowed: {allowed}")
+        self.key = key
+        self.value = value
+        self.allowed = allowed

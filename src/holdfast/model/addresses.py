@@ -1,0 +1,78 @@
+"""Where a message came from, where replies go, and which conversation it belongs to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from urllib.parse import quote, unquote
+
+from .ids import ChatAddress, Key, PersonId
+
+
+class ChatKind(StrEnum):
+    """What sort of place a chat is."""
+
+    DIRECT = "direct"
+    GROUP = "group"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One chat, or one thread (topic) of it, as seen by one bot account."""
+
+    platform: str
+    account: str
+    chat: str
+    thread: str | None = None
+
+    @property
+    def address(self) -> ChatAddress:
+        """The place as one string, readable back by `place_at`."""
+        return ChatAddress("/".join(quote(part, safe="") for part in self._parts()))
+
+    def _parts(self) -> tuple[str, ...]:
+        whole = (self.platform, self.account, self.chat)
+        return whole if self.thread is None else (*whole, self.thread)
+
+
+def place_at(address: ChatAddress) -> Place:
+    """Read an address back into the place it names."""
+    platform, account, chat, *thread = (unquote(part) for part in address.split("/"))
+    return Place(platform, account, chat, thread[0] if thread else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a message came from and who sent it."""
+
+    place: Place
+    kind: ChatKind
+    sender: str
+
+    @property
+    def person(self) -> PersonId:
+        return PersonId(f"{self.place.platform}:{self.sender}")
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Whether the people of a place share one conversation."""
+
+    groups_per_person: bool = True
+    threads_per_person: bool = False
+
+
+def conversation_key(origin: Origin, sharing: Sharing) -> Key:
+    """The one place that decides which conversation a message belongs to.
+
+    A direct chat is one conversation and each of its topics another; a group is one per person and a
+    group's thread is shared, unless `sharing` says otherwise.
+    """
+    place = origin.place
+    if origin.kind is ChatKind.DIRECT:
+        per_person = False
+    elif place.thread is not None:
+        per_person = sharing.threads_per_person
+    else:
+        per_person = sharing.groups_per_person
+    return Key(f"{place.address}@{quote(origin.sender, safe='')}" if per_person else place.address)

@@ -1,0 +1,104 @@
+"""What comes in: messages, commands, wake-ups and operator requests, all as inbox rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .addresses import Place
+from .ids import Key, PersonId, Position, QuestionId, TurnId
+from .states import InboxState
+from .transcript import Attachment
+
+
+class InboxKind(StrEnum):
+    """What an inbox row is."""
+
+    MESSAGE = "message"
+    COMMAND = "command"
+    """Bypasses the queue; carried out by the inbox, never by a turn (but for `/retry`, which causes one)."""
+    WAKEUP = "wakeup"
+    """A background process or a standing goal wants a turn."""
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """Something a platform (or the gateway itself) wants accepted.
+
+    `event_id` is the platform's own id of the event, or a deterministic one for wake-ups: the pair of
+    account and event id is accepted once, for ever.
+    """
+
+    event_id: str
+    key: Key
+    place: Place
+    sender: PersonId
+    text: str
+    kind: InboxKind = InboxKind.MESSAGE
+    attachments: tuple[Attachment, ...] = ()
+    message_id: str | None = None
+    """The platform's id of the message, for replies to it, edits and deletions."""
+    sent_at: int | None = None
+    incarnation: int | None = None
+    """For wake-ups: accepted only while the session still has this incarnation."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """Input that could not be read: kept with its reason, and passed over."""
+
+    event_id: str | None
+    reason: str
+    payload: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a platform has been read; committed with the rows it covers."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one read of a platform brought, in its order; accepted or refused as a whole."""
+
+    account: str
+    messages: tuple[Inbound, ...] = ()
+    unreadable: tuple[SetAside, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+    """Event ids of senders not allowed, with the reason: kept as events, not as messages."""
+    cursor: Cursor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What became of one message of a batch. `fresh` is False for one that was known already."""
+
+    event_id: str
+    position: Position
+    fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRow:
+    """An accepted row as the ledger holds it."""
+
+    position: Position
+    account: str
+    event_id: str
+    key: Key
+    place: Place
+    sender: PersonId
+    kind: InboxKind
+    text: str
+    attachments: tuple[Attachment, ...]
+    message_id: str | None
+    sent_at: int | None
+    accepted_at: int
+    state: InboxState
+    turn: TurnId | None = None
+    question: QuestionId | None = None
+    reason: str | None = None

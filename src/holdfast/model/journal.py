@@ -1,0 +1,86 @@
+"""The journal of a turn: what became of its tool calls and of its questions to people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .ids import CallId, PersonId, QuestionId, TurnId
+from .states import CallState, QuestionState
+
+
+class EffectClass(StrEnum):
+    """What may be done with a call that started and was cut off."""
+
+    READ = "read"
+    """Changes nothing: run it again."""
+    IDEMPOTENT = "idempotent"
+    """Run it again with the same key; the other side does it once."""
+    RECONCILABLE = "reconcilable"
+    """The tool can be asked whether it happened."""
+    EFFECT = "effect"
+    """Never run again: it may have happened."""
+
+
+class QuestionKind(StrEnum):
+    """Who asks, and what for."""
+
+    CLARIFY = "clarify"
+    """The model asks the person; the answer is the call's result."""
+    APPROVAL = "approval"
+    """May this one call run?"""
+    CONTINUE = "continue"
+    """The gateway asks: go on with interrupted work, or drop it?"""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """A call as it enters the journal: class and key as declared at that time."""
+
+    id: CallId
+    name: str
+    arguments: str
+    effect: EffectClass
+    key: str
+    """The idempotency key, the same on every run of this call."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """A journaled call. `generation` is that of the run that started it, 0 while planned."""
+
+    id: CallId
+    name: str
+    arguments: str
+    effect: EffectClass
+    key: str
+    state: CallState
+    generation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRecord:
+    """A question as the journal holds it. `call` is None for the gateway's own."""
+
+    id: QuestionId
+    kind: QuestionKind
+    call: CallId | None
+    state: QuestionState
+    text: str = ""
+    options: tuple[str, ...] = ()
+    asked_of: PersonId | None = None
+    expires_at: int = 0
+    answer: str | None = None
+    call_hash: str | None = None
+    """For an approval: the hash of the one call it is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """Everything recorded about the calls and questions of one turn, seen by one run of it."""
+
+    turn: TurnId
+    generation: int
+    """Generation of the run that looks; a call started under an older one was cut off."""
+    calls: tuple[CallRecord, ...] = ()
+    questions: tuple[QuestionRecord, ...] = ()

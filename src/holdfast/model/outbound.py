@@ -1,0 +1,96 @@
+"""What goes out: every reply, notice and question owed to a chat, part by part, in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .ids import ChatAddress, DeliveryId, SessionId, TurnId
+from .states import DeliveryState
+
+
+class OwedKind(StrEnum):
+    """What an outbox row is for."""
+
+    REPLY = "reply"
+    NOTICE = "notice"
+    QUESTION = "question"
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """A message to be owed to a chat: written in the commit that makes it true.
+
+    `dedupe` is unique for ever: telling the same thing twice under one key writes one row.
+    """
+
+    chat: ChatAddress
+    dedupe: str
+    parts: tuple[str, ...]
+    kind: OwedKind = OwedKind.REPLY
+    reply_to: str | None = None
+    options: tuple[str, ...] = ()
+    """Buttons, for a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One part of something owed, as the ledger holds it."""
+
+    id: DeliveryId
+    chat: ChatAddress
+    order: int
+    """The chat's gapless counter: parts go out in it, readers use it as their cursor."""
+    kind: OwedKind
+    part: int
+    parts: int
+    text: str
+    options: tuple[str, ...]
+    reply_to: str | None
+    dedupe: str
+    state: DeliveryState
+    attempts: int
+    repeated: bool
+    """An earlier send may have arrived: mark this one as possibly repeated."""
+    created_at: int
+    claimed_at: int | None = None
+    settled_at: int | None = None
+    platform_id: str | None = None
+    reason: str | None = None
+    session: SessionId | None = None
+    turn: TurnId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The platform took it."""
+
+    platform_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TryAgain:
+    """It certainly did not arrive; try at `at` (a throttle, or a connection that never opened)."""
+
+    at: int
+    reason: str
+    counts: bool = True
+    """Whether this was a real attempt; a throttle or a platform that is down is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """It may or may not have arrived."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The platform refused it for good; `whole_chat` when nothing can go there any more."""
+
+    reason: str
+    whole_chat: bool = False
+
+
+SendResult = Sent | TryAgain | Lost | Rejected

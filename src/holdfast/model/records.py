@@ -1,0 +1,153 @@
+"""Rows of the ledger as values: instances, chats, sessions, turns, processes, requests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .addresses import Place
+from .ids import ChatAddress, InstanceId, Key, PersonId, Position, ProcessId, SessionId, TurnId
+from .inbound import InboxRow
+from .journal import Journal
+from .reasons import Began, BusyMode, OnInterruption, StopKind, Stopped
+from .states import ProcessState, TurnState
+from .transcript import Entry, Tail
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One run of a gateway process. Ended without a `stopped` word means it crashed."""
+
+    id: InstanceId
+    host: str
+    pid: int
+    boot: str
+    version: str
+    started_at: int
+    heartbeat_at: int
+    stopped: Stopped | None = None
+    stopped_at: int | None = None
+    led_to_park: bool = False
+    """Its death was some session's last strike, so it does not count towards safe mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSettings:
+    """What a chat chose; None means the configured default."""
+
+    busy: BusyMode | None = None
+    on_interruption: OnInterruption | None = None
+    agent: str | None = None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One conversation with its memory, from `began` until it ends."""
+
+    id: SessionId
+    key: Key
+    chat: ChatAddress
+    began: Began
+    began_at: int
+    generation: int
+    incarnation: int
+    strikes: int
+    suspended_at: int | None = None
+    suspended_why: str | None = None
+    ended_at: int | None = None
+    ended_why: str | None = None
+    completed_at: int | None = None
+    """When its last turn was completed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One piece of work: one cause, one final state."""
+
+    id: TurnId
+    session: SessionId
+    cause: Position
+    state: TurnState
+    generation: int
+    attempt: int
+    owner: InstanceId | None
+    begun_at: int
+    claimed_at: int
+    progress_at: int | None
+    tail: Tail = Tail.NOTHING
+    noted: int = 0
+    """Count of the interruption its last resume note was about."""
+    interruptions: int = 0
+    interrupted_at: int | None = None
+    interruption: str | None = None
+    """The reason as stored, also one this version does not know."""
+    stop: StopKind | None = None
+    held: str | None = None
+    """The rule that holds it, while interrupted."""
+    ended_at: int | None = None
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """What a running turn must show with every write: turn, generation and owner."""
+
+    session: SessionId
+    turn: TurnId
+    generation: int
+    owner: InstanceId
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A turn that is ours now, with everything its next step follows from."""
+
+    fence: Fence
+    session: Session
+    turn: Turn
+    place: Place
+    cause: InboxRow
+    entries: tuple[Entry, ...]
+    """The entries of this turn; the whole transcript is read when the model is called."""
+    journal: Journal
+    settings: ChatSettings
+    resumed: bool
+    fresh: bool
+    """The session was made by this claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A background process, known by pid and start time together."""
+
+    id: ProcessId
+    session: SessionId
+    incarnation: int
+    generation: int
+    turn: TurnId
+    pid: int
+    started_ticks: int
+    command: str
+    log: str
+    notify: bool
+    patterns: tuple[str, ...]
+    state: ProcessState
+    exit_code: int | None
+    consumed: bool
+    matches: int
+    started_at: int
+    ended_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Something asked of the gateway once: a restart, a stop, an end of safe mode."""
+
+    id: int
+    what: str
+    dedupe: str
+    asked_by: PersonId | None
+    after_turn: TurnId | None
+    asked_at: int
+    done_at: int | None = None
+    outcome: str | None = None

@@ -1,0 +1,152 @@
+"""The transcript: what was said, asked of tools, returned and noted, in order and never rewritten."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .ids import CallId, PersonId, TurnId
+from .states import CallState
+
+
+class Finish(StrEnum):
+    """Why a model stopped, mapped to one value where the model is called."""
+
+    COMPLETE = "complete"
+    CALLS = "calls"
+    """It wants tools run."""
+    LENGTH = "length"
+    FILTERED = "filtered"
+    CUT = "cut"
+    """The stream broke off, or carried no marker."""
+
+
+class NoteKind(StrEnum):
+    """Why the gateway told the model something. A note is known by its kind, never by its words."""
+
+    RESTARTED = "restarted"
+    SHUT_DOWN = "shut_down"
+    INTERRUPTED = "interrupted"
+    GENERAL = "general"
+    """Interrupted for a reason this version does not know."""
+    LEFT_BEHIND = "left_behind"
+    """Earlier work expired and was not run."""
+    RESUME_FAILED = "resume_failed"
+    DROPPED = "dropped"
+    """The person chose to drop the interrupted work, or wrote something else."""
+    TOOL_TAIL = "tool_tail"
+    """Tool results stand at the end without an answer."""
+    CUT_OFF = "cut_off"
+    """The model's own last message broke off."""
+    WATCHED = "watched"
+    """What a background process printed meanwhile."""
+
+
+RESUME_NOTES = frozenset({NoteKind.RESTARTED, NoteKind.SHUT_DOWN, NoteKind.INTERRUPTED, NoteKind.GENERAL})
+"""Notes that open a resumed run of the same turn."""
+
+
+class Tail(StrEnum):
+    """How the transcript of a turn ends; kept on the turn row so that recovery reads no transcript."""
+
+    NOTHING = "nothing"
+    MESSAGE = "message"
+    """A person's message nobody has worked on."""
+    WORK = "work"
+    """Tool calls or their results."""
+    PARTIAL = "partial"
+    """A model message that is empty, cut off or filtered."""
+    ANSWER = "answer"
+    """A final answer: text, no calls, and a marker that means complete."""
+    NOTE = "note"
+    """Only a note that opened a resume; nothing came after it."""
+    QUESTION = "question"
+    """Nothing but a question to the person is unsettled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that came with a message, stored by its hash."""
+
+    digest: str
+    name: str
+    media_type: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """What a model asked for; `arguments` is the JSON text it gave."""
+
+    id: CallId
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A person's message (or a wake-up written as one), unchanged."""
+
+    text: str
+    sender: PersonId
+    attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """One model reply."""
+
+    text: str
+    finish: Finish
+    calls: tuple[ToolCall, ...] = ()
+    opaque: str | None = None
+    """Provider data that must come back unchanged (reasoning, signatures), as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The one result of a tool call."""
+
+    call: CallId
+    state: CallState
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A word from the gateway to the model; one per turn and `count`."""
+
+    note: NoteKind
+    count: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """Takes entries `first`..`last` out of the view."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """Stands in the view for entries `first`..`last`, with the time of the last of them."""
+
+    first: int
+    last: int
+    text: str
+    stands_for_at: int
+
+
+Body = Said | Replied | Returned | Noted | Undone | Summed
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a transcript: its place, its turn, when it was committed, what it holds."""
+
+    seq: int
+    turn: TurnId
+    at: int
+    body: Body

@@ -1,0 +1,267 @@
+"""What becomes of a row that arrives, and the words that are true of it.
+
+`admit` decides for one row from what the ledger says of its conversation. The words (`ack`) say only what
+holds once the decision is committed, so they are sent after that commit and never before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from holdfast.model import (
+    BusyMode,
+    InboxKind,
+    PersonId,
+    QuestionId,
+    QuestionKind,
+    QuestionRecord,
+    QuestionState,
+    TurnState,
+)
+
+from .ages import age
+from .answers import Command, parse_answer, parse_command
+from .settings import HOUR, QueueSettings
+
+
+class Drain(StrEnum):
+    """Why no new turn starts just now."""
+
+    RESTART = "restart"
+    SHUTDOWN = "shutdown"
+
+
+class Refusal(StrEnum):
+    """Why a row is not taken."""
+
+    QUEUE_FULL = "queue_full"
+    QUESTION_CLOSED = "question_closed"
+    NOT_ASKED = "not_asked"
+    """The question whose button was pressed is for somebody else."""
+    NOT_A_COMMAND = "not_a_command"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalFacts:
+    """An arriving row of an allowed sender, and how its conversation stands."""
+
+    kind: InboxKind
+    sender: PersonId
+    text: str
+    sent_at: int | None
+    """None when the platform does not say: it counts as sent now."""
+    turn: TurnState | None
+    """State of the session's open turn."""
+    busy: BusyMode
+    waiting: int
+    """Rows of this conversation that wait already."""
+    question: QuestionRecord | None = None
+    """The open question of that turn."""
+    asked_at: int | None = None
+    pressed: QuestionId | None = None
+    """The question whose button was pressed, if this is such a press."""
+    draining: Drain | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """It waits for a turn of its own (or for the resumed turn, which takes the oldest along)."""
+
+    ack: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Collect:
+    """It waits, and joins the others that wait in the next turn."""
+
+    ack: str
+
+
+@dataclass(frozen=True, slots=True)
+class Steer:
+    """The running turn is shown it at its next step; left over at its end, it is the next turn."""
+
+    ack: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    """The running turn is asked to stop, and this is the next one."""
+
+    ack: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """It answers the open question with `value`."""
+
+    question: QuestionId
+    value: str
+    ack: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetAsideQuestion:
+    """The question closes as set aside; the model sees that and the message, in the same turn."""
+
+    question: QuestionId
+    ack: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropWork:
+    """Something else was written to "continue or drop?": the old work is cancelled, this is the next turn."""
+
+    question: QuestionId
+    ack: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Too old to run by itself; the person is asked, once per chat."""
+
+    ack: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """It is not taken, visibly."""
+
+    reason: Refusal
+    ack: str
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """A command: carried out at once, past the queue, with a reply of its own."""
+
+    command: Command
+    ack: str | None = None
+
+
+Admission = (
+    Queue | Collect | Steer | Interrupt | Answer | SetAsideQuestion | DropWork | Offer | Refuse | Execute
+)
+
+_AFTER_DRAIN: Mapping[Drain, str] = MappingProxyType(
+    {
+        Drain.RESTART: "The gateway is restarting. This is kept, and comes after the restart.",
+        Drain.SHUTDOWN: "The gateway is shutting down. This is kept, and comes when it runs again.",
+    }
+)
+_SHOWN_OF_QUESTION = 200
+
+
+def admit(facts: ArrivalFacts, now: int, settings: QueueSettings) -> Admission:
+    """Say what becomes of the row. Access was checked before; dedupe is the ledger's."""
+    if facts.kind in (InboxKind.WAKEUP, InboxKind.OPERATOR):
+        # Not a person's: nothing to say, never too old, never too many, and it interrupts nobody.
+        return Queue()
+    question = _open_question(facts, now)
+    if facts.pressed is not None:
+        return _press(facts, question)
+    if facts.sent_at is not None and age(now, facts.sent_at) > settings.backlog:
+        return Offer(_offer_words(settings))
+    if facts.kind is InboxKind.COMMAND:
+        command = parse_command(facts.text)
+        return (
+            Execute(command) if command else Refuse(Refusal.NOT_A_COMMAND, "That is no command I can read.")
+        )
+    if question is not None and _is_about(facts, question, settings):
+        return _reply_to(facts, question, settings)
+    return _wait(facts, question, settings)
+
+
+def _open_question(facts: ArrivalFacts, now: int) -> QuestionRecord | None:
+    """The question that can still be answered; one whose time is up is closed, whoever wrote that down."""
+    question = facts.question
+    if question is None or question.state is not QuestionState.OPEN:
+        return None
+    return None if question.expires_at and now >= question.expires_at else question
+
+
+def _is_asked(facts: ArrivalFacts, question: QuestionRecord) -> bool:
+    return question.asked_of is None or question.asked_of == facts.sender
+
+
+def _is_about(facts: ArrivalFacts, question: QuestionRecord, settings: QueueSettings) -> bool:
+    """Whether a message can be about the question: from who was asked, and not sent before it."""
+    if not _is_asked(facts, question):
+        return False
+    if facts.sent_at is None or facts.asked_at is None:
+        return True
+    return facts.sent_at + settings.skew >= facts.asked_at
+
+
+def _press(facts: ArrivalFacts, question: QuestionRecord | None) -> Admission:
+    if question is None or question.id != facts.pressed:
+        return Refuse(
+            Refusal.QUESTION_CLOSED, "That question is closed, so nothing was done with this answer."
+        )
+    if not _is_asked(facts, question):
+        return Refuse(Refusal.NOT_ASKED, "That question is for somebody else.")
+    value = parse_answer(question, facts.text)
+    if value is None:
+        return Refuse(Refusal.QUESTION_CLOSED, "That answer does not belong to the question any more.")
+    return Answer(question.id, value, _drain_words(facts))
+
+
+def _reply_to(facts: ArrivalFacts, question: QuestionRecord, settings: QueueSettings) -> Admission:
+    value = parse_answer(question, facts.text)
+    if value is not None:
+        return Answer(question.id, value, _drain_words(facts))
+    if question.kind is not QuestionKind.CONTINUE:
+        return SetAsideQuestion(question.id, _drain_words(facts))
+    if facts.waiting >= settings.most:
+        return _full(settings)
+    dropped = "I let the work go that was cut off."
+    return DropWork(question.id, f"{dropped} {_drain_words(facts) or 'Your message is next.'}")
+
+
+def _wait(facts: ArrivalFacts, question: QuestionRecord | None, settings: QueueSettings) -> Admission:
+    if facts.waiting >= settings.most:
+        return _full(settings)
+    if facts.draining is not None:
+        return Queue(_drain_words(facts))
+    if facts.turn is None:
+        return Queue()
+    if question is None and facts.turn is TurnState.RUNNING:
+        return _while_running(facts.busy)
+    # Nothing is running that could be steered or stopped: what was begun earlier is dealt with first.
+    words = "Queued. Work that was begun earlier comes first."
+    if question is not None:
+        words = f"Queued. First I wait for an answer to: {_shown(question.text)}"
+    return Collect(words) if facts.busy is BusyMode.COLLECT else Queue(words)
+
+
+def _while_running(busy: BusyMode) -> Admission:
+    if busy is BusyMode.COLLECT:
+        return Collect("Queued. It joins the other messages that wait, in the next turn.")
+    if busy is BusyMode.STEER:
+        return Steer("Kept. I look at it at the next step of the work in hand, or right after it.")
+    if busy is BusyMode.INTERRUPT:
+        return Interrupt("I stop the work in hand; this is next.")
+    return Queue("Queued. It comes when the work in hand is done.")
+
+
+def _full(settings: QueueSettings) -> Refuse:
+    words = f"Not taken: {settings.most} messages wait here already. Send it again when some are answered."
+    return Refuse(Refusal.QUEUE_FULL, words)
+
+
+def _drain_words(facts: ArrivalFacts) -> str | None:
+    return _AFTER_DRAIN[facts.draining] if facts.draining else None
+
+
+def _offer_words(settings: QueueSettings) -> str:
+    return (
+        f"You wrote this more than {settings.backlog // HOUR} hours before it reached me, so I have not "
+        "begun with it. Shall I?"
+    )
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _SHOWN_OF_QUESTION else f"{text[:_SHOWN_OF_QUESTION]}…"

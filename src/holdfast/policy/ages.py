@@ -1,0 +1,18 @@
+"""How old something is, said once: ages are never negative, and a time nobody can read is never fresh."""
+
+from __future__ import annotations
+
+
+def age(now: int, then: int) -> int:
+    """Milliseconds since `then`; a ledger time ahead of the clock has age 0, so it expires nothing."""
+    return max(0, now - then)
+
+
+def within(window: int, now: int, then: int | None, uncounted: int = 0) -> bool:
+    """Whether `then` is no older than `window`, `uncounted` time left out.
+
+    A window of 0 is no limit. Without a readable time nothing counts as fresh.
+    """
+    if window == 0:
+        return True
+    return then is not None and age(now, then) - uncounted <= window

@@ -1,0 +1,167 @@
+"""What is to be done about one tool call that has no result yet."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from holdfast.model import (
+    CallId,
+    CallRecord,
+    CallState,
+    EffectClass,
+    QuestionId,
+    QuestionKind,
+    QuestionRecord,
+    QuestionState,
+)
+
+from .results import Skip, no_answer_text, skipped_text, unknown_text
+
+APPROVED = "yes"
+"""The one answer that lets a call run; a button, number or word that means it is stored as this."""
+
+
+class How(StrEnum):
+    """Where a settlement's result comes from."""
+
+    WRITE = "write"
+    """It is known: commit it."""
+    ASK_TOOL = "ask_tool"
+    """The tool is asked what became of the call; what it cannot tell is written as unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """The result of a call that is not run. `state` is one its call may move to."""
+
+    call: CallId
+    state: CallState
+    text: str
+    how: How = How.WRITE
+
+
+@dataclass(frozen=True, slots=True)
+class ToRun:
+    """A call to be run now. `again`: it was cut off before, and running it once more does no harm."""
+
+    call: CallRecord
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InFlight:
+    """A call this run has started and whose result is still to come."""
+
+    call: CallId
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """A call that waits for a person."""
+
+    call: CallId
+    question: QuestionId
+
+
+Verdict = Settlement | ToRun | InFlight | Awaited
+
+_NOT_ALLOWED = {
+    QuestionState.ANSWERED: Skip.REFUSED,
+    QuestionState.EXPIRED: Skip.NO_ANSWER,
+    QuestionState.SET_ASIDE: Skip.SET_ASIDE,
+    QuestionState.UNDELIVERABLE: Skip.UNDELIVERABLE,
+    QuestionState.CANCELLED: Skip.CANCELLED,
+}
+
+
+def judge_call(
+    call: CallRecord, question: QuestionRecord | None, generation: int, *, whole: bool = True
+) -> Verdict:
+    """Decide about one planned or started call.
+
+    `question` is the newest one about it, `generation` that of the run that looks, and `whole` is False
+    when the model's message broke off, so that nobody knows what the call was going to be.
+    """
+    if question and question.state is QuestionState.OPEN:
+        return Awaited(call.id, question.id)
+    if question and question.kind is QuestionKind.CLARIFY:
+        return _by_answer(call, question)
+    forbidden = _forbidden(call, question)
+    if call.state is CallState.PLANNED:
+        skip = forbidden if whole else Skip.BROKEN_OFF
+        return ToRun(call) if skip is None else _skip(call, skip)
+    if call.generation >= generation:
+        # A newer generation than ours means that we are the stale run: hands off as well.
+        return InFlight(call.id)
+    return _cut_off(call, allowed=forbidden is None)
+
+
+def _cut_off(call: CallRecord, allowed: bool) -> Verdict:
+    """A call that another run had started; nobody saw how it ended."""
+    unknown = Settlement(call.id, CallState.UNKNOWN, unknown_text(call))
+    match call.effect:
+        case EffectClass.READ | EffectClass.IDEMPOTENT:
+            return ToRun(call, again=True) if allowed else unknown
+        case EffectClass.RECONCILABLE:
+            return Settlement(call.id, unknown.state, unknown.text, How.ASK_TOOL)
+        case EffectClass.EFFECT:
+            return unknown
+
+
+def _by_answer(call: CallRecord, question: QuestionRecord) -> Settlement:
+    """The model asked the person: what they said, or that they did not, is the result."""
+    answered = question.state is QuestionState.ANSWERED and question.answer is not None
+    text = question.answer if answered and question.answer else no_answer_text(question.state)
+    if call.state is CallState.PLANNED:
+        return Settlement(call.id, CallState.SKIPPED, text)  # never started, so it cannot be done
+    return Settlement(call.id, CallState.DONE if answered else CallState.FAILED, text)
+
+
+def _forbidden(call: CallRecord, question: QuestionRecord | None) -> Skip | None:
+    """Why a closed approval does not let the call run, or None if it does or none was needed."""
+    if question is None:
+        return None
+    if question.state is not QuestionState.ANSWERED or not is_yes(question.answer):
+        return _NOT_ALLOWED.get(question.state, Skip.NO_ANSWER)
+    return None if question.call_hash == call_hash(call.name, call.arguments) else Skip.OTHER_CALL
+
+
+def _skip(call: CallRecord, why: Skip) -> Settlement:
+    return Settlement(call.id, CallState.SKIPPED, skipped_text(call, why))
+
+
+def is_yes(answer: str | None) -> bool:
+    """Whether an approval's answer allows the call; anything but a plain yes does not."""
+    return answer is not None and answer.strip().casefold() == APPROVED
+
+
+def call_hash(name: str, arguments: str) -> str:
+    """Name one call for consent: equal for the same tool with the same arguments, however they are spaced."""
+    try:
+        value = json.loads(
+            arguments, object_pairs_hook=_plain_object, parse_float=_finite, parse_constant=_finite
+        )
+        form = json.dumps([name, value], sort_keys=True, separators=(",", ":"))
+    except (ValueError, RecursionError):
+        # What cannot be read as plain JSON stands for itself, to the letter.
+        form = json.dumps([name, "text", arguments], separators=(",", ":"))
+    return hashlib.sha256(form.encode("ascii")).hexdigest()
+
+
+def _plain_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice, and readers differ on which one counts")
+    return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("different texts would give the same number")
+    return number

@@ -1,0 +1,324 @@
+"""What becomes of interrupted work: one ordered table, and the first row that fits decides.
+
+Recovery asks at boot and every few seconds after; the claim of interrupted work asks again; so does a
+message that arrives first. The answer names the row, so that people can read why.
+
+What a person's "continue" (`consented`) is worth: the question was about whether this interruption may be
+resumed at all, so the answer outranks what made the gateway ask or hold its breath: the chat's `ask` or
+`never`, safe mode, an unknown reason. It gives no right the person does not have (access), revives nothing
+that was ended or parked, and leaves the brakes on: strikes, the cap and the quarantine lane. The window
+holds too; but the answer is itself a person's message, hence progress, so work just asked for is fresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
+
+from holdfast.model import RESUMABLE, OnInterruption, QuestionState, StopKind, Tail, TurnState
+
+from .ages import within
+from .settings import RecoverySettings
+
+
+class Outcome(StrEnum):
+    """What is done with the turn."""
+
+    CANCEL = "cancel"
+    PARK_WITH_SESSION = "park_with_session"
+    """The session is suspended already; the turn joins it."""
+    DONE = "done"
+    """The answer was complete: deliver what is owed, call no model."""
+    EXPIRE = "expire"
+    WAIT = "wait"
+    """For the person; the question goes out now if it never did."""
+    PARK = "park"
+    """Suspend the session, and the turn with it."""
+    HOLD = "hold"
+    """Leave it interrupted and look again."""
+    ASK = "ask"
+    """Ask the person once: continue or drop?"""
+    RESUME = "resume"
+
+
+LEADS_TO: Mapping[Outcome, TurnState] = MappingProxyType(
+    {
+        Outcome.CANCEL: TurnState.CANCELLED,
+        Outcome.PARK_WITH_SESSION: TurnState.PARKED,
+        Outcome.DONE: TurnState.DONE,
+        Outcome.EXPIRE: TurnState.EXPIRED,
+        Outcome.WAIT: TurnState.WAITING,
+        Outcome.PARK: TurnState.PARKED,
+        Outcome.HOLD: TurnState.INTERRUPTED,
+        Outcome.ASK: TurnState.WAITING,
+        Outcome.RESUME: TurnState.QUEUED,
+    }
+)
+"""The state an interrupted turn has after each outcome."""
+
+
+class RecoveryFacts(NamedTuple):
+    """What is known of one interrupted turn, its session and its chat. Nothing is assumed: all are given.
+
+    A tuple, because a boot may build ten thousand of them and a frozen dataclass takes three times as long.
+    """
+
+    suspended: bool
+    stop: StopKind | None
+    sender_allowed: bool
+    """Checked now; an error while checking is False."""
+    tail: Tail
+    question: QuestionState | None
+    """For `Tail.QUESTION`: how that question stands now, `EXPIRED` also when its time is up and nobody has
+    closed it; None when it cannot be found."""
+    resume_ended_empty: bool
+    """For `Tail.NOTE`: no interruption was recorded since that note, so the resume ended by itself."""
+    strikes: int
+    interruptions: int
+    owner_alive: bool
+    origin_known: bool
+    platform_connected: bool
+    reason: str | None
+    message_waiting: bool
+    """A message of a person who is allowed now."""
+    progress_at: int | None
+    """Last recorded progress; None when it cannot be read."""
+    quarantined_for: int
+    """Time spent waiting for the quarantine lane, which is not counted as age."""
+    on_interruption: OnInterruption
+    consented: bool
+    """The person said "continue" to the gateway's question about this very interruption."""
+    safe_mode: bool
+    lane_taken: bool
+    """Another suspect runs."""
+
+
+Fits = Callable[[RecoveryFacts, bool, RecoverySettings], bool]
+"""Asked with the facts, whether the work is older than the window, and the settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table."""
+
+    name: str
+    """A stable word: the reason the ledger keeps and people are shown."""
+    found: str
+    outcome: Outcome
+    sentence: str
+    """For people: what happened, what was kept, what to do."""
+    fits: Fits
+    told: bool = False
+    """One notice goes to the chat. A question (wait, ask) needs none: it speaks for itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The row that decided, and the facts it saw."""
+
+    row: Row
+    facts: RecoveryFacts
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.row.outcome
+
+    @property
+    def reason(self) -> str:
+        """The word the ledger keeps."""
+        return self.row.name
+
+    @property
+    def told(self) -> bool:
+        return self.row.told
+
+
+UNANSWERED = "unanswered"
+"""The row whose expiry leaves no note: nothing is unfinished but a question."""
+
+# States of a question in which it still holds the turn, or has given it something to go on with.
+_ALIVE = frozenset({QuestionState.OPEN, QuestionState.ANSWERED, QuestionState.SET_ASIDE})
+_OPEN = QuestionState.OPEN
+_ANSWER, _NOTE, _QUESTION = Tail.ANSWER, Tail.NOTE, Tail.QUESTION
+_NEVER, _ASK = OnInterruption.NEVER, OnInterruption.ASK
+
+_TABLE: tuple[Row, ...] = (
+    Row(
+        "suspended",
+        "the session is suspended",
+        Outcome.PARK_WITH_SESSION,
+        "This conversation is parked, and this work with it. All of it is kept; your next message starts a "
+        "fresh one.",
+        lambda f, old, s: f.suspended,
+    ),
+    Row(
+        "stop_asked",
+        "`/stop`, `/new` or an interrupting message asked for its end",
+        Outcome.CANCEL,
+        "It was stopped because a person asked for that.",
+        lambda f, old, s: f.stop is not None,
+    ),
+    Row(
+        "not_allowed",
+        "the sender is no longer allowed, or that could not be checked",
+        Outcome.CANCEL,
+        "It was not run again: who asked for it is not allowed here any more.",
+        lambda f, old, s: not f.sender_allowed,
+    ),
+    Row(
+        "answered",
+        "the transcript ends in a final answer",
+        Outcome.DONE,
+        "The answer was complete. What is still owed of it is delivered; nothing is run again.",
+        lambda f, old, s: f.tail == _ANSWER,
+    ),
+    Row(
+        "resume_produced_nothing",
+        "only a recovery note stands at the end, and that resume ended by itself with nothing",
+        Outcome.EXPIRE,
+        "I took the interrupted work up again and it ended with nothing to show, so I left it. "
+        "The conversation is kept; write again if you still want it.",
+        lambda f, old, s: f.tail == _NOTE and f.resume_ended_empty,
+        told=True,
+    ),
+    Row(
+        "question_open",
+        "nothing but a question to the person stands at the end, and it is open",
+        Outcome.WAIT,
+        "It waits for an answer to its question.",
+        lambda f, old, s: f.tail == _QUESTION and f.question == _OPEN,
+    ),
+    Row(
+        UNANSWERED,
+        "nothing but a question stands at the end, and it timed out or could not be delivered",
+        Outcome.EXPIRE,
+        "Nobody answered its question, so it was left. The conversation is kept; the next message is "
+        "answered for itself.",
+        lambda f, old, s: f.tail == _QUESTION and f.question not in _ALIVE,
+    ),
+    Row(
+        "too_many_strikes",
+        "the session's strikes reached the limit",
+        Outcome.PARK,
+        "The gateway went down again and again while it worked on this, so I parked this conversation. All "
+        "of it is kept; your next message starts a fresh one, and the operator can resume this one.",
+        lambda f, old, s: f.strikes >= s.strikes,
+        told=True,
+    ),
+    Row(
+        "too_many_interruptions",
+        "the turn was interrupted as often as a turn may be",
+        Outcome.PARK,
+        "This work was cut off too many times, so I parked this conversation. All of it is kept; your next "
+        "message starts a fresh one, and the operator can resume this one.",
+        lambda f, old, s: f.interruptions >= s.interruptions,
+        told=True,
+    ),
+    Row(
+        "owner_alive",
+        "its last owner is alive and has not let go of it",
+        Outcome.HOLD,
+        "It is held until the process that worked on it has let go.",
+        lambda f, old, s: f.owner_alive,
+    ),
+    Row(
+        "origin_unknown",
+        "where it came from is not known, and it is within the window",
+        Outcome.HOLD,
+        "It is held because the chat it came from is not known.",
+        lambda f, old, s: not f.origin_known and not old,
+    ),
+    Row(
+        "platform_down",
+        "its platform is not connected, and it is within the window",
+        Outcome.HOLD,
+        "It is held until its platform is connected again.",
+        lambda f, old, s: not f.platform_connected and not old,
+    ),
+    Row(
+        "unknown_reason",
+        "the reason is none this version resumes by itself, it is within the window, no message of an "
+        "allowed person waits, and nobody said continue",
+        Outcome.HOLD,
+        "It is held because it was interrupted for a reason this version does not know; a message in the "
+        "chat, or the operator, lets it go on.",
+        lambda f, old, s: (
+            bool(f.reason) and f.reason not in RESUMABLE and not (old or f.message_waiting or f.consented)
+        ),
+    ),
+    Row(
+        "too_old",
+        "it is older than the window, or its last progress has no readable time",
+        Outcome.EXPIRE,
+        "Work here was cut off too long ago to go on by itself, so I left it. The conversation is kept; say "
+        "so if you want it taken up again.",
+        lambda f, old, s: old,
+        told=True,
+    ),
+    Row(
+        "chat_says_never",
+        "the chat says `never`, and nobody said continue",
+        Outcome.EXPIRE,
+        "Work here was cut off, and this chat wants nothing resumed, so I left it. The conversation is kept; "
+        "say so if you want it taken up again.",
+        lambda f, old, s: f.on_interruption == _NEVER and not f.consented,
+        told=True,
+    ),
+    Row(
+        "chat_says_ask",
+        "the chat says `ask`, and nobody said continue",
+        Outcome.ASK,
+        "Work here was cut off. Shall I continue with it, or drop it?",
+        lambda f, old, s: f.on_interruption == _ASK and not f.consented,
+    ),
+    Row(
+        "safe_mode_message",
+        "safe mode, a message of an allowed person waits, and nobody said continue",
+        Outcome.ASK,
+        "Work here was cut off, and after several crashes nothing goes on by itself for now. Shall I "
+        "continue with it, or drop it? Your message is answered after that.",
+        lambda f, old, s: f.safe_mode and f.message_waiting and not f.consented,
+    ),
+    Row(
+        "safe_mode",
+        "safe mode, and nobody said continue",
+        Outcome.HOLD,
+        "It is held because after several crashes nothing goes on by itself for now; a message in the chat, "
+        "or the end of safe mode, lets it go on.",
+        lambda f, old, s: f.safe_mode and not f.consented,
+    ),
+    Row(
+        "quarantine",
+        "its session is a suspect, and another suspect runs",
+        Outcome.HOLD,
+        "It is held because the gateway went down while it ran. Such work runs one at a time; it is in line.",
+        lambda f, old, s: f.lane_taken and f.strikes >= s.suspect_strikes,
+    ),
+    Row(
+        "resume",
+        "otherwise",
+        Outcome.RESUME,
+        "It goes on where it was cut off.",
+        lambda f, old, s: True,
+    ),
+)
+
+
+def table() -> tuple[Row, ...]:
+    """The rows in the order they are asked."""
+    return _TABLE
+
+
+def decide(facts: RecoveryFacts, now: int, settings: RecoverySettings) -> Decision:
+    """Say what becomes of the turn, and by which row.
+
+    Age is the time since the last recorded progress; without a readable time the work is not fresh.
+    """
+    old = not within(settings.window, now, facts.progress_at, facts.quarantined_for)
+    for row in _TABLE:
+        if row.fits(facts, old, settings):
+            return Decision(row, facts)
+    raise AssertionError("the last row of the recovery table fits everything")

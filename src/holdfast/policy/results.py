@@ -1,0 +1,64 @@
+"""The words a model reads as the result of a call that did not return one by itself."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from holdfast.model import CallRecord, QuestionState, ToolCall
+
+
+class Skip(StrEnum):
+    """Why a call was not run."""
+
+    REFUSED = "refused"
+    NO_ANSWER = "no_answer"
+    SET_ASIDE = "set_aside"
+    UNDELIVERABLE = "undeliverable"
+    CANCELLED = "cancelled"
+    OTHER_CALL = "other_call"
+    """The consent was given for another call."""
+    BROKEN_OFF = "broken_off"
+    """The model's message broke off, so the call may not be whole."""
+    TURN_ENDED = "turn_ended"
+
+
+_SKIPPED = {
+    Skip.REFUSED: "the person did not allow it. Do not try it again unless they ask for it",
+    Skip.NO_ANSWER: "the person was asked for permission and has not answered in time",
+    Skip.SET_ASIDE: "the person was asked for permission and wrote something else instead",
+    Skip.UNDELIVERABLE: "the question for permission could not be delivered",
+    Skip.CANCELLED: "the question for permission was withdrawn",
+    Skip.OTHER_CALL: "the permission that was given is for another call",
+    Skip.BROKEN_OFF: "your message broke off, so the call may not be whole. Make it again if still wanted",
+    Skip.TURN_ENDED: "the turn ended before its time came",
+}
+
+_NO_ANSWER = {
+    QuestionState.EXPIRED: "no answer: the person has not answered in time.",
+    QuestionState.SET_ASIDE: "set aside: the person wrote something else instead of an answer.",
+    QuestionState.UNDELIVERABLE: "no answer: the question could not be delivered.",
+    QuestionState.CANCELLED: "no answer: the question was withdrawn.",
+}
+
+
+def unknown_text(call: ToolCall | CallRecord) -> str:
+    """Say that nobody knows whether the call took effect; never to be read as success."""
+    return (
+        f"unknown: the call to {call.name} was cut off. It may or may not have happened, and it was not "
+        "repeated. Check what is the case, or ask the person, before doing it again."
+    )
+
+
+def skipped_text(call: ToolCall | CallRecord, why: Skip) -> str:
+    """Say that the call did not run, and why."""
+    return f"skipped: {call.name} was not run: {_SKIPPED[why]}."
+
+
+def not_happened_text(call: ToolCall | CallRecord) -> str:
+    """Say what a tool found when it was asked about a call that was cut off: it had no effect."""
+    return f"failed: the call to {call.name} was cut off before it took effect, and it was not repeated."
+
+
+def no_answer_text(state: QuestionState) -> str:
+    """Say that a question to the person closed without an answer."""
+    return _NO_ANSWER.get(state, "no answer: the person gave none.")

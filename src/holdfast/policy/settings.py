@@ -1,0 +1,83 @@
+"""The numbers people may set, with their defaults. Times are milliseconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SECOND = 1_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+
+@dataclass(frozen=True, slots=True)
+class RecoverySettings:
+    """What becomes of interrupted work."""
+
+    window: int = HOUR
+    """Older work is not resumed by itself; 0 means no limit."""
+    strikes: int = 3
+    interruptions: int = 8
+    suspect_strikes: int = 2
+    survive_at_least: int = 60 * SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class SafeModeSettings:
+    """When the gateway stops resuming by itself."""
+
+    unclean_exits: int = 5
+    within: int = 10 * MINUTE
+    exits_after_park: int = 3
+    clean_for: int = 10 * MINUTE
+
+
+@dataclass(frozen=True, slots=True)
+class ResetSettings:
+    """When an old conversation gives way to a fresh session; both None means never."""
+
+    idle: int | None = None
+    daily_at: int | None = None
+    """Milliseconds after midnight UTC at which a day begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSettings:
+    """Messages that wait."""
+
+    most: int = 50
+    backlog: int = DAY
+    """Messages older than this are offered, not run."""
+    skew: int = 10 * SECOND
+    """How far a platform's clock may be behind ours when we ask what was sent before what."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairingSettings:
+    """Codes by which newcomers ask to be let in."""
+
+    lasts: int = HOUR
+    tries: int = 5
+    """Wrong codes from one place before it has to wait."""
+    codes: int = 3
+    """Codes given to one newcomer before they have to wait."""
+    within: int = HOUR
+
+
+@dataclass(frozen=True, slots=True)
+class RetrySettings:
+    """How sends are tried again."""
+
+    first: int = SECOND
+    most: int = 5 * MINUTE
+    factor: float = 2.0
+    attempts: int = 12
+    age: int = DAY
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressSettings:
+    """When a running turn counts as stuck: time without progress, never duration."""
+
+    warn: int = 900 * SECOND
+    abort: int = 1800 * SECOND

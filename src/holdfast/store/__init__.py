@@ -1,0 +1,48 @@
+"""The ledger: one contract of domain verbs, and the databases that keep it."""
+
+from __future__ import annotations
+
+from .contract import (
+    TOPICS,
+    Ask,
+    ClaimSettings,
+    Continuity,
+    Edit,
+    Happening,
+    Judge,
+    Keep,
+    Recorded,
+    SessionLine,
+    Spawned,
+    StaleTurn,
+    Step,
+    Stop,
+    StopOutcome,
+    Store,
+    Usage,
+    Verdict,
+)
+from .sqlite import SqliteStore, open_ledger
+
+__all__ = [
+    "TOPICS",
+    "Ask",
+    "ClaimSettings",
+    "Continuity",
+    "Edit",
+    "Happening",
+    "Judge",
+    "Keep",
+    "Recorded",
+    "SessionLine",
+    "Spawned",
+    "SqliteStore",
+    "StaleTurn",
+    "Step",
+    "Stop",
+    "StopOutcome",
+    "Store",
+    "Usage",
+    "Verdict",
+    "open_ledger",
+]

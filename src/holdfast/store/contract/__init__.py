@@ -1,0 +1,73 @@
+"""The store's contract: domain verbs, each one commit, each with its guarantee."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from holdfast.model import InstanceId
+
+from .delivery import Deliveries, Processes
+from .intake import Intake
+from .upkeep import Upkeep
+from .values import (
+    TOPICS,
+    Ask,
+    ClaimSettings,
+    Continuity,
+    Edit,
+    Happening,
+    Judge,
+    Keep,
+    Recorded,
+    SessionLine,
+    Spawned,
+    StaleTurn,
+    Step,
+    Stop,
+    StopOutcome,
+    Usage,
+    Verdict,
+)
+from .work import Work
+
+__all__ = [
+    "TOPICS",
+    "Ask",
+    "ClaimSettings",
+    "Continuity",
+    "Edit",
+    "Happening",
+    "Judge",
+    "Keep",
+    "Recorded",
+    "SessionLine",
+    "Spawned",
+    "StaleTurn",
+    "Step",
+    "Stop",
+    "StopOutcome",
+    "Store",
+    "Usage",
+    "Verdict",
+]
+
+
+class Store(Intake, Work, Deliveries, Processes, Upkeep, Protocol):
+    """The ledger. A verb that returns has been committed and synced; one that raises changed nothing."""
+
+    @property
+    def instance(self) -> InstanceId:
+        """The id of this process run."""
+        ...
+
+    def version(self, topic: str) -> int:
+        """How often this topic has changed; read it before looking, then wait for `changed` since it."""
+        ...
+
+    async def changed(self, topic: str, since: int) -> int:
+        """Return as soon as the topic has changed since that version. A hint: the ledger is the truth."""
+        ...
+
+    async def close(self) -> None:
+        """Commit what was submitted and let go of the home."""
+        ...

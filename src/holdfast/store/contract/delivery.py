@@ -1,0 +1,84 @@
+"""Verbs of delivery and of background processes."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from holdfast.model import (
+    ChatAddress,
+    Delivery,
+    DeliveryId,
+    Owed,
+    Process,
+    ProcessState,
+    SendResult,
+    SessionId,
+)
+
+
+class Deliveries(Protocol):
+    """What is owed to chats. A committed row is a fact: no fence takes it back."""
+
+    async def owe(self, owed: Owed) -> bool:
+        """Owe a chat something the gateway itself has to say; False when it was told already."""
+        ...
+
+    async def claim_deliveries(self, platforms: tuple[str, ...], limit: int = 32) -> tuple[Delivery, ...]:
+        """Take the next part of up to `limit` chats of connected platforms, as `sending`, in order per chat.
+
+        A chat with a part in flight, of unknown outcome or throttled gives none; other chats do.
+        """
+        ...
+
+    async def record_delivery(self, id: DeliveryId, result: SendResult, owe: tuple[Owed, ...] = ()) -> None:
+        """Record what the platform said about a part in `sending` that this process sent."""
+        ...
+
+    async def settle_delivery(
+        self, id: DeliveryId, result: SendResult, repeated: bool = False, owe: tuple[Owed, ...] = ()
+    ) -> None:
+        """Settle a part of unknown outcome: arrived, not arrived, or to be sent again, marked `repeated`."""
+        ...
+
+    async def expire_delivery(self, id: DeliveryId, reason: str) -> None:
+        """Give up a part that is too old or was tried too often; it stays visible with the reason."""
+        ...
+
+    async def in_doubt(self, limit: int = 100) -> tuple[Delivery, ...]:
+        """Parts whose outcome is unknown, oldest first."""
+        ...
+
+    async def doubt_orphans(self) -> int:
+        """Parts a dead process was sending become unknown; returns how many."""
+        ...
+
+    async def deliveries(self, chat: ChatAddress, after: int = 0, limit: int = 100) -> tuple[Delivery, ...]:
+        """A chat's outbox after a number, in order: what a reader with that cursor has not seen."""
+        ...
+
+
+class Processes(Protocol):
+    """Background processes. Fenced by incarnation and consumption, not by generation."""
+
+    async def processes(self, session: SessionId | None = None) -> tuple[Process, ...]:
+        """Running processes, or all of one session."""
+        ...
+
+    async def end_process(self, id: str, state: ProcessState, exit_code: int | None) -> bool:
+        """Record how a process ended; with `notify` and nobody having seen it, one wake-up row is written.
+
+        False when its end was known already. A session that has ended is not woken.
+        """
+        ...
+
+    async def match_process(self, id: str, number: int, text: str, cap: int) -> bool:
+        """Wake the session for a watch match, if it is current and no turn runs; True if it does.
+
+        A match of an older generation than the session's, of a running turn, of an ended incarnation or
+        beyond the cap wakes nothing. The same match number wakes once.
+        """
+        ...
+
+    async def consume_process(self, id: str) -> bool:
+        """Somebody has seen its end: no wake-up for it any more. True for the one who was first."""
+        ...

@@ -1,0 +1,102 @@
+"""Verbs that take things in: instances, messages, commands, requests."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from holdfast.model import (
+    Accepted,
+    Batch,
+    ChatAddress,
+    ChatSettings,
+    InboxRow,
+    InboxState,
+    Instance,
+    Key,
+    Owed,
+    PersonId,
+    Position,
+    Request,
+    StopKind,
+    Stopped,
+    TurnId,
+)
+
+from .values import Edit, Stop
+
+
+class Intake(Protocol):
+    """Everything that enters the ledger from outside."""
+
+    async def heartbeat(self) -> None:
+        """Say that this process is alive. No rule of who owns what depends on it."""
+        ...
+
+    async def end_instance(self, how: Stopped) -> None:
+        """Record an orderly end, once; a process run without this word has crashed."""
+        ...
+
+    async def instances(self, limit: int = 50) -> tuple[Instance, ...]:
+        """The last process runs, newest first."""
+        ...
+
+    async def accept(self, batch: Batch) -> tuple[Accepted, ...]:
+        """Keep a batch, what could not be read of it and the read position it reaches: all or nothing.
+
+        An event known before, also from an earlier process, is reported with its first position and adds
+        nothing. A wake-up of an ended incarnation is kept as dropped. Only after this may the platform be
+        told that the batch was received.
+        """
+        ...
+
+    async def cursor(self, account: str, name: str) -> str | None:
+        """How far this account has been read, as committed with the rows it covers."""
+        ...
+
+    async def revise(self, edit: Edit) -> Position | None:
+        """Change (or, without text, withdraw) a message that still waits; None when it is taken."""
+        ...
+
+    async def commands(self, limit: int = 100) -> tuple[InboxRow, ...]:
+        """Commands not yet carried out, in arrival order."""
+        ...
+
+    async def settle_row(
+        self, position: Position, state: InboxState, reason: str | None = None, owe: tuple[Owed, ...] = ()
+    ) -> None:
+        """Close a waiting row (executed, refused, offered, dropped) together with what is said about it.
+
+        Raises `WrongState` when it is no longer waiting, so a command is carried out once.
+        """
+        ...
+
+    async def take_up(self, position: Position) -> None:
+        """Put an offered message back in line: the person wants it answered after all."""
+        ...
+
+    async def stop(self, key: Key, kind: StopKind, by: Position | None, owe: tuple[Owed, ...] = ()) -> Stop:
+        """Cancel the conversation's unfinished turn; for `new` also end the session and withdraw what waits.
+
+        A turn nobody runs is ended in this commit, its calls settled. A running one gets the request as a
+        column, which survives a crash, and its owner (or recovery) ends it. The command's row `by` is
+        executed in the same commit; messages that arrived after it are kept.
+        """
+        ...
+
+    async def configure_chat(self, chat: ChatAddress, settings: ChatSettings) -> None:
+        """Keep what a chat chose; a None leaves that choice as it was."""
+        ...
+
+    async def request(
+        self, what: str, dedupe: str, by: PersonId | None = None, after_turn: TurnId | None = None
+    ) -> bool:
+        """Ask something of the gateway once; False when this very request was known already."""
+        ...
+
+    async def requests(self) -> tuple[Request, ...]:
+        """Requests not yet carried out, oldest first."""
+        ...
+
+    async def settle_request(self, id: int, outcome: str) -> None:
+        """Record that a request was carried out; raises `WrongState` if it already was."""
+        ...

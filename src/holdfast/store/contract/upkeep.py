@@ -1,0 +1,67 @@
+"""Verbs of recovery, of people who look, and of upkeep."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from holdfast.model import InboxRow, Position, Session, SessionId, Turn, TurnId
+
+from .values import Continuity, Happening, Keep, SessionLine, StaleTurn, Verdict
+
+
+class Upkeep(Protocol):
+    """Recovery reads what dead owners left and writes decisions back; it runs nothing."""
+
+    async def interrupt_orphans(self, limit: int = 500) -> int:
+        """Running turns whose owner is dead become interrupted (`restart_interrupted`), strikes kept."""
+        ...
+
+    async def stale_turns(self, after: TurnId | None = None, limit: int = 500) -> tuple[StaleTurn, ...]:
+        """A page of interrupted turns in id order, by index, whatever else the ledger holds."""
+        ...
+
+    async def settle_stale(self, verdicts: tuple[Verdict, ...]) -> tuple[TurnId, ...]:
+        """Carry decisions out in one commit; returns the turns that were written.
+
+        Each is guarded by state, generation and incarnation it was decided on; one that moved on is left
+        for the next look.
+        """
+        ...
+
+    async def lane_taken(self) -> bool:
+        """Whether a suspect runs now."""
+        ...
+
+    async def sessions(
+        self, before: SessionId | None = None, limit: int = 50, live_only: bool = False
+    ) -> tuple[SessionLine, ...]:
+        """A page of sessions, newest first."""
+        ...
+
+    async def session(self, id: SessionId) -> Session:
+        """One session; raises `NotFound`."""
+        ...
+
+    async def turns(self, session: SessionId, limit: int = 100) -> tuple[Turn, ...]:
+        """A session's turns, newest first."""
+        ...
+
+    async def row(self, position: Position) -> InboxRow:
+        """One inbox row; raises `NotFound`."""
+        ...
+
+    async def trace(self, position: Position) -> tuple[Happening, ...]:
+        """One message's whole life, across restarts, in the order it happened."""
+        ...
+
+    async def continuity(self) -> Continuity:
+        """What this boot found of the run before it."""
+        ...
+
+    async def verify(self) -> tuple[str, ...]:
+        """Every broken invariant of the ledger, in words; empty means sound."""
+        ...
+
+    async def retain(self, keep: Keep, limit: int = 500) -> int:
+        """Remove old finished upkeep rows, a bounded batch at a time; returns how many."""
+        ...

@@ -1,0 +1,246 @@
+"""What verbs take and give besides the records of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from holdfast.model import (
+    Attachment,
+    Body,
+    BusyMode,
+    CallId,
+    ChatAddress,
+    Entry,
+    InstanceId,
+    Key,
+    OnInterruption,
+    Owed,
+    PersonId,
+    PlannedCall,
+    Position,
+    QuestionId,
+    QuestionKind,
+    QuestionState,
+    SessionId,
+    StopKind,
+    Tail,
+    TurnId,
+    TurnState,
+)
+from holdfast.policy.recovery import Decision
+from holdfast.policy.settings import RecoverySettings, ResetSettings
+
+TOPICS = ("inbox", "turns", "outbox", "questions", "recovery", "requests", "processes")
+"""What one can wait for: something that this kind of work looks at has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question to open: its row and the message that carries it are written in the same commit."""
+
+    id: QuestionId
+    kind: QuestionKind
+    call: CallId | None
+    text: str
+    expires_at: int
+    owed: Owed
+    asked_of: PersonId | None = None
+    options: tuple[str, ...] = ()
+    call_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spawned:
+    """A background process that a tool started, to be known from this commit on."""
+
+    id: str
+    pid: int
+    started_ticks: int
+    command: str
+    log: str
+    notify: bool = False
+    patterns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one model call cost."""
+
+    model: str
+    tokens_in: int
+    tokens_out: int
+    cost_microusd: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happened and what begins next, as one commit: the record of one effect and the claim of the next.
+
+    A `Returned` in `append` settles its call; `start` commits calls as started, before their effect.
+    """
+
+    append: tuple[Body, ...] = ()
+    tail: Tail = Tail.WORK
+    """How the transcript of the turn ends once this is appended."""
+    plan: tuple[PlannedCall, ...] = ()
+    start: tuple[CallId, ...] = ()
+    consume: tuple[Position, ...] = ()
+    """Waiting rows whose messages stand in `append`."""
+    ask: tuple[Ask, ...] = ()
+    owe: tuple[Owed, ...] = ()
+    spawn: tuple[Spawned, ...] = ()
+    consume_processes: tuple[str, ...] = ()
+    usage: tuple[Usage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a step left: the entries as committed, and whether a stop was asked meanwhile."""
+
+    entries: tuple[Entry, ...]
+    stop: StopKind | None
+    waiting: int
+    """Rows that wait in this conversation: what `steer` looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSettings:
+    """What a claim follows besides the ledger."""
+
+    reset: ResetSettings
+    recovery: RecoverySettings
+    busy: BusyMode = BusyMode.QUEUE
+    resumes: bool = True
+    """Whether interrupted work may be taken; False when resumes hold their share of the workers."""
+
+
+class StaleTurn(NamedTuple):
+    """Interrupted work as recovery sees it, with what its write-back is guarded by.
+
+    A tuple, because a boot may read ten thousand of them.
+    """
+
+    turn: TurnId
+    session: SessionId
+    key: Key
+    chat: ChatAddress
+    generation: int
+    incarnation: int
+    suspended: bool
+    stop: StopKind | None
+    sender: PersonId
+    tail: Tail
+    question: QuestionState | None
+    """How the last question of the turn stands, if it has one."""
+    noted: int
+    strikes: int
+    interruptions: int
+    interruption: str | None
+    last_owner: InstanceId | None
+    progress_at: int | None
+    quarantined: int
+    held: str | None
+    on_interruption: OnInterruption | None
+    consented: bool
+    waiting_sender: PersonId | None
+    """Sender of the oldest message that waits behind it, if any."""
+    state: TurnState = TurnState.INTERRUPTED
+
+
+Judge = Callable[[StaleTurn, int], Decision]
+"""What becomes of interrupted work now; called inside the claim's transaction with its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A decision to carry out, on the turn it was made about."""
+
+    stale: StaleTurn
+    decision: Decision
+    owe: tuple[Owed, ...] = ()
+    ask: Ask | None = None
+
+
+class StopOutcome(StrEnum):
+    """What a stop found."""
+
+    NOTHING = "nothing"
+    """No unfinished turn."""
+    ENDED = "ended"
+    """The turn was ended in this commit."""
+    ASKED = "asked"
+    """It runs; its owner will end it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """What a stop or a new beginning did."""
+
+    outcome: StopOutcome
+    turn: TurnId | None = None
+    session: SessionId | None = None
+    withdrawn: tuple[str, ...] = ()
+    """Texts of the messages that were waiting and are no longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLine:
+    """One line of a list of sessions."""
+
+    id: SessionId
+    key: Key
+    began: str
+    began_at: int
+    ended_at: int | None
+    suspended: bool
+    strikes: int
+    turn: TurnId | None
+    state: TurnState | None
+    held: str | None
+    completed_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One line of a trace."""
+
+    at: int
+    what: str
+    subject: str
+    instance: InstanceId | None
+    detail: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Continuity:
+    """What a boot found, in numbers and rows, for the continuity report."""
+
+    previous_ended: str
+    previous_started_at: int | None
+    previous_seen_at: int | None
+    open_turns: tuple[tuple[TurnId, TurnState, str | None], ...]
+    owed: int
+    unknown: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A message changed or taken back by its sender while it still waits."""
+
+    chat: ChatAddress
+    message_id: str
+    text: str | None
+    attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How long what is finished is kept, in milliseconds; nothing unfinished is ever removed."""
+
+    events: int
+    set_aside: int
+    instances: int

@@ -1,0 +1,130 @@
+"""Verbs of a running turn. Each is fenced: a stale owner gets `StaleWrite` and changes nothing."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from holdfast.model import (
+    Body,
+    Claimed,
+    Entry,
+    Fence,
+    InboxRow,
+    Journal,
+    Key,
+    Owed,
+    PersonId,
+    Position,
+    QuestionId,
+    Session,
+    SessionId,
+    Tail,
+    TurnId,
+    TurnState,
+)
+
+from .values import ClaimSettings, Judge, Recorded, Step
+
+
+class Work(Protocol):
+    """Claiming turns, recording their steps and ending them."""
+
+    async def claim(self, settings: ClaimSettings, judge: Judge) -> Claimed | None:
+        """Take the conversation that has been ready longest, or None: an empty claim moves nothing.
+
+        One commit: the session is found or made (suspended, reset policy), generation, attempt and strikes
+        grow by one, the turn is born from the oldest waiting row (or taken up again), the row is consumed
+        and its message appended, with the one note it may need. Interrupted work is judged once more first;
+        if it is not to be resumed it goes back to `interrupted` for recovery. At most one suspect runs.
+        """
+        ...
+
+    async def record(self, fence: Fence, step: Step) -> Recorded:
+        """Append what happened and begin what comes next, in one commit.
+
+        Progress time moves with a person's message, model output or a real result, and with nothing else.
+        Raises `StopAsked`, writing nothing, when a stop was asked and the step would start or plan calls.
+        """
+        ...
+
+    async def progress(self, fence: Fence) -> None:
+        """Record that a tool produced output: the turn is alive."""
+        ...
+
+    async def finish(
+        self,
+        fence: Fence,
+        state: TurnState,
+        append: tuple[Body, ...] = (),
+        owe: tuple[Owed, ...] = (),
+        why: str | None = None,
+        tail: Tail | None = None,
+    ) -> None:
+        """End the turn as done, failed or cancelled, together with every reply owed for it, in one commit.
+
+        Unsettled calls are settled in it (planned → skipped, started → unknown). Done and failed raise
+        `StopAsked` when a stop was asked first; cancelled carries that stop out (and ends the session for
+        `new`). Strikes: done sets them to 0, the others take the claim's strike back.
+        """
+        ...
+
+    async def wait(self, fence: Fence) -> None:
+        """Let go of a turn whose question is open; raises `WrongState` when it was answered meanwhile."""
+        ...
+
+    async def put_back(self, fence: Fence) -> None:
+        """Return a claimed turn in which nothing has begun; it is claimed again first, with no mark."""
+        ...
+
+    async def interrupt(self, fence: Fence, reason: str) -> None:
+        """Mark a turn about to be cut; its strike is taken back only if this run produced something."""
+        ...
+
+    async def clear_suspect(self, fence: Fence) -> None:
+        """The suspect has survived long enough: strikes to 0, and the quarantine lane is free."""
+        ...
+
+    async def mark(self, session: SessionId, generation: int, body: Body, read_up_to: int) -> Entry:
+        """Append an undo or a summary to a session with no unfinished turn.
+
+        Guarded by the generation it was decided on; a summary is refused if an undo came after `read_up_to`.
+        """
+        ...
+
+    async def transcript(self, session: SessionId) -> tuple[Entry, ...]:
+        """Every entry of a session, in order."""
+        ...
+
+    async def journal(self, turn: TurnId, generation: int) -> Journal:
+        """The calls and questions of a turn as they stand."""
+        ...
+
+    async def live_session(self, key: Key) -> Session | None:
+        """The session this conversation would go on in."""
+        ...
+
+    async def waiting(self, key: Key, limit: int = 50) -> tuple[InboxRow, ...]:
+        """What waits in a conversation, in arrival order (commands apart)."""
+        ...
+
+    async def answer(
+        self, question: QuestionId, by: Position, answer: str, person: PersonId, owe: tuple[Owed, ...] = ()
+    ) -> None:
+        """Take a waiting row as the answer of an open question, once; a waiting turn is queued with it.
+
+        Raises `WrongState` when the question is closed, belongs to an ended incarnation or was asked of
+        somebody else; the row stays waiting then.
+        """
+        ...
+
+    async def set_question_aside(self, question: QuestionId) -> None:
+        """Close an open question because the person wrote something else; a waiting turn is queued."""
+        ...
+
+    async def question_undeliverable(self, question: QuestionId) -> None:
+        """Close a question that never reached anybody; a waiting turn is queued."""
+        ...
+
+    async def expire_questions(self, limit: int = 100) -> tuple[QuestionId, ...]:
+        """Close questions past their time and queue their waiting turns, each once."""
+        ...

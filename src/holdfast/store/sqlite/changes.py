@@ -1,0 +1,37 @@
+"""Wake-ups: a counter per topic that one can wait for. A hint, never the truth."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+
+class Changes:
+    """Counters that never miss a change: read the version, look, then wait for what came since."""
+
+    def __init__(self) -> None:
+        self._versions: Counter[str] = Counter()
+        self._waiters: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)
+
+    def announce(self, topics: Iterable[str]) -> None:
+        """Count a change of each topic and wake whoever waits for it."""
+        for topic in topics:
+            self._versions[topic] += 1
+            for waiter in self._waiters.pop(topic, ()):
+                if not waiter.done():
+                    waiter.set_result(None)
+
+    def version(self, topic: str) -> int:
+        return self._versions[topic]
+
+    async def changed(self, topic: str, since: int) -> int:
+        """Return once the topic's version is above `since`."""
+        while self._versions[topic] <= since:
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiters[topic].add(waiter)
+            try:
+                await waiter
+            finally:
+                self._waiters[topic].discard(waiter)
+        return self._versions[topic]

@@ -1,0 +1,129 @@
+"""Sending what is owed: claimed before the send, recorded after it, in order within each chat."""
+
+from __future__ import annotations
+
+from holdfast.errors import WrongState
+from holdfast.model import (
+    ChatAddress,
+    Delivery,
+    DeliveryId,
+    DeliveryState,
+    Lost,
+    Owed,
+    Rejected,
+    SendResult,
+    Sent,
+    TryAgain,
+)
+
+from . import rows
+from .commit import Row, Tx
+from .owing import owe_all, owe_one, refresh_chat
+from .readers import Read
+
+
+def owe(tx: Tx, owed: Owed) -> bool:
+    return owe_one(tx, owed)
+
+
+def claim_deliveries(tx: Tx, platforms: tuple[str, ...], limit: int = 32) -> tuple[Delivery, ...]:
+    taken: list[Delivery] = []
+    for platform in platforms:
+        for (chat,) in tx.all("chats_due", platform=platform, now=tx.now, limit=limit - len(taken)):
+            row = tx.one("take_delivery", chat=chat, owner=tx.instance, now=tx.now)
+            tx.run("close_chat_line", chat=chat)
+            if row is not None:
+                taken.append(rows.delivery(row))
+    return tuple(taken)
+
+
+def record_delivery(tx: Tx, id: DeliveryId, result: SendResult, owe: tuple[Owed, ...] = ()) -> None:
+    _settle(tx, id, result, DeliveryState.SENDING, repeated=False, owe=owe)
+
+
+def settle_delivery(
+    tx: Tx, id: DeliveryId, result: SendResult, repeated: bool = False, owe: tuple[Owed, ...] = ()
+) -> None:
+    if isinstance(result, Lost):
+        raise WrongState(f"delivery {id}", "still unknown", "settled")
+    _settle(tx, id, result, DeliveryState.UNKNOWN, repeated, owe)
+
+
+def _settle(
+    tx: Tx, id: DeliveryId, result: SendResult, source: DeliveryState, repeated: bool, owe: tuple[Owed, ...]
+) -> None:
+    sending = source is DeliveryState.SENDING
+    row = _write(tx, id, result, source, repeated, tx.instance if sending else None)
+    if row is None:
+        raise WrongState(f"delivery {id}", None, f"{source} and ours" if sending else source)
+    chat = str(row[0])
+    if isinstance(result, TryAgain) and not result.counts:
+        tx.run("throttle_chat", chat=chat, at=result.at)
+    if isinstance(result, Rejected) and result.whole_chat:
+        for (failed,) in tx.all("fail_chat", chat=chat, reason=result.reason, now=tx.now):
+            tx.event("failed", f"delivery:{failed}", reason=result.reason)
+    owe_all(tx, owe)
+    refresh_chat(tx, chat)
+
+
+def _write(
+    tx: Tx, id: DeliveryId, result: SendResult, source: DeliveryState, repeated: bool, owner: str | None
+) -> Row | None:
+    # An unknown send was counted when it became unknown; settling it is no further attempt.
+    counts = source is DeliveryState.SENDING
+    where: dict[str, str | None] = {"id": id, "owner": owner}
+    match result:
+        case Sent(platform_id):
+            tx.event("sent", f"delivery:{id}", platform_id=platform_id)
+            return tx.one(
+                "delivery_sent",
+                platform_id=platform_id,
+                now=tx.now,
+                counts=counts,
+                **where,
+                **{"from": source},
+            )
+        case TryAgain(at, reason, is_attempt):
+            tx.event("try_again", f"delivery:{id}", reason=reason, at=at)
+            return tx.one(
+                "delivery_pending",
+                at=at,
+                reason=reason,
+                counts=counts and is_attempt,
+                repeated=repeated,
+                **where,
+                **{"from": source},
+            )
+        case Lost(reason):
+            tx.event("unknown", f"delivery:{id}", reason=reason)
+            return tx.one("delivery_unknown", reason=reason, **where)
+        case Rejected(reason):
+            tx.event("failed", f"delivery:{id}", reason=reason)
+            return tx.one(
+                "delivery_failed", reason=reason, now=tx.now, counts=counts, **where, **{"from": source}
+            )
+
+
+def expire_delivery(tx: Tx, id: DeliveryId, reason: str) -> None:
+    row = tx.one("delivery_expired", id=id, reason=reason, now=tx.now)
+    if row is None:
+        raise WrongState(f"delivery {id}", None, "pending or unknown")
+    tx.event("expired", f"delivery:{id}", reason=reason)
+    refresh_chat(tx, row[0])
+
+
+def in_doubt(read: Read, limit: int = 100) -> tuple[Delivery, ...]:
+    return tuple(rows.delivery(row) for row in read.all("in_doubt", limit=limit))
+
+
+def doubt_orphans(tx: Tx) -> int:
+    found = tx.all("doubt_orphans", owner=tx.instance)
+    for (id_,) in found:
+        tx.event("unknown", f"delivery:{id_}", reason="the process died while sending")
+    if found:
+        tx.changed("outbox")
+    return len(found)
+
+
+def deliveries(read: Read, chat: ChatAddress, after: int = 0, limit: int = 100) -> tuple[Delivery, ...]:
+    return tuple(rows.delivery(row) for row in read.all("deliveries", chat=chat, after=after, limit=limit))

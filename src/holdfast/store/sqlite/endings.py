@@ -1,0 +1,173 @@
+"""How a turn stops running: ended, waiting, put back, interrupted or stopped; one commit each."""
+
+from __future__ import annotations
+
+from holdfast.errors import StopAsked, WrongState
+from holdfast.model import (
+    Body,
+    Fence,
+    InboxState,
+    Key,
+    Owed,
+    Position,
+    SessionId,
+    StopKind,
+    Tail,
+    TurnId,
+    TurnState,
+)
+from holdfast.store.contract import Stop, StopOutcome
+
+from .codec import load_message
+from .commit import Tx
+from .intake import refresh_conversation, settle_row
+from .owing import owe_all
+from .steps import append_entries, pass_fence, settle_open_calls
+
+_EVERYTHING = 2**62
+_ENDS = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
+
+
+def finish(
+    tx: Tx,
+    fence: Fence,
+    state: TurnState,
+    append: tuple[Body, ...] = (),
+    owe: tuple[Owed, ...] = (),
+    why: str | None = None,
+    tail: Tail | None = None,
+) -> None:
+    if state not in _ENDS:
+        raise WrongState(f"turn {fence.turn}", state, "done, failed or cancelled")
+    stop = pass_fence(tx, fence, tail, append)
+    if stop is not None and state is not TurnState.CANCELLED:
+        raise StopAsked(fence.turn)
+    append_entries(tx, fence.session, fence.turn, append)
+    end_turn(tx, fence.session, fence.turn, state, why, tail)
+    if state is TurnState.DONE:
+        tx.run("after_done", session=fence.session, now=tx.now)
+    else:
+        tx.run("take_strike_back", session=fence.session)
+    if state is TurnState.CANCELLED:
+        _carry_out_stop(tx, fence.session, stop)
+    owe_all(tx, owe, fence.session, fence.turn)
+    release(tx, fence.session)
+
+
+def end_turn(
+    tx: Tx,
+    session: SessionId,
+    turn: TurnId,
+    state: TurnState,
+    why: str | None,
+    tail: Tail | None = None,
+) -> StopKind | None:
+    """Write a final state, with calls and questions settled, and return the stop that was asked, if any."""
+    settle_open_calls(tx, session, turn)
+    tx.run("cancel_questions", turn=turn, now=tx.now)
+    row = tx.one("end_turn", turn=turn, state=state, why=why, tail=tail, now=tx.now)
+    tx.event(state, f"turn:{turn}", why=why)
+    return StopKind(row[0]) if row and row[0] else None
+
+
+def _carry_out_stop(tx: Tx, session: SessionId, stop: StopKind | None) -> None:
+    """A cancelled turn fences whatever its helpers still do; `new` ends the conversation as well."""
+    if stop is StopKind.NEW:
+        end_session(tx, session, "new")
+    else:
+        tx.run("bump_generation", session=session)
+
+
+def end_session(tx: Tx, session: SessionId, why: str) -> None:
+    """The conversation is over: both counters grow, so nothing that outlives it can speak for it."""
+    tx.run("end_session", session=session, why=why, now=tx.now)
+    tx.event("ended", f"session:{session}", why=why)
+
+
+def release(tx: Tx, session: SessionId) -> None:
+    """The session is free: its conversation may be ready again."""
+    row = tx.one("key_of_session", session=session)
+    if row and refresh_conversation(tx, row[0]):
+        tx.changed("turns")
+
+
+def wait(tx: Tx, fence: Fence) -> None:
+    pass_fence(tx, fence, Tail.QUESTION)
+    if not tx.run("wait_turn", turn=fence.turn):
+        raise WrongState(f"turn {fence.turn}", "answered meanwhile", "waiting for an open question")
+    tx.run("take_strike_back", session=fence.session)
+    tx.event("waiting", f"turn:{fence.turn}")
+    release(tx, fence.session)
+
+
+def put_back(tx: Tx, fence: Fence) -> None:
+    pass_fence(tx, fence)
+    tx.run("queue_turn", turn=fence.turn)
+    tx.run("take_strike_back", session=fence.session)
+    tx.event("put_back", f"turn:{fence.turn}")
+    release(tx, fence.session)
+
+
+def interrupt(tx: Tx, fence: Fence, reason: str) -> None:
+    pass_fence(tx, fence)
+    row = tx.one("interrupt_turn", turn=fence.turn, reason=reason, now=tx.now)
+    assert row is not None
+    if row[0]:
+        tx.run("take_strike_back", session=fence.session)
+    tx.event("interrupted", f"turn:{fence.turn}", reason=reason, count=row[1])
+    release(tx, fence.session)
+    tx.changed("recovery")
+
+
+def clear_suspect(tx: Tx, fence: Fence) -> None:
+    pass_fence(tx, fence)
+    tx.run("clear_suspect", turn=fence.turn)
+    tx.run("clear_strikes", session=fence.session)
+    tx.event("cleared", f"session:{fence.session}")
+    tx.changed("recovery")
+
+
+def stop(tx: Tx, key: Key, kind: StopKind, by: Position | None, owe: tuple[Owed, ...] = ()) -> Stop:
+    if by is not None:
+        settle_row(tx, by, InboxState.EXECUTED, kind)
+    withdrawn = _withdraw(tx, key, by) if kind is StopKind.NEW else ()
+    row = tx.one("session_with_last_turn", key=key)
+    owe_all(tx, owe)
+    if row is None:
+        refresh_conversation(tx, key)
+        return Stop(StopOutcome.NOTHING, withdrawn=withdrawn)
+    session, turn, state = SessionId(row[0]), row[13], row[16]
+    outcome = _stop_turn(tx, session, turn, state, row[30] is not None, kind)
+    if kind is StopKind.NEW and outcome is not StopOutcome.ASKED:
+        end_session(tx, session, "new")
+    release(tx, session)
+    is_open = outcome is not StopOutcome.NOTHING
+    return Stop(outcome, TurnId(turn) if is_open else None, session, withdrawn)
+
+
+def _stop_turn(
+    tx: Tx, session: SessionId, turn: str | None, state: str | None, ended: bool, kind: StopKind
+) -> StopOutcome:
+    if turn is None or ended:
+        return StopOutcome.NOTHING
+    if state == TurnState.RUNNING:
+        tx.run("ask_stop", turn=turn, kind=kind, now=tx.now)
+        tx.event("stop_asked", f"turn:{turn}", kind=kind)
+        tx.changed("turns")
+        return StopOutcome.ASKED
+    end_turn(tx, session, TurnId(turn), TurnState.CANCELLED, kind)
+    tx.run("bump_generation", session=session)
+    return StopOutcome.ENDED
+
+
+def _withdraw(tx: Tx, key: Key, by: Position | None) -> tuple[str, ...]:
+    rows = tx.all(
+        "withdraw_waiting",
+        key=key,
+        before=by if by is not None else _EVERYTHING,
+        reason="the conversation was ended",
+        now=tx.now,
+    )
+    for position, _ in rows:
+        tx.event("withdrawn", f"inbox:{position}")
+    return tuple(load_message(body)[0] for _, body in sorted(rows))

@@ -1,0 +1,37 @@
+"""The state tables as triggers, so that the database itself refuses an arrow the tables do not have."""
+
+from __future__ import annotations
+
+from holdfast.model import CALL, DELIVERY, INBOX, PROCESS, QUESTION, TURN, Machine
+
+GUARDED = {
+    "turns": TURN,
+    "tool_calls": CALL,
+    "outbox": DELIVERY,
+    "inbox": INBOX,
+    "questions": QUESTION,
+    "processes": PROCESS,
+}
+"""Which table each state machine rules."""
+
+
+def guard(table: str, machine: Machine) -> str:
+    """The trigger that keeps one table within its machine."""
+    lines: list[str] = []
+    for source, target in machine.pairs:
+        arrow = f"'{source}>{target}'"
+        if lines and len(lines[-1]) + len(arrow) < 100:
+            lines[-1] += f", {arrow}"
+        else:
+            lines.append(arrow)
+    arrows = ",\n    ".join(lines)
+    return (
+        f"CREATE TRIGGER {table}_follow_their_states BEFORE UPDATE OF state ON {table}\n"
+        f"WHEN NEW.state <> OLD.state AND OLD.state || '>' || NEW.state NOT IN (\n    {arrows})\n"
+        f"BEGIN SELECT RAISE(ABORT, 'forbidden transition'); END;\n"
+    )
+
+
+def guards() -> str:
+    """All of them, as they stand at the end of the schema."""
+    return "\n".join(guard(table, machine) for table, machine in GUARDED.items())

@@ -1,0 +1,195 @@
+"""Taking things in: batches, revisions, commands, requests, and the life of this process."""
+
+from __future__ import annotations
+
+from holdfast.errors import NotFound, WrongState
+from holdfast.model import (
+    Accepted,
+    Batch,
+    ChatAddress,
+    ChatSettings,
+    Inbound,
+    InboxKind,
+    InboxRow,
+    InboxState,
+    Instance,
+    Owed,
+    PersonId,
+    Position,
+    Request,
+    Stopped,
+    TurnId,
+)
+from holdfast.store.contract import Edit
+
+from . import rows
+from .codec import dump_message
+from .commit import Tx
+from .owing import owe_all
+from .readers import Read
+
+
+def heartbeat(tx: Tx) -> None:
+    tx.run("beat", id=tx.instance, now=tx.now)
+
+
+def begin_instance(tx: Tx, host: str, pid: int, boot: str, version: str) -> None:
+    """Write this process run down; only its orderly end adds a word to it."""
+    tx.run("add_instance", id=tx.instance, host=host, pid=pid, boot=boot, version=version, now=tx.now)
+    tx.event("started", f"instance:{tx.instance}", pid=pid)
+
+
+def end_instance(tx: Tx, how: Stopped) -> None:
+    if tx.run("end_instance", id=tx.instance, how=how, now=tx.now):
+        tx.event("stopped", f"instance:{tx.instance}", how=how)
+
+
+def instances(read: Read, limit: int = 50) -> tuple[Instance, ...]:
+    return tuple(rows.instance(row) for row in read.all("instances", limit=limit))
+
+
+def accept(tx: Tx, batch: Batch) -> tuple[Accepted, ...]:
+    accepted = tuple(accept_one(tx, batch.account, message) for message in batch.messages)
+    for unreadable in batch.unreadable:
+        tx.run(
+            "add_set_aside",
+            account=batch.account,
+            event_id=unreadable.event_id,
+            reason=unreadable.reason,
+            payload=unreadable.payload,
+            now=tx.now,
+        )
+        tx.event("set_aside", f"event:{batch.account}/{unreadable.event_id}", reason=unreadable.reason)
+    for event_id, reason in batch.refused:
+        tx.event("refused", f"event:{batch.account}/{event_id}", reason=reason)
+    if batch.cursor is not None:
+        cursor = batch.cursor
+        tx.run("move_cursor", account=batch.account, name=cursor.name, value=cursor.value, now=tx.now)
+    return accepted
+
+
+def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
+    known = tx.one("known_event", account=account, event_id=message.event_id)
+    if known:
+        return Accepted(message.event_id, Position(known[0]), fresh=False)
+    address = message.place.address
+    queued = message.kind is not InboxKind.COMMAND
+    tx.run("ensure_chat", address=address, platform=message.place.platform)
+    is_new = tx.run("ensure_conversation", key=message.key, chat=address, ready_at=tx.now if queued else None)
+    row = tx.one(
+        "add_row",
+        account=account,
+        event_id=message.event_id,
+        key=message.key,
+        chat=address,
+        sender=message.sender,
+        kind=message.kind,
+        body=dump_message(message.text, message.attachments),
+        message_id=message.message_id,
+        sent_at=message.sent_at,
+        now=tx.now,
+        incarnation=message.incarnation,
+    )
+    assert row is not None
+    position = Position(row[0])
+    tx.event("accepted", f"inbox:{position}", kind=message.kind)
+    if _is_of_the_past(tx, message):
+        tx.run("drop_on_arrival", position=position, now=tx.now)
+        tx.event("dropped", f"inbox:{position}", reason="conversation ended")
+    if not queued:
+        tx.changed("inbox")
+    elif is_new or refresh_conversation(tx, message.key):
+        tx.changed("turns")
+    else:
+        tx.changed("recovery")
+    return Accepted(message.event_id, position, fresh=True)
+
+
+def _is_of_the_past(tx: Tx, message: Inbound) -> bool:
+    """A wake-up belongs to the incarnation it was made in; a message belongs to whoever answers it."""
+    if message.incarnation is None:
+        return False
+    now = tx.one("incarnation_now", key=message.key)
+    return now is None or now[0] != message.incarnation
+
+
+def refresh_conversation(tx: Tx, key: str) -> bool:
+    """Derive whether a conversation is ready for a worker from what it holds; True if it is."""
+    row = tx.one("refresh_conversation", key=key, now=tx.now)
+    return row is not None and row[0] is not None
+
+
+def cursor(read: Read, account: str, name: str) -> str | None:
+    row = read.one("cursor", account=account, name=name)
+    return row[0] if row else None
+
+
+def revise(tx: Tx, edit: Edit) -> Position | None:
+    where = {"chat": edit.chat, "message_id": edit.message_id}
+    if edit.text is not None:
+        row = tx.one("rewrite_row", body=dump_message(edit.text, edit.attachments), **where)
+    else:
+        row = tx.one("withdraw_row", now=tx.now, **where)
+    if row is None:
+        return None
+    tx.event("edited" if edit.text is not None else "withdrawn", f"inbox:{row[0]}")
+    refresh_conversation(tx, row[1])
+    return Position(row[0])
+
+
+def commands(read: Read, limit: int = 100) -> tuple[InboxRow, ...]:
+    return tuple(rows.inbox_row(row) for row in read.all("commands", limit=limit))
+
+
+def settle_row(
+    tx: Tx, position: Position, state: InboxState, reason: str | None = None, owe: tuple[Owed, ...] = ()
+) -> None:
+    row = tx.one("settle_row", position=position, state=state, reason=reason, now=tx.now)
+    if row is None:
+        raise WrongState(f"inbox row {position}", None, "waiting")
+    tx.event(state, f"inbox:{position}", reason=reason)
+    owe_all(tx, owe)
+    refresh_conversation(tx, row[0])
+
+
+def take_up(tx: Tx, position: Position) -> None:
+    row = tx.one("take_up_row", position=position)
+    if row is None:
+        raise WrongState(f"inbox row {position}", None, "offered")
+    tx.event("taken_up", f"inbox:{position}")
+    if refresh_conversation(tx, row[0]):
+        tx.changed("turns")
+
+
+def configure_chat(tx: Tx, chat: ChatAddress, settings: ChatSettings) -> None:
+    changed = tx.run(
+        "configure_chat",
+        address=chat,
+        busy=settings.busy,
+        on_interruption=settings.on_interruption,
+        agent=settings.agent,
+        model=settings.model,
+    )
+    if not changed:
+        raise NotFound("chat", chat)
+    tx.event("configured", f"chat:{chat}")
+
+
+def request(
+    tx: Tx, what: str, dedupe: str, by: PersonId | None = None, after_turn: TurnId | None = None
+) -> bool:
+    fresh = tx.run("add_request", what=what, dedupe=dedupe, by=by, after_turn=after_turn, now=tx.now) == 1
+    if fresh:
+        tx.event("requested", f"request:{dedupe}", what=what)
+        tx.changed("requests")
+    return fresh
+
+
+def requests(read: Read) -> tuple[Request, ...]:
+    return tuple(rows.request(row) for row in read.all("requests"))
+
+
+def settle_request(tx: Tx, id: int, outcome: str) -> None:
+    if not tx.run("settle_request", id=id, outcome=outcome, now=tx.now):
+        raise WrongState(f"request {id}", None, "open")
+    tx.event("carried_out", f"request:{id}", outcome=outcome)

@@ -1,0 +1,105 @@
+"""What people look at: pages of sessions, one message's whole life, what a boot found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.errors import NotFound
+from holdfast.model import InboxRow, InstanceId, Key, Position, Session, SessionId, Turn, TurnId, TurnState
+from holdfast.store.contract import Continuity, Happening, SessionLine
+
+from . import rows
+from .commit import Row
+from .readers import Read
+
+_AFTER_EVERYTHING = "~"
+_LISTED_TURNS = 1_000
+
+
+def sessions(
+    read: Read, before: SessionId | None = None, limit: int = 50, live_only: bool = False
+) -> tuple[SessionLine, ...]:
+    found = read.all("sessions_page", before=before or _AFTER_EVERYTHING, limit=limit, live_only=live_only)
+    return tuple(_line(row) for row in found)
+
+
+def _line(row: Row) -> SessionLine:
+    id_, key, began, began_at, ended_at, suspended, strikes, turn, state, held, completed_at = row
+    return SessionLine(
+        SessionId(id_),
+        Key(key),
+        began,
+        began_at,
+        ended_at,
+        bool(suspended),
+        strikes,
+        TurnId(turn) if turn else None,
+        TurnState(state) if state else None,
+        held,
+        completed_at,
+    )
+
+
+def session(read: Read, id: SessionId) -> Session:
+    row = read.one("session", id=id)
+    if row is None:
+        raise NotFound("session", id)
+    return rows.session(row)
+
+
+def turns(read: Read, session: SessionId, limit: int = 100) -> tuple[Turn, ...]:
+    found = read.all("turns_of_session", session=session, limit=limit)
+    return tuple(rows.turn(row) for row in found)
+
+
+def row(read: Read, position: Position) -> InboxRow:
+    found = read.one("row", position=position)
+    if found is None:
+        raise NotFound("inbox row", position)
+    return rows.inbox_row(found)
+
+
+def trace(read: Read, position: Position) -> tuple[Happening, ...]:
+    message = row(read, position)
+    events = sorted(
+        event for subject in _subjects(read, message) for event in read.all("events_of", subject=subject)
+    )
+    return tuple(
+        Happening(at, what, subject, InstanceId(instance) if instance else None, detail)
+        for _, at, what, subject, instance, detail in events
+    )
+
+
+def _subjects(read: Read, message: InboxRow) -> Iterator[str]:
+    yield f"inbox:{message.position}"
+    if message.question:
+        yield f"question:{message.question}"
+    if message.turn:
+        yield f"turn:{message.turn}"
+        for (question,) in read.all("questions_asked_in", turn=message.turn):
+            yield f"question:{question}"
+        for (delivery,) in read.all("deliveries_of_turn", turn=message.turn):
+            yield f"delivery:{delivery}"
+
+
+def continuity(read: Read, instance: InstanceId) -> Continuity:
+    found = read.one("previous_instance", instance=instance)
+    previous = rows.instance(found) if found else None
+    ended = "none" if previous is None else previous.stopped or "crashed"
+    return Continuity(
+        ended,
+        previous.started_at if previous else None,
+        (previous.stopped_at or previous.heartbeat_at) if previous else None,
+        tuple(
+            (TurnId(id_), TurnState(state), interruption)
+            for id_, state, interruption in read.all("open_turns", limit=_LISTED_TURNS)
+        ),
+        _count(read, "count_owed"),
+        _count(read, "count_unknown"),
+        _count(read, "count_waiting"),
+    )
+
+
+def _count(read: Read, name: str) -> int:
+    row = read.one(name)
+    return int(row[0]) if row else 0

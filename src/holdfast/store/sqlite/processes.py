@@ -1,0 +1,87 @@
+"""Background processes: each completion wakes its session once, and only while somebody still wants it."""
+
+from __future__ import annotations
+
+from holdfast.model import (
+    ChatAddress,
+    Inbound,
+    InboxKind,
+    Key,
+    PersonId,
+    Process,
+    ProcessState,
+    SessionId,
+    place_at,
+)
+
+from . import rows
+from .commit import Row, Tx
+from .intake import accept_one, refresh_conversation
+from .readers import Read
+
+ACCOUNT = "holdfast"
+"""The account under which the gateway's own wake-ups are accepted."""
+
+
+def processes(read: Read, session: SessionId | None = None) -> tuple[Process, ...]:
+    if session is None:
+        return tuple(rows.process(row) for row in read.all("running_processes"))
+    return tuple(rows.process(row) for row in read.all("session_processes", session=session))
+
+
+def end_process(tx: Tx, id: str, state: ProcessState, exit_code: int | None) -> bool:
+    row = tx.one("end_process", id=id, state=state, exit_code=exit_code, now=tx.now)
+    if row is None:
+        return False
+    session, incarnation, turn, notify, consumed, command = row
+    tx.event(state, f"process:{id}", exit_code=exit_code)
+    tx.changed("processes")
+    at_rest = tx.one("session_at_rest", session=session)
+    if notify and not consumed and at_rest and at_rest[3] == incarnation:
+        text = f"The background process {id} ({command}) has ended: {state}, exit code {exit_code}."
+        _wake(tx, at_rest, f"process:{id}:ended", text, turn, incarnation)
+    return True
+
+
+def match_process(tx: Tx, id: str, number: int, text: str, cap: int) -> bool:
+    row = tx.one("match_process", id=id, number=number, cap=cap)
+    if row is None:
+        return False
+    session, incarnation, turn, generation = row
+    at_rest = tx.one("session_at_rest", session=session)
+    if not at_rest or at_rest[3] != incarnation or at_rest[2] != generation or at_rest[4] is not None:
+        return False
+    _wake(tx, at_rest, f"process:{id}:match:{number}", text, turn, incarnation)
+    return True
+
+
+def consume_process(tx: Tx, id: str) -> bool:
+    first = tx.run("consume_process", id=id) == 1
+    dropped = tx.all(
+        "drop_wakeups", account=ACCOUNT, from_id=f"process:{id}:", to_id=f"process:{id};", now=tx.now
+    )
+    for position, key in dropped:
+        tx.event("dropped", f"inbox:{position}", reason="seen already")
+        refresh_conversation(tx, key)
+    return first
+
+
+def _wake(tx: Tx, session: Row, event_id: str, text: str, turn: str, incarnation: int) -> None:
+    """Write the wake-up as an inbox row with a deterministic id: it causes one turn at most.
+
+    It speaks for the person whose turn started the process, so that their access is what counts.
+    """
+    sender = tx.one("sender_of_turn", turn=turn)
+    accept_one(
+        tx,
+        ACCOUNT,
+        Inbound(
+            event_id,
+            Key(session[0]),
+            place_at(ChatAddress(session[1])),
+            PersonId(sender[0] if sender else ""),
+            text,
+            InboxKind.WAKEUP,
+            incarnation=incarnation,
+        ),
+    )

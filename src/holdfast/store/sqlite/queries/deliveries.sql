@@ -1,0 +1,66 @@
+-- name: chats_due
+SELECT address FROM chats WHERE platform = :platform AND send_at IS NOT NULL AND send_at <= :now
+ORDER BY send_at LIMIT :limit
+
+-- name: take_delivery
+UPDATE outbox SET state = 'sending', owner = :owner, claimed_at = :now
+WHERE id = (SELECT id FROM outbox WHERE chat = :chat AND settled_at IS NULL ORDER BY number LIMIT 1)
+  AND state = 'pending'
+RETURNING id, chat, number, kind, part, parts, body, options, reply_to, dedupe, state, attempts, repeated,
+          created_at, claimed_at, settled_at, platform_id, reason, session, turn
+
+-- name: close_chat_line
+-- Nothing more goes to this chat until what was taken has been recorded.
+UPDATE chats SET send_at = NULL WHERE address = :chat
+
+-- name: delivery_sent
+UPDATE outbox SET state = 'sent', owner = NULL, settled_at = :now, platform_id = :platform_id, reason = NULL,
+       attempts = attempts + :counts
+WHERE id = :id AND state = :from AND owner IS :owner
+RETURNING chat
+
+-- name: delivery_pending
+UPDATE outbox SET state = 'pending', owner = NULL, not_before = :at, reason = :reason,
+       attempts = attempts + :counts, repeated = max(repeated, :repeated)
+WHERE id = :id AND state = :from AND owner IS :owner
+RETURNING chat
+
+-- name: delivery_unknown
+UPDATE outbox SET state = 'unknown', owner = NULL, reason = :reason, attempts = attempts + 1
+WHERE id = :id AND state = 'sending' AND owner IS :owner
+RETURNING chat
+
+-- name: delivery_failed
+UPDATE outbox SET state = 'failed', owner = NULL, settled_at = :now, reason = :reason,
+       attempts = attempts + :counts
+WHERE id = :id AND state = :from AND owner IS :owner
+RETURNING chat
+
+-- name: fail_chat
+UPDATE outbox SET state = 'failed', owner = NULL, settled_at = :now, reason = :reason
+WHERE chat = :chat AND settled_at IS NULL AND state IN ('pending', 'unknown')
+RETURNING id
+
+-- name: delivery_expired
+UPDATE outbox SET state = 'expired', owner = NULL, settled_at = :now, reason = :reason
+WHERE id = :id AND state IN ('pending', 'unknown')
+RETURNING chat
+
+-- name: throttle_chat
+UPDATE chats SET throttled_until = max(throttled_until, :at) WHERE address = :chat
+
+-- name: in_doubt
+SELECT id, chat, number, kind, part, parts, body, options, reply_to, dedupe, state, attempts, repeated,
+       created_at, claimed_at, settled_at, platform_id, reason, session, turn
+FROM outbox WHERE state = 'unknown' ORDER BY id LIMIT :limit
+
+-- name: doubt_orphans
+UPDATE outbox SET state = 'unknown', owner = NULL, reason = 'the process died while sending',
+       attempts = attempts + 1
+WHERE state = 'sending' AND owner <> :owner
+RETURNING id
+
+-- name: deliveries
+SELECT id, chat, number, kind, part, parts, body, options, reply_to, dedupe, state, attempts, repeated,
+       created_at, claimed_at, settled_at, platform_id, reason, session, turn
+FROM outbox WHERE chat = :chat AND number > :after ORDER BY number LIMIT :limit

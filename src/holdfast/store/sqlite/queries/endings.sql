@@ -1,0 +1,39 @@
+-- name: end_turn
+UPDATE turns SET state = :state, owner = NULL, ended_at = :now, why = :why, suspect = 0, held = NULL,
+       tail = coalesce(:tail, tail)
+WHERE id = :turn
+RETURNING stop
+
+-- name: after_done
+UPDATE sessions SET strikes = 0, longest_fatal = 0, completed_at = :now WHERE id = :session
+
+-- name: take_strike_back
+UPDATE sessions SET strikes = max(strikes - 1, 0) WHERE id = :session
+
+-- name: bump_generation
+UPDATE sessions SET generation = generation + 1 WHERE id = :session
+
+-- name: wait_turn
+UPDATE turns SET state = 'waiting', owner = NULL, suspect = 0
+WHERE id = :turn AND EXISTS (SELECT 1 FROM questions WHERE turn = :turn AND state = 'open')
+
+-- name: queue_turn
+UPDATE turns SET state = 'queued', owner = NULL, suspect = 0, held = NULL WHERE id = :turn
+
+-- name: interrupt_turn
+UPDATE turns SET state = 'interrupted', owner = NULL, suspect = 0, interruption = :reason, interrupted_at = :now,
+       interruptions = interruptions + 1
+WHERE id = :turn
+RETURNING productive, interruptions
+
+-- name: clear_suspect
+UPDATE turns SET suspect = 0 WHERE id = :turn
+
+-- name: clear_strikes
+UPDATE sessions SET strikes = 0, longest_fatal = 0 WHERE id = :session
+
+-- name: ask_stop
+UPDATE turns SET stop = :kind, stop_at = :now WHERE id = :turn AND stop IS NOT 'new'
+
+-- name: cancel_questions
+UPDATE questions SET state = 'cancelled', closed_at = :now WHERE turn = :turn AND state = 'open'

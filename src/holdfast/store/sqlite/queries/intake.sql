@@ -1,0 +1,123 @@
+-- name: add_event
+INSERT INTO events (at, instance, what, subject, detail) VALUES (:at, :instance, :what, :subject, :detail)
+
+-- name: add_instance
+INSERT INTO instances (id, host, pid, boot, version, started_at, heartbeat_at)
+VALUES (:id, :host, :pid, :boot, :version, :now, :now)
+
+-- name: beat
+UPDATE instances SET heartbeat_at = :now WHERE id = :id
+
+-- name: end_instance
+UPDATE instances SET stopped = :how, stopped_at = :now, heartbeat_at = :now WHERE id = :id AND stopped IS NULL
+
+-- name: instances
+SELECT id, host, pid, boot, version, started_at, heartbeat_at, stopped, stopped_at, led_to_park
+FROM instances ORDER BY started_at DESC, id DESC LIMIT :limit
+
+-- name: known_event
+SELECT position FROM inbox WHERE account = :account AND event_id = :event_id
+
+-- name: ensure_chat
+INSERT INTO chats (address, platform) VALUES (:address, :platform) ON CONFLICT (address) DO NOTHING
+
+-- name: ensure_conversation
+-- A first message makes its conversation ready at once: it has no session yet, so nothing can be open.
+INSERT INTO conversations (key, chat, ready_at) VALUES (:key, :chat, :ready_at) ON CONFLICT (key) DO NOTHING
+
+-- name: add_row
+INSERT INTO inbox (account, event_id, key, chat, sender, kind, body, message_id, sent_at, accepted_at, incarnation)
+VALUES (:account, :event_id, :key, :chat, :sender, :kind, :body, :message_id, :sent_at, :now, :incarnation)
+RETURNING position
+
+-- name: refresh_conversation
+-- Ready = an open turn is queued, or none is open and something waits. Derived, never set by hand; the time
+-- of becoming ready is kept while it stays ready, so that the line is fair.
+UPDATE conversations SET
+    (ready_at, resume) = (
+        SELECT CASE
+                   WHEN t.state = 'queued' OR (t.state IS NULL AND EXISTS (
+                       SELECT 1 FROM inbox i
+                       WHERE i.key = conversations.key AND i.state = 'waiting' AND i.kind <> 'command'))
+                   THEN coalesce(conversations.ready_at, :now) END,
+               coalesce(t.state = 'queued' AND t.interruptions > t.noted, 0)
+        FROM (SELECT 1)
+        LEFT JOIN sessions s ON s.key = conversations.key AND s.ended_at IS NULL
+        LEFT JOIN turns t ON t.id = s.last_turn AND t.ended_at IS NULL)
+WHERE key = :key
+RETURNING ready_at
+
+-- name: key_of_session
+SELECT key FROM sessions WHERE id = :session
+
+-- name: incarnation_now
+SELECT incarnation FROM sessions WHERE key = :key AND ended_at IS NULL
+
+-- name: drop_on_arrival
+UPDATE inbox SET state = 'dropped', reason = 'conversation ended', settled_at = :now WHERE position = :position
+
+-- name: add_set_aside
+INSERT INTO set_aside (account, event_id, reason, payload, at)
+VALUES (:account, :event_id, :reason, :payload, :now)
+ON CONFLICT (account, event_id) WHERE event_id IS NOT NULL DO NOTHING
+
+-- name: move_cursor
+INSERT INTO cursors (account, name, value, moved_at) VALUES (:account, :name, :value, :now)
+ON CONFLICT (account, name) DO UPDATE SET value = excluded.value, moved_at = excluded.moved_at
+
+-- name: cursor
+SELECT value FROM cursors WHERE account = :account AND name = :name
+
+-- name: rewrite_row
+UPDATE inbox SET body = :body
+WHERE chat = :chat AND message_id = :message_id AND state = 'waiting' AND kind = 'message'
+RETURNING position, key
+
+-- name: withdraw_row
+UPDATE inbox SET state = 'withdrawn', reason = 'withdrawn by its sender', settled_at = :now
+WHERE chat = :chat AND message_id = :message_id AND state = 'waiting' AND kind = 'message'
+RETURNING position, key
+
+-- name: commands
+SELECT position, account, event_id, key, chat, sender, kind, body, message_id, sent_at, accepted_at, state,
+       turn, question, reason
+FROM inbox WHERE state = 'waiting' AND kind = 'command' ORDER BY position LIMIT :limit
+
+-- name: row
+SELECT position, account, event_id, key, chat, sender, kind, body, message_id, sent_at, accepted_at, state,
+       turn, question, reason
+FROM inbox WHERE position = :position
+
+-- name: rows_waiting
+SELECT position, account, event_id, key, chat, sender, kind, body, message_id, sent_at, accepted_at, state,
+       turn, question, reason
+FROM inbox WHERE key = :key AND state = 'waiting' AND kind <> 'command' ORDER BY position LIMIT :limit
+
+-- name: settle_row
+UPDATE inbox SET state = :state, reason = :reason, settled_at = CASE WHEN :state = 'offered' THEN NULL ELSE :now END
+WHERE position = :position AND state = 'waiting'
+RETURNING key
+
+-- name: take_up_row
+UPDATE inbox SET state = 'waiting', reason = NULL WHERE position = :position AND state = 'offered' RETURNING key
+
+-- name: withdraw_waiting
+UPDATE inbox SET state = 'withdrawn', reason = :reason, settled_at = :now
+WHERE key = :key AND state = 'waiting' AND kind <> 'command' AND position < :before
+RETURNING position, body
+
+-- name: configure_chat
+UPDATE chats SET busy = coalesce(:busy, busy), on_interruption = coalesce(:on_interruption, on_interruption),
+       agent = coalesce(:agent, agent), model = coalesce(:model, model)
+WHERE address = :address
+
+-- name: add_request
+INSERT INTO requests (what, dedupe, asked_by, after_turn, asked_at)
+VALUES (:what, :dedupe, :by, :after_turn, :now) ON CONFLICT (dedupe) DO NOTHING
+
+-- name: requests
+SELECT id, what, dedupe, asked_by, after_turn, asked_at, done_at, outcome
+FROM requests WHERE done_at IS NULL ORDER BY id
+
+-- name: settle_request
+UPDATE requests SET done_at = :now, outcome = :outcome WHERE id = :id AND done_at IS NULL

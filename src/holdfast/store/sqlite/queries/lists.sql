@@ -1,0 +1,50 @@
+-- name: sessions_page
+SELECT s.id, s.key, s.began, s.began_at, s.ended_at, s.suspended_at IS NOT NULL, s.strikes,
+       t.id, t.state, t.held, s.completed_at
+FROM sessions s LEFT JOIN turns t ON t.id = s.last_turn
+WHERE s.id < :before AND (NOT :live_only OR s.ended_at IS NULL)
+ORDER BY s.id DESC LIMIT :limit
+
+-- name: turns_of_session
+SELECT id, session, cause, state, generation, attempt, owner, begun_at, claimed_at, progress_at,
+       tail, noted, interruptions, interrupted_at, interruption, stop, held, ended_at, why
+FROM turns WHERE session = :session ORDER BY id DESC LIMIT :limit
+
+-- name: events_of
+SELECT id, at, what, subject, instance, detail FROM events WHERE subject = :subject ORDER BY id
+
+-- name: deliveries_of_turn
+SELECT id FROM outbox WHERE turn = :turn
+
+-- name: questions_asked_in
+SELECT id FROM questions WHERE turn = :turn
+
+-- name: previous_instance
+SELECT id, host, pid, boot, version, started_at, heartbeat_at, stopped, stopped_at, led_to_park
+FROM instances WHERE id <> :instance ORDER BY started_at DESC, id DESC LIMIT 1
+
+-- name: open_turns
+SELECT id, state, interruption FROM turns WHERE ended_at IS NULL ORDER BY id LIMIT :limit
+
+-- name: count_owed
+SELECT count(*) FROM outbox WHERE settled_at IS NULL AND state <> 'unknown'
+
+-- name: count_unknown
+SELECT count(*) FROM outbox WHERE state = 'unknown'
+
+-- name: count_waiting
+SELECT count(*) FROM inbox WHERE state = 'waiting' AND kind <> 'command'
+
+-- name: forget_events
+DELETE FROM events WHERE id IN (SELECT id FROM events WHERE at < :before ORDER BY id LIMIT :limit)
+
+-- name: forget_set_aside
+DELETE FROM set_aside WHERE id IN (SELECT id FROM set_aside WHERE at < :before ORDER BY id LIMIT :limit)
+
+-- name: forget_instances
+-- A run that any turn or send still names stays.
+DELETE FROM instances WHERE id IN (
+    SELECT i.id FROM instances i
+    WHERE i.started_at < :before AND i.id <> :instance
+      AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.last_owner = i.id)
+    ORDER BY i.started_at LIMIT :limit)

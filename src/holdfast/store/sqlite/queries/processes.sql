@@ -1,0 +1,37 @@
+-- name: running_processes
+SELECT id, session, incarnation, generation, turn, pid, started_ticks, command, log, notify, patterns, state,
+       exit_code, consumed, matches, started_at, ended_at
+FROM processes WHERE state = 'running' ORDER BY id
+
+-- name: session_processes
+SELECT id, session, incarnation, generation, turn, pid, started_ticks, command, log, notify, patterns, state,
+       exit_code, consumed, matches, started_at, ended_at
+FROM processes WHERE session = :session ORDER BY id
+
+-- name: end_process
+UPDATE processes SET state = :state, exit_code = :exit_code, ended_at = :now,
+       consumed = CASE WHEN :state = 'killed' THEN 1 ELSE consumed END
+WHERE id = :id AND state = 'running'
+RETURNING session, incarnation, turn, notify, consumed, command
+
+-- name: consume_process
+UPDATE processes SET consumed = 1 WHERE id = :id AND consumed = 0
+
+-- name: match_process
+UPDATE processes SET matches = matches + 1
+WHERE id = :id AND consumed = 0 AND matches < :cap AND matches < :number
+RETURNING session, incarnation, turn, generation
+
+-- name: session_at_rest
+SELECT s.key, s.chat, s.generation, s.incarnation, t.state
+FROM sessions s LEFT JOIN turns t ON t.id = s.last_turn AND t.ended_at IS NULL
+WHERE s.id = :session AND s.ended_at IS NULL
+
+-- name: sender_of_turn
+SELECT i.sender FROM turns t JOIN inbox i ON i.position = t.cause WHERE t.id = :turn
+
+-- name: drop_wakeups
+-- The rows of one process stand side by side in the index of event ids.
+UPDATE inbox SET state = 'dropped', reason = 'seen already', settled_at = :now
+WHERE account = :account AND event_id >= :from_id AND event_id < :to_id AND state = 'waiting'
+RETURNING position, key

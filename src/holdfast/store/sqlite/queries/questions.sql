@@ -1,0 +1,28 @@
+-- name: answer_question
+UPDATE questions SET state = 'answered', closed_at = :now, answer = :answer, answered_by = :by
+WHERE id = :id AND state = 'open' AND (asked_of IS NULL OR asked_of = :person)
+  AND incarnation = (SELECT incarnation FROM sessions s WHERE s.id = questions.session AND s.ended_at IS NULL)
+RETURNING turn, session, kind
+
+-- name: answer_row
+UPDATE inbox SET state = 'answered', question = :question, settled_at = :now
+WHERE position = :position AND state = 'waiting'
+
+-- name: question_state
+SELECT state FROM questions WHERE id = :id
+
+-- name: close_question
+UPDATE questions SET state = :state, closed_at = :now WHERE id = :id AND state = 'open' RETURNING turn, session, kind, kind
+
+-- name: questions_due
+SELECT id FROM questions WHERE state = 'open' AND expires_at <= :now ORDER BY expires_at LIMIT :limit
+
+-- name: wake_waiting_turn
+-- Queued only when nothing else of the turn is still asked, and only from waiting: a running turn sees it itself.
+UPDATE turns SET state = 'queued',
+       progress_at = CASE WHEN :progress THEN max(coalesce(progress_at, 0), :now) ELSE progress_at END
+WHERE id = :turn AND state = 'waiting'
+  AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn = :turn AND q.state = 'open')
+
+-- name: consent
+UPDATE turns SET consented = interruptions WHERE id = :turn

@@ -1,0 +1,56 @@
+-- name: step_turn
+-- The fence and the progress in one write: zero rows means the turn is no longer this owner's.
+UPDATE turns SET
+    tail = coalesce(:tail, tail),
+    noted = max(noted, :noted),
+    progress_at = CASE WHEN :progress THEN max(coalesce(progress_at, 0), :now) ELSE progress_at END,
+    productive = max(productive, :productive)
+WHERE id = :turn AND state = 'running' AND generation = :generation AND owner = :owner
+  AND (SELECT generation FROM sessions WHERE id = :session) = :generation
+RETURNING stop
+
+-- name: plan_call
+INSERT INTO tool_calls (turn, id, place, name, arguments, effect, key, planned_at)
+VALUES (:turn, :id, (SELECT count(*) + 1 FROM tool_calls WHERE turn = :turn), :name, :arguments, :effect, :key, :now)
+
+-- name: start_call
+-- Committed before the effect. A call that was cut off in an older run starts again under the same key,
+-- unless it is an effect: that one the schema refuses to run twice.
+UPDATE tool_calls SET state = 'started', generation = :generation, runs = runs + 1,
+       started_at = coalesce(started_at, :now)
+WHERE turn = :turn AND id = :id
+  AND (state = 'planned' OR (state = 'started' AND generation < :generation AND effect IN ('read', 'idempotent')))
+
+-- name: settle_call
+UPDATE tool_calls SET state = :state, settled_at = :now
+WHERE turn = :turn AND id = :id AND settled_at IS NULL AND ((state = 'planned') = (:state = 'skipped'))
+
+-- name: unsettled_calls
+SELECT id, state FROM tool_calls WHERE turn = :turn AND settled_at IS NULL ORDER BY place
+
+-- name: waiting_count
+SELECT count(*) FROM inbox WHERE key = (SELECT key FROM sessions WHERE id = :session)
+   AND state = 'waiting' AND kind <> 'command'
+
+-- name: add_usage
+INSERT INTO usage (turn, seq, chat, model, tokens_in, tokens_out, cost_microusd, at)
+SELECT :turn, (SELECT count(*) + 1 FROM usage WHERE turn = :turn), s.chat, :model, :tokens_in, :tokens_out, :cost, :now
+FROM sessions s WHERE s.id = :session
+
+-- name: add_question
+INSERT INTO questions (id, session, incarnation, turn, call, kind, call_hash, asked_of, text, options, asked_at, expires_at)
+SELECT :id, s.id, s.incarnation, :turn, :call, :kind, :call_hash, :asked_of, :text, :options, :now, :expires_at
+FROM sessions s WHERE s.id = :session
+
+-- name: add_process
+INSERT INTO processes (id, session, incarnation, generation, turn, pid, started_ticks, command, log, notify, patterns, started_at)
+SELECT :id, s.id, s.incarnation, :generation, :turn, :pid, :started_ticks, :command, :log, :notify, :patterns, :now
+FROM sessions s WHERE s.id = :session
+
+-- name: mark_guard
+-- A marker may be set only between turns, on the session as it was read.
+SELECT s.last_turn FROM sessions s JOIN turns t ON t.id = s.last_turn
+WHERE s.id = :session AND s.generation = :generation AND s.ended_at IS NULL AND t.ended_at IS NOT NULL
+
+-- name: undone_since
+SELECT 1 FROM entries WHERE session = :session AND seq > :seq AND kind = 'undone' LIMIT 1

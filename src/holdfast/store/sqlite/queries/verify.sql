@@ -1,0 +1,58 @@
+-- name: integrity
+SELECT * FROM pragma_integrity_check
+
+-- name: foreign_keys
+SELECT "table", rowid, parent FROM pragma_foreign_key_check
+
+-- name: broken_invariants
+-- Each finding is words and the row; the schema forbids most of these already, so a row here is damage.
+SELECT 'turn with unsettled calls has ended: ' || t.id
+FROM tool_calls c JOIN turns t ON t.id = c.turn WHERE c.settled_at IS NULL AND t.ended_at IS NOT NULL
+UNION ALL
+SELECT 'settled call without a result: ' || c.turn || '/' || c.id
+FROM tool_calls c WHERE c.settled_at IS NOT NULL
+ AND NOT EXISTS (SELECT 1 FROM entries e WHERE e.turn = c.turn AND e.call = c.id AND e.kind = 'returned')
+UNION ALL
+SELECT 'result of a call that is not settled: ' || e.turn || '/' || e.call
+FROM entries e WHERE e.kind = 'returned'
+ AND NOT EXISTS (SELECT 1 FROM tool_calls c WHERE c.turn = e.turn AND c.id = e.call AND c.settled_at IS NOT NULL)
+UNION ALL
+SELECT 'open question of an ended turn: ' || q.id
+FROM questions q JOIN turns t ON t.id = q.turn WHERE q.state = 'open' AND t.ended_at IS NOT NULL
+UNION ALL
+SELECT 'turn waits for no question: ' || t.id
+FROM turns t WHERE t.state = 'waiting'
+ AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn = t.id AND q.state = 'open')
+UNION ALL
+SELECT 'turn of a generation its session never had: ' || t.id
+FROM turns t JOIN sessions s ON s.id = t.session WHERE t.generation > s.generation
+UNION ALL
+SELECT 'open turn of an ended session: ' || t.id
+FROM turns t JOIN sessions s ON s.id = t.session WHERE t.ended_at IS NULL AND s.ended_at IS NOT NULL
+UNION ALL
+SELECT 'open turn that is not its session''s last: ' || t.id
+FROM turns t JOIN sessions s ON s.id = t.session WHERE t.ended_at IS NULL AND s.last_turn IS NOT t.id
+UNION ALL
+SELECT 'cause not consumed by its turn: ' || t.id
+FROM turns t JOIN inbox i ON i.position = t.cause WHERE i.turn IS NOT t.id
+UNION ALL
+SELECT 'gap in the outbox of ' || chat FROM outbox GROUP BY chat HAVING max(number) <> count(*)
+UNION ALL
+SELECT 'outbox counter of ' || c.address || ' is wrong' FROM chats c
+WHERE c.last_number <> (SELECT coalesce(max(number), 0) FROM outbox o WHERE o.chat = c.address)
+UNION ALL
+SELECT 'gap in the transcript of ' || e.session FROM entries e GROUP BY e.session HAVING max(seq) <> count(*)
+UNION ALL
+SELECT 'conversation is ready and should not be, or the other way round: ' || c.key
+FROM conversations c
+LEFT JOIN sessions s ON s.key = c.key AND s.ended_at IS NULL
+LEFT JOIN turns t ON t.id = s.last_turn AND t.ended_at IS NULL
+WHERE (c.ready_at IS NOT NULL) <> (coalesce(t.state = 'queued', 0) OR (t.state IS NULL AND EXISTS (
+    SELECT 1 FROM inbox i WHERE i.key = c.key AND i.state = 'waiting' AND i.kind <> 'command')))
+   OR (c.ready_at IS NOT NULL AND c.resume <> coalesce(t.state = 'queued' AND t.interruptions > t.noted, 0))
+UNION ALL
+SELECT 'chat is due and should not be, or the other way round: ' || c.address
+FROM chats c
+WHERE c.send_at IS NOT (
+    SELECT CASE WHEN o.state = 'pending' THEN max(o.not_before, c.throttled_until) END
+    FROM outbox o WHERE o.chat = c.address AND o.settled_at IS NULL ORDER BY o.number LIMIT 1)

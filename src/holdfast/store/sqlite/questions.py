@@ -1,0 +1,96 @@
+"""Questions to people: answered once, by the one who was asked, while the conversation lasts."""
+
+from __future__ import annotations
+
+from holdfast.errors import WrongState
+from holdfast.model import (
+    Owed,
+    PersonId,
+    Position,
+    QuestionId,
+    QuestionKind,
+    QuestionState,
+    SessionId,
+    TurnId,
+    TurnState,
+)
+from holdfast.policy.notes import Dropped
+
+from .commit import Tx
+from .endings import end_turn, release
+from .owing import owe_all
+
+CONTINUE = "continue"
+"""The answer to the gateway's own question that lets interrupted work go on; any other drops it."""
+
+_DROPS = {
+    QuestionState.ANSWERED: Dropped.SAID,
+    QuestionState.SET_ASIDE: Dropped.WROTE_ELSE,
+    QuestionState.EXPIRED: Dropped.UNANSWERED,
+    QuestionState.UNDELIVERABLE: Dropped.UNANSWERED,
+}
+
+
+def answer(
+    tx: Tx, question: QuestionId, by: Position, answer: str, person: PersonId, owe: tuple[Owed, ...] = ()
+) -> None:
+    row = tx.one("answer_question", id=question, by=by, answer=answer, person=person, now=tx.now)
+    if row is None:
+        raise _closed(tx, question)
+    if not tx.run("answer_row", position=by, question=question, now=tx.now):
+        raise WrongState(f"inbox row {by}", None, "waiting")
+    tx.event("answered", f"question:{question}", by=by)
+    tx.event("answered", f"inbox:{by}", question=question)
+    owe_all(tx, owe)
+    turn, session, kind = row
+    if kind == QuestionKind.CONTINUE and answer == CONTINUE:
+        tx.run("consent", turn=turn)
+        _wake(tx, TurnId(turn), SessionId(session), progress=True)
+    else:
+        _go_on(tx, TurnId(turn), SessionId(session), kind, QuestionState.ANSWERED)
+
+
+def set_question_aside(tx: Tx, question: QuestionId) -> None:
+    _close(tx, question, QuestionState.SET_ASIDE)
+
+
+def question_undeliverable(tx: Tx, question: QuestionId) -> None:
+    _close(tx, question, QuestionState.UNDELIVERABLE)
+
+
+def expire_questions(tx: Tx, limit: int = 100) -> tuple[QuestionId, ...]:
+    due = tuple(QuestionId(row[0]) for row in tx.all("questions_due", now=tx.now, limit=limit))
+    for question in due:
+        _close(tx, question, QuestionState.EXPIRED)
+    return due
+
+
+def _close(tx: Tx, question: QuestionId, state: QuestionState) -> None:
+    row = tx.one("close_question", id=question, state=state, now=tx.now)
+    if row is None:
+        raise _closed(tx, question)
+    tx.event(state, f"question:{question}")
+    _go_on(tx, TurnId(row[0]), SessionId(row[1]), row[2], state)
+
+
+def _closed(tx: Tx, question: QuestionId) -> WrongState:
+    row = tx.one("question_state", id=question)
+    return WrongState(f"question {question}", row[0] if row else None, "open to this person")
+
+
+def _go_on(tx: Tx, turn: TurnId, session: SessionId, kind: str, state: QuestionState) -> None:
+    """The model's question lets its turn go on; the gateway's own, not answered with yes, drops the work."""
+    if kind != QuestionKind.CONTINUE:
+        _wake(tx, turn, session, progress=state is QuestionState.ANSWERED)
+        return
+    end_turn(tx, session, turn, TurnState.CANCELLED, _DROPS[state])
+    tx.run("bump_generation", session=session)
+    release(tx, session)
+
+
+def _wake(tx: Tx, turn: TurnId, session: SessionId, progress: bool) -> None:
+    """Queue the turn that waited for it; one that still runs finds the answer in its journal."""
+    if tx.run("wake_waiting_turn", turn=turn, progress=progress, now=tx.now):
+        tx.event("queued", f"turn:{turn}")
+    release(tx, session)
+    tx.changed("questions")

@@ -1,0 +1,72 @@
+"""Read-only connections: they see the last commit, never wait for the writer, and can never become one."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock, local
+from typing import Any, TypeVar
+
+from .commit import Row, Value, translate
+from .sql import SQL
+
+T = TypeVar("T")
+
+
+class Read:
+    """What a reading verb works with: named queries on one snapshot."""
+
+    __slots__ = ("_db", "now")
+
+    def __init__(self, db: sqlite3.Connection, now: int) -> None:
+        self._db = db
+        self.now = now
+
+    def all(self, name: str, /, **values: Value) -> list[Row]:
+        return self._db.execute(SQL[name], values).fetchall()
+
+    def one(self, name: str, /, **values: Value) -> Row | None:
+        rows = self.all(name, **values)
+        return rows[0] if rows else None
+
+
+def read_on(db: sqlite3.Connection, work: Callable[[Read], T], now: int) -> T:
+    """Run one reading verb on one snapshot of the ledger."""
+    try:
+        db.execute("BEGIN")
+        try:
+            return work(Read(db, now))
+        finally:
+            db.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        raise translate(error) from error
+
+
+class ReaderThreads:
+    """A few threads with a connection each, so that a long list holds up neither the loop nor a commit."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection], threads: int = 2) -> None:
+        self._connect = connect
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="ledger-reader")
+        self._local = local()
+        self._lock = Lock()
+        self._opened: list[sqlite3.Connection] = []
+
+    async def read(self, work: Callable[[Read], T], now: int) -> T:
+        """Run one reading verb off the loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work, now)
+
+    def _read(self, work: Callable[[Read], Any], now: int) -> Any:
+        db = getattr(self._local, "db", None)
+        if db is None:
+            db = self._local.db = self._connect()
+            with self._lock:
+                self._opened.append(db)
+        return read_on(db, work, now)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._pool.shutdown)
+        for db in self._opened:
+            db.close()

@@ -1,0 +1,216 @@
+"""The ledger on SQLite: one writer, a few readers, one gateway per home."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from holdfast import __version__
+from holdfast.clock import Clock, Ids
+from holdfast.errors import SyncFailed
+from holdfast.model import InstanceId
+from holdfast.store.contract import Continuity
+
+from . import claims, endings, intake, lists, questions, retention, stale, steps
+from . import deliveries as sending
+from . import processes as background
+from .changes import Changes
+from .commit import Tx
+from .database import connect_reader, connect_writer, migrate
+from .home import HomeLock
+from .readers import Read, ReaderThreads
+from .verify import verify
+from .writer import WriterThread
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+LEDGER = "ledger.db"
+
+EXIT_SYNC_FAILED = 1
+
+
+def _commit(
+    work: Callable[Concatenate[Tx, P], R],
+) -> Callable[Concatenate[SqliteStore, P], Coroutine[Any, Any, R]]:
+    """A verb that is one commit."""
+
+    async def verb(self: SqliteStore, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        result: R = await self._writer.submit(lambda tx: work(tx, *args, **kwargs))
+        return result
+
+    return verb
+
+
+def _look(
+    work: Callable[Concatenate[Read, P], R],
+) -> Callable[Concatenate[SqliteStore, P], Coroutine[Any, Any, R]]:
+    """A verb that only looks, at one snapshot."""
+
+    async def verb(self: SqliteStore, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await self._readers.read(lambda read: work(read, *args, **kwargs), self._clock.now())
+
+    return verb
+
+
+class SqliteStore:
+    """Implements `Store`; the contract says what each verb guarantees, the named function how."""
+
+    def __init__(
+        self,
+        instance: InstanceId,
+        clock: Clock,
+        lock: HomeLock,
+        writer: WriterThread,
+        readers: ReaderThreads,
+        changes: Changes,
+    ) -> None:
+        self._instance = instance
+        self._clock = clock
+        self._lock = lock
+        self._writer = writer
+        self._readers = readers
+        self._changes = changes
+
+    @property
+    def instance(self) -> InstanceId:
+        return self._instance
+
+    def version(self, topic: str) -> int:
+        return self._changes.version(topic)
+
+    async def changed(self, topic: str, since: int) -> int:
+        return await self._changes.changed(topic, since)
+
+    async def close(self) -> None:
+        await self._writer.close()
+        await self._readers.close()
+        self._lock.release()
+
+    async def continuity(self) -> Continuity:
+        return await self._continuity(self._instance)
+
+    begin_instance = _commit(intake.begin_instance)
+    heartbeat = _commit(intake.heartbeat)
+    end_instance = _commit(intake.end_instance)
+    instances = _look(intake.instances)
+    accept = _commit(intake.accept)
+    cursor = _look(intake.cursor)
+    revise = _commit(intake.revise)
+    commands = _look(intake.commands)
+    settle_row = _commit(intake.settle_row)
+    take_up = _commit(intake.take_up)
+    stop = _commit(endings.stop)
+    configure_chat = _commit(intake.configure_chat)
+    request = _commit(intake.request)
+    requests = _look(intake.requests)
+    settle_request = _commit(intake.settle_request)
+
+    claim = _commit(claims.claim)
+    record = _commit(steps.record)
+    progress = _commit(steps.progress)
+    finish = _commit(endings.finish)
+    wait = _commit(endings.wait)
+    put_back = _commit(endings.put_back)
+    interrupt = _commit(endings.interrupt)
+    clear_suspect = _commit(endings.clear_suspect)
+    mark = _commit(steps.mark)
+    transcript = _look(steps.transcript)
+    journal = _look(steps.journal)
+    live_session = _look(claims.live_session)
+    waiting = _look(claims.waiting)
+    answer = _commit(questions.answer)
+    set_question_aside = _commit(questions.set_question_aside)
+    question_undeliverable = _commit(questions.question_undeliverable)
+    expire_questions = _commit(questions.expire_questions)
+
+    owe = _commit(sending.owe)
+    claim_deliveries = _commit(sending.claim_deliveries)
+    record_delivery = _commit(sending.record_delivery)
+    settle_delivery = _commit(sending.settle_delivery)
+    expire_delivery = _commit(sending.expire_delivery)
+    in_doubt = _look(sending.in_doubt)
+    doubt_orphans = _commit(sending.doubt_orphans)
+    deliveries = _look(sending.deliveries)
+
+    processes = _look(background.processes)
+    end_process = _commit(background.end_process)
+    match_process = _commit(background.match_process)
+    consume_process = _commit(background.consume_process)
+
+    interrupt_orphans = _commit(stale.interrupt_orphans)
+    stale_turns = _look(stale.stale_turns)
+    settle_stale = _commit(stale.settle_stale)
+    lane_taken = _look(stale.lane_taken)
+
+    sessions = _look(lists.sessions)
+    session = _look(lists.session)
+    turns = _look(lists.turns)
+    row = _look(lists.row)
+    trace = _look(lists.trace)
+    _continuity = _look(lists.continuity)
+    verify = _look(verify)
+    retain = _commit(retention.retain)
+
+
+async def open_ledger(
+    home: Path,
+    clock: Clock,
+    ids: Ids,
+    on_sync_failed: Callable[[SyncFailed], None] | None = None,
+) -> SqliteStore:
+    """Take the home's lock, bring the schema up to date, and register this process run.
+
+    Raises `HomeLocked` before anything is opened, `SchemaTooNew` or `WeakDurability` before anything is
+    changed. A failed sync ends the process, unless the caller says what to do instead.
+    """
+    lock = HomeLock(home)
+    lock.take()
+    path = home / LEDGER
+    try:
+        await asyncio.to_thread(_prepare, path)
+        instance = InstanceId(ids.new())
+        changes = Changes()
+        writer = WriterThread(
+            lambda: connect_writer(path),
+            clock,
+            ids,
+            instance,
+            changes.announce,
+            on_sync_failed or end_process,
+        )
+        readers = ReaderThreads(lambda: connect_reader(path))
+        store = SqliteStore(instance, clock, lock, writer, readers, changes)
+        await store.begin_instance(socket.gethostname(), os.getpid(), boot_id(), __version__)
+    except BaseException:
+        lock.release()
+        raise
+    return store
+
+
+def _prepare(path: Path) -> None:
+    db = connect_writer(path)
+    try:
+        migrate(db)
+    finally:
+        db.close()
+
+
+def boot_id() -> str:
+    """Names this start of the machine, so that a pid of an earlier one is never taken for a living one."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return "unknown"
+
+
+def end_process(error: SyncFailed) -> None:
+    """Nothing more may be confirmed: what the disk holds is known only after a fresh start."""
+    sys.stderr.write(f"holdfast: {error}; ending at once, the next start recovers\n")
+    sys.stderr.flush()
+    os._exit(EXIT_SYNC_FAILED)
