@@ -33,7 +33,7 @@ from holdfast.model import (
 from holdfast.policy.recovery import Decision
 from holdfast.policy.settings import RecoverySettings, ResetSettings
 
-TOPICS = ("inbox", "turns", "outbox", "questions", "recovery", "requests", "processes")
+TOPICS = ("inbox", "turns", "steps", "outbox", "questions", "recovery", "requests", "processes")
 """What one can wait for: something that this kind of work looks at has changed."""
 
 

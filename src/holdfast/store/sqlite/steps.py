@@ -121,6 +121,7 @@ def record(tx: Tx, fence: Fence, step: Step) -> Recorded:
     stop = pass_fence(tx, fence, step.tail, step.append)
     if stop is not None and (step.start or step.plan or step.ask):
         raise StopAsked(fence.turn)
+    tx.changed("steps")
     entries = append_entries(tx, fence.session, fence.turn, step.append)
     _plan_and_start(tx, fence, step)
     if step.consume:

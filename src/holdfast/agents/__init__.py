@@ -1,0 +1,8 @@
+"""Agents: models that give one reply at a time."""
+
+from __future__ import annotations
+
+from .base import Model
+from .demo import DemoModel
+
+__all__ = ["DemoModel", "Model"]

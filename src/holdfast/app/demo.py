@@ -1,0 +1,103 @@
+"""The demonstration put together: one conversation in the terminal, on the real ledger and stages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from holdfast.agents import DemoModel
+from holdfast.clock import SystemClock, SystemIds
+from holdfast.inbox import Intake
+from holdfast.model import (
+    ChatKind,
+    Entry,
+    Origin,
+    OwedKind,
+    Place,
+    Sharing,
+    Stopped,
+    Turn,
+    conversation_key,
+)
+from holdfast.outbox import Sender
+from holdfast.platforms import Terminal
+from holdfast.policy.settings import RecoverySettings, ResetSettings
+from holdfast.recovery import Outside, Reconciler, judge_stale
+from holdfast.store import ClaimSettings, Store, open_ledger
+from holdfast.tools import demo_tools
+from holdfast.turns import Agent, Runner, Toolbox, Worker
+
+from .config import Config
+
+PLACE = Place("terminal", "local", "demo")
+PERSON = Origin(PLACE, ChatKind.DIRECT, "you")
+KEY = conversation_key(PERSON, Sharing())
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """A gateway with one chat: your terminal."""
+
+    store: Store
+    ids: SystemIds
+    intake: Intake
+    worker: Worker
+    sender: Sender
+    reconciler: Reconciler
+
+    async def unfinished(self) -> Turn | None:
+        """The turn a former run left open, if any."""
+        session = await self.store.live_session(KEY)
+        turns = await self.store.turns(session.id, limit=1) if session else ()
+        return turns[0] if turns and turns[0].ended_at is None else None
+
+    async def say(self, text: str) -> None:
+        """Send one message, as a person would."""
+        await self.intake.take(PERSON, self.ids.new(), text)
+
+    async def transcript(self) -> tuple[Entry, ...]:
+        """What the conversation holds now."""
+        session = await self.store.live_session(KEY)
+        return await self.store.transcript(session.id) if session else ()
+
+    async def work(self) -> None:
+        """Run what is to be run, then deliver what is owed."""
+        while await self.worker.work_once():
+            pass
+        await self.sender.settle_doubts()
+        while await self.sender.send_due():
+            pass
+
+
+@asynccontextmanager
+async def open_demo(config: Config, show: Callable[[OwedKind, str], None]) -> AsyncIterator[Demo]:
+    """Open the ledger, put the stages on it, and leave in good order."""
+    clock = SystemClock()
+    ids = SystemIds(clock)
+    settings = RecoverySettings()
+    store: Store = await open_ledger(config.home, clock, ids)
+
+    def outside() -> Outside:
+        return Outside(frozenset({store.instance}), frozenset({PLACE.platform}), lambda _: True)
+
+    toolbox = Toolbox({tool.name: tool for tool in demo_tools(clock, config.pace)}, config.home / "workspace")
+    runner = Runner(store, clock, Agent(DemoModel(clock, config.pace), toolbox), settings)
+    demo = Demo(
+        store,
+        ids,
+        Intake(store, PLACE.account),
+        Worker(
+            store,
+            runner,
+            ClaimSettings(ResetSettings(), settings),
+            lambda stale, now: judge_stale(stale, now, outside(), settings),
+        ),
+        Sender(store, clock, Terminal(show)),
+        Reconciler(store, clock, settings, outside),
+    )
+    try:
+        yield demo
+    finally:
+        await store.end_instance(Stopped.STOPPED)
+        await store.close()

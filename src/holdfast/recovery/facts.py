@@ -1,0 +1,54 @@
+"""The facts recovery decides on: what the ledger says of a turn, and what only the gateway knows now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from holdfast.model import InstanceId, OnInterruption, PersonId, Tail
+from holdfast.policy.recovery import Decision, RecoveryFacts, decide
+from holdfast.policy.settings import RecoverySettings
+from holdfast.store import StaleTurn
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What is true now and stands in no row of the turn."""
+
+    alive: frozenset[InstanceId]
+    connected: frozenset[str]
+    allowed: Callable[[PersonId], bool]
+    safe_mode: bool = False
+    lane_taken: bool = False
+    on_interruption: OnInterruption = OnInterruption.RESUME
+
+
+def facts_of(stale: StaleTurn, outside: Outside) -> RecoveryFacts:
+    """Put both together; the one place that does."""
+    waiting = stale.waiting_sender
+    return RecoveryFacts(
+        suspended=stale.suspended,
+        stop=stale.stop,
+        sender_allowed=outside.allowed(stale.sender),
+        tail=stale.tail,
+        question=stale.question,
+        resume_ended_empty=stale.tail is Tail.NOTE and stale.noted == stale.interruptions,
+        strikes=stale.strikes,
+        interruptions=stale.interruptions,
+        owner_alive=stale.last_owner in outside.alive,
+        origin_known=True,
+        platform_connected=stale.chat.partition("/")[0] in outside.connected,
+        reason=stale.interruption,
+        message_waiting=waiting is not None and outside.allowed(waiting),
+        progress_at=stale.progress_at,
+        quarantined_for=stale.quarantined,
+        on_interruption=stale.on_interruption or outside.on_interruption,
+        consented=stale.consented,
+        safe_mode=outside.safe_mode,
+        lane_taken=outside.lane_taken,
+    )
+
+
+def judge_stale(stale: StaleTurn, now: int, outside: Outside, settings: RecoverySettings) -> Decision:
+    """Say what becomes of one interrupted turn now."""
+    return decide(facts_of(stale, outside), now, settings)

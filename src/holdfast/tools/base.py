@@ -1,0 +1,49 @@
+"""The contract of a tool: it declares its effect class, gets a context, and returns text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from holdfast.model import EffectClass, SessionId, TurnId
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a tool knows of the call it serves. It never sees the store."""
+
+    session: SessionId
+    turn: TurnId
+    generation: int
+    workspace: Path
+    key: str
+    """The idempotency key: the same on every run of this call."""
+
+
+class ToolFailed(Exception):
+    """The tool ran and failed; its words become the call's result."""
+
+
+class Tool(Protocol):
+    """One thing an agent can do."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def effect(self) -> EffectClass:
+        """What may be done with a call of it that was cut off; when in doubt, `effect`."""
+        ...
+
+    async def run(self, context: ToolContext, arguments: str) -> str:
+        """Do it and return what the model is told; raise `ToolFailed` when it did not work."""
+        ...
+
+
+class Checkable(Protocol):
+    """A `reconcilable` tool can be asked what became of a call that was cut off."""
+
+    async def check(self, context: ToolContext, arguments: str) -> str | None:
+        """The result if it happened, None if it did not; raise `ToolFailed` when that cannot be told."""
+        ...

@@ -1,0 +1,76 @@
+"""Harmless tools for the demonstration agent: a slow count, and notes in a file that must not be doubled."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.clock import Clock
+from holdfast.model import EffectClass
+
+from .base import Tool, ToolContext, ToolFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Counts slowly; changes nothing, so a cut-off count is simply run again."""
+
+    clock: Clock
+    pace: float
+    name: str = "count"
+    effect: EffectClass = EffectClass.READ
+
+    async def run(self, context: ToolContext, arguments: str) -> str:
+        upto = _number(arguments, "upto")
+        for _ in range(upto):
+            await self.clock.sleep(self.pace)
+        return f"counted to {upto}"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteNote:
+    """Appends a line to the notes: an effect, never repeated when its outcome is unknown."""
+
+    clock: Clock
+    pace: float
+    name: str = "write_note"
+    effect: EffectClass = EffectClass.EFFECT
+
+    async def run(self, context: ToolContext, arguments: str) -> str:
+        step = _number(arguments, "step")
+        await self.clock.sleep(self.pace)
+        with _notes(context).open("a", encoding="utf-8") as file:
+            file.write(f"note of step {step}\n")
+        await self.clock.sleep(self.pace)
+        return f"wrote the note of step {step}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadNotes:
+    """Shows the notes as they are."""
+
+    name: str = "read_notes"
+    effect: EffectClass = EffectClass.READ
+
+    async def run(self, context: ToolContext, arguments: str) -> str:
+        file = _notes(context)
+        return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def demo_tools(clock: Clock, pace: float) -> tuple[Tool, ...]:
+    """The three tools, taking `pace` seconds for each beat of their work."""
+    return (Count(clock, pace), WriteNote(clock, pace), ReadNotes())
+
+
+def _number(arguments: str, name: str) -> int:
+    try:
+        return int(json.loads(arguments)[name])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ToolFailed(f"needs a whole number {name!r}, got {arguments!r}") from error
+
+
+def _notes(context: ToolContext) -> Path:
+    """Each turn has a page of its own."""
+    context.workspace.mkdir(parents=True, exist_ok=True)
+    return context.workspace / f"notes-{context.turn}.txt"

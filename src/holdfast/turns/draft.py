@@ -1,0 +1,84 @@
+"""A turn in memory: what is recorded, and what has happened since and waits for the next commit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from holdfast.model import (
+    Body,
+    CallId,
+    CallRecord,
+    CallState,
+    Claimed,
+    Entry,
+    PlannedCall,
+    Position,
+    Returned,
+)
+from holdfast.policy.steps import tail_of
+from holdfast.policy.views import View, view
+from holdfast.store import Step
+
+
+class Draft:
+    """Grows by what happens; `take` hands out everything not yet committed as one step.
+
+    Only the turn's owner appends to its transcript, so the numbers given here are the ones committed.
+    Nothing in it outlives the process or needs to: a claim builds it anew from the ledger.
+    """
+
+    def __init__(self, claimed: Claimed, transcript: tuple[Entry, ...]) -> None:
+        self.entries = list(transcript)
+        self.journal = claimed.journal
+        self.resume_opened = False
+        """The note about the last interruption stands in it."""
+        self._turn = claimed.turn.id
+        self._unsaved = Step()
+
+    @property
+    def view(self) -> View:
+        return view(self.entries)
+
+    @property
+    def is_saved(self) -> bool:
+        return self._unsaved == Step()
+
+    def say(self, *bodies: Body, consume: tuple[Position, ...] = ()) -> None:
+        """Append to the transcript; a result settles its call."""
+        for body in bodies:
+            seq = self.entries[-1].seq + 1 if self.entries else 1
+            self.entries.append(Entry(seq, self._turn, 0, body))
+            if isinstance(body, Returned):
+                self._change(body.call, body.state)
+        unsaved = self._unsaved
+        self._unsaved = replace(
+            unsaved, append=(*unsaved.append, *bodies), consume=(*unsaved.consume, *consume)
+        )
+
+    def plan(self, calls: tuple[PlannedCall, ...]) -> None:
+        """Enter calls into the journal."""
+        new = tuple(CallRecord(c.id, c.name, c.arguments, c.effect, c.key, CallState.PLANNED) for c in calls)
+        self.journal = replace(self.journal, calls=(*self.journal.calls, *new))
+        self._unsaved = replace(self._unsaved, plan=(*self._unsaved.plan, *calls))
+
+    def start(self, calls: tuple[CallId, ...]) -> None:
+        """Mark calls as started; they may run once this is committed."""
+        for call in calls:
+            self._change(call, CallState.STARTED)
+        self._unsaved = replace(self._unsaved, start=(*self._unsaved.start, *calls))
+
+    def take(self) -> Step:
+        """Everything not yet committed, with how the transcript now ends."""
+        step = replace(self._unsaved, tail=tail_of(self.view, self.journal))
+        self._unsaved = Step()
+        return step
+
+    def _change(self, id_: CallId, state: CallState) -> None:
+        generation = self.journal.generation
+        self.journal = replace(
+            self.journal,
+            calls=tuple(
+                replace(call, state=state, generation=generation) if call.id == id_ else call
+                for call in self.journal.calls
+            ),
+        )
