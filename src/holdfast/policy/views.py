@@ -221,7 +221,7 @@ class _Writer:
         name = wanted
         while name in self._uses:
             self._uses[wanted] += 1
-            name = CallId(f"{wanted}~{self._uses[wanted]}")
+            name = CallId(f"{wanted}-{self._uses[wanted]}")
         self._uses[name] = 1
         return name
 

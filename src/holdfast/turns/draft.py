@@ -16,7 +16,7 @@ from holdfast.model import (
     Returned,
 )
 from holdfast.policy.steps import tail_of
-from holdfast.policy.views import View, view
+from holdfast.policy.views import Message, View, view
 from holdfast.store import Step
 
 
@@ -28,7 +28,8 @@ class Draft:
     """
 
     def __init__(self, claimed: Claimed, transcript: tuple[Entry, ...]) -> None:
-        self.entries = list(transcript)
+        self._past = [entry for entry in transcript if entry.turn != claimed.turn.id]
+        self._entries = list(claimed.entries)
         self.journal = claimed.journal
         self.resume_opened = False
         """The note about the last interruption stands in it."""
@@ -37,7 +38,17 @@ class Draft:
 
     @property
     def view(self) -> View:
-        return view(self.entries)
+        """The turn by itself: what its next step follows from, at the cost of the turn alone."""
+        return view(self._entries)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The whole conversation, as the model is shown it."""
+        return view([*self._past, *self._entries]).messages
+
+    @property
+    def next_seq(self) -> int:
+        return self._entries[-1].seq + 1
 
     @property
     def is_saved(self) -> bool:
@@ -46,8 +57,7 @@ class Draft:
     def say(self, *bodies: Body, consume: tuple[Position, ...] = ()) -> None:
         """Append to the transcript; a result settles its call."""
         for body in bodies:
-            seq = self.entries[-1].seq + 1 if self.entries else 1
-            self.entries.append(Entry(seq, self._turn, 0, body))
+            self._entries.append(Entry(self.next_seq, self._turn, 0, body))
             if isinstance(body, Returned):
                 self._change(body.call, body.state)
         unsaved = self._unsaved

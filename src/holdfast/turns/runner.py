@@ -73,11 +73,11 @@ class Runner:
         """Commit everything so far, then ask the model; its reply is committed before anything of it runs."""
         await self._open_resume(claimed, draft)
         await self._save(claimed, draft)
-        reply = await self._agent.model.reply(draft.view.messages)
-        # Providers repeat call ids; ours are unique within the turn.
-        first = len(draft.journal.calls) + 1
+        reply = await self._agent.model.reply(draft.messages)
+        # Providers repeat call ids; ours are unique within the session.
         calls = tuple(
-            replace(call, id=CallId(f"c{number}")) for number, call in enumerate(reply.calls, first)
+            replace(call, id=CallId(f"c{draft.next_seq}-{number}"))
+            for number, call in enumerate(reply.calls, start=1)
         )
         draft.say(replace(reply, calls=calls))
         draft.plan(tuple(self._agent.toolbox.plan(claimed, call) for call in calls))

@@ -11,6 +11,7 @@ from holdfast.model import (
     ChatAddress,
     Claimed,
     Fence,
+    InboxKind,
     InboxRow,
     Key,
     Noted,
@@ -20,6 +21,7 @@ from holdfast.model import (
     Said,
     Session,
     SessionId,
+    Tail,
     Turn,
     TurnId,
     TurnState,
@@ -28,6 +30,7 @@ from holdfast.model import (
 from holdfast.policy.notes import Before, NoteFacts, note_for
 from holdfast.policy.recovery import Outcome
 from holdfast.policy.reset import Fresh, SessionFacts, session_for
+from holdfast.policy.settings import ResetSettings
 from holdfast.policy.strikes import is_suspect
 from holdfast.store.contract import ClaimSettings, Judge
 
@@ -124,7 +127,10 @@ def _claim_new(
     if not waiting:
         refresh_conversation(tx, key)
         return None
-    session, fresh = _session_for(tx, settings, key, chat, session)
+    session, fresh = _session_for(tx, settings, key, chat, session, waiting[0].kind)
+    if fresh:
+        # The session before took its wake-ups along.
+        waiting = [rows.inbox_row(row) for row in tx.all("rows_waiting", key=key, limit=limit)]
     turn = TurnId(tx.ids.new())
     generation, suspect = _raise_generation(tx, settings, session)
     tx.run(
@@ -153,6 +159,7 @@ def _claim_new(
         tx.now,
         tx.now,
         tx.now,
+        Tail.MESSAGE,
     )
     return _claimed(tx, session, generation, born, fresh, waiting[0])
 
@@ -168,9 +175,17 @@ def _opening(tx: Tx, settings: ClaimSettings, last: Turn | None, waiting: list[I
 
 
 def _session_for(
-    tx: Tx, settings: ClaimSettings, key: Key, chat: ChatAddress, session: Session | None
+    tx: Tx,
+    settings: ClaimSettings,
+    key: Key,
+    chat: ChatAddress,
+    session: Session | None,
+    cause: InboxKind,
 ) -> tuple[Session, bool]:
-    """The session this message belongs to, made in this commit if a fresh one is due."""
+    """The session this row belongs to, made in this commit if a fresh one is due.
+
+    Only a message can be the first of a fresh conversation; a wake-up goes on in the one that wanted it.
+    """
     how = None if session else tx.one("how_last_session_ended", key=key)
     facts = SessionFacts(
         live=session is not None,
@@ -178,7 +193,8 @@ def _session_for(
         completed_at=session.completed_at if session else None,
         ended_by_new=how is not None,
     )
-    answer = session_for(facts, tx.now, settings.reset)
+    reset = ResetSettings() if cause is InboxKind.WAKEUP else settings.reset
+    answer = session_for(facts, tx.now, reset)
     if session is not None and not isinstance(answer, Fresh):
         return session, False
     assert isinstance(answer, Fresh)
@@ -189,11 +205,12 @@ def _session_for(
 
 def _begin_session(tx: Tx, key: Key, chat: ChatAddress, began: Began, told: str | None) -> Session:
     id_ = SessionId(tx.ids.new())
-    tx.run("add_session", id=id_, key=key, chat=chat, began=began, now=tx.now)
+    row = tx.one("add_session", id=id_, key=key, chat=chat, began=began, now=tx.now)
+    assert row is not None
     tx.event("began", f"session:{id_}", why=began)
     if told:
         owe_one(tx, Owed(chat, f"began:{id_}", (told,), OwedKind.NOTICE), id_)
-    return Session(id_, key, chat, began, tx.now, generation=0, incarnation=0, strikes=0)
+    return Session(id_, key, chat, began, tx.now, generation=0, incarnation=row[0], strikes=0)
 
 
 def _raise_generation(tx: Tx, settings: ClaimSettings, session: Session) -> tuple[int, bool]:

@@ -8,22 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from holdfast.clock import Clock, Ids
-from holdfast.errors import (
-    Broken,
-    DiskFull,
-    Refused,
-    StoreFault,
-    StoreUnavailable,
-    SyncFailed,
-)
+from holdfast.errors import Refused, StoreFault, StoreUnavailable, SyncFailed
 from holdfast.model import InstanceId
 
+from .faults import code_of, family_of, name_of, translate
 from .sql import SQL
 
 Row = tuple[Any, ...]
 Value = str | int | float | None
-
-_FSYNC_ERRORS = {"SQLITE_IOERR_FSYNC", "SQLITE_IOERR_DIR_FSYNC"}
 
 
 class Tx:
@@ -92,42 +84,44 @@ def commit_group(
     """Run all of `works` in one commit and say what became of each.
 
     A refusal or a broken constraint undoes that one alone. Any other error (a full disk may have rolled
-    back the neighbours too) and any fault of the commit itself undoes all of them. An outcome leaves this
-    function only after COMMIT has returned.
+    back the neighbours too) and any fault of the commit itself undoes all of them: the one that failed gets
+    its own error, the others a `StoreFault`, for nothing is wrong with them. An outcome leaves this function
+    only after COMMIT has returned.
     """
     outcomes = [Outcome() for _ in works]
+    running: Outcome | None = None
     try:
         db.execute("BEGIN IMMEDIATE")
-        alone = len(works) == 1
-        for work, outcome in zip(works, outcomes, strict=True):
-            _run(db, work, outcome, Tx(db, clock, ids, instance), alone)
-        if not (alone and outcomes[0].error is not None):
-            _commit(db)
+        if len(works) == 1:
+            (running,) = outcomes
+            _run(works[0], running, Tx(db, clock, ids, instance))
+        else:
+            for work, outcome in zip(works, outcomes, strict=True):
+                running = outcome
+                _run_apart(db, work, outcome, Tx(db, clock, ids, instance))
+            running = None
+        _commit(db)
     except Exception as error:  # noqa: BLE001 - the boundary: whatever it was, nobody's work was kept
-        _roll_back(db)
-        fault = translate(error)
-        for outcome in outcomes:
-            outcome.value, outcome.topics = None, set()
-            outcome.error = fault
+        _fail_all(outcomes, running, translate(_roll_back(db, error)))
     return outcomes
 
 
-def _run(db: sqlite3.Connection, work: Work, outcome: Outcome, tx: Tx, alone: bool) -> None:
-    """Run one transaction inside its own savepoint (the whole transaction is one when it is alone)."""
-    if not alone:
-        db.execute("SAVEPOINT one")
+def _run(work: Work, outcome: Outcome, tx: Tx) -> None:
+    outcome.value = work(tx)
+    outcome.topics = tx.topics
+
+
+def _run_apart(db: sqlite3.Connection, work: Work, outcome: Outcome, tx: Tx) -> None:
+    """Run one transaction so that its refusal leaves its neighbours as they are."""
+    db.execute("SAVEPOINT one")
     try:
-        outcome.value = work(tx)
-        outcome.topics = tx.topics
+        _run(work, outcome, tx)
     except (Refused, sqlite3.IntegrityError) as error:
         if not db.in_transaction:
             raise
-        db.execute("ROLLBACK" if alone else "ROLLBACK TO one")
+        db.execute("ROLLBACK TO one")
         outcome.error = translate(error)
-    if not alone:
-        db.execute("RELEASE one")
-    elif outcome.error is None and not db.in_transaction:
-        raise StoreUnavailable("the transaction ended by itself; nothing of it was kept")
+    db.execute("RELEASE one")
 
 
 def _commit(db: sqlite3.Connection) -> None:
@@ -135,32 +129,41 @@ def _commit(db: sqlite3.Connection) -> None:
         raise StoreUnavailable("the transaction ended by itself; nothing of it was kept")
     try:
         db.execute("COMMIT")
-    except sqlite3.Error as error:
-        if _name(error).startswith("SQLITE_IOERR"):
-            raise SyncFailed(f"the disk did not confirm a commit ({_name(error)})") from error
-        raise
+    except (sqlite3.Error, MemoryError) as error:
+        if _is_certainly_undone(db, error):
+            raise
+        raise SyncFailed(f"the disk did not confirm a commit ({name_of(error)})") from error
 
 
-def _roll_back(db: sqlite3.Connection) -> None:
-    if db.in_transaction:
-        db.execute("ROLLBACK")
+def _is_certainly_undone(db: sqlite3.Connection, error: Exception) -> bool:
+    """Whether a failed COMMIT left nothing that the next start could find.
+
+    The log's last frame makes a commit. If it could not be written there is none; once it is written, a
+    failed sync or a failed look at the shared index says nothing about what the disk will hold.
+    """
+    code = code_of(error)
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE):
+        return True
+    return db.in_transaction and family_of(code) != sqlite3.SQLITE_IOERR
 
 
-def _name(error: BaseException) -> str:
-    return str(getattr(error, "sqlite_errorname", ""))
+def _roll_back(db: sqlite3.Connection, error: Exception) -> Exception:
+    """Leave no transaction open and return what is to be reported."""
+    try:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+    except (sqlite3.Error, MemoryError) as second:
+        if db.in_transaction:
+            return SyncFailed(f"the ledger can neither commit nor roll back ({name_of(second)})")
+    return error
 
 
-def translate(error: Exception) -> Exception:
-    """Turn a driver's error into ours; an error that is not the driver's stays as it is."""
-    if isinstance(error, sqlite3.IntegrityError):
-        return Broken(f"the ledger's rules forbid this write: {error}")
-    if not isinstance(error, sqlite3.Error):
-        return error
-    name = _name(error)
-    if name == "SQLITE_FULL":
-        return DiskFull("the disk is full; nothing was kept, and nothing is acknowledged until there is room")
-    if name in _FSYNC_ERRORS:
-        return SyncFailed(f"the disk did not confirm a sync ({name})")
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_NOMEM")):
-        return StoreUnavailable(f"the ledger could not be used just now ({name}); nothing was kept")
-    return StoreFault(f"the ledger failed: {error} ({name or 'no code'}); nothing was kept")
+def _fail_all(outcomes: list[Outcome], culprit: Outcome | None, fault: Exception) -> None:
+    """Nobody's work was kept: also a refusal is void, it may have been due to a neighbour's write."""
+    shared = fault
+    if not isinstance(fault, StoreFault):
+        shared = StoreUnavailable("another transaction of the same commit failed; nothing was kept")
+    for outcome in outcomes:
+        outcome.value, outcome.topics = None, set()
+        # One exception each: they are raised in different tasks, and each collects its own traceback.
+        outcome.error = fault if outcome is culprit else type(shared)(*shared.args)

@@ -81,7 +81,6 @@ def _write(
                 now=tx.now,
                 counts=counts,
                 **where,
-                **{"from": source},
             )
         case TryAgain(at, reason, is_attempt):
             tx.event("try_again", f"delivery:{id}", reason=reason, at=at)
@@ -92,16 +91,13 @@ def _write(
                 counts=counts and is_attempt,
                 repeated=repeated,
                 **where,
-                **{"from": source},
             )
         case Lost(reason):
             tx.event("unknown", f"delivery:{id}", reason=reason)
             return tx.one("delivery_unknown", reason=reason, **where)
         case Rejected(reason):
             tx.event("failed", f"delivery:{id}", reason=reason)
-            return tx.one(
-                "delivery_failed", reason=reason, now=tx.now, counts=counts, **where, **{"from": source}
-            )
+            return tx.one("delivery_failed", reason=reason, now=tx.now, counts=counts, **where)
 
 
 def expire_delivery(tx: Tx, id: DeliveryId, reason: str) -> None:

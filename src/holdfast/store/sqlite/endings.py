@@ -20,7 +20,7 @@ from holdfast.store.contract import Stop, StopOutcome
 
 from .codec import load_message
 from .commit import Tx
-from .intake import refresh_conversation, settle_row
+from .intake import drop_wakeups_of, refresh_conversation, settle_row
 from .owing import owe_all
 from .steps import append_entries, pass_fence, settle_open_calls
 
@@ -81,6 +81,7 @@ def _carry_out_stop(tx: Tx, session: SessionId, stop: StopKind | None) -> None:
 def end_session(tx: Tx, session: SessionId, why: str) -> None:
     """The conversation is over: both counters grow, so nothing that outlives it can speak for it."""
     tx.run("end_session", session=session, why=why, now=tx.now)
+    drop_wakeups_of(tx, (session,))
     tx.event("ended", f"session:{session}", why=why)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+
 from holdfast.errors import NotFound, WrongState
 from holdfast.model import (
     Accepted,
@@ -17,6 +20,8 @@ from holdfast.model import (
     PersonId,
     Position,
     Request,
+    SessionId,
+    SetAside,
     Stopped,
     TurnId,
 )
@@ -51,21 +56,28 @@ def instances(read: Read, limit: int = 50) -> tuple[Instance, ...]:
 def accept(tx: Tx, batch: Batch) -> tuple[Accepted, ...]:
     accepted = tuple(accept_one(tx, batch.account, message) for message in batch.messages)
     for unreadable in batch.unreadable:
-        tx.run(
-            "add_set_aside",
-            account=batch.account,
-            event_id=unreadable.event_id,
-            reason=unreadable.reason,
-            payload=unreadable.payload,
-            now=tx.now,
-        )
-        tx.event("set_aside", f"event:{batch.account}/{unreadable.event_id}", reason=unreadable.reason)
+        _set_aside(tx, batch.account, unreadable)
     for event_id, reason in batch.refused:
-        tx.event("refused", f"event:{batch.account}/{event_id}", reason=reason)
+        subject = f"event:{batch.account}/{event_id}"
+        if not tx.one("refused_before", subject=subject):
+            tx.event("refused", subject, reason=reason)
     if batch.cursor is not None:
         cursor = batch.cursor
         tx.run("move_cursor", account=batch.account, name=cursor.name, value=cursor.value, now=tx.now)
     return accepted
+
+
+def _set_aside(tx: Tx, account: str, unreadable: SetAside) -> None:
+    fresh = tx.run(
+        "add_set_aside",
+        account=account,
+        event_id=unreadable.event_id,
+        reason=unreadable.reason,
+        payload=unreadable.payload,
+        now=tx.now,
+    )
+    if fresh:
+        tx.event("set_aside", f"event:{account}/{unreadable.event_id}", reason=unreadable.reason)
 
 
 def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
@@ -96,7 +108,8 @@ def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
     if _is_of_the_past(tx, message):
         tx.run("drop_on_arrival", position=position, now=tx.now)
         tx.event("dropped", f"inbox:{position}", reason="conversation ended")
-    if not queued:
+        refresh_conversation(tx, message.key)
+    elif not queued:
         tx.changed("inbox")
     elif is_new or refresh_conversation(tx, message.key):
         tx.changed("turns")
@@ -111,6 +124,12 @@ def _is_of_the_past(tx: Tx, message: Inbound) -> bool:
         return False
     now = tx.one("incarnation_now", key=message.key)
     return now is None or now[0] != message.incarnation
+
+
+def drop_wakeups_of(tx: Tx, sessions: Iterable[SessionId]) -> None:
+    """No wake-up outlives the conversation it was made for."""
+    for (position,) in tx.all("drop_wakeups_of_ended", sessions=json.dumps(list(sessions)), now=tx.now):
+        tx.event("dropped", f"inbox:{position}", reason="conversation ended")
 
 
 def refresh_conversation(tx: Tx, key: str) -> bool:
@@ -146,16 +165,22 @@ def settle_row(
 ) -> None:
     row = tx.one("settle_row", position=position, state=state, reason=reason, now=tx.now)
     if row is None:
-        raise WrongState(f"inbox row {position}", None, "waiting")
+        raise row_is_not(tx, position, InboxState.WAITING)
     tx.event(state, f"inbox:{position}", reason=reason)
     owe_all(tx, owe)
     refresh_conversation(tx, row[0])
 
 
+def row_is_not(tx: Tx, position: Position, wanted: InboxState) -> WrongState:
+    """The refusal that says what the row is instead."""
+    found = tx.one("state_of_row", position=position)
+    return WrongState(f"inbox row {position}", found[0] if found else None, wanted)
+
+
 def take_up(tx: Tx, position: Position) -> None:
     row = tx.one("take_up_row", position=position)
     if row is None:
-        raise WrongState(f"inbox row {position}", None, "offered")
+        raise row_is_not(tx, position, InboxState.OFFERED)
     tx.event("taken_up", f"inbox:{position}")
     if refresh_conversation(tx, row[0]):
         tx.changed("turns")

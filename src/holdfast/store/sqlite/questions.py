@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.errors import WrongState
 from holdfast.model import (
+    InboxState,
     Owed,
     PersonId,
     Position,
@@ -18,6 +19,7 @@ from holdfast.policy.notes import Dropped
 
 from .commit import Tx
 from .endings import end_turn, release
+from .intake import row_is_not
 from .owing import owe_all
 
 CONTINUE = "continue"
@@ -38,7 +40,7 @@ def answer(
     if row is None:
         raise _closed(tx, question)
     if not tx.run("answer_row", position=by, question=question, now=tx.now):
-        raise WrongState(f"inbox row {by}", None, "waiting")
+        raise row_is_not(tx, by, InboxState.WAITING)
     tx.event("answered", f"question:{question}", by=by)
     tx.event("answered", f"inbox:{by}", question=question)
     owe_all(tx, owe)

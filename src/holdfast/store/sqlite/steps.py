@@ -11,6 +11,7 @@ from holdfast.model import (
     CallState,
     Entry,
     Fence,
+    InboxState,
     Journal,
     Noted,
     Position,
@@ -29,7 +30,7 @@ from holdfast.store.contract import Ask, Recorded, Spawned, Step, Usage
 from . import rows
 from .codec import dump_body, dump_list
 from .commit import Tx
-from .intake import refresh_conversation
+from .intake import refresh_conversation, row_is_not
 from .owing import owe_all, owe_one
 from .processes import consume_process
 from .readers import Read
@@ -140,6 +141,7 @@ def record(tx: Tx, fence: Fence, step: Step) -> Recorded:
 
 
 def _plan_and_start(tx: Tx, fence: Fence, step: Step) -> None:
+    starting = set(step.start)
     for call in step.plan:
         tx.run(
             "plan_call",
@@ -149,9 +151,12 @@ def _plan_and_start(tx: Tx, fence: Fence, step: Step) -> None:
             arguments=call.arguments,
             effect=call.effect,
             key=call.key,
+            start=call.id in starting,
+            generation=fence.generation,
             now=tx.now,
         )
-    for id_ in step.start:
+        starting.discard(call.id)
+    for id_ in sorted(starting):
         if not tx.run("start_call", turn=fence.turn, id=id_, generation=fence.generation, now=tx.now):
             raise WrongState(f"call {id_}", None, "planned, or cut off and safe to run again")
 
@@ -167,7 +172,7 @@ def _consume(tx: Tx, fence: Fence, positions: tuple[Position, ...]) -> None:
 def take_row(tx: Tx, turn: TurnId, position: Position) -> None:
     """Consume a waiting row by a turn, once."""
     if not tx.run("take_row", turn=turn, position=position, now=tx.now):
-        raise WrongState(f"inbox row {position}", None, "waiting")
+        raise row_is_not(tx, position, InboxState.WAITING)
     tx.event("taken", f"inbox:{position}", turn=turn)
 
 

@@ -10,10 +10,11 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from holdfast.clock import Clock, Ids
-from holdfast.errors import StoreClosed, SyncFailed
+from holdfast.errors import StoreClosed, StoreFault, SyncFailed
 from holdfast.model import InstanceId
 
 from .commit import Outcome, Work, commit_group
+from .log import Log
 
 MOST_IN_A_GROUP = 256
 
@@ -21,7 +22,10 @@ Waiting = tuple[Work, "asyncio.Future[Any]"]
 
 
 class WriterThread:
-    """Commits in the order of submission, as many at a time as have gathered while the last fsync ran."""
+    """Commits in the order of submission, as many at a time as have gathered while the last fsync ran.
+
+    After a failed sync nothing more is committed, whatever `on_sync_failed` does.
+    """
 
     def __init__(
         self,
@@ -33,9 +37,11 @@ class WriterThread:
         on_sync_failed: Callable[[SyncFailed], None],
     ) -> None:
         self._db = connect()
+        self._log = Log(self._db)
         self._context = (clock, ids, instance)
         self._announce = announce
         self._on_sync_failed = on_sync_failed
+        self._sync_failed: SyncFailed | None = None
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
         self._closed = False
@@ -43,7 +49,10 @@ class WriterThread:
         self._thread.start()
 
     def submit(self, work: Work) -> asyncio.Future[Any]:
-        """Queue a transaction; the future is done once its commit has returned."""
+        """Queue a transaction; the future is done once its commit has returned.
+
+        Who stops waiting for it does not stop it.
+        """
         if self._closed:
             raise StoreClosed("the store is closed; nothing was kept")
         future: asyncio.Future[Any] = self._loop.create_future()
@@ -51,41 +60,59 @@ class WriterThread:
         return future
 
     async def close(self) -> None:
-        """Commit what was submitted, then end the thread and close the connection."""
+        """Commit what was submitted, then end the thread, which closes the connection."""
         if not self._closed:
             self._closed = True
             self._queue.put(None)
-            await asyncio.to_thread(self._thread.join)
-            self._db.close()
+        await asyncio.to_thread(self._thread.join)
 
     def _work(self) -> None:
-        open_ = True
-        while open_:
-            group, open_ = self._gather()
-            if group:
-                outcomes = commit_group(self._db, [work for work, _ in group], *self._context)
-                self._report(group, outcomes)
-
-    def _gather(self) -> tuple[list[Waiting], bool]:
-        """Wait for the first transaction, then take all that stand in line with it."""
-        item = self._queue.get()
         group: list[Waiting] = []
+        try:
+            while group := self._gather():
+                self._report(group, self._commit([work for work, _ in group]))
+                self._log.keep_short()
+        finally:
+            # Nothing is left here in an orderly end; if the thread dies, those who wait must not wait for ever.
+            self._closed = True
+            self._db.close()
+            while group:
+                self._report(group, _failed(StoreClosed("the writer has ended; nothing was kept"), len(group)))
+                group = [] if self._queue.empty() else self._gather()
+
+    def _gather(self) -> list[Waiting]:
+        """Wait for the first transaction and take all that stand in line with it; none means the end."""
+        group: list[Waiting] = []
+        item = self._queue.get()
         while item is not None:
             group.append(item)
             if len(group) == MOST_IN_A_GROUP:
-                return group, True
+                return group
             try:
                 item = self._queue.get_nowait()
             except Empty:
-                return group, True
-        return group, False
+                return group
+        if group:
+            self._queue.put(None)
+        return group
+
+    def _commit(self, works: list[Work]) -> list[Outcome]:
+        if self._sync_failed is not None:
+            return _failed(self._sync_failed, len(works))
+        outcomes = commit_group(self._db, works, *self._context)
+        error = outcomes[0].error
+        # A failed sync is everybody's, so the first outcome tells of it; nobody has been told anything yet.
+        if isinstance(error, SyncFailed):
+            self._sync_failed = error
+            self._on_sync_failed(error)
+        return outcomes
 
     def _report(self, group: list[Waiting], outcomes: list[Outcome]) -> None:
-        for outcome in outcomes:
-            if isinstance(outcome.error, SyncFailed):
-                self._on_sync_failed(outcome.error)
-                break
-        self._loop.call_soon_threadsafe(self._publish, group, outcomes)
+        try:
+            self._loop.call_soon_threadsafe(self._publish, group, outcomes)
+        except RuntimeError:
+            # The loop is gone, so nobody waits and nobody can close us: commit what is in line, then end.
+            self._queue.put(None)
 
     def _publish(self, group: list[Waiting], outcomes: list[Outcome]) -> None:
         topics: set[str] = set()
@@ -99,3 +126,10 @@ class WriterThread:
                 future.set_exception(outcome.error)
         if topics:
             self._announce(topics)
+
+
+def _failed(error: StoreFault, count: int) -> list[Outcome]:
+    outcomes = [Outcome() for _ in range(count)]
+    for outcome in outcomes:
+        outcome.error = type(error)(*error.args)
+    return outcomes

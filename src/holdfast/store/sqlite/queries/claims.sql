@@ -2,7 +2,7 @@
 -- A suspect runs, or stands in line to.
 SELECT EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
     OR EXISTS (SELECT 1 FROM sessions s JOIN turns t ON t.id = s.last_turn
-               WHERE s.strikes >= :suspect_strikes AND s.strikes >= 2 AND t.state = 'queued')
+               WHERE s.strikes > 1 AND s.strikes >= :suspect_strikes AND t.state = 'queued')
 
 -- name: suspect_runs
 SELECT EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
@@ -33,7 +33,10 @@ UPDATE sessions SET ended_at = :now, ended_why = :why, generation = generation +
 WHERE id = :session AND ended_at IS NULL
 
 -- name: add_session
-INSERT INTO sessions (id, key, chat, began, began_at) VALUES (:id, :key, :chat, :began, :now)
+-- Incarnations go on where the session before left off: no number of the past is ever right again.
+INSERT INTO sessions (id, key, chat, began, began_at, incarnation)
+VALUES (:id, :key, :chat, :began, :now, (SELECT coalesce(max(incarnation), 0) FROM sessions WHERE key = :key))
+RETURNING incarnation
 
 -- name: raise_generation
 UPDATE sessions SET generation = generation + 1, strikes = strikes + 1 WHERE id = :session

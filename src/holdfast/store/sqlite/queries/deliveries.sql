@@ -13,16 +13,17 @@ RETURNING id, chat, number, kind, part, parts, body, options, reply_to, dedupe, 
 -- Nothing more goes to this chat until what was taken has been recorded.
 UPDATE chats SET send_at = NULL WHERE address = :chat
 
+-- A part in `sending` has an owner, one of unknown outcome has none: the owner tells which is meant.
 -- name: delivery_sent
 UPDATE outbox SET state = 'sent', owner = NULL, settled_at = :now, platform_id = :platform_id, reason = NULL,
        attempts = attempts + :counts
-WHERE id = :id AND state = :from AND owner IS :owner
+WHERE id = :id AND state IN ('sending', 'unknown') AND owner IS :owner
 RETURNING chat
 
 -- name: delivery_pending
 UPDATE outbox SET state = 'pending', owner = NULL, not_before = :at, reason = :reason,
        attempts = attempts + :counts, repeated = max(repeated, :repeated)
-WHERE id = :id AND state = :from AND owner IS :owner
+WHERE id = :id AND state IN ('sending', 'unknown') AND owner IS :owner
 RETURNING chat
 
 -- name: delivery_unknown
@@ -33,7 +34,7 @@ RETURNING chat
 -- name: delivery_failed
 UPDATE outbox SET state = 'failed', owner = NULL, settled_at = :now, reason = :reason,
        attempts = attempts + :counts
-WHERE id = :id AND state = :from AND owner IS :owner
+WHERE id = :id AND state IN ('sending', 'unknown') AND owner IS :owner
 RETURNING chat
 
 -- name: fail_chat

@@ -56,10 +56,20 @@ SELECT incarnation FROM sessions WHERE key = :key AND ended_at IS NULL
 -- name: drop_on_arrival
 UPDATE inbox SET state = 'dropped', reason = 'conversation ended', settled_at = :now WHERE position = :position
 
+-- name: drop_wakeups_of_ended
+-- What was made for a conversation that is over; a person's message waits for whoever answers it.
+UPDATE inbox SET state = 'dropped', reason = 'conversation ended', settled_at = :now
+WHERE key IN (SELECT key FROM sessions WHERE id IN (SELECT value FROM json_each(:sessions)))
+  AND state = 'waiting' AND kind <> 'command' AND incarnation IS NOT NULL
+RETURNING position
+
 -- name: add_set_aside
 INSERT INTO set_aside (account, event_id, reason, payload, at)
 VALUES (:account, :event_id, :reason, :payload, :now)
 ON CONFLICT (account, event_id) WHERE event_id IS NOT NULL DO NOTHING
+
+-- name: refused_before
+SELECT 1 FROM events WHERE subject = :subject AND what = 'refused' LIMIT 1
 
 -- name: move_cursor
 INSERT INTO cursors (account, name, value, moved_at) VALUES (:account, :name, :value, :now)
@@ -95,15 +105,19 @@ FROM inbox WHERE key = :key AND state = 'waiting' AND kind <> 'command' ORDER BY
 
 -- name: settle_row
 UPDATE inbox SET state = :state, reason = :reason, settled_at = CASE WHEN :state = 'offered' THEN NULL ELSE :now END
-WHERE position = :position AND state = 'waiting'
+WHERE position = :position AND (state = 'waiting' OR (state = 'offered' AND :state = 'dropped'))
 RETURNING key
+
+-- name: state_of_row
+SELECT state FROM inbox WHERE position = :position
 
 -- name: take_up_row
 UPDATE inbox SET state = 'waiting', reason = NULL WHERE position = :position AND state = 'offered' RETURNING key
 
 -- name: withdraw_waiting
+-- Wake-ups are not a person's: they go with the session they were made for.
 UPDATE inbox SET state = 'withdrawn', reason = :reason, settled_at = :now
-WHERE key = :key AND state = 'waiting' AND kind <> 'command' AND position < :before
+WHERE key = :key AND state = 'waiting' AND kind <> 'command' AND incarnation IS NULL AND position < :before
 RETURNING position, body
 
 -- name: configure_chat

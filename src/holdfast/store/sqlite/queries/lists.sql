@@ -42,9 +42,9 @@ DELETE FROM events WHERE id IN (SELECT id FROM events WHERE at < :before ORDER B
 DELETE FROM set_aside WHERE id IN (SELECT id FROM set_aside WHERE at < :before ORDER BY id LIMIT :limit)
 
 -- name: forget_instances
--- A run that any turn or send still names stays.
+-- A run that unfinished work still names stays.
 DELETE FROM instances WHERE id IN (
     SELECT i.id FROM instances i
     WHERE i.started_at < :before AND i.id <> :instance
-      AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.last_owner = i.id)
+      AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.ended_at IS NULL AND t.last_owner = i.id)
     ORDER BY i.started_at LIMIT :limit)

@@ -10,8 +10,12 @@ WHERE id = :turn AND state = 'running' AND generation = :generation AND owner = 
 RETURNING stop
 
 -- name: plan_call
-INSERT INTO tool_calls (turn, id, place, name, arguments, effect, key, planned_at)
-VALUES (:turn, :id, (SELECT count(*) + 1 FROM tool_calls WHERE turn = :turn), :name, :arguments, :effect, :key, :now)
+-- A call that is planned and started in one commit is written once.
+INSERT INTO tool_calls (turn, id, place, name, arguments, effect, key, planned_at,
+                        state, generation, runs, started_at)
+VALUES (:turn, :id, (SELECT count(*) + 1 FROM tool_calls WHERE turn = :turn), :name, :arguments, :effect, :key, :now,
+        CASE WHEN :start THEN 'started' ELSE 'planned' END, CASE WHEN :start THEN :generation ELSE 0 END, :start,
+        CASE WHEN :start THEN :now END)
 
 -- name: start_call
 -- Committed before the effect. A call that was cut off in an older run starts again under the same key,

@@ -1,0 +1,49 @@
+"""What the driver's errors mean for us: whose fault it was and whether trying again can help."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from holdfast.errors import Broken, DiskFull, StoreFault, StoreUnavailable, SyncFailed
+
+_NOT_NOW = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_INTERRUPT,
+}
+
+
+def translate(error: Exception) -> Exception:
+    """Turn a driver's error into ours; an error that is not the driver's stays as it is."""
+    if isinstance(error, sqlite3.IntegrityError):
+        return Broken(f"the ledger's rules forbid this write: {error}")
+    if isinstance(error, MemoryError):
+        return StoreUnavailable("there is not enough memory just now; nothing was kept")
+    if not isinstance(error, sqlite3.Error):
+        return error
+    code, name = code_of(error), name_of(error)
+    if code == sqlite3.SQLITE_FULL:
+        return DiskFull("the disk is full; nothing was kept, and nothing is acknowledged until there is room")
+    if code in (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC):
+        return SyncFailed(f"the disk did not confirm a sync ({name})")
+    if family_of(code) in _NOT_NOW:
+        return StoreUnavailable(f"the ledger could not be used just now ({name}); nothing was kept")
+    return StoreFault(f"the ledger failed: {error} ({name}); nothing was kept")
+
+
+def code_of(error: Exception) -> int:
+    """SQLite's extended code; 0 for an error that is not SQLite's own (the driver raises some itself)."""
+    return int(getattr(error, "sqlite_errorcode", 0))
+
+
+def family_of(code: int) -> int:
+    """The primary code: it also tells of an error that a newer SQLite has and this Python cannot name."""
+    return code & 0xFF
+
+
+def name_of(error: Exception) -> str:
+    """SQLite's name of the error, or the driver's; out of memory arrives as Python's own."""
+    return str(getattr(error, "sqlite_errorname", type(error).__name__))

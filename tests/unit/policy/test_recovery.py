@@ -1,0 +1,334 @@
+"""R5: every row of the table, every precedence between rows that can both fit, and what must never happen."""
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.model import (
+    RESUMABLE,
+    TURN,
+    OnInterruption,
+    QuestionState,
+    StopKind,
+    Tail,
+    TurnState,
+    advance,
+)
+from holdfast.policy.recovery import LEADS_TO, Outcome, RecoveryFacts, decide, table
+from holdfast.policy.settings import HOUR, MINUTE, RecoverySettings
+
+NOW = 1_800_000_000_000
+SETTINGS = RecoverySettings()
+
+RESUMES = RecoveryFacts(
+    suspended=False,
+    stop=None,
+    sender_allowed=True,
+    tail=Tail.WORK,
+    question=None,
+    resume_ended_empty=False,
+    strikes=1,
+    interruptions=1,
+    owner_alive=False,
+    origin_known=True,
+    platform_connected=True,
+    reason="restart_interrupted",
+    message_waiting=False,
+    progress_at=NOW - MINUTE,
+    quarantined_for=0,
+    on_interruption=OnInterruption.RESUME,
+    consented=False,
+    safe_mode=False,
+    lane_taken=False,
+)
+
+# The order of the rules, written down here a second time on purpose: swapping two rows must be noticed.
+# For each row, what makes work fit it that would otherwise be resumed.
+ROWS: dict[str, tuple[Outcome, bool, dict[str, Any]]] = {
+    "suspended": (Outcome.PARK_WITH_SESSION, False, {"suspended": True}),
+    "stop_asked": (Outcome.CANCEL, False, {"stop": StopKind.STOP}),
+    "not_allowed": (Outcome.CANCEL, False, {"sender_allowed": False}),
+    "answered": (Outcome.DONE, False, {"tail": Tail.ANSWER}),
+    "resume_produced_nothing": (
+        Outcome.EXPIRE,
+        True,
+        {"tail": Tail.NOTE, "resume_ended_empty": True},
+    ),
+    "question_open": (
+        Outcome.WAIT,
+        False,
+        {"tail": Tail.QUESTION, "question": QuestionState.OPEN},
+    ),
+    "unanswered": (
+        Outcome.EXPIRE,
+        False,
+        {"tail": Tail.QUESTION, "question": QuestionState.EXPIRED},
+    ),
+    "too_many_strikes": (Outcome.PARK, True, {"strikes": 3}),
+    "too_many_interruptions": (Outcome.PARK, True, {"interruptions": 8}),
+    "owner_alive": (Outcome.HOLD, False, {"owner_alive": True}),
+    "origin_unknown": (Outcome.HOLD, False, {"origin_known": False}),
+    "platform_down": (Outcome.HOLD, False, {"platform_connected": False}),
+    "unknown_reason": (Outcome.HOLD, False, {"reason": "moved_to_the_moon"}),
+    "too_old": (Outcome.EXPIRE, True, {"progress_at": NOW - HOUR - 1}),
+    "chat_says_never": (Outcome.EXPIRE, True, {"on_interruption": OnInterruption.NEVER}),
+    "chat_says_ask": (Outcome.ASK, False, {"on_interruption": OnInterruption.ASK}),
+    "safe_mode_message": (Outcome.ASK, False, {"safe_mode": True, "message_waiting": True}),
+    "safe_mode": (Outcome.HOLD, False, {"safe_mode": True}),
+    "quarantine": (Outcome.HOLD, False, {"strikes": 2, "lane_taken": True}),
+    "resume": (Outcome.RESUME, False, {}),
+}
+
+TAILS = {"answered", "resume_produced_nothing", "question_open", "unanswered"}
+EXCLUSIVE = {frozenset(pair) for pair in combinations(TAILS, 2)} | {
+    frozenset({"chat_says_never", "chat_says_ask"}),
+    frozenset({"unknown_reason", "safe_mode_message"}),
+    *(frozenset({held, "too_old"}) for held in ("origin_unknown", "platform_down", "unknown_reason")),
+}
+
+
+def changed(**changes: Any) -> RecoveryFacts:
+    return RESUMES._replace(**changes)
+
+
+def decided(facts: RecoveryFacts, settings: RecoverySettings = SETTINGS) -> str:
+    return decide(facts, NOW, settings).reason
+
+
+def test_the_table_has_the_rows_of_the_rules_in_their_order() -> None:
+    assert [row.name for row in table()] == list(ROWS)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_each_row_decides_what_it_says(name: str) -> None:
+    outcome, told, changes = ROWS[name]
+    decision = decide(changed(**changes), NOW, SETTINGS)
+    assert (decision.reason, decision.outcome, decision.told) == (name, outcome, told)
+    assert decision.facts == changed(**changes)
+    assert decision.row.sentence.endswith((".", "?")) and decision.row.found
+
+
+@pytest.mark.parametrize(("first", "second"), list(combinations(ROWS, 2)))
+def test_of_two_rows_that_fit_the_earlier_decides(first: str, second: str) -> None:
+    facts = changed(**{**ROWS[second][2], **ROWS[first][2]})
+    rows = {row.name: row for row in table()}
+    old = facts.progress_at == NOW - HOUR - 1
+    fitting = {name for name in (first, second) if rows[name].fits(facts, old, SETTINGS)}
+    if frozenset({first, second}) in EXCLUSIVE:
+        assert fitting != {first, second}
+        return
+    assert fitting == {first, second}
+    assert decided(facts) == first
+
+
+@pytest.mark.parametrize("held", ["origin_unknown", "platform_down", "unknown_reason"])
+def test_a_hold_ends_at_the_window(held: str) -> None:
+    assert decided(changed(**ROWS[held][2], progress_at=NOW - HOUR)) == held
+    assert decided(changed(**ROWS[held][2], progress_at=NOW - HOUR - 1)) == "too_old"
+    assert decided(changed(**ROWS[held][2], progress_at=None)) == "too_old"
+
+
+def test_a_living_owner_holds_its_work_whatever_its_age() -> None:
+    assert decided(changed(owner_alive=True, progress_at=NOW - 24 * HOUR)) == "owner_alive"
+
+
+# Age
+
+
+def test_work_exactly_as_old_as_the_window_is_resumed() -> None:
+    assert decided(changed(progress_at=NOW - HOUR)) == "resume"
+
+
+def test_work_without_a_readable_time_is_not_fresh() -> None:
+    assert decided(changed(progress_at=None)) == "too_old"
+
+
+def test_without_a_window_nothing_is_too_old() -> None:
+    endless = RecoverySettings(window=0)
+    assert decided(changed(progress_at=0), endless) == "resume"
+    assert decided(changed(progress_at=None), endless) == "resume"
+    assert decided(changed(progress_at=None, platform_connected=False), endless) == "platform_down"
+
+
+def test_a_time_ahead_of_the_clock_expires_nothing() -> None:
+    assert decided(changed(progress_at=NOW + 1000 * HOUR)) == "resume"
+
+
+def test_time_in_the_quarantine_lane_is_not_counted() -> None:
+    waited = changed(progress_at=NOW - 3 * HOUR, quarantined_for=2 * HOUR)
+    assert decided(waited) == "resume"
+    assert decided(waited._replace(quarantined_for=2 * HOUR - 1)) == "too_old"
+
+
+# Reasons
+
+
+@pytest.mark.parametrize("reason", [*sorted(RESUMABLE), None, ""])
+def test_known_and_missing_reasons_resume_by_themselves(reason: str | None) -> None:
+    assert decided(changed(reason=reason)) == "resume"
+
+
+def test_an_unknown_reason_waits_for_a_message_or_a_continue() -> None:
+    assert decided(changed(reason="newer")) == "unknown_reason"
+    assert decided(changed(reason="newer", message_waiting=True)) == "resume"
+    assert decided(changed(reason="newer", consented=True)) == "resume"
+
+
+# Tails
+
+
+@pytest.mark.parametrize("tail", [Tail.NOTHING, Tail.MESSAGE, Tail.WORK, Tail.PARTIAL])
+def test_unfinished_tails_are_resumed(tail: Tail) -> None:
+    assert decided(changed(tail=tail)) == "resume"
+
+
+def test_a_resume_that_was_itself_cut_off_is_tried_again() -> None:
+    assert decided(changed(tail=Tail.NOTE, resume_ended_empty=False, interruptions=2)) == "resume"
+
+
+@pytest.mark.parametrize(
+    ("state", "row"),
+    [
+        (QuestionState.OPEN, "question_open"),
+        (QuestionState.EXPIRED, "unanswered"),
+        (QuestionState.UNDELIVERABLE, "unanswered"),
+        (QuestionState.CANCELLED, "unanswered"),
+        (None, "unanswered"),
+        (QuestionState.ANSWERED, "resume"),
+        (QuestionState.SET_ASIDE, "resume"),
+    ],
+)
+def test_a_question_at_the_end_decides_by_how_it_stands(state: QuestionState | None, row: str) -> None:
+    assert decided(changed(tail=Tail.QUESTION, question=state)) == row
+
+
+@pytest.mark.parametrize("stop", StopKind)
+def test_every_kind_of_stop_cancels(stop: StopKind) -> None:
+    assert decided(changed(stop=stop)) == "stop_asked"
+
+
+# What a person's "continue" and a waiting message are worth
+
+
+@pytest.mark.parametrize(
+    "name", ["unknown_reason", "chat_says_never", "chat_says_ask", "safe_mode_message", "safe_mode"]
+)
+def test_a_continue_outranks_what_made_the_gateway_ask(name: str) -> None:
+    assert decided(changed(**ROWS[name][2], consented=True)) == "resume"
+
+
+@pytest.mark.parametrize("name", [*list(ROWS)[: list(ROWS).index("unknown_reason")], "too_old", "quarantine"])
+def test_a_continue_outranks_nothing_else(name: str) -> None:
+    assert decided(changed(**ROWS[name][2], consented=True)) == name
+
+
+def test_in_safe_mode_a_message_gets_the_question_and_silence_a_hold() -> None:
+    assert decided(changed(safe_mode=True, message_waiting=True)) == "safe_mode_message"
+    assert decided(changed(safe_mode=True)) == "safe_mode"
+
+
+def test_a_suspect_waits_for_the_lane_also_when_a_message_waits() -> None:
+    suspect = changed(strikes=2, lane_taken=True, message_waiting=True)
+    assert decided(suspect) == "quarantine"
+    assert decided(suspect._replace(lane_taken=False)) == "resume"
+    assert decided(suspect._replace(strikes=1)) == "resume"
+
+
+def test_every_outcome_is_an_arrow_from_interrupted() -> None:
+    for outcome, state in LEADS_TO.items():
+        if outcome is not Outcome.HOLD:
+            assert advance(TURN, TurnState.INTERRUPTED, state) == state
+    assert set(LEADS_TO) == set(Outcome)
+
+
+# Properties
+
+TIMES = st.one_of(st.none(), st.integers(NOW - 3 * HOUR, NOW + 3 * HOUR))
+FACTS = st.builds(
+    RecoveryFacts,
+    suspended=st.booleans(),
+    stop=st.none() | st.sampled_from(StopKind),
+    sender_allowed=st.booleans(),
+    tail=st.sampled_from(Tail),
+    question=st.none() | st.sampled_from(QuestionState),
+    resume_ended_empty=st.booleans(),
+    strikes=st.integers(0, 5),
+    interruptions=st.integers(0, 10),
+    owner_alive=st.booleans(),
+    origin_known=st.booleans(),
+    platform_connected=st.booleans(),
+    reason=st.none() | st.sampled_from([*sorted(RESUMABLE), "newer", ""]),
+    message_waiting=st.booleans(),
+    progress_at=TIMES,
+    quarantined_for=st.integers(0, 2 * HOUR),
+    on_interruption=st.sampled_from(OnInterruption),
+    consented=st.booleans(),
+    safe_mode=st.booleans(),
+    lane_taken=st.booleans(),
+)
+# Most random facts are stopped by the first rows; these come past them, to where the later rows decide.
+LIVELY = FACTS.map(
+    lambda f: f._replace(
+        suspended=False,
+        stop=None,
+        sender_allowed=True,
+        owner_alive=False,
+        strikes=min(f.strikes, 2),
+        interruptions=min(f.interruptions, 7),
+        tail=f.tail if f.tail not in (Tail.ANSWER, Tail.QUESTION) else Tail.WORK,
+    )
+)
+ANY = FACTS | LIVELY
+POLICIES = st.builds(RecoverySettings, window=st.sampled_from([0, 1, HOUR]), strikes=st.integers(1, 4))
+
+
+@given(ANY, POLICIES)
+def test_decide_always_answers_and_always_the_same(facts: RecoveryFacts, settings: RecoverySettings) -> None:
+    assert decide(facts, NOW, settings) == decide(facts, NOW, settings)
+
+
+@given(ANY, POLICIES)
+def test_what_may_not_run_is_never_resumed_nor_asked_about(
+    facts: RecoveryFacts, settings: RecoverySettings
+) -> None:
+    if decide(facts, NOW, settings).outcome not in (Outcome.RESUME, Outcome.ASK):
+        return
+    assert not facts.suspended and facts.stop is None and facts.sender_allowed
+    assert facts.tail is not Tail.ANSWER
+    assert not (facts.tail is Tail.QUESTION and facts.question is QuestionState.OPEN)
+    assert not facts.owner_alive and facts.origin_known and facts.platform_connected
+    assert facts.strikes < settings.strikes and facts.interruptions < settings.interruptions
+    if settings.window:
+        assert facts.progress_at is not None
+        assert NOW - facts.progress_at - facts.quarantined_for <= settings.window
+
+
+@given(ANY, POLICIES)
+def test_nothing_jumps_the_quarantine_lane(facts: RecoveryFacts, settings: RecoverySettings) -> None:
+    waiting = facts._replace(lane_taken=True, strikes=max(2, facts.strikes))
+    assert decide(waiting, NOW, settings).outcome is not Outcome.RESUME
+
+
+@given(ANY)
+def test_a_message_changes_only_an_unknown_reason_and_safe_mode(facts: RecoveryFacts) -> None:
+    without = decided(facts._replace(message_waiting=False))
+    if without not in ("unknown_reason", "safe_mode"):
+        assert decided(facts._replace(message_waiting=True)) == without
+
+
+@given(ANY)
+def test_nothing_resumes_by_itself_in_safe_mode_or_where_the_chat_wants_to_be_asked(
+    facts: RecoveryFacts,
+) -> None:
+    silent = facts._replace(consented=False)
+    if silent.safe_mode or silent.on_interruption is not OnInterruption.RESUME:
+        assert decide(silent, NOW, SETTINGS).outcome is not Outcome.RESUME
+
+
+@given(ANY, st.integers(0, 10 * HOUR))
+def test_getting_older_never_brings_work_back(facts: RecoveryFacts, later: int) -> None:
+    if decided(facts) == "too_old":
+        assert decide(facts, NOW + later, SETTINGS).reason == "too_old"
