@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import threading
 import time
 from typing import Protocol
 
@@ -72,11 +73,14 @@ class SystemIds:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._last = 0
+        self._lock = threading.Lock()
 
     def new(self) -> str:
         chance = int.from_bytes(os.urandom(_RANDOM_BITS // 8), "big")
-        self._last = max((self._clock.now() << _RANDOM_BITS) | chance, self._last + 1)
-        return encode_id(self._last)
+        # Stages and the store's writer ask from different threads.
+        with self._lock:
+            number = self._last = max((self._clock.now() << _RANDOM_BITS) | chance, self._last + 1)
+        return encode_id(number)
 
 
 def encode_id(number: int) -> str:

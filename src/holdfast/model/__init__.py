@@ -24,6 +24,7 @@ from .journal import (
     PlannedCall,
     QuestionKind,
     QuestionRecord,
+    call_key,
 )
 from .outbound import Delivery, Lost, Owed, OwedKind, Rejected, SendResult, Sent, TryAgain
 from .reasons import (
@@ -156,6 +157,7 @@ __all__ = [
     "TurnState",
     "Undone",
     "advance",
+    "call_key",
     "conversation_key",
     "diagram",
     "place_at",

@@ -8,7 +8,7 @@ InstanceId = NewType("InstanceId", str)
 SessionId = NewType("SessionId", str)
 TurnId = NewType("TurnId", str)
 QuestionId = NewType("QuestionId", str)
-DeliveryId = NewType("DeliveryId", str)
+DeliveryId = NewType("DeliveryId", int)
 ProcessId = NewType("ProcessId", str)
 
 Position = NewType("Position", int)

@@ -35,14 +35,17 @@ class QuestionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """A call as it enters the journal: class and key as declared at that time."""
+    """A call as it enters the journal, with its effect class as declared at that time."""
 
     id: CallId
     name: str
     arguments: str
     effect: EffectClass
-    key: str
-    """The idempotency key, the same on every run of this call."""
+
+
+def call_key(turn: TurnId, call: CallId) -> str:
+    """The idempotency key of a call: the same on every run of it, and no other call's."""
+    return f"{turn}:{call}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,8 @@ class Turn:
     """The rule that holds it, while interrupted."""
     ended_at: int | None = None
     why: str | None = None
+    last_seq: int = 0
+    """Where its entries end; those of the session's next turn go on from there."""
 
 
 @dataclass(frozen=True, slots=True)

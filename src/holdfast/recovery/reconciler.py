@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from holdfast.clock import Clock
-from holdfast.model import Owed, OwedKind, QuestionId, QuestionKind
+from holdfast.model import Owed, OwedKind, QuestionId, QuestionKind, TurnId
 from holdfast.policy.recovery import Decision, Outcome
 from holdfast.policy.settings import HOUR, RecoverySettings
 from holdfast.store import Ask, StaleTurn, Store, Verdict
@@ -27,21 +29,35 @@ class Reconciler:
     settings: RecoverySettings
     outside: Callable[[], Outside]
 
-    async def round(self) -> int:
-        """Look at everything interrupted once; returns how many turns were written."""
+    async def round(self) -> Counter[Outcome]:
+        """Look at everything interrupted once, at what dead owners left first; what became of how many."""
         while await self.store.interrupt_orphans(PAGE) == PAGE:
             pass
         await self.store.doubt_orphans()
-        written, after = 0, None
-        while page := await self.store.stale_turns(after, PAGE):
-            verdicts = await self._judge(page)
-            written += len(await self.store.settle_stale(verdicts))
-            after = page[-1].turn
-        return written
+        return await self.settle_interrupted()
 
-    async def _judge(self, page: tuple[StaleTurn, ...]) -> tuple[Verdict, ...]:
-        """Decide about a page; the first suspect that goes takes the lane for those after it."""
+    async def settle_interrupted(self) -> Counter[Outcome]:
+        """Decide about all interrupted work, page by page: one is written while the next is read."""
         outside = replace(self.outside(), lane_taken=await self.store.lane_taken())
+        outcomes: Counter[Outcome] = Counter()
+        after: TurnId | None = None
+        writing = asyncio.ensure_future(self._write(()))
+        try:
+            while page := await self.store.stale_turns(after, PAGE):
+                after = page[-1].turn
+                verdicts, outside = self._judge(page, outside)
+                outcomes += await writing
+                writing = asyncio.ensure_future(self._write(verdicts))
+        finally:
+            outcomes += await writing
+        return outcomes
+
+    async def _write(self, verdicts: tuple[Verdict, ...]) -> Counter[Outcome]:
+        written = set(await self.store.settle_stale(verdicts)) if verdicts else set()
+        return Counter(v.decision.outcome for v in verdicts if v.stale.turn in written)
+
+    def _judge(self, page: tuple[StaleTurn, ...], outside: Outside) -> tuple[tuple[Verdict, ...], Outside]:
+        """Decide about a page; the first suspect that goes takes the lane for those after it."""
         now = self.clock.now()
         verdicts = []
         for stale in page:
@@ -49,12 +65,15 @@ class Reconciler:
             if decision.outcome is Outcome.RESUME and stale.strikes >= self.settings.suspect_strikes:
                 outside = replace(outside, lane_taken=True)
             verdicts.append(self._verdict(stale, decision, now))
-        return tuple(verdicts)
+        return tuple(verdicts), outside
 
     def _verdict(self, stale: StaleTurn, decision: Decision, now: int) -> Verdict:
         """What the person is told or asked, once per interruption by its key."""
+        asks = decision.outcome is Outcome.ASK
+        if not (asks or decision.told):
+            return Verdict(stale, decision)
         once = f"{decision.reason}:{stale.turn}:{stale.interruptions}"
-        if decision.outcome is Outcome.ASK:
+        if asks:
             owed = Owed(
                 stale.chat, once, (decision.row.sentence,), OwedKind.QUESTION, options=CONTINUE_OR_DROP
             )
@@ -69,7 +88,5 @@ class Reconciler:
                 options=CONTINUE_OR_DROP,
             )
             return Verdict(stale, decision, ask=ask)
-        if not decision.told:
-            return Verdict(stale, decision)
         notice = Owed(stale.chat, once, (decision.row.sentence,), OwedKind.NOTICE)
         return Verdict(stale, decision, owe=(notice,))

@@ -14,6 +14,7 @@ from holdfast.model import (
     PlannedCall,
     Position,
     Returned,
+    call_key,
 )
 from holdfast.policy.steps import tail_of
 from holdfast.policy.views import Message, View, view
@@ -67,7 +68,10 @@ class Draft:
 
     def plan(self, calls: tuple[PlannedCall, ...]) -> None:
         """Enter calls into the journal."""
-        new = tuple(CallRecord(c.id, c.name, c.arguments, c.effect, c.key, CallState.PLANNED) for c in calls)
+        new = tuple(
+            CallRecord(c.id, c.name, c.arguments, c.effect, call_key(self._turn, c.id), CallState.PLANNED)
+            for c in calls
+        )
         self.journal = replace(self.journal, calls=(*self.journal.calls, *new))
         self._unsaved = replace(self._unsaved, plan=(*self._unsaved.plan, *calls))
 

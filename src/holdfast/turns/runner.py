@@ -80,7 +80,7 @@ class Runner:
             for number, call in enumerate(reply.calls, start=1)
         )
         draft.say(replace(reply, calls=calls))
-        draft.plan(tuple(self._agent.toolbox.plan(claimed, call) for call in calls))
+        draft.plan(tuple(self._agent.toolbox.plan(call) for call in calls))
 
     async def _open_resume(self, claimed: Claimed, draft: Draft) -> None:
         """After an interruption: its one note, then the oldest waiting message, once all calls are paired."""

@@ -27,11 +27,11 @@ class Toolbox:
     tools: Mapping[str, Tool]
     workspace: Path
 
-    def plan(self, claimed: Claimed, call: ToolCall) -> PlannedCall:
+    def plan(self, call: ToolCall) -> PlannedCall:
         """How a call enters the journal: the class its tool declares now; a name nobody knows is harmless."""
         tool = self.tools.get(call.name)
         effect = tool.effect if tool else EffectClass.READ
-        return PlannedCall(call.id, call.name, call.arguments, effect, f"{claimed.turn.id}:{call.id}")
+        return PlannedCall(call.id, call.name, call.arguments, effect)
 
     async def run(self, claimed: Claimed, call: CallRecord) -> Returned:
         """Run a started call and give its result; a tool's failure is a result as well."""

@@ -35,7 +35,7 @@ from holdfast.policy.settings import DAY, MINUTE, SECOND, RetrySettings
 NOW = 1_800_000_000_000
 SETTINGS = RetrySettings()
 SENDING = Delivery(
-    id=DeliveryId("d"),
+    id=DeliveryId(77),
     chat=ChatAddress("web/bot/c"),
     order=1,
     kind=OwedKind.REPLY,

@@ -66,7 +66,8 @@ class Intake(Protocol):
     ) -> None:
         """Close a waiting row (executed, refused, offered, dropped) together with what is said about it.
 
-        Raises `WrongState` when it is no longer waiting, so a command is carried out once.
+        An offered one can still be dropped. Raises `WrongState` when it is no longer waiting, so a command
+        is carried out once.
         """
         ...
 

@@ -18,9 +18,11 @@ from holdfast.model import (
     QuestionId,
     Session,
     SessionId,
+    Summed,
     Tail,
     TurnId,
     TurnState,
+    Undone,
 )
 
 from .values import ClaimSettings, Judge, Recorded, Step
@@ -69,11 +71,17 @@ class Work(Protocol):
         ...
 
     async def wait(self, fence: Fence) -> None:
-        """Let go of a turn whose question is open; raises `WrongState` when it was answered meanwhile."""
+        """Let go of a turn whose question is open; raises `WrongState` when it was answered meanwhile.
+
+        Raises `StopAsked` when a stop was asked: such a turn is cancelled, not laid down.
+        """
         ...
 
     async def put_back(self, fence: Fence) -> None:
-        """Return a claimed turn in which nothing has begun; it is claimed again first, with no mark."""
+        """Return a claimed turn in which nothing has begun; it is claimed again first, with no mark.
+
+        Raises `StopAsked` when a stop was asked.
+        """
         ...
 
     async def interrupt(self, fence: Fence, reason: str) -> None:
@@ -84,7 +92,9 @@ class Work(Protocol):
         """The suspect has survived long enough: strikes to 0, and the quarantine lane is free."""
         ...
 
-    async def mark(self, session: SessionId, generation: int, body: Body, read_up_to: int) -> Entry:
+    async def mark(
+        self, session: SessionId, generation: int, body: Undone | Summed, read_up_to: int
+    ) -> Entry:
         """Append an undo or a summary to a session with no unfinished turn.
 
         Guarded by the generation it was decided on; a summary is refused if an undo came after `read_up_to`.
@@ -112,8 +122,8 @@ class Work(Protocol):
     ) -> None:
         """Take a waiting row as the answer of an open question, once; a waiting turn is queued with it.
 
-        Raises `WrongState` when the question is closed, belongs to an ended incarnation or was asked of
-        somebody else; the row stays waiting then.
+        Raises `WrongState` when the question is closed, its time is up, it belongs to an ended incarnation
+        or was asked of somebody else; the row stays waiting then.
         """
         ...
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from holdfast.model import (
     Began,
     Body,
     BusyMode,
     ChatAddress,
+    ChatSettings,
     Claimed,
+    Entry,
     Fence,
     InboxKind,
     InboxRow,
+    Journal,
     Key,
     Noted,
     Owed,
@@ -38,7 +42,7 @@ from . import rows
 from .commit import Tx
 from .endings import end_session
 from .intake import refresh_conversation
-from .owing import owe_one
+from .owing import owe_all
 from .readers import Read
 from .stale import stale_turn
 from .steps import append_entries, journal, take_row
@@ -51,30 +55,65 @@ _COLLECT_AT_MOST = 50
 
 def claim(tx: Tx, settings: ClaimSettings, judge: Judge) -> Claimed | None:
     for _ in range(_TRIES):
-        found = _longest_ready(tx, settings)
-        if found is None:
+        row = tx.one(
+            "ready_conversation",
+            resumes=settings.resumes,
+            suspect_strikes=settings.recovery.suspect_strikes,
+        )
+        if row is None:
             return None
-        key, chat = found
-        session, last = _live(tx, key)
-        if session is None or last is None or last.ended_at is not None:
-            return _claim_new(tx, settings, key, chat, session, last)
-        if last.interruptions <= last.noted or _may_resume(tx, last, judge):
-            return _claim_again(tx, settings, session, last)
+        key = Key(row[0])
+        try:
+            chat = _Chat(ChatAddress(row[1]), rows.chat_settings(*row[2:]))
+            session, last = _live(tx, key)
+            begun = _read_begun(tx, session, last) if session and last and last.ended_at is None else None
+            waiting = () if begun else _read_waiting(tx, settings, key, chat)
+        except ValueError as damage:
+            _lay_aside(tx, key, damage)
+            continue
+        if begun is not None and _may_go_on(tx, begun, judge):
+            return _claim_again(tx, settings, chat, begun)
+        if waiting:
+            return _claim_new(tx, settings, key, chat, session, last, waiting)
         refresh_conversation(tx, key)
     return None
 
 
-def _longest_ready(tx: Tx, settings: ClaimSettings) -> tuple[Key, ChatAddress] | None:
-    lane = tx.one("suspect_runs")
-    common = {"lane_taken": bool(lane and lane[0]), "suspect_strikes": settings.recovery.suspect_strikes}
-    lines = [tx.one("ready_conversation", resume=0, **common)]
-    if settings.resumes:
-        lines.append(tx.one("ready_conversation", resume=1, **common))
-    ready = [row for row in lines if row is not None]
-    if not ready:
-        return None
-    key, chat, _ = min(ready, key=lambda row: row[2])
-    return Key(key), ChatAddress(chat)
+class _Chat(NamedTuple):
+    """Where the conversation takes place, and what was chosen there."""
+
+    address: ChatAddress
+    settings: ChatSettings
+
+
+class _Begun(NamedTuple):
+    """An unfinished turn with all that a claim gives of it, read before anything is written."""
+
+    session: Session
+    turn: Turn
+    cause: InboxRow
+    entries: tuple[Entry, ...]
+    journal: Journal
+
+
+def _read_begun(tx: Tx, session: Session, turn: Turn) -> _Begun:
+    cause = tx.one("row", position=turn.cause)
+    assert cause is not None
+    entries = tuple(rows.entry(row) for row in tx.all("entries_of_turn", turn=turn.id))
+    return _Begun(session, turn, rows.inbox_row(cause), entries, journal(tx, turn.id, session.generation + 1))
+
+
+def _read_waiting(tx: Tx, settings: ClaimSettings, key: Key, chat: _Chat) -> tuple[InboxRow, ...]:
+    """What the next turn takes: the oldest row, or in collect mode all of them."""
+    busy = chat.settings.busy or settings.busy
+    limit = _COLLECT_AT_MOST if busy is BusyMode.COLLECT else 1
+    return tuple(rows.inbox_row(row) for row in tx.all("rows_waiting", key=key, limit=limit))
+
+
+def _lay_aside(tx: Tx, key: Key, damage: ValueError) -> None:
+    """What cannot be read is passed over, alone, until somebody looks at it (`verify` names the row)."""
+    tx.run("lay_conversation_aside", key=key)
+    tx.event("set_aside", f"conversation:{key}", reason=str(damage))
 
 
 def _live(tx: Tx, key: Key) -> tuple[Session | None, Turn | None]:
@@ -84,9 +123,12 @@ def _live(tx: Tx, key: Key) -> tuple[Session | None, Turn | None]:
     return rows.session(row[:13]), rows.turn(row[13:]) if row[13] is not None else None
 
 
-def _may_resume(tx: Tx, turn: Turn, judge: Judge) -> bool:
-    """Ask recovery's rule once more, now; work it no longer wants resumed goes back to it."""
-    row = tx.one("stale_turn", turn=turn.id)
+def _may_go_on(tx: Tx, begun: _Begun, judge: Judge) -> bool:
+    """Ask recovery's rule once more about interrupted work; what it does not want resumed goes back to it."""
+    turn = begun.turn
+    if turn.interruptions <= turn.noted:
+        return True
+    row = tx.one("stale_turn", turn=turn.id, now=tx.now)
     assert row is not None
     decision = judge(stale_turn(row), tx.now)
     if decision.outcome is Outcome.RESUME:
@@ -97,74 +139,73 @@ def _may_resume(tx: Tx, turn: Turn, judge: Judge) -> bool:
     return False
 
 
-def _claim_again(tx: Tx, settings: ClaimSettings, session: Session, turn: Turn) -> Claimed:
-    generation, suspect = _raise_generation(tx, settings, session)
+def _claim_again(tx: Tx, settings: ClaimSettings, chat: _Chat, begun: _Begun) -> Claimed:
+    session, turn = begun.session, begun.turn
     row = tx.one(
         "take_turn_again",
         turn=turn.id,
-        generation=generation,
+        generation=session.generation + 1,
         owner=tx.instance,
-        suspect=suspect,
+        suspect=is_suspect(session.strikes, settings.recovery),
         now=tx.now,
     )
     assert row is not None
-    tx.run("processes_follow", turn=turn.id, generation=generation)
-    return _claimed(tx, session, generation, rows.turn(row), fresh=False)
+    tx.run("processes_follow", session=session.id, turn=turn.id, generation=session.generation + 1)
+    return _claimed(tx, begun._replace(turn=rows.turn(row)), chat, fresh=False)
 
 
 def _claim_new(
     tx: Tx,
     settings: ClaimSettings,
     key: Key,
-    chat: ChatAddress,
+    chat: _Chat,
     session: Session | None,
     last: Turn | None,
-) -> Claimed | None:
-    settings_row = tx.one("chat_settings", chat=chat)
-    busy = BusyMode(settings_row[0]) if settings_row and settings_row[0] else settings.busy
-    limit = _COLLECT_AT_MOST if busy is BusyMode.COLLECT else 1
-    waiting = [rows.inbox_row(row) for row in tx.all("rows_waiting", key=key, limit=limit)]
-    if not waiting:
-        refresh_conversation(tx, key)
-        return None
-    session, fresh = _session_for(tx, settings, key, chat, session, waiting[0].kind)
+    waiting: tuple[InboxRow, ...],
+) -> Claimed:
+    session, fresh = _session_for(tx, settings, key, chat.address, session, waiting[0].kind)
     if fresh:
         # The session before took its wake-ups along.
-        waiting = [rows.inbox_row(row) for row in tx.all("rows_waiting", key=key, limit=limit)]
-    turn = TurnId(tx.ids.new())
-    generation, suspect = _raise_generation(tx, settings, session)
-    tx.run(
-        "add_turn",
-        id=turn,
-        session=session.id,
-        cause=waiting[0].position,
-        generation=generation,
-        owner=tx.instance,
-        suspect=suspect,
-        now=tx.now,
-    )
-    tx.run("set_last_turn", session=session.id, turn=turn)
-    bodies = _opening(tx, settings, None if fresh else last, waiting)
-    append_entries(tx, session.id, turn, bodies)
-    for row in waiting:
-        take_row(tx, turn, row.position)
+        waiting = _read_waiting(tx, settings, key, chat)
+    before = None if fresh else last
+    bodies = _opening(tx, settings, before, waiting)
+    first_seq = before.last_seq + 1 if before else 1
     born = Turn(
-        turn,
+        TurnId(tx.ids.new()),
         session.id,
         Position(waiting[0].position),
         TurnState.RUNNING,
-        generation,
+        session.generation + 1,
         1,
         tx.instance,
         tx.now,
         tx.now,
         tx.now,
         Tail.MESSAGE,
+        last_seq=first_seq + len(bodies) - 1,
     )
-    return _claimed(tx, session, generation, born, fresh, waiting[0])
+    tx.run(
+        "add_turn",
+        id=born.id,
+        session=session.id,
+        cause=born.cause,
+        generation=born.generation,
+        owner=tx.instance,
+        suspect=is_suspect(session.strikes, settings.recovery),
+        first_seq=first_seq,
+        last_seq=born.last_seq,
+        now=tx.now,
+    )
+    entries = append_entries(tx, session.id, born.id, bodies, born.last_seq)
+    for one in waiting:
+        take_row(tx, born.id, key, one.position)
+    begun = _Begun(session, born, waiting[0], entries, Journal(born.id, born.generation))
+    return _claimed(tx, begun, chat, fresh)
 
 
-def _opening(tx: Tx, settings: ClaimSettings, last: Turn | None, waiting: list[InboxRow]) -> tuple[Body, ...]:
+def _opening(
+    tx: Tx, settings: ClaimSettings, last: Turn | None, waiting: tuple[InboxRow, ...]
+) -> tuple[Body, ...]:
     """The one note the new turn may need, then the person's words unchanged."""
     before = None
     if last is not None:
@@ -209,42 +250,25 @@ def _begin_session(tx: Tx, key: Key, chat: ChatAddress, began: Began, told: str 
     assert row is not None
     tx.event("began", f"session:{id_}", why=began)
     if told:
-        owe_one(tx, Owed(chat, f"began:{id_}", (told,), OwedKind.NOTICE), id_)
+        owe_all(tx, (Owed(chat, f"began:{id_}", (told,), OwedKind.NOTICE),), id_)
     return Session(id_, key, chat, began, tx.now, generation=0, incarnation=row[0], strikes=0)
 
 
-def _raise_generation(tx: Tx, settings: ClaimSettings, session: Session) -> tuple[int, bool]:
-    """One more generation and one more strike; whether the session was a suspect before this one."""
-    row = tx.one("raise_generation", session=session.id)
-    assert row is not None
-    return row[0], is_suspect(row[1] - 1, settings.recovery)
-
-
-def _claimed(
-    tx: Tx,
-    session: Session,
-    generation: int,
-    turn: Turn,
-    fresh: bool,
-    cause: InboxRow | None = None,
-) -> Claimed:
+def _claimed(tx: Tx, begun: _Begun, chat: _Chat, fresh: bool) -> Claimed:
+    """Raise the session's counters, one more generation and one more strike, and hand the turn over."""
+    session, turn = begun.session, begun.turn
+    tx.run("raise_generation", session=session.id, turn=turn.id)
     refresh_conversation(tx, session.key)
-    tx.event("claimed", f"turn:{turn.id}", attempt=turn.attempt, generation=generation)
-    if cause is None:
-        row = tx.one("row", position=turn.cause)
-        assert row is not None
-        cause = rows.inbox_row(row)
-    chat = tx.one("chat_settings", chat=session.chat)
-    assert chat is not None
+    tx.event("claimed", f"turn:{turn.id}", attempt=turn.attempt, generation=turn.generation)
     return Claimed(
-        Fence(session.id, turn.id, generation, tx.instance),
-        replace(session, generation=generation, strikes=session.strikes + 1),
+        Fence(session.id, turn.id, turn.generation, tx.instance),
+        replace(session, generation=turn.generation, strikes=session.strikes + 1),
         turn,
-        place_at(session.chat),
-        cause,
-        tuple(rows.entry(row) for row in tx.all("entries_of_turn", turn=turn.id)),
-        journal(tx, turn.id, generation),
-        rows.chat_settings(*chat),
+        place_at(chat.address),
+        begun.cause,
+        begun.entries,
+        begun.journal,
+        chat.settings,
         resumed=turn.attempt > 1,
         fresh=fresh,
     )

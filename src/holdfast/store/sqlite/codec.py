@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 from holdfast.model import (
@@ -23,7 +24,7 @@ from holdfast.model import (
 )
 
 ERASED = "(erased)"
-"""Stands for content that was forgotten on request; the skeleton stays."""
+"""Stands for content that was forgotten on request, or cannot be read; the skeleton stays."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -42,10 +43,8 @@ def dump_message(text: str, attachments: tuple[Attachment, ...]) -> str:
 
 
 def load_message(body: str | None) -> tuple[str, tuple[Attachment, ...]]:
-    if body is None:
-        return ERASED, ()
-    data = json.loads(body)
-    return data["text"], _attachments(data)
+    data = _parse(body)
+    return data.get("text", ERASED), _attachments(data)
 
 
 def dump_body(body: Body) -> tuple[str, str | None, int | None, str]:
@@ -68,7 +67,16 @@ def dump_body(body: Body) -> tuple[str, str | None, int | None, str]:
 
 def load_body(kind: str, call: str | None, count: int | None, body: str | None) -> Body:
     """Read an entry's body back; erased content reads as `ERASED` with the skeleton intact."""
-    return _LOADERS[kind](call, count, json.loads(body) if body is not None else {})
+    return _LOADERS[kind](call, count, _parse(body))
+
+
+def _parse(body: str | None) -> dict[str, Any]:
+    """Content that is gone or damaged is as good as erased; `verify` tells the one from the other."""
+    with suppress(ValueError):
+        data = json.loads(body) if body is not None else None
+        if isinstance(data, dict):
+            return data
+    return {}
 
 
 def _reply(body: Replied) -> dict[str, Any]:

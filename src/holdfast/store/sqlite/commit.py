@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from holdfast.clock import Clock, Ids
@@ -46,8 +46,13 @@ class Tx:
         """Carry out a write and return how many rows it changed."""
         return self._db.execute(SQL[name], values).rowcount
 
+    def many(self, name: str, rows: Iterable[dict[str, Value]], /) -> int:
+        """Carry out one write for each of `rows` and return how many rows they changed together."""
+        return self._db.executemany(SQL[name], rows).rowcount
+
     def event(self, what: str, subject: str, /, **detail: Value) -> None:
         """Write down what happened to a row, as part of this transaction."""
+        told = {name: value for name, value in detail.items() if value is not None}
         self._db.execute(
             SQL["add_event"],
             {
@@ -55,7 +60,7 @@ class Tx:
                 "instance": self.instance,
                 "what": what,
                 "subject": subject,
-                "detail": json.dumps(detail) if detail else None,
+                "detail": json.dumps(told) if told else None,
             },
         )
 

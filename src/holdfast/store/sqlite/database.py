@@ -7,55 +7,94 @@ import sqlite3
 from importlib.resources import files
 from pathlib import Path
 
-from holdfast.errors import SchemaTooNew, WeakDurability
+from holdfast.errors import SchemaTooNew, Unusable, WeakDurability
 
-from .commit import translate
+from .faults import translate
 
 BUSY_SECONDS = 30.0
 """How long to wait for a sibling (a backup, an operator's shell) before giving up: by time, not by tries."""
 
 _FULL = 2
+_OLDEST = (3, 38, 0)
 
 
-def connect_writer(path: Path) -> sqlite3.Connection:
-    """Open for writing: write-ahead log, every commit synced, foreign keys on; anything weaker is refused."""
+def connect_writer(path: Path, kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
+    """Open for writing: write-ahead log, every commit synced, foreign keys on; anything weaker is refused.
+
+    A ledger with a newer schema is refused before any of this is asked of it.
+    """
+    if sqlite3.sqlite_version_info < _OLDEST:
+        raise Unusable(f"SQLite {sqlite3.sqlite_version} is too old; Holdfast needs 3.38 or newer")
     db = sqlite3.connect(
         path,
         timeout=BUSY_SECONDS,
         isolation_level=None,
         check_same_thread=False,
         cached_statements=512,
+        factory=kind,
     )
     try:
-        db.execute("PRAGMA foreign_keys = ON")
-        db.execute("PRAGMA fullfsync = ON")
-        db.execute("PRAGMA synchronous = FULL")
-        mode = db.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-        sync = db.execute("PRAGMA synchronous").fetchone()[0]
+        _refuse_newer(db)
+        _make_durable(db, path)
     except sqlite3.Error as error:
         db.close()
         raise translate(error) from error
-    if mode != "wal" or sync < _FULL:
+    except Unusable:
         db.close()
+        raise
+    return db
+
+
+def _refuse_newer(db: sqlite3.Connection) -> None:
+    found, known = schema_version(db), migrations()[-1][0]
+    if found > known:
+        raise SchemaTooNew(found, known)
+
+
+def _make_durable(db: sqlite3.Connection, path: Path) -> None:
+    db.execute("PRAGMA foreign_keys = ON")
+    db.execute("PRAGMA fullfsync = ON")
+    db.execute("PRAGMA synchronous = FULL")
+    mode = db.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    sync = db.execute("PRAGMA synchronous").fetchone()[0]
+    if mode != "wal" or sync < _FULL:
         raise WeakDurability(
             f"{path} runs with journal_mode={mode}, synchronous={sync}; Holdfast needs wal and 2 (FULL), "
             "because it confirms messages on the strength of a commit. Use a local disk."
         )
-    return db
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:
-    """Open for reading only: the file is opened read-only and the connection refuses writes as well."""
-    db = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro",
-        uri=True,
-        timeout=BUSY_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-        cached_statements=256,
-    )
-    db.execute("PRAGMA query_only = ON")
+    """Open for reading only: the file is opened read-only, and no statement but a query is let through."""
+    try:
+        db = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro",
+            uri=True,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+    except sqlite3.Error as error:
+        raise translate(error) from error
+    db.set_authorizer(_only_queries)
     return db
+
+
+_QUERYING = {
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+    sqlite3.SQLITE_TRANSACTION,
+}
+_ASKING = {"integrity_check", "foreign_key_check", "user_version"}
+
+
+def _only_queries(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    """Let queries through, and pragmas that ask and set nothing."""
+    asks = action == sqlite3.SQLITE_PRAGMA and second is None and first in _ASKING
+    return sqlite3.SQLITE_OK if action in _QUERYING or asks else sqlite3.SQLITE_DENY
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -87,27 +126,36 @@ def migrate(db: sqlite3.Connection) -> int:
     """Bring the schema up to date and return its version.
 
     Each migration is one transaction that includes its number, so a process that dies inside one leaves
-    the version before it, whole. A newer schema is refused untouched.
+    the version before it, whole.
     """
     known = migrations()
-    found = schema_version(db)
-    if found > known[-1][0]:
-        raise SchemaTooNew(found, known[-1][0])
-    for number, script in known:
-        if number > found:
-            _apply(db, number, script)
+    try:
+        found = schema_version(db)
+        for number, script in known:
+            if number > found:
+                _apply(db, number, script)
+    except sqlite3.Error as error:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise translate(error) from error
     return known[-1][0]
 
 
 def _apply(db: sqlite3.Connection, number: int, script: str) -> None:
     db.execute("BEGIN IMMEDIATE")
+    if schema_version(db) < number:
+        for statement in statements(script):
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version = {number}")
+    db.execute("COMMIT")
+
+
+def settle_log(db: sqlite3.Connection) -> None:
+    """Copy what a crash left in the log into the database, synced, before anything is built on it.
+
+    After a failed sync the log may look whole and not be on the disk; this writes it once more.
+    """
     try:
-        if schema_version(db) < number:
-            for statement in statements(script):
-                db.execute(statement)
-            db.execute(f"PRAGMA user_version = {number}")
-        db.execute("COMMIT")
+        db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
     except sqlite3.Error as error:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
         raise translate(error) from error

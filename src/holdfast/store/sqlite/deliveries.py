@@ -18,12 +18,12 @@ from holdfast.model import (
 
 from . import rows
 from .commit import Row, Tx
-from .owing import owe_all, owe_one, refresh_chat
+from .owing import owe_all, refresh_chat
 from .readers import Read
 
 
 def owe(tx: Tx, owed: Owed) -> bool:
-    return owe_one(tx, owed)
+    return owe_all(tx, (owed,))
 
 
 def claim_deliveries(tx: Tx, platforms: tuple[str, ...], limit: int = 32) -> tuple[Delivery, ...]:
@@ -55,7 +55,7 @@ def _settle(
     sending = source is DeliveryState.SENDING
     row = _write(tx, id, result, source, repeated, tx.instance if sending else None)
     if row is None:
-        raise WrongState(f"delivery {id}", None, f"{source} and ours" if sending else source)
+        raise _is_not(tx, id, f"{source} and ours" if sending else source)
     chat = str(row[0])
     if isinstance(result, TryAgain) and not result.counts:
         tx.run("throttle_chat", chat=chat, at=result.at)
@@ -71,7 +71,7 @@ def _write(
 ) -> Row | None:
     # An unknown send was counted when it became unknown; settling it is no further attempt.
     counts = source is DeliveryState.SENDING
-    where: dict[str, str | None] = {"id": id, "owner": owner}
+    where: dict[str, str | int | None] = {"id": id, "owner": owner}
     match result:
         case Sent(platform_id):
             tx.event("sent", f"delivery:{id}", platform_id=platform_id)
@@ -103,9 +103,14 @@ def _write(
 def expire_delivery(tx: Tx, id: DeliveryId, reason: str) -> None:
     row = tx.one("delivery_expired", id=id, reason=reason, now=tx.now)
     if row is None:
-        raise WrongState(f"delivery {id}", None, "pending or unknown")
+        raise _is_not(tx, id, "pending or unknown")
     tx.event("expired", f"delivery:{id}", reason=reason)
     refresh_chat(tx, row[0])
+
+
+def _is_not(tx: Tx, id: DeliveryId, wanted: str) -> WrongState:
+    found = tx.one("state_of_delivery", id=id)
+    return WrongState(f"delivery {id}", found[0] if found else None, wanted)
 
 
 def in_doubt(read: Read, limit: int = 100) -> tuple[Delivery, ...]:

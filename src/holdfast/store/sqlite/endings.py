@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.errors import StopAsked, WrongState
+from holdfast.errors import StaleWrite, StopAsked, WrongState
 from holdfast.model import (
     Body,
     Fence,
@@ -22,7 +22,7 @@ from .codec import load_message
 from .commit import Tx
 from .intake import drop_wakeups_of, refresh_conversation, settle_row
 from .owing import owe_all
-from .steps import append_entries, pass_fence, settle_open_calls
+from .steps import append_entries, endings_of_calls, makes_progress, pass_fence, settle_open_calls
 
 _EVERYTHING = 2**62
 _ENDS = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
@@ -39,35 +39,46 @@ def finish(
 ) -> None:
     if state not in _ENDS:
         raise WrongState(f"turn {fence.turn}", state, "done, failed or cancelled")
-    stop = pass_fence(tx, fence, tail, append)
+    bodies = (*append, *endings_of_calls(tx, fence.turn, append))
+    row = tx.one(
+        "finish_turn",
+        turn=fence.turn,
+        session=fence.session,
+        generation=fence.generation,
+        owner=fence.owner,
+        state=state,
+        why=why,
+        tail=tail,
+        progress=makes_progress(append),
+        count=len(bodies),
+        now=tx.now,
+    )
+    if row is None:
+        raise StaleWrite(fence.turn, fence.generation)
+    stop, last_seq, is_asking = row
     if stop is not None and state is not TurnState.CANCELLED:
         raise StopAsked(fence.turn)
-    append_entries(tx, fence.session, fence.turn, append)
-    end_turn(tx, fence.session, fence.turn, state, why, tail)
-    if state is TurnState.DONE:
-        tx.run("after_done", session=fence.session, now=tx.now)
-    else:
-        tx.run("take_strike_back", session=fence.session)
+    append_entries(tx, fence.session, fence.turn, bodies, last_seq)
+    if is_asking:
+        tx.run("cancel_questions", turn=fence.turn, now=tx.now)
+    tx.event(state, f"turn:{fence.turn}", why=why)
+    key = tx.one(
+        "after_done" if state is TurnState.DONE else "take_strike_back", session=fence.session, now=tx.now
+    )
+    assert key is not None
     if state is TurnState.CANCELLED:
-        _carry_out_stop(tx, fence.session, stop)
+        _carry_out_stop(tx, fence.session, StopKind(stop) if stop else None)
     owe_all(tx, owe, fence.session, fence.turn)
-    release(tx, fence.session)
+    if refresh_conversation(tx, key[0]):
+        tx.changed("turns")
 
 
-def end_turn(
-    tx: Tx,
-    session: SessionId,
-    turn: TurnId,
-    state: TurnState,
-    why: str | None,
-    tail: Tail | None = None,
-) -> StopKind | None:
-    """Write a final state, with calls and questions settled, and return the stop that was asked, if any."""
-    settle_open_calls(tx, session, turn)
+def end_turn(tx: Tx, session: SessionId, turn: TurnId, state: TurnState, why: str | None) -> None:
+    """Write the final state of a turn nobody runs, with its calls and questions settled."""
+    settle_open_calls(tx, {turn: session})
     tx.run("cancel_questions", turn=turn, now=tx.now)
-    row = tx.one("end_turn", turn=turn, state=state, why=why, tail=tail, now=tx.now)
+    tx.run("end_turn", turn=turn, state=state, why=why, now=tx.now)
     tx.event(state, f"turn:{turn}", why=why)
-    return StopKind(row[0]) if row and row[0] else None
 
 
 def _carry_out_stop(tx: Tx, session: SessionId, stop: StopKind | None) -> None:
@@ -93,7 +104,7 @@ def release(tx: Tx, session: SessionId) -> None:
 
 
 def wait(tx: Tx, fence: Fence) -> None:
-    pass_fence(tx, fence, Tail.QUESTION)
+    _pass_unstopped(tx, fence, Tail.QUESTION)
     if not tx.run("wait_turn", turn=fence.turn):
         raise WrongState(f"turn {fence.turn}", "answered meanwhile", "waiting for an open question")
     tx.run("take_strike_back", session=fence.session)
@@ -101,8 +112,14 @@ def wait(tx: Tx, fence: Fence) -> None:
     release(tx, fence.session)
 
 
+def _pass_unstopped(tx: Tx, fence: Fence, tail: Tail | None = None) -> None:
+    """A turn that was asked to stop does not come to rest: nobody would look at the request again."""
+    if pass_fence(tx, fence, tail).stop is not None:
+        raise StopAsked(fence.turn)
+
+
 def put_back(tx: Tx, fence: Fence) -> None:
-    pass_fence(tx, fence)
+    _pass_unstopped(tx, fence)
     tx.run("queue_turn", turn=fence.turn)
     tx.run("take_strike_back", session=fence.session)
     tx.event("put_back", f"turn:{fence.turn}")

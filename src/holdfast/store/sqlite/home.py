@@ -8,34 +8,52 @@ from pathlib import Path
 
 from holdfast.errors import HomeLocked
 
+NOTE = "lock"
+"""The file that says who holds the lock; only a note: removing it lets nobody in."""
+
 
 class HomeLock:
     """Held from `take` until `release` or the death of the process, whatever kills it.
 
-    The operating system lets go of it, so a stale file never keeps anyone out. Taking it twice in one
-    process is refused like any other second holder.
+    The operating system keeps it on the folder itself and lets go of it, so neither a stale file nor a
+    removed one changes anything. Taking it twice in one process is refused like any other second holder.
+    Programs started meanwhile do not inherit it.
     """
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self._file: int | None = None
+        self._folder: int | None = None
 
     def take(self) -> None:
         """Take the lock or raise `HomeLocked`, naming who holds it."""
         self._home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = os.open(self._home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        folder = os.open(self._home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._sign()
         except BlockingIOError:
-            holder = os.pread(file, 200, 0).decode(errors="replace").strip()
-            os.close(file)
-            raise HomeLocked(str(self._home), holder) from None
-        os.ftruncate(file, 0)
-        os.pwrite(file, f"process {os.getpid()}\n".encode(), 0)
-        self._file = file
+            os.close(folder)
+            raise HomeLocked(str(self._home), self._holder()) from None
+        except OSError:
+            os.close(folder)
+            raise
+        self._folder = folder
+
+    def _sign(self) -> None:
+        note = os.open(self._home / NOTE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(note, f"process {os.getpid()}\n".encode())
+        finally:
+            os.close(note)
+
+    def _holder(self) -> str:
+        try:
+            return (self._home / NOTE).read_text(encoding="utf-8", errors="replace").strip()
+        except FileNotFoundError:
+            return ""
 
     def release(self) -> None:
         """Let go; doing so twice changes nothing."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        if self._folder is not None:
+            os.close(self._folder)
+            self._folder = None

@@ -81,13 +81,11 @@ def _set_aside(tx: Tx, account: str, unreadable: SetAside) -> None:
 
 
 def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
-    known = tx.one("known_event", account=account, event_id=message.event_id)
-    if known:
-        return Accepted(message.event_id, Position(known[0]), fresh=False)
     address = message.place.address
     queued = message.kind is not InboxKind.COMMAND
-    tx.run("ensure_chat", address=address, platform=message.place.platform)
-    is_new = tx.run("ensure_conversation", key=message.key, chat=address, ready_at=tx.now if queued else None)
+    if not tx.one("conversation_exists", key=message.key):
+        tx.run("ensure_chat", address=address, platform=message.place.platform)
+        tx.run("add_conversation", key=message.key, chat=address)
     row = tx.one(
         "add_row",
         account=account,
@@ -102,7 +100,10 @@ def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
         now=tx.now,
         incarnation=message.incarnation,
     )
-    assert row is not None
+    if row is None:
+        known = tx.one("known_event", account=account, event_id=message.event_id)
+        assert known is not None
+        return Accepted(message.event_id, Position(known[0]), fresh=False)
     position = Position(row[0])
     tx.event("accepted", f"inbox:{position}", kind=message.kind)
     if _is_of_the_past(tx, message):
@@ -111,7 +112,7 @@ def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
         refresh_conversation(tx, message.key)
     elif not queued:
         tx.changed("inbox")
-    elif is_new or refresh_conversation(tx, message.key):
+    elif refresh_conversation(tx, message.key):
         tx.changed("turns")
     else:
         tx.changed("recovery")
@@ -171,7 +172,7 @@ def settle_row(
     refresh_conversation(tx, row[0])
 
 
-def row_is_not(tx: Tx, position: Position, wanted: InboxState) -> WrongState:
+def row_is_not(tx: Tx, position: Position, wanted: str) -> WrongState:
     """The refusal that says what the row is instead."""
     found = tx.one("state_of_row", position=position)
     return WrongState(f"inbox row {position}", found[0] if found else None, wanted)

@@ -14,6 +14,7 @@ from .readers import Read
 
 _AFTER_EVERYTHING = "~"
 _LISTED_TURNS = 1_000
+_state = rows.reader(TurnState)
 
 
 def sessions(
@@ -34,7 +35,7 @@ def _line(row: Row) -> SessionLine:
         bool(suspended),
         strikes,
         TurnId(turn) if turn else None,
-        TurnState(state) if state else None,
+        _state(state),
         held,
         completed_at,
     )
@@ -49,7 +50,7 @@ def session(read: Read, id: SessionId) -> Session:
 
 def turns(read: Read, session: SessionId, limit: int = 100) -> tuple[Turn, ...]:
     found = read.all("turns_of_session", session=session, limit=limit)
-    return tuple(rows.turn(row) for row in found)
+    return rows.readable(rows.turn, found)
 
 
 def row(read: Read, position: Position) -> InboxRow:
@@ -91,8 +92,9 @@ def continuity(read: Read, instance: InstanceId) -> Continuity:
         previous.started_at if previous else None,
         (previous.stopped_at or previous.heartbeat_at) if previous else None,
         tuple(
-            (TurnId(id_), TurnState(state), interruption)
+            (TurnId(id_), known, interruption)
             for id_, state, interruption in read.all("open_turns", limit=_LISTED_TURNS)
+            if (known := _state(state)) is not None
         ),
         _count(read, "count_owed"),
         _count(read, "count_unknown"),

@@ -2,51 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from holdfast.errors import NotFound
 from holdfast.model import Owed, SessionId, TurnId
 
 from .codec import dump_list
-from .commit import Tx
+from .commit import Tx, Value
+
+
+class Debt(NamedTuple):
+    """Something owed, and the work it is owed for."""
+
+    owed: Owed
+    session: SessionId | None = None
+    turn: TurnId | None = None
 
 
 def owe_all(
     tx: Tx, owed: Iterable[Owed], session: SessionId | None = None, turn: TurnId | None = None
-) -> None:
-    """Owe several things in order."""
-    for one in owed:
-        owe_one(tx, one, session, turn)
+) -> bool:
+    """Owe several things of one piece of work, in order; True if any of them is new."""
+    return owe_debts(tx, [Debt(one, session, turn) for one in owed])
 
 
-def owe_one(tx: Tx, owed: Owed, session: SessionId | None = None, turn: TurnId | None = None) -> bool:
-    """Write the parts of one message, numbered without a gap; False if it was owed or told before."""
-    if tx.one("told", dedupe=owed.dedupe):
+def owe_debts(tx: Tx, debts: list[Debt]) -> bool:
+    """Write the parts of each message, numbered without a gap; what was owed or told before adds nothing."""
+    fresh = _not_told(tx, debts)
+    if not fresh:
         return False
-    count = len(owed.parts)
-    last = tx.one("take_numbers", chat=owed.chat, parts=count)
-    if last is None:
-        raise NotFound("chat", owed.chat)
-    for part, text in enumerate(owed.parts):
-        tx.run(
-            "add_delivery",
-            id=tx.ids.new(),
-            chat=owed.chat,
-            number=last[0] - count + part + 1,
-            session=session,
-            turn=turn,
-            kind=owed.kind,
-            dedupe=owed.dedupe,
-            part=part + 1,
-            parts=count,
-            body=text,
-            reply_to=owed.reply_to,
-            # Buttons belong to the last part: that is where a person's thumb is.
-            options=dump_list(owed.options) if part + 1 == count else "[]",
-            now=tx.now,
-        )
-    refresh_chat(tx, owed.chat)
+    parts = Counter[str]()
+    for debt in fresh:
+        parts[debt.owed.chat] += len(debt.owed.parts)
+    taken = tx.all("take_numbers", parts=json.dumps(list(parts.items())))
+    if len(taken) < len(parts):
+        raise NotFound("chat", ", ".join(set(parts) - {row[0] for row in taken}))
+    # Each chat's counter stands at the last of the numbers just taken: count on from before them.
+    last = {chat: number - parts[chat] for chat, number, _ in taken}
+    tx.many("add_delivery", _rows(fresh, last, tx.now))
+    if any(send_at is not None for _, _, send_at in taken):
+        tx.changed("outbox")
     return True
+
+
+def _not_told(tx: Tx, debts: list[Debt]) -> list[Debt]:
+    """Each dedupe key once, and only those nobody was told under."""
+    wanted = {debt.owed.dedupe: debt for debt in reversed(debts)}
+    if not wanted:
+        return []
+    told = {row[0] for row in tx.all("told", dedupes=json.dumps(list(wanted)))}
+    return [debt for debt in debts if wanted[debt.owed.dedupe] is debt and debt.owed.dedupe not in told]
+
+
+def _rows(debts: list[Debt], last: dict[str, int], now: int) -> Iterator[dict[str, Value]]:
+    for owed, session, turn in debts:
+        count = len(owed.parts)
+        for part, text in enumerate(owed.parts, start=1):
+            last[owed.chat] += 1
+            yield {
+                "chat": owed.chat,
+                "number": last[owed.chat],
+                "session": session,
+                "turn": turn,
+                "kind": owed.kind,
+                "dedupe": owed.dedupe,
+                "part": part,
+                "parts": count,
+                "body": text,
+                "reply_to": owed.reply_to,
+                # Buttons belong to the last part: that is where a person's thumb is.
+                "options": dump_list(owed.options) if part == count else "[]",
+                "now": now,
+            }
 
 
 def refresh_chat(tx: Tx, chat: str) -> None:

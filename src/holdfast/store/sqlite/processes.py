@@ -22,6 +22,8 @@ from .readers import Read
 ACCOUNT = "holdfast"
 """The account under which the gateway's own wake-ups are accepted."""
 
+_SEEN = "seen already"
+
 
 def processes(read: Read, session: SessionId | None = None) -> tuple[Process, ...]:
     if session is None:
@@ -36,8 +38,11 @@ def end_process(tx: Tx, id: str, state: ProcessState, exit_code: int | None) -> 
     session, incarnation, turn, notify, consumed, command = row
     tx.event(state, f"process:{id}", exit_code=exit_code)
     tx.changed("processes")
+    if consumed:
+        _drop_wakeups(tx, id, _SEEN)
     at_rest = tx.one("session_at_rest", session=session)
     if notify and not consumed and at_rest and at_rest[3] == incarnation:
+        _drop_wakeups(tx, id, "its end says it all")
         text = f"The background process {id} ({command}) has ended: {state}, exit code {exit_code}."
         _wake(tx, at_rest, f"process:{id}:ended", text, turn, incarnation)
     return True
@@ -57,13 +62,16 @@ def match_process(tx: Tx, id: str, number: int, text: str, cap: int) -> bool:
 
 def consume_process(tx: Tx, id: str) -> bool:
     first = tx.run("consume_process", id=id) == 1
-    dropped = tx.all(
-        "drop_wakeups", account=ACCOUNT, from_id=f"process:{id}:", to_id=f"process:{id};", now=tx.now
-    )
-    for position, key in dropped:
-        tx.event("dropped", f"inbox:{position}", reason="seen already")
-        refresh_conversation(tx, key)
+    _drop_wakeups(tx, id, _SEEN)
     return first
+
+
+def _drop_wakeups(tx: Tx, id: str, reason: str) -> None:
+    """What still waits for this process wakes nobody any more."""
+    ids = {"from_id": f"process:{id}:", "to_id": f"process:{id};"}
+    for position, key in tx.all("drop_wakeups", account=ACCOUNT, reason=reason, now=tx.now, **ids):
+        tx.event("dropped", f"inbox:{position}", reason=reason)
+        refresh_conversation(tx, key)
 
 
 def _wake(tx: Tx, session: Row, event_id: str, text: str, turn: str, incarnation: int) -> None:

@@ -36,18 +36,20 @@ _DROPS = {
 def answer(
     tx: Tx, question: QuestionId, by: Position, answer: str, person: PersonId, owe: tuple[Owed, ...] = ()
 ) -> None:
+    if tx.one("state_of_row", position=by) != (InboxState.WAITING,):
+        raise row_is_not(tx, by, InboxState.WAITING)
     row = tx.one("answer_question", id=question, by=by, answer=answer, person=person, now=tx.now)
     if row is None:
         raise _closed(tx, question)
-    if not tx.run("answer_row", position=by, question=question, now=tx.now):
-        raise row_is_not(tx, by, InboxState.WAITING)
+    tx.run("answer_row", position=by, question=question, now=tx.now)
     tx.event("answered", f"question:{question}", by=by)
     tx.event("answered", f"inbox:{by}", question=question)
     owe_all(tx, owe)
     turn, session, kind = row
+    tx.run("answer_is_progress", turn=turn, now=tx.now)
     if kind == QuestionKind.CONTINUE and answer == CONTINUE:
         tx.run("consent", turn=turn)
-        _wake(tx, TurnId(turn), SessionId(session), progress=True)
+        _wake(tx, TurnId(turn), SessionId(session))
     else:
         _go_on(tx, TurnId(turn), SessionId(session), kind, QuestionState.ANSWERED)
 
@@ -77,22 +79,22 @@ def _close(tx: Tx, question: QuestionId, state: QuestionState) -> None:
 
 def _closed(tx: Tx, question: QuestionId) -> WrongState:
     row = tx.one("question_state", id=question)
-    return WrongState(f"question {question}", row[0] if row else None, "open to this person")
+    return WrongState(f"question {question}", row[0] if row else None, "open to this person now")
 
 
 def _go_on(tx: Tx, turn: TurnId, session: SessionId, kind: str, state: QuestionState) -> None:
     """The model's question lets its turn go on; the gateway's own, not answered with yes, drops the work."""
     if kind != QuestionKind.CONTINUE:
-        _wake(tx, turn, session, progress=state is QuestionState.ANSWERED)
+        _wake(tx, turn, session)
         return
     end_turn(tx, session, turn, TurnState.CANCELLED, _DROPS[state])
     tx.run("bump_generation", session=session)
     release(tx, session)
 
 
-def _wake(tx: Tx, turn: TurnId, session: SessionId, progress: bool) -> None:
+def _wake(tx: Tx, turn: TurnId, session: SessionId) -> None:
     """Queue the turn that waited for it; one that still runs finds the answer in its journal."""
-    if tx.run("wake_waiting_turn", turn=turn, progress=progress, now=tx.now):
+    if tx.run("wake_waiting_turn", turn=turn):
         tx.event("queued", f"turn:{turn}")
     release(tx, session)
     tx.changed("questions")

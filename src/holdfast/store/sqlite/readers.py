@@ -7,9 +7,12 @@ import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock, local
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from .commit import Row, Value, translate
+from holdfast.errors import StoreClosed
+
+from .commit import Row, Value
+from .faults import translate
 from .sql import SQL
 
 T = TypeVar("T")
@@ -39,7 +42,8 @@ def read_on(db: sqlite3.Connection, work: Callable[[Read], T], now: int) -> T:
         try:
             return work(Read(db, now))
         finally:
-            db.execute("ROLLBACK")
+            if db.in_transaction:
+                db.execute("ROLLBACK")
     except sqlite3.Error as error:
         raise translate(error) from error
 
@@ -53,12 +57,15 @@ class ReaderThreads:
         self._local = local()
         self._lock = Lock()
         self._opened: list[sqlite3.Connection] = []
+        self._closed = False
 
     async def read(self, work: Callable[[Read], T], now: int) -> T:
         """Run one reading verb off the loop."""
+        if self._closed:
+            raise StoreClosed("the store is closed")
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work, now)
 
-    def _read(self, work: Callable[[Read], Any], now: int) -> Any:
+    def _read(self, work: Callable[[Read], T], now: int) -> T:
         db = getattr(self._local, "db", None)
         if db is None:
             db = self._local.db = self._connect()
@@ -67,6 +74,8 @@ class ReaderThreads:
         return read_on(db, work, now)
 
     async def close(self) -> None:
+        """Let running reads end, refuse further ones, and close the connections."""
+        self._closed = True
         await asyncio.to_thread(self._pool.shutdown)
         for db in self._opened:
             db.close()

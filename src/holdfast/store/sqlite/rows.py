@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from enum import StrEnum
+from typing import Any, TypeVar
 
 from holdfast.model import (
     Began,
@@ -43,6 +46,7 @@ from holdfast.model import (
     Turn,
     TurnId,
     TurnState,
+    call_key,
     place_at,
 )
 
@@ -53,9 +57,43 @@ LATEST_TIME = 253_402_300_799_999
 """The end of the year 9999: a time beyond it, or before 1970, is damage, not a time."""
 
 
+T = TypeVar("T")
+W = TypeVar("W", bound=StrEnum)
+
+
 def time_or_none(value: int | None) -> int | None:
     """A damaged optional time counts as absent."""
     return value if value is not None and 0 <= value <= LATEST_TIME else None
+
+
+def reader(words: type[W]) -> Callable[[str | None], W | None]:
+    """Reads an optional word; one that is damaged, or of a newer version, counts as absent."""
+    known: dict[str | None, W] = {word.value: word for word in words}
+    return known.get
+
+
+_began, _busy, _stopped = reader(Began), reader(BusyMode), reader(Stopped)
+on_interruption_or_none = reader(OnInterruption)
+_tail, _stop = reader(Tail), reader(StopKind)
+
+
+def tail(value: str) -> Tail:
+    """How a transcript ends; if that cannot be read it is unfinished work."""
+    return _tail(value) or Tail.WORK
+
+
+def stop(value: str | None) -> StopKind | None:
+    """The stop that was asked; if its kind cannot be read it is a stop all the same."""
+    return None if value is None else _stop(value) or StopKind.STOP
+
+
+def readable(make: Callable[[Row], T], found: Iterable[Row]) -> tuple[T, ...]:
+    """The rows that can be read. One that cannot is set aside alone; `verify` names it."""
+    made: list[T] = []
+    for row in found:
+        with suppress(ValueError):
+            made.append(make(row))
+    return tuple(made)
 
 
 def entry(row: Row) -> Entry:
@@ -73,7 +111,7 @@ def instance(row: Row) -> Instance:
         version,
         started_at,
         heartbeat_at,
-        Stopped(stopped) if stopped else None,
+        _stopped(stopped),
         stopped_at,
         bool(led_to_park),
     )
@@ -115,7 +153,7 @@ def session(row: Row) -> Session:
         SessionId(id_),
         Key(key),
         ChatAddress(chat),
-        Began(began),
+        _began(began) or Began.FIRST,
         began_at,
         generation,
         incarnation,
@@ -130,7 +168,9 @@ def session(row: Row) -> Session:
 
 def turn(row: Row) -> Turn:
     id_, session_, cause, state, generation, attempt, owner, begun_at, claimed_at, progress_at = row[:10]
-    tail, noted, interruptions, interrupted_at, interruption, stop, held, ended_at, why = row[10:19]
+    tail_, noted, interruptions, interrupted_at, interruption, stop_, held, ended_at, why, last_seq = row[
+        10:20
+    ]
     return Turn(
         TurnId(id_),
         SessionId(session_),
@@ -142,31 +182,33 @@ def turn(row: Row) -> Turn:
         begun_at,
         claimed_at,
         time_or_none(progress_at),
-        Tail(tail),
+        tail(tail_),
         noted,
         interruptions,
         time_or_none(interrupted_at),
         interruption,
-        StopKind(stop) if stop else None,
+        stop(stop_),
         held,
         ended_at,
         why,
+        last_seq,
     )
 
 
 def chat_settings(busy: Any, on_interruption: Any, agent: Any, model: Any) -> ChatSettings:
-    return ChatSettings(
-        BusyMode(busy) if busy else None,
-        OnInterruption(on_interruption) if on_interruption else None,
-        agent,
-        model,
-    )
+    return ChatSettings(_busy(busy), on_interruption_or_none(on_interruption), agent, model)
 
 
-def call(row: Row) -> CallRecord:
-    id_, name, arguments, effect, key, state, generation = row
+def call(turn: TurnId, row: Row) -> CallRecord:
+    id_, name, arguments, effect, state, generation = row
     return CallRecord(
-        CallId(id_), name, arguments or "", EffectClass(effect), key, CallState(state), generation
+        CallId(id_),
+        name,
+        arguments or "",
+        EffectClass(effect),
+        call_key(turn, id_),
+        CallState(state),
+        generation,
     )
 
 

@@ -8,27 +8,24 @@ from collections.abc import Callable, Iterable
 
 from holdfast.model import (
     Interruption,
-    OnInterruption,
     QuestionState,
-    SessionId,
     StopKind,
-    Tail,
     TurnId,
     TurnState,
 )
-from holdfast.policy.recovery import LEADS_TO, Outcome
+from holdfast.policy.recovery import LEADS_TO, Decision, Outcome
 from holdfast.policy.recovery import Row as Rule
 from holdfast.store.contract import StaleTurn, Verdict
 
 from .commit import Row, Tx
 from .endings import end_session
-from .owing import owe_all
+from .intake import drop_wakeups_of
+from .owing import Debt, owe_debts
 from .readers import Read
-from .rows import time_or_none
+from .rows import on_interruption_or_none, reader, stop, tail, time_or_none
 from .steps import add_question, settle_open_calls
 
-_TAILS = {tail.value: tail for tail in Tail}
-_RUNNING, _INTERRUPTED = TurnState.RUNNING, TurnState.INTERRUPTED
+_question_state, _turn_state = reader(QuestionState), reader(TurnState)
 
 
 def interrupt_orphans(tx: Tx, limit: int = 500) -> int:
@@ -56,95 +53,92 @@ def stale_turns(read: Read, after: TurnId | None = None, limit: int = 500) -> tu
 
 
 def stale_turn(row: Row) -> StaleTurn:
-    """One row as recovery's facts; a damaged time or tail counts as absent, the rest of the row holds."""
+    """One row as recovery's facts; a damaged time or word counts as absent, the rest of the row holds."""
     values = list(row)
     values[6] = bool(row[6])
-    values[7] = StopKind(row[7]) if row[7] else None
-    values[9] = _TAILS.get(row[9], Tail.WORK)
-    values[10] = QuestionState(row[10]) if row[10] else None
+    values[7] = stop(row[7])
+    values[9] = tail(row[9])
+    values[10] = _question_state(row[10])
     values[16] = time_or_none(row[16])
-    values[19] = OnInterruption(row[19]) if row[19] else None
+    values[19] = on_interruption_or_none(row[19])
     values[20] = bool(row[20])
-    values[22] = TurnState(row[22])
+    values[22] = _turn_state(row[22])
     return StaleTurn._make(values)
 
 
 def settle_stale(tx: Tx, verdicts: tuple[Verdict, ...]) -> tuple[TurnId, ...]:
     by_rule: dict[str, list[Verdict]] = defaultdict(list)
-    for verdict in verdicts:
+    for verdict in _unmoved(tx, verdicts):
         by_rule[verdict.decision.row.name].append(verdict)
-    written: list[TurnId] = []
+    written: list[Verdict] = []
     for group in by_rule.values():
         rule = group[0].decision.row
-        guards = json.dumps([(v.stale.turn, v.stale.generation, v.stale.incarnation) for v in group])
-        done = _CARRY_OUT[rule.outcome](tx, rule, guards, {v.stale.turn: v for v in group})
-        written += done
-    return tuple(written)
+        written += _CARRY_OUT[rule.outcome](tx, rule, group)
+    owe_debts(tx, [Debt(owed, v.stale.session, v.stale.turn) for v in written for owed in v.owe])
+    return tuple(v.stale.turn for v in written)
 
 
-Group = dict[TurnId, Verdict]
+def _unmoved(tx: Tx, verdicts: tuple[Verdict, ...]) -> list[Verdict]:
+    """Those whose turn still is what was decided on; within this transaction nothing can change that."""
+    guards = json.dumps([(v.stale.turn, v.stale.generation, v.stale.incarnation) for v in verdicts])
+    found = {row[0] for row in tx.all("unmoved", guards=guards)}
+    return [v for v in verdicts if v.stale.turn in found]
 
 
-def _resume(tx: Tx, rule: Rule, guards: str, group: Group) -> list[TurnId]:
-    turns = [TurnId(row[0]) for row in tx.all("requeue_stale", guards=guards, now=tx.now)]
-    tx.run("ready_requeued", keys=_keys(group, turns), now=tx.now)
-    _log(tx, "requeued", group, turns)
-    if turns:
-        tx.changed("turns")
-    return turns
+def _resume(tx: Tx, rule: Rule, group: list[Verdict]) -> list[Verdict]:
+    tx.run("requeue_stale", turns=_turns(group), now=tx.now)
+    tx.run("ready_requeued", keys=_keys(group), now=tx.now)
+    # Nothing stood against it, so there is nothing to tell: the claim that follows is the event.
+    tx.changed("turns")
+    return group
 
 
-def _hold(tx: Tx, rule: Rule, guards: str, group: Group) -> list[TurnId]:
-    turns = [TurnId(row[0]) for row in tx.all("hold_stale", guards=guards, row=rule.name, now=tx.now)]
-    _log(tx, "held", group, turns)
-    return turns
+def _hold(tx: Tx, rule: Rule, group: list[Verdict]) -> list[Verdict]:
+    fresh = [v for v in group if v.stale.held != rule.name]
+    if fresh:
+        tx.run("hold_stale", turns=_turns(fresh), row=rule.name, now=tx.now)
+        _log(tx, "held", fresh)
+    return fresh
 
 
-def _wait(tx: Tx, rule: Rule, guards: str, group: Group) -> list[TurnId]:
-    turns = [TurnId(row[0]) for row in tx.all("wait_stale", guards=guards, ask=False)]
-    _log(tx, "waiting", group, turns)
-    return turns
+def _wait(tx: Tx, rule: Rule, group: list[Verdict]) -> list[Verdict]:
+    waiting = {row[0] for row in tx.all("wait_stale", turns=_turns(group))}
+    written = [v for v in group if v.stale.turn in waiting]
+    _log(tx, "waiting", written)
+    return written
 
 
-def _ask(tx: Tx, rule: Rule, guards: str, group: Group) -> list[TurnId]:
-    written = tx.all("wait_stale", guards=guards, ask=True)
-    for turn, session in written:
-        ask = group[turn].ask
-        assert ask is not None, "a verdict that asks carries its question"
-        add_question(tx, SessionId(session), TurnId(turn), ask)
-    turns = [TurnId(row[0]) for row in written]
-    _log(tx, "waiting", group, turns)
-    return turns
+def _ask(tx: Tx, rule: Rule, group: list[Verdict]) -> list[Verdict]:
+    tx.run("ask_stale", turns=_turns(group))
+    for verdict in group:
+        assert verdict.ask is not None, "a verdict that asks carries its question"
+        add_question(tx, verdict.stale.session, verdict.stale.turn, verdict.ask)
+    _log(tx, "waiting", group)
+    return group
 
 
-def _end(tx: Tx, rule: Rule, guards: str, group: Group) -> list[TurnId]:
+def _end(tx: Tx, rule: Rule, group: list[Verdict]) -> list[Verdict]:
     state = LEADS_TO[rule.outcome]
-    written = tx.all("end_stale", guards=guards, state=state, why=rule.name, now=tx.now)
-    turns = [TurnId(row[0]) for row in written]
-    if not turns:
-        return turns
-    sessions = json.dumps([row[1] for row in written])
-    listed = json.dumps(turns)
-    by_turn = {row[0]: SessionId(row[1]) for row in written}
-    for (turn,) in tx.all("turns_with_open_calls", turns=listed):
-        settle_open_calls(tx, by_turn[turn], turn)
-    tx.run("cancel_questions_of", turns=listed, now=tx.now)
+    turns = _turns(group)
+    sessions = json.dumps([v.stale.session for v in group])
+    tx.run("end_stale", turns=turns, state=state, why=rule.name, now=tx.now)
+    settle_open_calls(tx, {v.stale.turn: v.stale.session for v in group})
+    tx.run("cancel_questions_of", turns=turns, now=tx.now)
     if rule.outcome is Outcome.PARK:
         tx.run("suspend_sessions", sessions=sessions, why=rule.name, now=tx.now)
-        tx.run("blame_instances", turns=listed)
+        drop_wakeups_of(tx, [v.stale.session for v in group])
+        tx.run("blame_instances", turns=turns)
     tx.run("after_stale_end", sessions=sessions, done=state is TurnState.DONE, now=tx.now)
-    for _, session, stop in written:
-        if stop == StopKind.NEW:
-            end_session(tx, SessionId(session), "new")
-    for turn in turns:
-        owe_all(tx, group[turn].owe, by_turn[turn], turn)
-    tx.run("ready_freed", keys=_keys(group, turns), now=tx.now)
-    _log(tx, state, group, turns)
+    for verdict in group:
+        if verdict.stale.stop is StopKind.NEW:
+            end_session(tx, verdict.stale.session, "new")
+    tx.run("ready_freed", keys=_keys(group), now=tx.now)
+    _log(tx, state, group)
     tx.changed("turns")
-    return turns
+    return group
 
 
-_CARRY_OUT: dict[Outcome, Callable[[Tx, Rule, str, Group], list[TurnId]]] = {
+_CARRY_OUT: dict[Outcome, Callable[[Tx, Rule, list[Verdict]], list[Verdict]]] = {
     Outcome.RESUME: _resume,
     Outcome.HOLD: _hold,
     Outcome.WAIT: _wait,
@@ -157,18 +151,21 @@ _CARRY_OUT: dict[Outcome, Callable[[Tx, Rule, str, Group], list[TurnId]]] = {
 }
 
 
-def _keys(group: Group, turns: list[TurnId]) -> str:
-    return json.dumps([group[turn].stale.key for turn in turns])
+def _turns(group: list[Verdict]) -> str:
+    return json.dumps([v.stale.turn for v in group])
 
 
-def _log(tx: Tx, what: str, group: Group, turns: list[TurnId]) -> None:
+def _keys(group: list[Verdict]) -> str:
+    return json.dumps([v.stale.key for v in group])
+
+
+def _log(tx: Tx, what: str, group: list[Verdict]) -> None:
     """Keep the row that decided and the facts it saw, for people to read."""
-    if turns:
-        _events(tx, what, ((turn, _detail(group[turn])) for turn in turns))
+    if group:
+        _events(tx, what, ((v.stale.turn, _detail(v.decision)) for v in group))
 
 
-def _detail(verdict: Verdict) -> str:
-    decision = verdict.decision
+def _detail(decision: Decision) -> str:
     return json.dumps({"row": decision.row.name, "facts": decision.facts})
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from holdfast.errors import NotFound, StaleWrite, StopAsked, WrongState
+from holdfast.errors import StaleWrite, StopAsked, WrongState
 from holdfast.model import (
     Body,
     CallId,
     CallState,
     Entry,
     Fence,
-    InboxState,
     Journal,
+    Key,
     Noted,
     Position,
     Replied,
@@ -23,15 +26,16 @@ from holdfast.model import (
     Summed,
     Tail,
     TurnId,
+    Undone,
 )
 from holdfast.model.transcript import RESUME_NOTES
 from holdfast.store.contract import Ask, Recorded, Spawned, Step, Usage
 
 from . import rows
 from .codec import dump_body, dump_list
-from .commit import Tx
+from .commit import Tx, Value
 from .intake import refresh_conversation, row_is_not
-from .owing import owe_all, owe_one
+from .owing import owe_all
 from .processes import consume_process
 from .readers import Read
 
@@ -45,11 +49,26 @@ def is_output(body: Body) -> bool:
     return isinstance(body, Returned) and body.state in _REAL_RESULTS
 
 
+def makes_progress(append: Sequence[Body]) -> bool:
+    """What moves a turn's progress time: a person's message, model output, a real result; nothing else."""
+    return any(isinstance(body, Said) or is_output(body) for body in append)
+
+
+class Passed(NamedTuple):
+    """What the fence tells a living owner."""
+
+    stop: StopKind | None
+    last_seq: int
+    """Where the entries that are now appended end."""
+    waiting: int
+    """How many rows wait in the conversation."""
+
+
 def pass_fence(
     tx: Tx, fence: Fence, tail: Tail | None = None, append: Sequence[Body] = (), alive: bool = False
-) -> StopKind | None:
-    """Refuse a stale owner; else note progress and the tail, and say whether a stop was asked."""
-    produced = any(is_output(body) for body in append)
+) -> Passed:
+    """Refuse a stale owner; else note progress and the tail, and reserve places for what is appended."""
+    produced = any(map(is_output, append))
     noted = max((b.count for b in append if isinstance(b, Noted) and b.note in RESUME_NOTES), default=0)
     row = tx.one(
         "step_turn",
@@ -59,54 +78,77 @@ def pass_fence(
         owner=fence.owner,
         tail=tail,
         noted=noted,
-        progress=alive or produced or any(isinstance(body, Said) for body in append),
+        progress=alive or makes_progress(append),
         productive=produced,
+        count=len(append),
         now=tx.now,
     )
     if row is None:
         raise StaleWrite(fence.turn, fence.generation)
-    return StopKind(row[0]) if row[0] else None
+    return Passed(StopKind(row[0]) if row[0] else None, row[1], row[2])
 
 
-def append_entries(tx: Tx, session: SessionId, turn: TurnId, bodies: Sequence[Body]) -> tuple[Entry, ...]:
-    """Append to the transcript in order; a result settles its call in the same breath."""
-    if not bodies:
-        return ()
-    last = tx.one("take_seqs", session=session, count=len(bodies))
-    if last is None:
-        raise NotFound("session", session)
-    entries = []
-    for seq, body in enumerate(bodies, start=last[0] - len(bodies) + 1):
-        kind, call, count, text = dump_body(body)
-        tx.run(
-            "add_entry",
-            session=session,
-            seq=seq,
-            turn=turn,
-            kind=kind,
-            call=call,
-            count=count,
-            body=text,
-            now=tx.now,
-        )
+def append_entries(
+    tx: Tx, session: SessionId, turn: TurnId, bodies: Sequence[Body], last_seq: int
+) -> tuple[Entry, ...]:
+    """Append to the transcript, up to `last_seq`; a result settles its call in the same breath."""
+    first = last_seq - len(bodies) + 1
+    for body in bodies:
         if isinstance(body, Returned):
             _settle_call(tx, turn, body)
-        entries.append(Entry(seq, turn, tx.now, body))
-    return tuple(entries)
+    tx.many("add_entry", (_row(session, turn, seq, body, tx.now) for seq, body in enumerate(bodies, first)))
+    return tuple(Entry(seq, turn, tx.now, body) for seq, body in enumerate(bodies, first))
+
+
+def _row(session: SessionId, turn: TurnId, seq: int, body: Body, now: int) -> dict[str, Value]:
+    kind, call, count, text = dump_body(body)
+    return {
+        "session": session,
+        "seq": seq,
+        "turn": turn,
+        "kind": kind,
+        "call": call,
+        "count": count,
+        "body": text,
+        "now": now,
+    }
 
 
 def _settle_call(tx: Tx, turn: TurnId, result: Returned) -> None:
     if not tx.run("settle_call", turn=turn, id=result.call, state=result.state, now=tx.now):
-        raise WrongState(f"call {result.call}", None, f"unsettled, for {result.state}")
+        wanted = CallState.PLANNED if result.state is CallState.SKIPPED else CallState.STARTED
+        raise _call_is_not(tx, turn, result.call, wanted)
 
 
-def settle_open_calls(tx: Tx, session: SessionId, turn: TurnId) -> None:
-    """A turn that ends leaves no call open: planned ones were skipped, started ones have no known outcome."""
-    bodies = [
-        Returned(CallId(id_), *_ENDINGS[CallState(state)])
-        for id_, state in tx.all("unsettled_calls", turn=turn)
-    ]
-    append_entries(tx, session, turn, bodies)
+def _call_is_not(tx: Tx, turn: TurnId, call: CallId, wanted: str) -> WrongState:
+    found = tx.one("state_of_call", turn=turn, id=call)
+    return WrongState(f"call {call}", found[0] if found else None, wanted)
+
+
+def endings_of_calls(tx: Tx, turn: TurnId, append: Sequence[Body] = ()) -> tuple[Returned, ...]:
+    """The results of the calls a turn leaves open when it ends; those in `append` are settled by it."""
+    settled = {body.call for body in append if isinstance(body, Returned)}
+    return tuple(
+        _ending(id_, state)
+        for _, id_, state in tx.all("unsettled_calls", turns=json.dumps([turn]))
+        if id_ not in settled
+    )
+
+
+def settle_open_calls(tx: Tx, sessions: Mapping[TurnId, SessionId]) -> None:
+    """Settle what turns that nobody runs have left open."""
+    left: dict[TurnId, list[Returned]] = defaultdict(list)
+    for turn, id_, state in tx.all("unsettled_calls", turns=json.dumps(list(sessions))):
+        left[turn].append(_ending(id_, state))
+    if left:
+        counts = json.dumps([(turn, len(bodies)) for turn, bodies in left.items()])
+        for turn, last_seq in tx.all("take_seqs", counts=counts):
+            append_entries(tx, sessions[turn], turn, left[turn], last_seq)
+
+
+def _ending(id_: str, state: str) -> Returned:
+    """Planned calls were skipped; of started ones nobody knows the outcome."""
+    return Returned(CallId(id_), *_ENDINGS[CallState(state)])
 
 
 _ENDINGS = {
@@ -119,38 +161,43 @@ _ENDINGS = {
 
 
 def record(tx: Tx, fence: Fence, step: Step) -> Recorded:
-    stop = pass_fence(tx, fence, step.tail, step.append)
+    stop, last_seq, waiting = pass_fence(tx, fence, step.tail, step.append)
     if stop is not None and (step.start or step.plan or step.ask):
         raise StopAsked(fence.turn)
     tx.changed("steps")
-    entries = append_entries(tx, fence.session, fence.turn, step.append)
-    _plan_and_start(tx, fence, step)
+    entries = append_entries(tx, fence.session, fence.turn, step.append, last_seq)
+    if step.plan or step.start:
+        _plan_and_start(tx, fence, step, last_seq)
     if step.consume:
         _consume(tx, fence, step.consume)
     for ask in step.ask:
         add_question(tx, fence.session, fence.turn, ask)
-    owe_all(tx, step.owe, fence.session, fence.turn)
+    if step.owe:
+        owe_all(tx, step.owe, fence.session, fence.turn)
     for spawned in step.spawn:
         _spawn(tx, fence, spawned)
     for process in step.consume_processes:
         consume_process(tx, process)
     for usage in step.usage:
         _add_usage(tx, fence, usage)
-    waiting = tx.one("waiting_count", session=fence.session)
-    return Recorded(entries, stop, waiting[0] if waiting else 0)
+    return Recorded(entries, stop, waiting - len(step.consume))
 
 
-def _plan_and_start(tx: Tx, fence: Fence, step: Step) -> None:
+_CALLS_PER_COMMIT = 10_000
+"""Calls are placed by the entry they came with, then by their order in it."""
+
+
+def _plan_and_start(tx: Tx, fence: Fence, step: Step, last_seq: int) -> None:
     starting = set(step.start)
-    for call in step.plan:
+    for place, call in enumerate(step.plan, start=last_seq * _CALLS_PER_COMMIT):
         tx.run(
             "plan_call",
             turn=fence.turn,
             id=call.id,
+            place=place,
             name=call.name,
             arguments=call.arguments,
             effect=call.effect,
-            key=call.key,
             start=call.id in starting,
             generation=fence.generation,
             now=tx.now,
@@ -158,21 +205,22 @@ def _plan_and_start(tx: Tx, fence: Fence, step: Step) -> None:
         starting.discard(call.id)
     for id_ in sorted(starting):
         if not tx.run("start_call", turn=fence.turn, id=id_, generation=fence.generation, now=tx.now):
-            raise WrongState(f"call {id_}", None, "planned, or cut off and safe to run again")
+            raise _call_is_not(tx, fence.turn, id_, "planned, or cut off and safe to run again")
 
 
 def _consume(tx: Tx, fence: Fence, positions: tuple[Position, ...]) -> None:
+    row = tx.one("key_of_session", session=fence.session)
+    assert row is not None
+    key = Key(row[0])
     for position in positions:
-        take_row(tx, fence.turn, position)
-    key = tx.one("key_of_session", session=fence.session)
-    assert key is not None
-    refresh_conversation(tx, key[0])
+        take_row(tx, fence.turn, key, position)
+    refresh_conversation(tx, key)
 
 
-def take_row(tx: Tx, turn: TurnId, position: Position) -> None:
-    """Consume a waiting row by a turn, once."""
-    if not tx.run("take_row", turn=turn, position=position, now=tx.now):
-        raise row_is_not(tx, position, InboxState.WAITING)
+def take_row(tx: Tx, turn: TurnId, key: Key, position: Position) -> None:
+    """Consume a waiting row of the turn's own conversation, once."""
+    if not tx.run("take_row", turn=turn, key=key, position=position, now=tx.now):
+        raise row_is_not(tx, position, "waiting in this conversation")
     tx.event("taken", f"inbox:{position}", turn=turn)
 
 
@@ -192,7 +240,7 @@ def add_question(tx: Tx, session: SessionId, turn: TurnId, ask: Ask) -> None:
         expires_at=ask.expires_at,
         now=tx.now,
     )
-    owe_one(tx, ask.owed, session, turn)
+    owe_all(tx, (ask.owed,), session, turn)
     tx.event("asked", f"question:{ask.id}", turn=turn, kind=ask.kind)
 
 
@@ -231,13 +279,15 @@ def progress(tx: Tx, fence: Fence) -> None:
     pass_fence(tx, fence, alive=True)
 
 
-def mark(tx: Tx, session: SessionId, generation: int, body: Body, read_up_to: int) -> Entry:
+def mark(tx: Tx, session: SessionId, generation: int, body: Undone | Summed, read_up_to: int) -> Entry:
     row = tx.one("mark_guard", session=session, generation=generation)
     if row is None:
         raise WrongState(f"session {session}", None, f"at rest at generation {generation}")
     if isinstance(body, Summed) and tx.one("undone_since", session=session, seq=read_up_to):
         raise WrongState(f"session {session}", "undone since the summary was begun", "as it was read")
-    (entry,) = append_entries(tx, session, TurnId(row[0]), (body,))
+    turn = TurnId(row[0])
+    ((_, last_seq),) = tx.all("take_seqs", counts=json.dumps([(turn, 1)]))
+    (entry,) = append_entries(tx, session, turn, (body,), last_seq)
     tx.event("marked", f"session:{session}", seq=entry.seq)
     return entry
 
@@ -250,6 +300,6 @@ def journal(read: Read | Tx, turn: TurnId, generation: int) -> Journal:
     return Journal(
         turn,
         generation,
-        tuple(rows.call(row) for row in read.all("calls_of_turn", turn=turn)),
+        tuple(rows.call(turn, row) for row in read.all("calls_of_turn", turn=turn)),
         tuple(rows.question(row) for row in read.all("questions_of_turn", turn=turn)),
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import sqlite3
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -21,7 +23,7 @@ from . import deliveries as sending
 from . import processes as background
 from .changes import Changes
 from .commit import Tx
-from .database import connect_reader, connect_writer, migrate
+from .database import connect_reader, connect_writer, migrate, settle_log
 from .home import HomeLock
 from .readers import Read, ReaderThreads
 from .verify import verify
@@ -88,9 +90,12 @@ class SqliteStore:
         return await self._changes.changed(topic, since)
 
     async def close(self) -> None:
-        await self._writer.close()
-        await self._readers.close()
-        self._lock.release()
+        # The writer goes last: as the last connection it leaves a database without a log.
+        try:
+            await self._readers.close()
+        finally:
+            await self._writer.close()
+            self._lock.release()
 
     async def continuity(self) -> Continuity:
         return await self._continuity(self._instance)
@@ -171,34 +176,39 @@ async def open_ledger(
     """
     lock = HomeLock(home)
     lock.take()
-    path = home / LEDGER
+    return await open_under(lock, home / LEDGER, clock, ids, on_sync_failed or end_process)
+
+
+async def open_under(
+    lock: HomeLock,
+    path: Path,
+    clock: Clock,
+    ids: Ids,
+    on_sync_failed: Callable[[SyncFailed], None],
+    connect: Callable[[Path], sqlite3.Connection] = connect_writer,
+) -> SqliteStore:
+    """Open a ledger whose home is locked already; closing the store, or failing here, lets go of the lock."""
+    instance, changes = InstanceId(ids.new()), Changes()
     try:
         await asyncio.to_thread(_prepare, path)
-        instance = InstanceId(ids.new())
-        changes = Changes()
-        writer = WriterThread(
-            lambda: connect_writer(path),
-            clock,
-            ids,
-            instance,
-            changes.announce,
-            on_sync_failed or end_process,
-        )
-        readers = ReaderThreads(lambda: connect_reader(path))
-        store = SqliteStore(instance, clock, lock, writer, readers, changes)
-        await store.begin_instance(socket.gethostname(), os.getpid(), boot_id(), __version__)
+        writer = WriterThread(lambda: connect(path), clock, ids, instance, changes.announce, on_sync_failed)
     except BaseException:
         lock.release()
+        raise
+    readers = ReaderThreads(lambda: connect_reader(path))
+    store = SqliteStore(instance, clock, lock, writer, readers, changes)
+    try:
+        await store.begin_instance(socket.gethostname(), os.getpid(), boot_id(), __version__)
+    except BaseException:
+        await store.close()
         raise
     return store
 
 
 def _prepare(path: Path) -> None:
-    db = connect_writer(path)
-    try:
+    with closing(connect_writer(path)) as db:
+        settle_log(db)
         migrate(db)
-    finally:
-        db.close()
 
 
 def boot_id() -> str:

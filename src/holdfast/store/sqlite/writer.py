@@ -71,14 +71,14 @@ class WriterThread:
         try:
             while group := self._gather():
                 self._report(group, self._commit([work for work, _ in group]))
-                self._log.keep_short()
+                self._log.keep_short(len(group))
         finally:
-            # Nothing is left here in an orderly end; if the thread dies, those who wait must not wait for ever.
+            # In an orderly end nobody waits any more; if the thread dies, nobody must wait for ever.
             self._closed = True
             self._db.close()
-            while group:
-                self._report(group, _failed(StoreClosed("the writer has ended; nothing was kept"), len(group)))
-                group = [] if self._queue.empty() else self._gather()
+            self._refuse(group)
+            while not self._queue.empty():
+                self._refuse(self._gather())
 
     def _gather(self) -> list[Waiting]:
         """Wait for the first transaction and take all that stand in line with it; none means the end."""
@@ -114,11 +114,15 @@ class WriterThread:
             # The loop is gone, so nobody waits and nobody can close us: commit what is in line, then end.
             self._queue.put(None)
 
+    def _refuse(self, group: list[Waiting]) -> None:
+        if group:
+            self._report(group, _failed(StoreClosed("the writer has ended; nothing was kept"), len(group)))
+
     def _publish(self, group: list[Waiting], outcomes: list[Outcome]) -> None:
         topics: set[str] = set()
         for (_, future), outcome in zip(group, outcomes, strict=True):
             topics |= outcome.topics
-            if future.cancelled():
+            if future.done():
                 continue
             if outcome.error is None:
                 future.set_result(outcome.value)

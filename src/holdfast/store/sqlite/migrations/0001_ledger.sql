@@ -52,7 +52,6 @@ CREATE TABLE sessions (
     began_at       INTEGER NOT NULL,
     generation     INTEGER NOT NULL DEFAULT 0 CHECK (generation >= 0),
     incarnation    INTEGER NOT NULL DEFAULT 0 CHECK (incarnation >= 0),
-    last_seq       INTEGER NOT NULL DEFAULT 0,
     last_turn      TEXT REFERENCES turns (id),
     strikes        INTEGER NOT NULL DEFAULT 0 CHECK (strikes >= 0),
     longest_fatal  INTEGER NOT NULL DEFAULT 0,
@@ -69,7 +68,7 @@ CREATE INDEX sessions_suspect ON sessions (strikes) WHERE strikes > 1;
 CREATE INDEX sessions_by_key ON sessions (key, id);
 
 CREATE TABLE inbox (
-    position    INTEGER PRIMARY KEY AUTOINCREMENT,
+    position    INTEGER PRIMARY KEY,
     account     TEXT NOT NULL,
     event_id    TEXT NOT NULL,
     key         TEXT NOT NULL REFERENCES conversations (key),
@@ -105,7 +104,7 @@ CREATE TABLE cursors (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE set_aside (
-    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    id       INTEGER PRIMARY KEY,
     account  TEXT NOT NULL,
     event_id TEXT,
     reason   TEXT NOT NULL,
@@ -131,6 +130,7 @@ CREATE TABLE turns (
     progress_at    INTEGER,
     tail           TEXT NOT NULL DEFAULT 'nothing',
     first_seq      INTEGER NOT NULL,
+    last_seq       INTEGER NOT NULL,
     noted          INTEGER NOT NULL DEFAULT 0,
     interruptions  INTEGER NOT NULL DEFAULT 0,
     interrupted_at INTEGER,
@@ -149,7 +149,7 @@ CREATE TABLE turns (
     CHECK (held IS NULL OR state = 'interrupted')
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX one_open_turn ON turns (session) WHERE ended_at IS NULL;
-CREATE INDEX turns_open ON turns (state, id) WHERE ended_at IS NULL;
+CREATE INDEX turns_interrupted ON turns (id) WHERE state = 'interrupted';
 CREATE INDEX turns_suspect ON turns (suspect) WHERE suspect = 1;
 CREATE INDEX turns_by_session ON turns (session, id);
 
@@ -166,7 +166,7 @@ CREATE TABLE entries (
     PRIMARY KEY (session, seq),
     CHECK ((kind = 'returned') = (call IS NOT NULL)),
     CHECK ((kind = 'noted') = (count IS NOT NULL))
-) STRICT;
+) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX one_result_per_call ON entries (turn, call) WHERE kind = 'returned';
 CREATE UNIQUE INDEX one_note_per_interruption ON entries (turn, count) WHERE kind = 'noted';
 
@@ -177,7 +177,6 @@ CREATE TABLE tool_calls (
     name       TEXT NOT NULL,
     arguments  TEXT,
     effect     TEXT NOT NULL CHECK (effect IN ('read', 'idempotent', 'reconcilable', 'effect')),
-    key        TEXT NOT NULL UNIQUE,
     state      TEXT NOT NULL DEFAULT 'planned' CHECK (state IN
                ('planned', 'started', 'done', 'failed', 'unknown', 'skipped')),
     generation INTEGER NOT NULL DEFAULT 0,
@@ -189,8 +188,7 @@ CREATE TABLE tool_calls (
     CHECK ((state IN ('done', 'failed', 'unknown', 'skipped')) = (settled_at IS NOT NULL)),
     CHECK ((state IN ('planned', 'skipped')) = (started_at IS NULL)),
     CHECK (effect <> 'effect' OR runs <= 1)
-) STRICT;
-CREATE INDEX calls_unsettled ON tool_calls (turn, place) WHERE settled_at IS NULL;
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE questions (
     id          TEXT PRIMARY KEY,
@@ -219,7 +217,7 @@ CREATE INDEX questions_due ON questions (expires_at) WHERE state = 'open';
 CREATE INDEX questions_by_turn ON questions (turn);
 
 CREATE TABLE outbox (
-    id          TEXT PRIMARY KEY,
+    id          INTEGER PRIMARY KEY,
     chat        TEXT NOT NULL REFERENCES chats (address),
     number      INTEGER NOT NULL,
     session     TEXT REFERENCES sessions (id),
@@ -249,8 +247,7 @@ CREATE TABLE outbox (
     CHECK (state NOT IN ('failed', 'expired') OR reason IS NOT NULL)
 ) STRICT;
 CREATE INDEX outbox_unsettled ON outbox (chat, number) WHERE settled_at IS NULL;
-CREATE INDEX outbox_in_doubt ON outbox (state, id) WHERE state IN ('sending', 'unknown');
-CREATE INDEX outbox_by_turn ON outbox (turn) WHERE turn IS NOT NULL;
+CREATE INDEX outbox_unknown ON outbox (id) WHERE state = 'unknown';
 
 CREATE TABLE processes (
     id            TEXT PRIMARY KEY,
@@ -277,7 +274,7 @@ CREATE INDEX processes_running ON processes (id) WHERE state = 'running';
 CREATE INDEX processes_by_session ON processes (session);
 
 CREATE TABLE requests (
-    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    id         INTEGER PRIMARY KEY,
     what       TEXT NOT NULL,
     dedupe     TEXT NOT NULL UNIQUE,
     asked_by   TEXT,
@@ -343,7 +340,7 @@ CREATE INDEX usage_by_chat ON usage (chat, at);
 
 -- What happened to which row, by which process, when. `subject` is kind:id, as `trace` follows it.
 CREATE TABLE events (
-    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    id       INTEGER PRIMARY KEY,
     at       INTEGER NOT NULL,
     instance TEXT,
     what     TEXT NOT NULL,
@@ -367,37 +364,42 @@ BEGIN SELECT RAISE(ABORT, 'a fence may only grow'); END;
 
 -- The state tables, drawn from the model (a test compares the two).
 CREATE TRIGGER turns_follow_their_states BEFORE UPDATE OF state ON turns
-WHEN NEW.state <> OLD.state AND OLD.state || '>' || NEW.state NOT IN (
-    'queued>running', 'queued>cancelled', 'queued>expired', 'queued>interrupted', 'running>done',
-    'running>failed', 'running>cancelled', 'running>waiting', 'running>interrupted', 'running>queued',
-    'waiting>queued', 'waiting>cancelled', 'interrupted>queued', 'interrupted>waiting',
-    'interrupted>done', 'interrupted>cancelled', 'interrupted>expired', 'interrupted>parked')
+WHEN NEW.state <> OLD.state AND instr(
+    '|queued>running|queued>cancelled|queued>expired|queued>interrupted|running>done|running>failed|'
+    || 'running>cancelled|running>waiting|running>interrupted|running>queued|waiting>queued|'
+    || 'waiting>cancelled|interrupted>queued|interrupted>waiting|interrupted>done|interrupted>cancelled|'
+    || 'interrupted>expired|interrupted>parked|',
+    '|' || OLD.state || '>' || NEW.state || '|') = 0
 BEGIN SELECT RAISE(ABORT, 'forbidden transition'); END;
 
 CREATE TRIGGER tool_calls_follow_their_states BEFORE UPDATE OF state ON tool_calls
-WHEN NEW.state <> OLD.state AND OLD.state || '>' || NEW.state NOT IN (
-    'planned>started', 'planned>skipped', 'started>done', 'started>failed', 'started>unknown')
+WHEN NEW.state <> OLD.state AND instr(
+    '|planned>started|planned>skipped|started>done|started>failed|started>unknown|',
+    '|' || OLD.state || '>' || NEW.state || '|') = 0
 BEGIN SELECT RAISE(ABORT, 'forbidden transition'); END;
 
 CREATE TRIGGER outbox_follow_their_states BEFORE UPDATE OF state ON outbox
-WHEN NEW.state <> OLD.state AND OLD.state || '>' || NEW.state NOT IN (
-    'pending>sending', 'pending>failed', 'pending>expired', 'sending>sent', 'sending>pending',
-    'sending>unknown', 'sending>failed', 'unknown>sent', 'unknown>pending', 'unknown>failed',
-    'unknown>expired')
+WHEN NEW.state <> OLD.state AND instr(
+    '|pending>sending|pending>failed|pending>expired|sending>sent|sending>pending|sending>unknown|'
+    || 'sending>failed|unknown>sent|unknown>pending|unknown>failed|unknown>expired|',
+    '|' || OLD.state || '>' || NEW.state || '|') = 0
 BEGIN SELECT RAISE(ABORT, 'forbidden transition'); END;
 
 CREATE TRIGGER inbox_follow_their_states BEFORE UPDATE OF state ON inbox
-WHEN NEW.state <> OLD.state AND OLD.state || '>' || NEW.state NOT IN (
-    'waiting>taken', 'waiting>answered', 'waiting>executed', 'waiting>refused', 'waiting>offered',
-    'waiting>withdrawn', 'waiting>dropped', 'offered>waiting', 'offered>dropped')
+WHEN NEW.state <> OLD.state AND instr(
+    '|waiting>taken|waiting>answered|waiting>executed|waiting>refused|waiting>offered|waiting>withdrawn|'
+    || 'waiting>dropped|offered>waiting|offered>dropped|',
+    '|' || OLD.state || '>' || NEW.state || '|') = 0
 BEGIN SELECT RAISE(ABORT, 'forbidden transition'); END;
 
 CREATE TRIGGER questions_follow_their_states BEFORE UPDATE OF state ON questions
-WHEN NEW.state <> OLD.state AND OLD.state || '>' || NEW.state NOT IN (
-    'open>answered', 'open>expired', 'open>set_aside', 'open>undeliverable', 'open>cancelled')
+WHEN NEW.state <> OLD.state AND instr(
+    '|open>answered|open>expired|open>set_aside|open>undeliverable|open>cancelled|',
+    '|' || OLD.state || '>' || NEW.state || '|') = 0
 BEGIN SELECT RAISE(ABORT, 'forbidden transition'); END;
 
 CREATE TRIGGER processes_follow_their_states BEFORE UPDATE OF state ON processes
-WHEN NEW.state <> OLD.state AND OLD.state || '>' || NEW.state NOT IN (
-    'running>exited', 'running>killed', 'running>lost')
+WHEN NEW.state <> OLD.state AND instr(
+    '|running>exited|running>killed|running>lost|',
+    '|' || OLD.state || '>' || NEW.state || '|') = 0
 BEGIN SELECT RAISE(ABORT, 'forbidden transition'); END;

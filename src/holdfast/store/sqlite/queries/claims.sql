@@ -4,29 +4,35 @@ SELECT EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
     OR EXISTS (SELECT 1 FROM sessions s JOIN turns t ON t.id = s.last_turn
                WHERE s.strikes > 1 AND s.strikes >= :suspect_strikes AND t.state = 'queued')
 
--- name: suspect_runs
-SELECT EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
-
 -- name: ready_conversation
--- The one that has been ready longest; a suspect only while no other suspect runs.
-SELECT c.key, c.chat, c.ready_at FROM conversations c
-WHERE c.resume = :resume AND c.ready_at IS NOT NULL
-  AND NOT (:lane_taken AND EXISTS (
-      SELECT 1 FROM sessions s WHERE s.key = c.key AND s.ended_at IS NULL AND s.suspended_at IS NULL
-                                 AND s.strikes >= :suspect_strikes))
-ORDER BY c.ready_at, c.key LIMIT 1
+-- The one that has been ready longest, with what its chat chose; a suspect only while no other suspect runs.
+SELECT r.key, r.chat, h.busy, h.on_interruption, h.agent, h.model
+FROM (SELECT * FROM (SELECT c.key, c.chat, c.ready_at FROM conversations c
+                     WHERE c.resume = 0 AND c.ready_at IS NOT NULL AND NOT (
+                         EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
+                         AND EXISTS (SELECT 1 FROM sessions s
+                                     WHERE s.key = c.key AND s.ended_at IS NULL AND s.suspended_at IS NULL
+                                       AND s.strikes >= :suspect_strikes))
+                     ORDER BY c.ready_at, c.key LIMIT 1)
+      UNION ALL
+      SELECT * FROM (SELECT c.key, c.chat, c.ready_at FROM conversations c
+                     WHERE :resumes AND c.resume = 1 AND c.ready_at IS NOT NULL AND NOT (
+                         EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
+                         AND EXISTS (SELECT 1 FROM sessions s
+                                     WHERE s.key = c.key AND s.ended_at IS NULL AND s.suspended_at IS NULL
+                                       AND s.strikes >= :suspect_strikes))
+                     ORDER BY c.ready_at, c.key LIMIT 1)) r
+JOIN chats h ON h.address = r.chat
+ORDER BY r.ready_at LIMIT 1
 
 -- name: session_with_last_turn
 SELECT s.id, s.key, s.chat, s.began, s.began_at, s.generation, s.incarnation, s.strikes,
        s.suspended_at, s.suspended_why, s.ended_at, s.ended_why, s.completed_at,
        t.id, t.session, t.cause, t.state, t.generation, t.attempt, t.owner, t.begun_at, t.claimed_at,
        t.progress_at, t.tail, t.noted, t.interruptions, t.interrupted_at, t.interruption, t.stop, t.held,
-       t.ended_at, t.why
+       t.ended_at, t.why, t.last_seq
 FROM sessions s LEFT JOIN turns t ON t.id = s.last_turn
 WHERE s.key = :key AND s.ended_at IS NULL
-
--- name: chat_settings
-SELECT busy, on_interruption, agent, model FROM chats WHERE address = :chat
 
 -- name: end_session
 UPDATE sessions SET ended_at = :now, ended_why = :why, generation = generation + 1, incarnation = incarnation + 1
@@ -39,38 +45,40 @@ VALUES (:id, :key, :chat, :began, :now, (SELECT coalesce(max(incarnation), 0) FR
 RETURNING incarnation
 
 -- name: raise_generation
-UPDATE sessions SET generation = generation + 1, strikes = strikes + 1 WHERE id = :session
-RETURNING generation, strikes
-
--- name: set_last_turn
-UPDATE sessions SET last_turn = :turn WHERE id = :session
+UPDATE sessions SET generation = generation + 1, strikes = strikes + 1, last_turn = :turn WHERE id = :session
 
 -- name: add_turn
 INSERT INTO turns (id, session, cause, state, generation, attempt, owner, last_owner, suspect,
-                   begun_at, claimed_at, progress_at, tail, first_seq)
-SELECT :id, id, :cause, 'running', :generation, 1, :owner, :owner, :suspect, :now, :now, :now, 'message', last_seq + 1
-FROM sessions WHERE id = :session
+                   begun_at, claimed_at, progress_at, tail, first_seq, last_seq)
+VALUES (:id, :session, :cause, 'running', :generation, 1, :owner, :owner, :suspect, :now, :now, :now, 'message',
+        :first_seq, :last_seq)
 
 -- name: take_turn_again
 UPDATE turns SET state = 'running', generation = :generation, attempt = attempt + 1, owner = :owner,
        last_owner = :owner, suspect = :suspect, productive = 0, claimed_at = :now
 WHERE id = :turn AND state = 'queued'
 RETURNING id, session, cause, state, generation, attempt, owner, begun_at, claimed_at, progress_at,
-          tail, noted, interruptions, interrupted_at, interruption, stop, held, ended_at, why
+          tail, noted, interruptions, interrupted_at, interruption, stop, held, ended_at, why, last_seq
+
+-- name: lay_conversation_aside
+UPDATE conversations SET ready_at = NULL WHERE key = :key
 
 -- name: refuse_resume
 UPDATE turns SET state = 'interrupted' WHERE id = :turn AND state = 'queued'
 
 -- name: take_row
 UPDATE inbox SET state = 'taken', turn = :turn, settled_at = :now
-WHERE position = :position AND state = 'waiting'
+WHERE position = :position AND key = :key AND state = 'waiting'
 
 -- name: processes_follow
 -- A resumed turn takes its processes along to its new generation.
-UPDATE processes SET generation = :generation WHERE turn = :turn
+UPDATE processes SET generation = :generation WHERE session = :session AND turn = :turn
 
 -- name: take_seqs
-UPDATE sessions SET last_seq = last_seq + :count WHERE id = :session RETURNING last_seq
+UPDATE turns SET last_seq = last_seq + j.count
+FROM (SELECT value ->> 0 AS turn, value ->> 1 AS count FROM json_each(:counts)) AS j
+WHERE id = j.turn
+RETURNING id, last_seq
 
 -- name: add_entry
 INSERT INTO entries (session, seq, turn, kind, call, count, body, at)
@@ -86,7 +94,7 @@ WHERE t.id = :turn AND e.turn = t.id ORDER BY e.seq
 SELECT seq, turn, at, kind, call, count, body FROM entries WHERE session = :session ORDER BY seq
 
 -- name: calls_of_turn
-SELECT id, name, arguments, effect, key, state, generation FROM tool_calls WHERE turn = :turn ORDER BY place
+SELECT id, name, arguments, effect, state, generation FROM tool_calls WHERE turn = :turn ORDER BY place
 
 -- name: questions_of_turn
 SELECT id, kind, call, state, text, options, asked_of, expires_at, answer, call_hash

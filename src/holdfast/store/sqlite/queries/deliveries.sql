@@ -47,6 +47,9 @@ UPDATE outbox SET state = 'expired', owner = NULL, settled_at = :now, reason = :
 WHERE id = :id AND state IN ('pending', 'unknown')
 RETURNING chat
 
+-- name: state_of_delivery
+SELECT state FROM outbox WHERE id = :id
+
 -- name: throttle_chat
 UPDATE chats SET throttled_until = max(throttled_until, :at) WHERE address = :chat
 
@@ -56,9 +59,9 @@ SELECT id, chat, number, kind, part, parts, body, options, reply_to, dedupe, sta
 FROM outbox WHERE state = 'unknown' ORDER BY id LIMIT :limit
 
 -- name: doubt_orphans
-UPDATE outbox SET state = 'unknown', owner = NULL, reason = 'the process died while sending',
+UPDATE outbox INDEXED BY outbox_unsettled SET state = 'unknown', owner = NULL, reason = 'the process died while sending',
        attempts = attempts + 1
-WHERE state = 'sending' AND owner <> :owner
+WHERE settled_at IS NULL AND state = 'sending' AND owner <> :owner
 RETURNING id
 
 -- name: deliveries

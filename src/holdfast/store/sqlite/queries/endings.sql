@@ -1,14 +1,23 @@
+-- name: finish_turn
+-- The end of a turn by its owner: the fence of `step_turn`, the last entries and the final state in one write.
+UPDATE turns SET
+    state = :state, owner = NULL, ended_at = :now, why = :why, suspect = 0,
+    tail = coalesce(:tail, tail),
+    progress_at = CASE WHEN :progress THEN max(coalesce(progress_at, 0), :now) ELSE progress_at END,
+    last_seq = last_seq + :count
+WHERE id = :turn AND session = :session AND state = 'running' AND generation = :generation AND owner = :owner
+  AND (SELECT generation FROM sessions WHERE id = :session) = :generation
+RETURNING stop, last_seq, EXISTS (SELECT 1 FROM questions q WHERE q.turn = :turn AND q.state = 'open')
+
 -- name: end_turn
-UPDATE turns SET state = :state, owner = NULL, ended_at = :now, why = :why, suspect = 0, held = NULL,
-       tail = coalesce(:tail, tail)
+UPDATE turns SET state = :state, owner = NULL, ended_at = :now, why = :why, suspect = 0, held = NULL
 WHERE id = :turn
-RETURNING stop
 
 -- name: after_done
-UPDATE sessions SET strikes = 0, longest_fatal = 0, completed_at = :now WHERE id = :session
+UPDATE sessions SET strikes = 0, longest_fatal = 0, completed_at = :now WHERE id = :session RETURNING key
 
 -- name: take_strike_back
-UPDATE sessions SET strikes = max(strikes - 1, 0) WHERE id = :session
+UPDATE sessions SET strikes = max(strikes - 1, 0) WHERE id = :session RETURNING key
 
 -- name: bump_generation
 UPDATE sessions SET generation = generation + 1 WHERE id = :session

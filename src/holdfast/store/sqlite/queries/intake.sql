@@ -21,13 +21,16 @@ SELECT position FROM inbox WHERE account = :account AND event_id = :event_id
 -- name: ensure_chat
 INSERT INTO chats (address, platform) VALUES (:address, :platform) ON CONFLICT (address) DO NOTHING
 
--- name: ensure_conversation
--- A first message makes its conversation ready at once: it has no session yet, so nothing can be open.
-INSERT INTO conversations (key, chat, ready_at) VALUES (:key, :chat, :ready_at) ON CONFLICT (key) DO NOTHING
+-- name: conversation_exists
+SELECT 1 FROM conversations WHERE key = :key
+
+-- name: add_conversation
+INSERT INTO conversations (key, chat) VALUES (:key, :chat)
 
 -- name: add_row
 INSERT INTO inbox (account, event_id, key, chat, sender, kind, body, message_id, sent_at, accepted_at, incarnation)
 VALUES (:account, :event_id, :key, :chat, :sender, :kind, :body, :message_id, :sent_at, :now, :incarnation)
+ON CONFLICT (account, event_id) DO NOTHING
 RETURNING position
 
 -- name: refresh_conversation
@@ -51,7 +54,7 @@ RETURNING ready_at
 SELECT key FROM sessions WHERE id = :session
 
 -- name: incarnation_now
-SELECT incarnation FROM sessions WHERE key = :key AND ended_at IS NULL
+SELECT incarnation FROM sessions WHERE key = :key AND ended_at IS NULL AND suspended_at IS NULL
 
 -- name: drop_on_arrival
 UPDATE inbox SET state = 'dropped', reason = 'conversation ended', settled_at = :now WHERE position = :position

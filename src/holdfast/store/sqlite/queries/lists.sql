@@ -7,14 +7,15 @@ ORDER BY s.id DESC LIMIT :limit
 
 -- name: turns_of_session
 SELECT id, session, cause, state, generation, attempt, owner, begun_at, claimed_at, progress_at,
-       tail, noted, interruptions, interrupted_at, interruption, stop, held, ended_at, why
+       tail, noted, interruptions, interrupted_at, interruption, stop, held, ended_at, why, last_seq
 FROM turns WHERE session = :session ORDER BY id DESC LIMIT :limit
 
 -- name: events_of
 SELECT id, at, what, subject, instance, detail FROM events WHERE subject = :subject ORDER BY id
 
 -- name: deliveries_of_turn
-SELECT id FROM outbox WHERE turn = :turn
+SELECT id FROM outbox
+WHERE turn = :turn AND chat = (SELECT s.chat FROM turns t JOIN sessions s ON s.id = t.session WHERE t.id = :turn)
 
 -- name: questions_asked_in
 SELECT id FROM questions WHERE turn = :turn
@@ -24,7 +25,8 @@ SELECT id, host, pid, boot, version, started_at, heartbeat_at, stopped, stopped_
 FROM instances WHERE id <> :instance ORDER BY started_at DESC, id DESC LIMIT 1
 
 -- name: open_turns
-SELECT id, state, interruption FROM turns WHERE ended_at IS NULL ORDER BY id LIMIT :limit
+SELECT id, state, interruption FROM turns INDEXED BY one_open_turn
+WHERE ended_at IS NULL AND state IN ('queued', 'running', 'waiting', 'interrupted') ORDER BY id LIMIT :limit
 
 -- name: count_owed
 SELECT count(*) FROM outbox WHERE settled_at IS NULL AND state <> 'unknown'
@@ -36,10 +38,11 @@ SELECT count(*) FROM outbox WHERE state = 'unknown'
 SELECT count(*) FROM inbox WHERE state = 'waiting' AND kind <> 'command'
 
 -- name: forget_events
-DELETE FROM events WHERE id IN (SELECT id FROM events WHERE at < :before ORDER BY id LIMIT :limit)
+-- Events are in order of their ids, so that the oldest are looked at and no others.
+DELETE FROM events WHERE at < :before AND id IN (SELECT id FROM events ORDER BY id LIMIT :limit)
 
 -- name: forget_set_aside
-DELETE FROM set_aside WHERE id IN (SELECT id FROM set_aside WHERE at < :before ORDER BY id LIMIT :limit)
+DELETE FROM set_aside WHERE at < :before AND id IN (SELECT id FROM set_aside ORDER BY id LIMIT :limit)
 
 -- name: forget_instances
 -- A run that unfinished work still names stays.
@@ -47,4 +50,6 @@ DELETE FROM instances WHERE id IN (
     SELECT i.id FROM instances i
     WHERE i.started_at < :before AND i.id <> :instance
       AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.ended_at IS NULL AND t.last_owner = i.id)
+      AND NOT EXISTS (SELECT 1 FROM outbox o INDEXED BY outbox_unsettled
+                      WHERE o.settled_at IS NULL AND o.owner = i.id)
     ORDER BY i.started_at LIMIT :limit)

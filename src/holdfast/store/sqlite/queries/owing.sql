@@ -1,12 +1,19 @@
 -- name: told
-SELECT 1 FROM outbox WHERE dedupe = :dedupe LIMIT 1
+SELECT dedupe FROM outbox WHERE dedupe IN (SELECT value FROM json_each(:dedupes)) AND part = 1
 
 -- name: take_numbers
-UPDATE chats SET last_number = last_number + :parts WHERE address = :chat RETURNING last_number
+-- Behind something else that is owed, the chat's time stays as it is.
+UPDATE chats SET
+    last_number = last_number + j.parts,
+    send_at = CASE WHEN EXISTS (SELECT 1 FROM outbox o WHERE o.chat = chats.address AND o.settled_at IS NULL)
+              THEN send_at ELSE throttled_until END
+FROM (SELECT value ->> 0 AS chat, value ->> 1 AS parts FROM json_each(:parts)) AS j
+WHERE address = j.chat
+RETURNING address, last_number, send_at
 
 -- name: add_delivery
-INSERT INTO outbox (id, chat, number, session, turn, kind, dedupe, part, parts, body, reply_to, options, created_at)
-VALUES (:id, :chat, :number, :session, :turn, :kind, :dedupe, :part, :parts, :body, :reply_to, :options, :now)
+INSERT INTO outbox (chat, number, session, turn, kind, dedupe, part, parts, body, reply_to, options, created_at)
+VALUES (:chat, :number, :session, :turn, :kind, :dedupe, :part, :parts, :body, :reply_to, :options, :now)
 
 -- name: refresh_chat
 -- The next owed part decides when the chat is looked at: pending → its time, in flight or unknown → not now.

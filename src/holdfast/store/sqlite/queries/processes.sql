@@ -18,8 +18,9 @@ RETURNING session, incarnation, turn, notify, consumed, command
 UPDATE processes SET consumed = 1 WHERE id = :id AND consumed = 0
 
 -- name: match_process
-UPDATE processes SET matches = matches + 1
-WHERE id = :id AND consumed = 0 AND matches < :cap AND matches < :number
+-- Each number is looked at once, and none beyond the cap. An end that is reported has the last word.
+UPDATE processes SET matches = :number
+WHERE id = :id AND consumed = 0 AND matches < :number AND :number <= :cap AND NOT (notify AND state <> 'running')
 RETURNING session, incarnation, turn, generation
 
 -- name: session_at_rest
@@ -32,6 +33,6 @@ SELECT i.sender FROM turns t JOIN inbox i ON i.position = t.cause WHERE t.id = :
 
 -- name: drop_wakeups
 -- The rows of one process stand side by side in the index of event ids.
-UPDATE inbox SET state = 'dropped', reason = 'seen already', settled_at = :now
+UPDATE inbox SET state = 'dropped', reason = :reason, settled_at = :now
 WHERE account = :account AND event_id >= :from_id AND event_id < :to_id AND state = 'waiting'
 RETURNING position, key

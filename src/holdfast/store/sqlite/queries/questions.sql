@@ -1,6 +1,6 @@
 -- name: answer_question
 UPDATE questions SET state = 'answered', closed_at = :now, answer = :answer, answered_by = :by
-WHERE id = :id AND state = 'open' AND (asked_of IS NULL OR asked_of = :person)
+WHERE id = :id AND state = 'open' AND expires_at > :now AND (asked_of IS NULL OR asked_of = :person)
   AND incarnation = (SELECT incarnation FROM sessions s WHERE s.id = questions.session AND s.ended_at IS NULL)
 RETURNING turn, session, kind
 
@@ -12,17 +12,18 @@ WHERE position = :position AND state = 'waiting'
 SELECT state FROM questions WHERE id = :id
 
 -- name: close_question
-UPDATE questions SET state = :state, closed_at = :now WHERE id = :id AND state = 'open' RETURNING turn, session, kind, kind
+UPDATE questions SET state = :state, closed_at = :now WHERE id = :id AND state = 'open' RETURNING turn, session, kind
 
 -- name: questions_due
 SELECT id FROM questions WHERE state = 'open' AND expires_at <= :now ORDER BY expires_at LIMIT :limit
 
 -- name: wake_waiting_turn
 -- Queued only when nothing else of the turn is still asked, and only from waiting: a running turn sees it itself.
-UPDATE turns SET state = 'queued',
-       progress_at = CASE WHEN :progress THEN max(coalesce(progress_at, 0), :now) ELSE progress_at END
-WHERE id = :turn AND state = 'waiting'
+UPDATE turns SET state = 'queued' WHERE id = :turn AND state = 'waiting'
   AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn = :turn AND q.state = 'open')
+
+-- name: answer_is_progress
+UPDATE turns SET progress_at = max(coalesce(progress_at, 0), :now) WHERE id = :turn
 
 -- name: consent
 UPDATE turns SET consented = interruptions WHERE id = :turn

@@ -1,19 +1,22 @@
 -- name: step_turn
--- The fence and the progress in one write: zero rows means the turn is no longer this owner's.
+-- Fence, progress and places in the transcript in one write: zero rows means it is no longer this owner's.
 UPDATE turns SET
     tail = coalesce(:tail, tail),
     noted = max(noted, :noted),
     progress_at = CASE WHEN :progress THEN max(coalesce(progress_at, 0), :now) ELSE progress_at END,
-    productive = max(productive, :productive)
-WHERE id = :turn AND state = 'running' AND generation = :generation AND owner = :owner
+    productive = max(productive, :productive),
+    last_seq = last_seq + :count
+WHERE id = :turn AND session = :session AND state = 'running' AND generation = :generation AND owner = :owner
   AND (SELECT generation FROM sessions WHERE id = :session) = :generation
-RETURNING stop
+RETURNING stop, last_seq, (
+    SELECT count(*) FROM inbox WHERE key = (SELECT key FROM sessions WHERE id = :session)
+       AND state = 'waiting' AND kind <> 'command')
 
 -- name: plan_call
 -- A call that is planned and started in one commit is written once.
-INSERT INTO tool_calls (turn, id, place, name, arguments, effect, key, planned_at,
+INSERT INTO tool_calls (turn, id, place, name, arguments, effect, planned_at,
                         state, generation, runs, started_at)
-VALUES (:turn, :id, (SELECT count(*) + 1 FROM tool_calls WHERE turn = :turn), :name, :arguments, :effect, :key, :now,
+VALUES (:turn, :id, :place, :name, :arguments, :effect, :now,
         CASE WHEN :start THEN 'started' ELSE 'planned' END, CASE WHEN :start THEN :generation ELSE 0 END, :start,
         CASE WHEN :start THEN :now END)
 
@@ -29,12 +32,12 @@ WHERE turn = :turn AND id = :id
 UPDATE tool_calls SET state = :state, settled_at = :now
 WHERE turn = :turn AND id = :id AND settled_at IS NULL AND ((state = 'planned') = (:state = 'skipped'))
 
--- name: unsettled_calls
-SELECT id, state FROM tool_calls WHERE turn = :turn AND settled_at IS NULL ORDER BY place
+-- name: state_of_call
+SELECT state FROM tool_calls WHERE turn = :turn AND id = :id
 
--- name: waiting_count
-SELECT count(*) FROM inbox WHERE key = (SELECT key FROM sessions WHERE id = :session)
-   AND state = 'waiting' AND kind <> 'command'
+-- name: unsettled_calls
+SELECT turn, id, state FROM tool_calls
+WHERE turn IN (SELECT value FROM json_each(:turns)) AND settled_at IS NULL ORDER BY turn, place
 
 -- name: add_usage
 INSERT INTO usage (turn, seq, chat, model, tokens_in, tokens_out, cost_microusd, at)

@@ -1,8 +1,8 @@
 -- name: integrity
-SELECT * FROM pragma_integrity_check
+PRAGMA integrity_check
 
 -- name: foreign_keys
-SELECT "table", rowid, parent FROM pragma_foreign_key_check
+PRAGMA foreign_key_check
 
 -- name: broken_invariants
 -- Each finding is words and the row; the schema forbids most of these already, so a row here is damage.
@@ -16,6 +16,10 @@ UNION ALL
 SELECT 'result of a call that is not settled: ' || e.turn || '/' || e.call
 FROM entries e WHERE e.kind = 'returned'
  AND NOT EXISTS (SELECT 1 FROM tool_calls c WHERE c.turn = e.turn AND c.id = e.call AND c.settled_at IS NOT NULL)
+UNION ALL
+SELECT 'result that says otherwise than its call: ' || e.turn || '/' || e.call
+FROM entries e JOIN tool_calls c ON c.turn = e.turn AND c.id = e.call
+WHERE e.kind = 'returned' AND json_valid(e.body) AND e.body ->> 'state' <> c.state
 UNION ALL
 SELECT 'open question of an ended turn: ' || q.id
 FROM questions q JOIN turns t ON t.id = q.turn WHERE q.state = 'open' AND t.ended_at IS NOT NULL
@@ -43,6 +47,19 @@ WHERE c.last_number <> (SELECT coalesce(max(number), 0) FROM outbox o WHERE o.ch
 UNION ALL
 SELECT 'gap in the transcript of ' || e.session FROM entries e GROUP BY e.session HAVING max(seq) <> count(*)
 UNION ALL
+SELECT 'transcript counter of ' || s.id || ' is wrong' FROM sessions s JOIN turns t ON t.id = s.last_turn
+WHERE t.last_seq <> (SELECT coalesce(max(seq), 0) FROM entries e WHERE e.session = s.id)
+UNION ALL
+SELECT 'turn is owned by a process run nobody knows: ' || t.id
+FROM turns t WHERE t.owner IS NOT NULL AND NOT EXISTS (SELECT 1 FROM instances i WHERE i.id = t.owner)
+UNION ALL
+SELECT 'part is sent by a process run nobody knows: ' || o.id
+FROM outbox o WHERE o.owner IS NOT NULL AND NOT EXISTS (SELECT 1 FROM instances i WHERE i.id = o.owner)
+UNION ALL
+SELECT 'wake-up that outlived its conversation: ' || i.position
+FROM inbox i WHERE i.state = 'waiting' AND i.kind <> 'command' AND i.incarnation IS NOT NULL
+ AND i.incarnation IS NOT (SELECT incarnation FROM sessions s WHERE s.key = i.key AND s.ended_at IS NULL)
+UNION ALL
 SELECT 'conversation is ready and should not be, or the other way round: ' || c.key
 FROM conversations c
 LEFT JOIN sessions s ON s.key = c.key AND s.ended_at IS NULL
@@ -56,3 +73,38 @@ FROM chats c
 WHERE c.send_at IS NOT (
     SELECT CASE WHEN o.state = 'pending' THEN max(o.not_before, c.throttled_until) END
     FROM outbox o WHERE o.chat = c.address AND o.settled_at IS NULL ORDER BY o.number LIMIT 1)
+
+-- name: unreadable_fields
+-- What counts as absent when it is read, and states no rule can place. Lists of words come as ',one,two,'.
+SELECT 'unreadable state of turn ' || id FROM turns WHERE instr(:turn, ',' || state || ',') = 0
+UNION ALL
+SELECT 'unreadable state of call ' || turn || '/' || id FROM tool_calls WHERE instr(:call, ',' || state || ',') = 0
+UNION ALL
+SELECT 'unreadable state of delivery ' || id FROM outbox WHERE instr(:delivery, ',' || state || ',') = 0
+UNION ALL
+SELECT 'unreadable state of inbox row ' || position FROM inbox WHERE instr(:inbox, ',' || state || ',') = 0
+UNION ALL
+SELECT 'unreadable state of question ' || id FROM questions WHERE instr(:question, ',' || state || ',') = 0
+UNION ALL
+SELECT 'unreadable state of process ' || id FROM processes WHERE instr(:process, ',' || state || ',') = 0
+UNION ALL
+SELECT 'unreadable word on turn ' || id FROM turns
+WHERE instr(:tail, ',' || tail || ',') = 0 OR instr(:stop, ',' || stop || ',') = 0
+UNION ALL
+SELECT 'unreadable word on session ' || id FROM sessions WHERE instr(:began, ',' || began || ',') = 0
+UNION ALL
+SELECT 'unreadable word on chat ' || address FROM chats
+WHERE instr(:busy, ',' || busy || ',') = 0 OR instr(:on_interruption, ',' || on_interruption || ',') = 0
+UNION ALL
+SELECT 'unreadable word on instance ' || id FROM instances WHERE instr(:stopped, ',' || stopped || ',') = 0
+UNION ALL
+SELECT 'unreadable time on turn ' || id FROM turns
+WHERE progress_at NOT BETWEEN 0 AND :latest OR interrupted_at NOT BETWEEN 0 AND :latest
+UNION ALL
+SELECT 'unreadable time on session ' || id FROM sessions WHERE completed_at NOT BETWEEN 0 AND :latest
+UNION ALL
+SELECT 'unreadable time on inbox row ' || position FROM inbox WHERE sent_at NOT BETWEEN 0 AND :latest
+UNION ALL
+SELECT 'unreadable message in inbox row ' || position FROM inbox WHERE body IS NOT NULL AND NOT json_valid(body)
+UNION ALL
+SELECT 'unreadable body of entry ' || session || '/' || seq FROM entries WHERE body IS NOT NULL AND NOT json_valid(body)

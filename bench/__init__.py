@@ -1,0 +1,1 @@
+"""Benchmarks: what Holdfast costs, next to floors that do the least that could be done."""

@@ -1,0 +1,138 @@
+"""Floors: plain loops on a bare connection with the ledger's settings, nothing of the store around them."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+Statement = tuple[str, Any]
+Script = Sequence[Statement]
+
+PRAGMAS = (
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA fullfsync = ON",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA journal_mode = WAL",
+)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A bare connection: write-ahead log, every commit synced."""
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=512)
+    for pragma in PRAGMAS:
+        db.execute(pragma).fetchall()
+    return db
+
+
+class Replay:
+    """The same statements, in the same order, with the same values and the same commits, in a loop."""
+
+    def __init__(self, path: Path, prelude: Sequence[Statement], turns: Sequence[Script]) -> None:
+        self._db = connect(path)
+        self._turns: Iterator[Script] = iter(turns)
+        self._play(prelude)
+
+    def _play(self, statements: Sequence[Statement]) -> None:
+        execute = self._db.execute
+        for sql, values in statements:
+            execute(sql, values).fetchall()
+
+    async def run(self, turns: int) -> None:
+        for _ in range(turns):
+            self._play(next(self._turns))
+
+    def close(self) -> None:
+        self._db.close()
+
+
+class BareCommits:
+    """One INSERT and one synced commit each, handed to a thread and awaited."""
+
+    def __init__(self, path: Path, commits: int, size: int) -> None:
+        self._db = connect(path)
+        self._db.execute("CREATE TABLE kept (id INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT")
+        self._commits = commits
+        self._body = "x" * size
+        self._thread = ThreadPoolExecutor(1)
+
+    def _commit(self) -> None:
+        execute = self._db.execute
+        execute("BEGIN IMMEDIATE")
+        execute("INSERT INTO kept (body) VALUES (?)", (self._body,))
+        execute("COMMIT")
+
+    async def run(self, turns: int) -> None:
+        hand_over = asyncio.get_running_loop().run_in_executor
+        for _ in range(turns * self._commits):
+            await hand_over(self._thread, self._commit)
+
+    def close(self) -> None:
+        self._thread.shutdown()
+        self._db.close()
+
+
+class BareUpdate:
+    """All interrupted turns set to queued by one indexed UPDATE … RETURNING in one commit.
+
+    The table is the ledger's `turns`, with its columns, checks, indexes and trigger, alone in a file of
+    its own.
+    """
+
+    def __init__(self, path: Path, ledger: Path) -> None:
+        self._db = connect(path)
+        self._db.execute("PRAGMA foreign_keys = OFF")
+        self._db.execute("PRAGMA synchronous = OFF")
+        self._db.execute("ATTACH ? AS ledger", (str(ledger),))
+        found = self._db.execute(
+            "SELECT sql FROM ledger.sqlite_master WHERE tbl_name = 'turns' AND sql IS NOT NULL "
+            "ORDER BY type = 'table' DESC"
+        ).fetchall()
+        self._db.execute(found[0][0])
+        self._db.execute("INSERT INTO main.turns SELECT * FROM ledger.turns ORDER BY id")
+        for (index,) in found[1:]:
+            self._db.execute(index)
+        self._db.execute("DETACH ledger")
+        self._db.execute("PRAGMA synchronous = FULL")
+        self.settle()
+
+    def settle(self) -> None:
+        """Start from an empty log and an idle disk, as the subject does."""
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def run(self) -> int:
+        execute = self._db.execute
+        execute("BEGIN IMMEDIATE")
+        found = execute(
+            "UPDATE turns SET state = 'queued' WHERE state = 'interrupted' RETURNING id, session"
+        ).fetchall()
+        execute("COMMIT")
+        return len(found)
+
+    def undo(self) -> None:
+        self._db.execute("UPDATE turns SET state = 'interrupted' WHERE ended_at IS NULL AND state = 'queued'")
+        self.settle()
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def read_transcript(db: sqlite3.Connection, session: str) -> int:
+    """A whole transcript as bare rows."""
+    return len(
+        db.execute(
+            "SELECT seq, turn, at, kind, call, count, body FROM entries WHERE session = ? ORDER BY seq",
+            (session,),
+        ).fetchall()
+    )
+
+
+def copy(source: Path, target: Path) -> Path:
+    """A second file with the same content, so that floor and subject start alike."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+    return target

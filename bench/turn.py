@@ -1,0 +1,135 @@
+"""The durable turn: a message, three tool calls with their results, a reply, and its delivery."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count, cycle
+
+from holdfast.model import (
+    Batch,
+    CallId,
+    CallState,
+    EffectClass,
+    Finish,
+    Inbound,
+    Key,
+    OnInterruption,
+    Owed,
+    PersonId,
+    Place,
+    PlannedCall,
+    Replied,
+    Returned,
+    Sent,
+    Tail,
+    ToolCall,
+    TurnState,
+)
+from holdfast.policy.recovery import Decision, RecoveryFacts, decide
+from holdfast.policy.settings import RecoverySettings, ResetSettings
+from holdfast.store import ClaimSettings, StaleTurn, Step, Store
+
+CALLS = 3
+
+COMMITS = (
+    "accept the message",
+    "claim the turn",
+    *(
+        line
+        for number in range(1, CALLS + 1)
+        for line in (f"record reply {number}, plan and start its call", f"record result {number}")
+    ),
+    "finish: the answer and the delivery it owes",
+    "claim the delivery",
+    "record it as sent",
+)
+"""Every commit of one durable turn, each synced, in order."""
+
+PLATFORM, ACCOUNT = "web", "main"
+MESSAGE = (
+    "Please find out when the next train to the coast leaves, and whether it has room for a bicycle. " * 2
+)
+ARGUMENTS = '{"query":"departures to the coast this afternoon","limit":5,"with":["bicycle","platform"]}'
+RESULT = "14:05 platform 3, bicycles allowed; 14:35 platform 1, no bicycles; 15:05 platform 3. " * 5
+ANSWER = "The next train with room for a bicycle leaves at 14:05 from platform 3; book the space ahead. " * 4
+
+
+def place(number: int) -> Place:
+    """The chat of seeded session `number`."""
+    return Place(PLATFORM, ACCOUNT, f"c{number:08d}")
+
+
+def settings(resumes: bool = True) -> ClaimSettings:
+    return ClaimSettings(ResetSettings(), RecoverySettings(), resumes=resumes)
+
+
+def judge(stale: StaleTurn, now: int) -> Decision:
+    """What a claim asks again before it resumes; these turns are never interrupted, so it is not asked."""
+    facts = RecoveryFacts(
+        stale.suspended,
+        stale.stop,
+        True,
+        stale.tail,
+        stale.question,
+        False,
+        stale.strikes,
+        stale.interruptions,
+        False,
+        True,
+        True,
+        stale.interruption,
+        False,
+        stale.progress_at,
+        stale.quarantined,
+        stale.on_interruption or OnInterruption.RESUME,
+        stale.consented,
+        False,
+        False,
+    )
+    return decide(facts, now, RecoverySettings())
+
+
+@dataclass
+class Turns:
+    """Durable turns on one store, over a set of chats in a fixed order."""
+
+    store: Store
+    chats: tuple[int, ...]
+    resumes: bool = True
+    name: str = "bench"
+    _next: count[int] = field(default_factory=count)
+
+    def __post_init__(self) -> None:
+        self._settings = settings(self.resumes)
+        self._places = cycle([place(number) for number in self.chats])
+        self._person = PersonId(f"{PLATFORM}:bench")
+
+    async def run(self, turns: int) -> None:
+        for _ in range(turns):
+            await self.one()
+
+    async def one(self) -> None:
+        store, where = self.store, next(self._places)
+        key = Key(where.address)
+        event = f"{self.name}-{next(self._next)}"
+        await store.accept(
+            Batch(ACCOUNT, (Inbound(event, key, where, self._person, MESSAGE, message_id=event),))
+        )
+        claimed = await store.claim(self._settings, judge)
+        assert claimed is not None
+        fence, turn = claimed.fence, claimed.turn.id
+        for number in range(CALLS):
+            call = CallId(f"call{number}")
+            step = Step(
+                (Replied("", Finish.CALLS, (ToolCall(call, "search", ARGUMENTS),)),),
+                Tail.WORK,
+                (PlannedCall(call, "search", ARGUMENTS, EffectClass.EFFECT),),
+                (call,),
+            )
+            await store.record(fence, step)
+            await store.record(fence, Step((Returned(call, CallState.DONE, RESULT),)))
+        owed = Owed(claimed.place.address, f"reply:{turn}", (ANSWER,), reply_to=claimed.cause.message_id)
+        reply = Replied(ANSWER, Finish.COMPLETE)
+        await store.finish(fence, TurnState.DONE, (reply,), (owed,), tail=Tail.ANSWER)
+        (delivery,) = await store.claim_deliveries((PLATFORM,), limit=1)
+        await store.record_delivery(delivery.id, Sent(f"p-{event}"))

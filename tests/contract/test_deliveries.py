@@ -1,0 +1,332 @@
+"""Sending what is owed: in order within a chat, each chat for itself, never lost or doubled in silence."""
+
+import pytest
+
+from holdfast.errors import NotFound, WrongState
+from holdfast.model import (
+    Delivery,
+    DeliveryId,
+    DeliveryState,
+    Lost,
+    Owed,
+    OwedKind,
+    Rejected,
+    SendResult,
+    Sent,
+    TryAgain,
+)
+from holdfast.policy.settings import MINUTE
+from tests.support.ledger import PLATFORM, Ledger, address, owed
+
+
+async def owe(ledger: Ledger, *dedupes: str, chat: str = "c1") -> None:
+    """The chat is owed these, one part each."""
+    await ledger.complete(chat=chat)
+    for dedupe in dedupes:
+        assert await ledger.store.owe(owed(dedupe, chat=chat))
+
+
+async def take(ledger: Ledger) -> Delivery:
+    (delivery,) = await ledger.send()
+    return delivery
+
+
+async def state_of(ledger: Ledger, delivery: Delivery) -> Delivery:
+    return next(one for one in await ledger.outbox(delivery.chat.split("/")[-1]) if one.id == delivery.id)
+
+
+async def in_doubt(ledger: Ledger) -> Delivery:
+    """A part nobody knows the outcome of."""
+    await owe(ledger, "first", "second")
+    delivery = await take(ledger)
+    await ledger.store.record_delivery(delivery.id, Lost("timeout"))
+    return delivery
+
+
+async def test_parts_are_numbered_without_a_gap_and_stay_together(ledger: Ledger) -> None:
+    await ledger.complete()
+    await ledger.store.owe(owed("one", "1a", "1b", "1c"))
+    await ledger.store.owe(owed("two", "2a"))
+    sent = await ledger.outbox()
+    assert [(part.order, part.part, part.parts, part.text) for part in sent] == [
+        (1, 1, 3, "1a"),
+        (2, 2, 3, "1b"),
+        (3, 3, 3, "1c"),
+        (4, 1, 1, "2a"),
+    ]
+    assert {part.state for part in sent} == {DeliveryState.PENDING}
+
+
+async def test_each_chat_counts_for_itself(ledger: Ledger) -> None:
+    for chat in ("c1", "c2"):
+        await owe(ledger, f"{chat} first", f"{chat} second", chat=chat)
+    assert [[part.order for part in await ledger.outbox(chat)] for chat in ("c1", "c2")] == [[1, 2], [1, 2]]
+
+
+async def test_the_same_thing_is_told_once_for_ever(ledger: Ledger) -> None:
+    await ledger.complete()
+    assert await ledger.store.owe(owed("notice", "a", "b"))
+    async with ledger.unchanged():
+        assert not await ledger.store.owe(owed("notice", "other words"))
+    for _ in range(2):
+        await ledger.store.record_delivery((await take(ledger)).id, Sent())
+    await ledger.crash()
+    async with ledger.unchanged():
+        assert not await ledger.store.owe(owed("notice"))
+
+
+async def test_owing_keeps_reply_thread_kind_and_buttons(ledger: Ledger) -> None:
+    await ledger.complete()
+    await ledger.store.owe(
+        Owed(address(), "q", ("long", "question?"), OwedKind.QUESTION, "m1", ("yes", "no"))
+    )
+    first, last = await ledger.outbox()
+    assert (first.reply_to, last.reply_to, first.kind) == ("m1", "m1", OwedKind.QUESTION)
+    assert (first.options, last.options) == ((), ("yes", "no")), "the buttons stand under the last part"
+
+
+async def test_a_chat_nobody_knows_is_owed_nothing(ledger: Ledger) -> None:
+    async with ledger.refused(NotFound):
+        await ledger.store.owe(owed("notice", chat="nowhere"))
+
+
+async def test_a_chat_is_sent_one_part_at_a_time_in_order(ledger: Ledger) -> None:
+    await owe(ledger, "first", "second", "third")
+    sent = []
+    while due := await ledger.send():
+        (delivery,) = due
+        assert (delivery.state, delivery.claimed_at) == (DeliveryState.SENDING, ledger.clock.now())
+        assert await ledger.send() == (), "nothing goes out beside a part in flight"
+        await ledger.store.record_delivery(delivery.id, Sent(f"p{delivery.order}"))
+        sent.append(delivery.dedupe)
+    assert sent == ["first", "second", "third"]
+    settled = await ledger.outbox()
+    assert [(one.state, one.attempts, one.platform_id, one.settled_at) for one in settled] == [
+        (DeliveryState.SENT, 1, f"p{n}", ledger.clock.now()) for n in (1, 2, 3)
+    ]
+
+
+async def test_many_chats_are_sent_to_at_once_within_the_limit(ledger: Ledger) -> None:
+    for n in range(5):
+        await owe(ledger, f"n{n}", chat=f"c{n}")
+    first = await ledger.store.claim_deliveries((PLATFORM,), limit=3)
+    rest = await ledger.store.claim_deliveries((PLATFORM,), limit=3)
+    assert (len(first), len(rest)) == (3, 2)
+    assert {one.dedupe for one in first + rest} == {f"n{n}" for n in range(5)}
+
+
+async def test_only_connected_platforms_are_sent_to(ledger: Ledger) -> None:
+    await owe(ledger, "first")
+    async with ledger.unchanged():
+        assert await ledger.store.claim_deliveries(("other",)) == ()
+        assert await ledger.store.claim_deliveries(()) == ()
+    assert len(await ledger.store.claim_deliveries(("other", PLATFORM))) == 1
+
+
+async def test_what_was_tried_in_vain_goes_out_again_at_its_time_before_what_follows(ledger: Ledger) -> None:
+    await owe(ledger, "first", "second")
+    at = ledger.clock.now() + MINUTE
+    await ledger.store.record_delivery((await take(ledger)).id, TryAgain(at, "connection reset"))
+    ledger.clock.advance(MINUTE - 1)
+    await ledger.crash()
+    ledger.clock.jump(-1)
+    async with ledger.unchanged():
+        assert await ledger.send() == ()
+    ledger.clock.advance(1)
+    again = await take(ledger)
+    assert (again.dedupe, again.attempts, again.reason) == ("first", 1, "connection reset")
+
+
+async def test_a_throttle_holds_its_own_chat_only_and_is_no_attempt(ledger: Ledger) -> None:
+    await owe(ledger, "slow", chat="c1")
+    await owe(ledger, "quick", chat="c2")
+    at = ledger.clock.now() + MINUTE
+    for delivery in await ledger.send():
+        slow = delivery.dedupe == "slow"
+        await ledger.store.record_delivery(
+            delivery.id, TryAgain(at, "retry after", counts=False) if slow else Sent()
+        )
+    await ledger.store.owe(owed("quick 2", chat="c2"))
+    await ledger.store.owe(owed("slow 2", chat="c1"))
+    assert (await take(ledger)).dedupe == "quick 2"
+    await ledger.crash()
+    ledger.clock.advance(MINUTE)
+    again = await take(ledger)
+    assert (again.dedupe, again.attempts) == ("slow", 0)
+
+
+async def test_a_throttle_outlasts_the_part_that_met_it(ledger: Ledger) -> None:
+    await owe(ledger, "first", "second")
+    first = await take(ledger)
+    await ledger.store.record_delivery(first.id, TryAgain(ledger.clock.now() + MINUTE, "slow", counts=False))
+    await ledger.store.expire_delivery(first.id, "too old")
+    assert await ledger.send() == ()
+    ledger.clock.advance(MINUTE)
+    assert (await take(ledger)).dedupe == "second"
+
+
+async def test_an_unknown_outcome_holds_its_own_chat_only(ledger: Ledger) -> None:
+    delivery = await in_doubt(ledger)
+    assert await ledger.send() == ()
+    await owe(ledger, "elsewhere", chat="c2")
+    assert (await take(ledger)).dedupe == "elsewhere"
+    (doubt,) = await ledger.store.in_doubt()
+    assert (doubt.id, doubt.state, doubt.reason, doubt.attempts) == (
+        delivery.id,
+        DeliveryState.UNKNOWN,
+        "timeout",
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("result", "state"),
+    [
+        (Sent("p1"), DeliveryState.SENT),
+        (Rejected("blocked"), DeliveryState.FAILED),
+    ],
+)
+async def test_a_doubt_is_settled_by_asking_the_platform(
+    ledger: Ledger, result: SendResult, state: DeliveryState
+) -> None:
+    delivery = await in_doubt(ledger)
+    await ledger.store.settle_delivery(delivery.id, result)
+    settled = await state_of(ledger, delivery)
+    assert (settled.state, settled.attempts, settled.repeated) == (state, 1, False)
+    assert (await take(ledger)).dedupe == "second"
+    async with ledger.refused(WrongState):
+        await ledger.store.settle_delivery(delivery.id, result)
+
+
+async def test_a_doubt_settled_as_not_arrived_goes_out_unmarked(ledger: Ledger) -> None:
+    delivery = await in_doubt(ledger)
+    await ledger.store.settle_delivery(delivery.id, TryAgain(0, "not found on the platform"))
+    again = await take(ledger)
+    assert (again.id, again.repeated, again.attempts) == (delivery.id, False, 1)
+
+
+async def test_a_doubt_nobody_can_settle_is_repeated_and_marked_for_good(ledger: Ledger) -> None:
+    delivery = await in_doubt(ledger)
+    await ledger.store.settle_delivery(delivery.id, TryAgain(0, "sent again"), repeated=True)
+    again = await take(ledger)
+    assert (again.id, again.repeated) == (delivery.id, True)
+    await ledger.store.record_delivery(again.id, TryAgain(0, "connection refused"))
+    assert (await take(ledger)).repeated
+
+
+async def test_a_doubt_is_not_settled_by_another_doubt(ledger: Ledger) -> None:
+    delivery = await in_doubt(ledger)
+    async with ledger.refused(WrongState):
+        await ledger.store.settle_delivery(delivery.id, Lost("again"))
+
+
+async def test_what_a_dead_process_was_sending_becomes_unknown_once(ledger: Ledger) -> None:
+    await owe(ledger, "first", "second")
+    delivery = await take(ledger)
+    async with ledger.unchanged():
+        assert await ledger.store.doubt_orphans() == 0, "its own sends are in good hands"
+    await ledger.crash()
+    assert await ledger.send() == ()
+    assert await ledger.store.doubt_orphans() == 1
+    async with ledger.unchanged():
+        assert await ledger.store.doubt_orphans() == 0
+    (doubt,) = await ledger.store.in_doubt()
+    assert (doubt.id, doubt.attempts) == (delivery.id, 1)
+    assert await ledger.send() == ()
+
+
+async def test_a_dead_process_cannot_record_what_it_sent(ledger: Ledger) -> None:
+    await owe(ledger, "first")
+    delivery = await take(ledger)
+    await ledger.crash()
+    async with ledger.refused(WrongState):
+        await ledger.store.record_delivery(delivery.id, Sent())
+
+
+@pytest.mark.parametrize(
+    "result", [Sent(), TryAgain(0, "again"), Lost("?"), Rejected("no"), Rejected("gone", whole_chat=True)]
+)
+async def test_only_a_part_in_flight_is_recorded_and_only_once(ledger: Ledger, result: SendResult) -> None:
+    await owe(ledger, "first")
+    (pending,) = await ledger.outbox()
+    async with ledger.refused(WrongState):
+        await ledger.store.record_delivery(pending.id, result, (owed("told"),))
+    async with ledger.refused(WrongState):
+        await ledger.store.record_delivery(DeliveryId(77), result)
+    delivery = await take(ledger)
+    await ledger.store.record_delivery(delivery.id, result)
+    async with ledger.refused(WrongState):
+        await ledger.store.record_delivery(delivery.id, result)
+
+
+async def test_a_refused_part_fails_once_with_its_reason_and_a_line_in_its_place(ledger: Ledger) -> None:
+    await owe(ledger, "first", "second")
+    delivery = await take(ledger)
+    await ledger.store.record_delivery(delivery.id, Rejected("too long"), (owed("could not be sent"),))
+    failed = await state_of(ledger, delivery)
+    assert (failed.state, failed.reason, failed.attempts) == (DeliveryState.FAILED, "too long", 1)
+    rest = []
+    while due := await ledger.send():
+        rest.append(due[0].dedupe)
+        await ledger.store.record_delivery(due[0].id, Sent())
+    assert rest == ["second", "could not be sent"]
+
+
+async def test_a_chat_that_is_gone_fails_everything_owed_to_it(ledger: Ledger) -> None:
+    await owe(ledger, "first", "second", "third")
+    await owe(ledger, "elsewhere", chat="c2")
+    for delivery in await ledger.send():
+        gone = delivery.dedupe == "first"
+        await ledger.store.record_delivery(
+            delivery.id, Rejected("blocked", whole_chat=True) if gone else Sent()
+        )
+    failed = await ledger.outbox()
+    assert [(one.state, one.reason, one.attempts) for one in failed] == [
+        (DeliveryState.FAILED, "blocked", 1),
+        (DeliveryState.FAILED, "blocked", 0),
+        (DeliveryState.FAILED, "blocked", 0),
+    ]
+    assert [one.state for one in await ledger.outbox("c2")] == [DeliveryState.SENT]
+    assert await ledger.send() == ()
+
+
+async def test_what_is_too_old_is_given_up_and_stays_visible(ledger: Ledger) -> None:
+    delivery = await in_doubt(ledger)
+    await ledger.store.expire_delivery(delivery.id, "older than a day")
+    expired = await state_of(ledger, delivery)
+    assert (expired.state, expired.reason) == (DeliveryState.EXPIRED, "older than a day")
+    second = await take(ledger)
+    assert second.dedupe == "second"
+    for id in (delivery.id, second.id, DeliveryId(77)):
+        async with ledger.refused(WrongState):
+            await ledger.store.expire_delivery(id, "again")
+
+
+async def test_a_pending_part_can_be_given_up_before_it_was_tried(ledger: Ledger) -> None:
+    await owe(ledger, "first", "second")
+    first, _ = await ledger.outbox()
+    await ledger.store.expire_delivery(first.id, "older than a day")
+    assert (await take(ledger)).dedupe == "second"
+
+
+async def test_a_reader_goes_on_after_the_number_it_has_seen(ledger: Ledger) -> None:
+    await owe(ledger, "first", "second", "third")
+    page = await ledger.store.deliveries(address(), after=1, limit=1)
+    assert [one.dedupe for one in page] == ["second"]
+    assert await ledger.store.deliveries(address(), after=3) == ()
+
+
+async def test_a_refused_commit_takes_no_number(ledger: Ledger) -> None:
+    await owe(ledger, "first")
+    with pytest.raises(NotFound):
+        await ledger.store.record_delivery((await take(ledger)).id, Sent(), (owed("x"), owed("y", chat="no")))
+    await ledger.store.owe(owed("second"))
+    assert [one.order for one in await ledger.outbox()] == [1, 2]
+
+
+async def test_a_refusal_names_the_state_it_found(ledger: Ledger) -> None:
+    await owe(ledger, "first")
+    (pending,) = await ledger.outbox()
+    with pytest.raises(WrongState) as caught:
+        await ledger.store.record_delivery(pending.id, Sent())
+    assert caught.value.found == DeliveryState.PENDING

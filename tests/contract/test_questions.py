@@ -1,0 +1,306 @@
+"""Questions to people: asked with their message, answered once, by the one who was asked, while they last."""
+
+from typing import Any
+
+import pytest
+
+from holdfast.errors import Broken, WrongState
+from holdfast.model import (
+    Claimed,
+    InboxState,
+    OwedKind,
+    Position,
+    QuestionId,
+    QuestionKind,
+    QuestionRecord,
+    QuestionState,
+    StopKind,
+    TurnState,
+)
+from holdfast.policy.notes import Dropped
+from holdfast.policy.settings import HOUR, MINUTE
+from tests.support.judging import rule
+from tests.support.ledger import ANN, BOB, Ledger, key, never_asked, owed
+
+Q1 = QuestionId("q1")
+
+
+async def asked(ledger: Ledger, **more: Any) -> Claimed:
+    """A turn that waits for Ann's answer."""
+    claimed = await ledger.begin()
+    await ledger.ask(claimed.fence, **more)
+    return claimed
+
+
+async def question(ledger: Ledger, claimed: Claimed, number: int = 0) -> QuestionRecord:
+    return (await ledger.store.journal(claimed.turn.id, 1)).questions[number]
+
+
+async def test_a_question_and_the_message_that_carries_it_are_one_commit(ledger: Ledger) -> None:
+    claimed = await asked(ledger, options=("a", "b"))
+    record = await question(ledger, claimed)
+    assert (record.kind, record.call, record.state, record.asked_of, record.options) == (
+        QuestionKind.CLARIFY,
+        "c1",
+        QuestionState.OPEN,
+        ANN,
+        ("a", "b"),
+    )
+    (sent,) = await ledger.outbox()
+    assert (sent.kind, sent.turn) == (OwedKind.QUESTION, claimed.turn.id)
+
+
+async def test_a_waiting_turn_holds_its_session(ledger: Ledger) -> None:
+    await asked(ledger)
+    await ledger.say("something else")
+    async with ledger.unchanged():
+        assert await ledger.try_claim() is None
+
+
+async def test_an_answer_is_taken_once_and_queues_its_turn(ledger: Ledger) -> None:
+    claimed = await asked(ledger)
+    ledger.clock.advance(MINUTE)
+    reply, second = await ledger.say("the red one"), await ledger.say("no, the blue one")
+    await ledger.store.answer(Q1, reply, "red", ANN, (owed("thanks"),))
+    record = await question(ledger, claimed)
+    assert (record.state, record.answer) == (QuestionState.ANSWERED, "red")
+    row = await ledger.store.row(reply)
+    assert (row.state, row.question, row.turn) == (InboxState.ANSWERED, Q1, None)
+    turn = await ledger.turn(claimed.session.id)
+    assert (turn.state, turn.progress_at) == (TurnState.QUEUED, ledger.clock.now())
+
+    async with ledger.refused(WrongState):
+        await ledger.store.answer(Q1, second, "blue", ANN, (owed("thanks again"),))
+    again = await ledger.claim(never_asked)
+    assert (again.turn.id, again.journal.questions[0].answer) == (claimed.turn.id, "red")
+    assert (await ledger.store.row(second)).state is InboxState.WAITING
+
+
+async def test_the_same_answer_works_after_a_restart(ledger: Ledger) -> None:
+    claimed = await asked(ledger)
+    await ledger.crash()
+    assert await ledger.store.interrupt_orphans() == 0
+    await ledger.store.answer(Q1, await ledger.say("red"), "red", ANN)
+    assert (await ledger.claim(never_asked)).turn.id == claimed.turn.id
+
+
+async def test_an_answer_is_accepted_while_the_turn_still_runs(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.start(claimed.fence, "c1")
+    await ledger.append(claimed.fence, ask=(ledger.question(),))
+    await ledger.store.answer(Q1, await ledger.say("red"), "red", ANN)
+    assert (await ledger.turn(claimed.session.id)).state is TurnState.RUNNING
+    async with ledger.refused(WrongState):
+        await ledger.store.wait(claimed.fence)
+    assert (await question(ledger, claimed)).answer == "red"
+
+
+async def test_only_who_was_asked_can_answer(ledger: Ledger) -> None:
+    await asked(ledger)
+    reply = await ledger.say("me!", sender=BOB)
+    async with ledger.refused(WrongState):
+        await ledger.store.answer(Q1, reply, "red", BOB)
+
+
+async def test_a_question_to_everybody_is_answered_by_anybody(ledger: Ledger) -> None:
+    await asked(ledger, asked_of=None)
+    await ledger.store.answer(Q1, await ledger.say("me!", sender=BOB), "red", BOB)
+
+
+async def test_an_answer_needs_a_question_and_a_row_that_waits(ledger: Ledger) -> None:
+    claimed = await asked(ledger)
+    waits = await ledger.say()
+    async with ledger.refused(WrongState):
+        await ledger.store.answer(QuestionId("none"), waits, "red", ANN)
+    for position in (claimed.turn.cause, Position(99)):
+        async with ledger.refused(WrongState):
+            await ledger.store.answer(Q1, position, "red", ANN)
+
+
+@pytest.mark.parametrize("kind", [StopKind.STOP, StopKind.NEW])
+async def test_no_answer_is_taken_after_its_turn_was_ended(ledger: Ledger, kind: StopKind) -> None:
+    claimed = await asked(ledger)
+    await ledger.store.stop(key(), kind, None)
+    late = await ledger.say("red")
+    async with ledger.refused(WrongState):
+        await ledger.store.answer(Q1, late, "red", ANN)
+    assert (await question(ledger, claimed)).state is QuestionState.CANCELLED
+
+
+async def test_no_answer_is_taken_under_an_older_incarnation(ledger: Ledger) -> None:
+    claimed = await asked(ledger)
+    reply = await ledger.say("red")
+    ledger.damage(f"UPDATE sessions SET incarnation = incarnation + 1 WHERE id = '{claimed.session.id}'")
+    async with ledger.refused(WrongState):
+        await ledger.store.answer(Q1, reply, "red", ANN)
+
+
+async def test_an_old_yes_never_applies(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.start(claimed.fence, "c1", start=False)
+    await ledger.append(
+        claimed.fence,
+        ask=(
+            ledger.question(kind=QuestionKind.APPROVAL, call_hash="h", expires_at=ledger.clock.now() + HOUR),
+        ),
+    )
+    await ledger.store.wait(claimed.fence)
+    ledger.clock.advance(HOUR)
+    late = await ledger.say("yes")
+    async with ledger.refused(WrongState):
+        await ledger.store.answer(Q1, late, "yes", ANN)
+    assert await ledger.store.expire_questions() == (Q1,)
+
+
+async def test_an_approval_is_for_one_call_and_a_clarification_for_none(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.start(claimed.fence, "c1", start=False)
+    for ask in (
+        ledger.question(kind=QuestionKind.APPROVAL),
+        ledger.question(kind=QuestionKind.CLARIFY, call_hash="h"),
+        ledger.question(kind=QuestionKind.CONTINUE),
+    ):
+        async with ledger.refused(Broken):
+            await ledger.append(claimed.fence, ask=(ask,))
+
+
+async def test_a_turn_goes_on_when_the_last_of_its_questions_is_closed(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.start(claimed.fence, "c1", "c2")
+    await ledger.append(
+        claimed.fence, ask=(ledger.question("q1", "c1"), ledger.question("q2", "c2", owed=owed("q2")))
+    )
+    await ledger.store.wait(claimed.fence)
+    ledger.clock.advance(MINUTE)
+    await ledger.store.answer(Q1, await ledger.say("one"), "one", ANN)
+    turn = await ledger.turn(claimed.session.id)
+    assert (turn.state, turn.progress_at) == (TurnState.WAITING, ledger.clock.now())
+    await ledger.store.answer(QuestionId("q2"), await ledger.say("two"), "two", ANN)
+    assert (await ledger.turn(claimed.session.id)).state is TurnState.QUEUED
+
+
+async def test_expiry_closes_a_question_and_queues_its_turn_once(ledger: Ledger) -> None:
+    claimed = await asked(ledger)
+    asked_at = ledger.clock.now()
+    ledger.clock.advance(HOUR - 1)
+    async with ledger.unchanged():
+        assert await ledger.store.expire_questions() == ()
+    ledger.clock.advance(1)
+    assert await ledger.store.expire_questions() == (Q1,)
+    turn = await ledger.turn(claimed.session.id)
+    assert (turn.state, turn.progress_at) == (TurnState.QUEUED, asked_at), "silence is no progress"
+    async with ledger.unchanged():
+        assert await ledger.store.expire_questions() == ()
+    again = await ledger.claim(never_asked)
+    assert again.journal.questions[0].state is QuestionState.EXPIRED
+    assert await ledger.try_claim() is None
+
+
+async def test_the_oldest_questions_expire_first_a_batch_at_a_time(ledger: Ledger) -> None:
+    for n in range(3):
+        claimed = await ledger.begin(chat=f"c{n}")
+        sent = owed(f"q{n}", chat=f"c{n}")
+        await ledger.ask(claimed.fence, f"q{n}", owed=sent, expires_at=ledger.clock.now() + 3 - n)
+    ledger.clock.advance(10)
+    assert await ledger.store.expire_questions(limit=2) == ("q2", "q1")
+    assert await ledger.store.expire_questions(limit=2) == ("q0",)
+
+
+async def test_a_question_set_aside_lets_the_turn_see_the_message(ledger: Ledger) -> None:
+    claimed = await asked(ledger)
+    other = await ledger.say("forget it, do this instead")
+    await ledger.store.set_question_aside(Q1)
+    assert (await question(ledger, claimed)).state is QuestionState.SET_ASIDE
+    async with ledger.refused(WrongState):
+        await ledger.store.set_question_aside(Q1)
+    again = await ledger.claim(never_asked)
+    assert again.turn.id == claimed.turn.id
+    assert [row.position for row in await ledger.store.waiting(key())] == [other]
+
+
+async def test_a_question_that_never_went_out_lets_the_turn_go_on(ledger: Ledger) -> None:
+    claimed = await asked(ledger)
+    await ledger.store.question_undeliverable(Q1)
+    assert (await question(ledger, claimed)).state is QuestionState.UNDELIVERABLE
+    async with ledger.refused(WrongState):
+        await ledger.store.question_undeliverable(Q1)
+    late = await ledger.say("late")
+    async with ledger.refused(WrongState):
+        await ledger.store.answer(Q1, late, "late", ANN)
+    assert (await ledger.claim(never_asked)).turn.id == claimed.turn.id
+
+
+async def test_an_answer_to_interrupted_work_is_kept_and_is_progress(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.start(claimed.fence, "c1")
+    await ledger.append(claimed.fence, ask=(ledger.question(),))
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    ledger.clock.advance(MINUTE)
+    await ledger.store.answer(Q1, await ledger.say("red"), "red", ANN)
+    turn = await ledger.turn(claimed.session.id)
+    assert (turn.state, turn.progress_at) == (TurnState.INTERRUPTED, ledger.clock.now())
+    await ledger.settle("resume")
+    assert (await ledger.claim()).journal.questions[0].answer == "red"
+
+
+async def continue_or_drop(ledger: Ledger) -> Claimed:
+    """Work that was cut off, and the gateway's own question about it."""
+    claimed = await ledger.begin("the work")
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    await ledger.settle("chat_says_ask", ask=ledger.question(call=None))
+    return claimed
+
+
+async def test_the_gateway_asks_whether_to_go_on_and_the_turn_waits(ledger: Ledger) -> None:
+    claimed = await continue_or_drop(ledger)
+    assert (await ledger.turn(claimed.session.id)).state is TurnState.WAITING
+    record = await question(ledger, claimed)
+    assert (record.kind, record.call) == (QuestionKind.CONTINUE, None)
+    assert [sent.kind for sent in await ledger.outbox()] == [OwedKind.QUESTION]
+
+
+async def test_continue_is_consent_to_resume_this_interruption(ledger: Ledger) -> None:
+    claimed = await continue_or_drop(ledger)
+    ledger.clock.advance(MINUTE)
+    await ledger.store.answer(Q1, await ledger.say("yes"), "continue", ANN)
+    turn = await ledger.turn(claimed.session.id)
+    assert (turn.state, turn.progress_at) == (TurnState.QUEUED, ledger.clock.now())
+    seen = []
+    again = await ledger.claim(lambda stale, now: (seen.append(stale.consented), rule("resume"))[1])  # type: ignore[func-returns-value]
+    assert (again.turn.id, seen) == (claimed.turn.id, [True])
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    (stale,) = await ledger.store.stale_turns()
+    assert not stale.consented, "consent was for the interruption before"
+
+
+@pytest.mark.parametrize(
+    ("close", "why"),
+    [
+        ("answer", Dropped.SAID),
+        ("set_aside", Dropped.WROTE_ELSE),
+        ("expire", Dropped.UNANSWERED),
+        ("undeliverable", Dropped.UNANSWERED),
+    ],
+)
+async def test_anything_but_continue_drops_the_work(ledger: Ledger, close: str, why: Dropped) -> None:
+    claimed = await continue_or_drop(ledger)
+    before = await ledger.store.session(claimed.session.id)
+    match close:
+        case "answer":
+            await ledger.store.answer(Q1, await ledger.say("drop it"), "drop", ANN)
+        case "set_aside":
+            await ledger.store.set_question_aside(Q1)
+        case "undeliverable":
+            await ledger.store.question_undeliverable(Q1)
+        case "expire":
+            ledger.clock.advance(HOUR)
+            await ledger.store.expire_questions()
+    turn = await ledger.turn(claimed.session.id)
+    assert (turn.state, turn.why) == (TurnState.CANCELLED, why)
+    session = await ledger.store.session(claimed.session.id)
+    assert (session.generation, session.ended_at) == (before.generation + 1, None)
+    following = await ledger.begin("the next message")
+    assert (following.session.id, len(following.entries)) == (session.id, 2), "the note, then the message"

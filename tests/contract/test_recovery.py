@@ -1,0 +1,423 @@
+"""What dead owners left: found by a fresh process, decided elsewhere, written back only if nothing moved."""
+
+import pytest
+
+from holdfast.model import (
+    ChatSettings,
+    InboxKind,
+    InboxState,
+    Interruption,
+    OnInterruption,
+    QuestionState,
+    StopKind,
+    Tail,
+    TurnId,
+    TurnState,
+)
+from holdfast.policy.recovery import LEADS_TO, Outcome, table
+from holdfast.policy.settings import HOUR, MINUTE
+from holdfast.store import Verdict
+from tests.support.judging import rule
+from tests.support.ledger import ANN, BOB, Ledger, address, key, never_asked, owed
+
+ENDINGS = [
+    row.name for row in table() if LEADS_TO[row.outcome].value in ("done", "cancelled", "expired", "parked")
+]
+
+
+async def left_behind(ledger: Ledger, chat: str = "c1") -> TurnId:
+    """A turn whose process has died."""
+    claimed = await ledger.begin(chat=chat)
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    return claimed.turn.id
+
+
+async def test_what_was_running_is_known_however_long_it_ran(ledger: Ledger) -> None:
+    long = await ledger.begin(chat="long")
+    ledger.clock.advance(5 * HOUR)
+    short = await ledger.begin(chat="short")
+    idle = await ledger.complete(chat="idle")
+    waiting = await ledger.begin(chat="asks")
+    await ledger.ask(waiting.fence, owed=owed("q", chat="asks"))
+    dead = ledger.store.instance
+    await ledger.crash()
+    ledger.clock.advance(MINUTE)
+    assert await ledger.store.interrupt_orphans() == 2
+    for claimed in (long, short):
+        turn = await ledger.turn(claimed.session.id)
+        assert (turn.state, turn.interruption, turn.interruptions) == (
+            TurnState.INTERRUPTED,
+            Interruption.RESTART_INTERRUPTED,
+            1,
+        )
+        assert (turn.interrupted_at, turn.owner) == (ledger.clock.now(), None)
+        assert (await ledger.store.session(claimed.session.id)).strikes == 1
+    assert (await ledger.turn(idle.session.id)).state is TurnState.DONE
+    assert (await ledger.turn(waiting.session.id)).state is TurnState.WAITING
+    assert {stale.last_owner for stale in await ledger.store.stale_turns()} == {dead}
+
+
+async def test_looking_twice_changes_nothing_more(ledger: Ledger) -> None:
+    await left_behind(ledger)
+    async with ledger.unchanged():
+        assert await ledger.store.interrupt_orphans() == 0
+        await ledger.store.stale_turns()
+
+
+async def test_the_living_are_left_alone(ledger: Ledger) -> None:
+    await ledger.begin()
+    async with ledger.unchanged():
+        assert await ledger.store.interrupt_orphans() == 0
+        assert await ledger.store.stale_turns() == ()
+
+
+async def test_orphans_are_taken_a_batch_at_a_time(ledger: Ledger) -> None:
+    for n in range(5):
+        await ledger.begin(chat=f"c{n}")
+    await ledger.crash()
+    assert [await ledger.store.interrupt_orphans(limit=2) for _ in range(4)] == [2, 2, 1, 0]
+
+
+async def test_stale_turns_come_page_by_page_in_order(ledger: Ledger) -> None:
+    for n in range(5):
+        await ledger.begin(chat=f"c{n}")
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    everything = [stale.turn for stale in await ledger.store.stale_turns()]
+    assert everything == sorted(everything)
+    pages, after = [], None
+    while page := await ledger.store.stale_turns(after, limit=2):
+        pages.append([stale.turn for stale in page])
+        after = page[-1].turn
+    assert pages == [everything[:2], everything[2:4], everything[4:]]
+
+
+async def test_a_stale_turn_carries_the_facts_of_its_turn_session_and_chat(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    dead = ledger.store.instance
+    await ledger.store.configure_chat(address(), ChatSettings(on_interruption=OnInterruption.ASK))
+    await ledger.start(claimed.fence, "c1")
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    await ledger.say("first", sender=BOB)
+    await ledger.say("second", sender=ANN)
+    (stale,) = await ledger.store.stale_turns()
+    assert (stale.turn, stale.session, stale.key, stale.chat) == (
+        claimed.turn.id,
+        claimed.session.id,
+        key(),
+        address(),
+    )
+    assert (stale.generation, stale.incarnation, stale.suspended, stale.stop) == (1, 0, False, None)
+    assert (stale.sender, stale.waiting_sender, stale.tail, stale.question) == (ANN, BOB, Tail.WORK, None)
+    assert (stale.noted, stale.strikes, stale.interruptions) == (0, 1, 1)
+    assert (stale.interruption, stale.last_owner) == (Interruption.RESTART_INTERRUPTED, dead)
+    assert (stale.progress_at, stale.held) == (claimed.turn.progress_at, None)
+    assert (stale.on_interruption, stale.consented) == (OnInterruption.ASK, False)
+
+
+@pytest.mark.parametrize(
+    ("passes", "close", "state"),
+    [
+        (MINUTE, False, QuestionState.OPEN),
+        (HOUR, False, QuestionState.EXPIRED),
+        (HOUR, True, QuestionState.EXPIRED),
+    ],
+)
+async def test_a_question_whose_time_is_up_counts_as_expired_whoever_wrote_that_down(
+    ledger: Ledger, passes: int, close: bool, state: QuestionState
+) -> None:
+    claimed = await ledger.begin()
+    await ledger.start(claimed.fence, "c1")
+    await ledger.append(claimed.fence, ask=(ledger.question(),), tail=Tail.QUESTION)
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    ledger.clock.advance(passes)
+    if close:
+        await ledger.store.expire_questions()
+    (stale,) = await ledger.store.stale_turns()
+    assert stale.question is state
+
+
+async def test_a_resume_is_the_same_turn_queued_again(ledger: Ledger) -> None:
+    turn = await left_behind(ledger)
+    assert await ledger.settle("resume") == (turn,)
+    before = len(ledger.dump()["turns"])
+    again = await ledger.claim()
+    assert (again.turn.id, again.turn.attempt, again.resumed) == (turn, 2, True)
+    assert len(ledger.dump()["turns"]) == before
+
+
+async def test_a_hold_is_written_once_and_shown(ledger: Ledger) -> None:
+    turn = await left_behind(ledger)
+    assert await ledger.settle("platform_down") == (turn,)
+    async with ledger.unchanged():
+        assert await ledger.settle("platform_down") == ()
+    (stale,) = await ledger.store.stale_turns()
+    assert stale.held == "platform_down"
+    assert await ledger.settle("safe_mode") == (turn,)
+    assert await ledger.settle("resume") == (turn,)
+    assert (await ledger.turn(stale.session)).held is None
+
+
+async def test_time_in_the_quarantine_lane_is_added_up(ledger: Ledger) -> None:
+    await left_behind(ledger)
+    await ledger.settle("quarantine")
+    ledger.clock.advance(MINUTE)
+    assert (await ledger.store.stale_turns())[0].quarantined == MINUTE
+    await ledger.settle("quarantine")
+    ledger.clock.advance(MINUTE)
+    await ledger.settle("platform_down")
+    ledger.clock.advance(MINUTE)
+    assert (await ledger.store.stale_turns())[0].quarantined == 2 * MINUTE
+    await ledger.settle("quarantine")
+    ledger.clock.advance(MINUTE)
+    await ledger.settle("resume")
+    seen: list[int] = []
+    await ledger.claim(lambda stale, now: (seen.append(stale.quarantined), rule("resume"))[1])  # type: ignore[func-returns-value]
+    assert seen == [3 * MINUTE]
+
+
+async def test_a_question_still_open_makes_the_turn_wait_without_a_note(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.start(claimed.fence, "c1")
+    await ledger.append(claimed.fence, ask=(ledger.question(),), tail=Tail.QUESTION)
+    await ledger.recover("question_open")
+    turn = await ledger.turn(claimed.session.id)
+    assert (turn.state, turn.noted) == (TurnState.WAITING, turn.interruptions)
+    (question,) = (await ledger.store.journal(turn.id, 1)).questions
+    await ledger.store.answer(question.id, await ledger.say("red"), "red", ANN)
+    assert (await ledger.claim(never_asked)).turn.id == turn.id
+
+
+async def test_a_turn_is_not_made_to_wait_for_an_answer_that_came_meanwhile(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.start(claimed.fence, "c1")
+    await ledger.append(claimed.fence, ask=(ledger.question(),), tail=Tail.QUESTION)
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    stale = await ledger.store.stale_turns()
+    (question,) = (await ledger.store.journal(claimed.turn.id, 1)).questions
+    await ledger.store.answer(question.id, await ledger.say("red"), "red", ANN)
+    async with ledger.unchanged():
+        assert await ledger.store.settle_stale((Verdict(stale[0], rule("question_open")),)) == ()
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+async def test_an_ending_is_written_with_its_reason_and_what_is_told(ledger: Ledger, name: str) -> None:
+    turn = await left_behind(ledger)
+    (stale,) = await ledger.store.stale_turns()
+    waits = await ledger.say("waits")
+    before = await ledger.store.session(stale.session)
+    assert await ledger.settle(name, owe=(owed("told"),)) == (turn,)
+    decision = rule(name)
+    ended = await ledger.turn(stale.session)
+    assert (ended.state, ended.why, ended.ended_at) == (
+        LEADS_TO[decision.outcome],
+        name,
+        ledger.clock.now(),
+    )
+    session = await ledger.store.session(stale.session)
+    assert session.generation == before.generation + 1
+    (told,) = await ledger.outbox()
+    assert (told.dedupe, told.turn) == ("told", turn)
+    following = await ledger.claim(never_asked)
+    assert following.cause.position == waits
+    assert following.fresh is (decision.outcome is Outcome.PARK)
+
+
+async def test_what_is_told_is_told_once_over_boots(ledger: Ledger) -> None:
+    await left_behind(ledger)
+    stale = await ledger.store.stale_turns()
+    verdict = Verdict(stale[0], rule("too_old"), (owed("too_old:1"),))
+    assert len(await ledger.store.settle_stale((verdict,))) == 1
+    await ledger.crash()
+    async with ledger.unchanged():
+        assert await ledger.store.settle_stale((verdict,)) == ()
+    assert len(await ledger.outbox()) == 1
+
+
+async def test_what_is_told_with_any_decision_is_owed(ledger: Ledger) -> None:
+    await left_behind(ledger)
+    await ledger.settle("platform_down", owe=(owed("held"),))
+    await ledger.settle("resume", owe=(owed("resumed"),))
+    assert [sent.dedupe for sent in await ledger.outbox()] == ["held", "resumed"]
+
+
+async def test_work_that_was_answered_is_done_without_another_run(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.recover("answered")
+    session = await ledger.store.session(claimed.session.id)
+    assert (session.strikes, session.completed_at) == (0, ledger.clock.now())
+    assert await ledger.try_claim() is None
+
+
+@pytest.mark.parametrize("name", ["too_old", "not_allowed"])
+async def test_ending_interrupted_work_takes_no_strike_back(ledger: Ledger, name: str) -> None:
+    session = await ledger.die(2)
+    await ledger.settle(name)
+    assert (await ledger.store.session(session)).strikes == 2
+
+
+@pytest.mark.parametrize("name", ["too_many_strikes", "too_many_interruptions"])
+async def test_a_park_suspends_the_session_and_names_the_run_it_killed(ledger: Ledger, name: str) -> None:
+    claimed = await ledger.begin()
+    killed = ledger.store.instance
+    await ledger.recover(name)
+    assert (await ledger.turn(claimed.session.id)).state is TurnState.PARKED
+    session = await ledger.store.session(claimed.session.id)
+    assert (session.suspended_at, session.suspended_why, session.ended_at) == (
+        ledger.clock.now(),
+        name,
+        None,
+    )
+    assert session.incarnation == claimed.session.incarnation + 1
+    blamed = {run.id: run.led_to_park for run in await ledger.store.instances()}
+    assert blamed == {killed: True, ledger.store.instance: False}
+
+
+async def test_a_park_takes_the_wakeups_of_its_session_along(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    wake = await ledger.say("wake", kind=InboxKind.WAKEUP, incarnation=claimed.session.incarnation)
+    message = await ledger.say("a person")
+    await ledger.recover("too_many_strikes")
+    assert (await ledger.store.row(wake)).state is InboxState.DROPPED
+    assert (await ledger.claim()).cause.position == message
+
+
+async def test_a_turn_of_a_suspended_session_joins_it_and_blames_nobody(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.recover("suspended")
+    assert (await ledger.turn(claimed.session.id)).state is TurnState.PARKED
+    assert not any(run.led_to_park for run in await ledger.store.instances())
+
+
+MOVED = ("requeued", "claimed", "stopped", "ended", "suspended", "interrupted again")
+
+
+@pytest.mark.parametrize("moved", MOVED)
+@pytest.mark.parametrize("name", [row.name for row in table()])
+async def test_a_decision_about_what_moved_on_is_not_written(ledger: Ledger, name: str, moved: str) -> None:
+    turn = await left_behind(ledger)
+    (stale,) = await ledger.store.stale_turns()
+    if moved == "suspended":
+        ledger.damage(f"UPDATE sessions SET incarnation = incarnation + 1 WHERE id = '{stale.session}'")
+    elif moved == "stopped":
+        await ledger.store.stop(key(), StopKind.STOP, None)
+    elif moved == "ended":
+        await ledger.settle("too_old")
+    else:
+        await ledger.settle("resume")
+    if moved in ("claimed", "interrupted again"):
+        again = await ledger.claim()
+        if moved == "interrupted again":
+            await ledger.store.interrupt(again.fence, "restart_timeout")
+    ask = ledger.question(call=None) if rule(name).outcome is Outcome.ASK else None
+    async with ledger.unchanged():
+        assert await ledger.store.settle_stale((Verdict(stale, rule(name), (owed("told"),), ask),)) == ()
+    assert turn == stale.turn
+
+
+async def test_one_that_moved_on_keeps_no_other_from_being_written(ledger: Ledger) -> None:
+    for n in range(3):
+        await ledger.begin(chat=f"c{n}")
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    stale = await ledger.store.stale_turns()
+    await ledger.store.stop(key("c1"), StopKind.STOP, None)
+    verdicts = tuple(Verdict(one, rule("resume" if one.key == key("c0") else "too_old")) for one in stale)
+    written = await ledger.store.settle_stale(verdicts)
+    assert set(written) == {one.turn for one in stale if one.key != key("c1")}
+
+
+async def test_a_hung_owner_alive_elsewhere_is_only_seen_as_interrupted_once_it_let_go(
+    ledger: Ledger,
+) -> None:
+    claimed = await ledger.begin()
+    await ledger.store.interrupt(claimed.fence, "shutdown_timeout")
+    (stale,) = await ledger.store.stale_turns()
+    assert stale.last_owner == ledger.store.instance
+
+
+DAMAGE = {
+    "a time before 1970": "UPDATE turns SET progress_at = -1",
+    "a time beyond all bounds": "UPDATE turns SET progress_at = 9000000000000000",
+    "no time": "UPDATE turns SET progress_at = NULL",
+    "an unreadable tail": "UPDATE turns SET tail = 'gibberish'",
+    "no reason": "UPDATE turns SET interruption = NULL",
+    "an unreadable choice of the chat": "UPDATE chats SET on_interruption = 'gibberish', busy = 'gibberish'",
+    "an unreadable beginning": "UPDATE sessions SET began = 'gibberish'",
+    "an unreadable body": "UPDATE entries SET body = '{' WHERE kind = 'said'",
+    "an unreadable message": "UPDATE inbox SET body = 'gibberish'",
+    "an unreadable end of a process": "UPDATE instances SET stopped = 'gibberish', stopped_at = 1",
+}
+
+
+@pytest.mark.parametrize("statement", DAMAGE.values(), ids=DAMAGE)
+async def test_a_damaged_optional_field_counts_as_absent_and_the_interruption_holds(
+    ledger: Ledger, statement: str
+) -> None:
+    turn = await left_behind(ledger)
+    other = await ledger.begin(chat="sound")
+    ledger.damage(statement)
+    (stale,) = await ledger.store.stale_turns()
+    assert (stale.turn, stale.interruptions) == (turn, 1)
+    assert stale.progress_at is None or "progress_at" not in statement
+    assert await ledger.settle("resume") == (turn,)
+    again = await ledger.claim()
+    assert again.turn.id == turn
+    await ledger.store.sessions()
+    await ledger.store.turns(again.session.id)
+    await ledger.store.transcript(again.session.id)
+    await ledger.store.instances()
+    await ledger.store.continuity()
+    await ledger.finish(again.fence)
+    await ledger.finish(other.fence)
+
+
+async def test_an_unreadable_kind_of_stop_is_still_a_stop(ledger: Ledger) -> None:
+    await left_behind(ledger)
+    ledger.damage("UPDATE turns SET stop = 'gibberish'")
+    (stale,) = await ledger.store.stale_turns()
+    assert stale.stop is StopKind.STOP
+
+
+async def test_a_row_whose_state_cannot_be_read_is_set_aside_alone(ledger: Ledger) -> None:
+    bad = await ledger.begin(chat="bad")
+    good = await ledger.begin(chat="good")
+    ledger.damage(f"UPDATE turns SET state = 'gibberish' WHERE id = '{bad.turn.id}'")
+    await ledger.say("more", chat="bad")
+    await ledger.crash()
+    assert await ledger.store.interrupt_orphans() == 1
+    assert await ledger.settle("resume") == (good.turn.id,)
+    assert (await ledger.claim()).turn.id == good.turn.id
+    assert {line.id for line in await ledger.store.sessions()} == {bad.session.id, good.session.id}
+    assert await ledger.store.turns(bad.session.id) == ()
+    assert await ledger.try_claim() is None
+
+
+UNREADABLE = {
+    "a call": "UPDATE tool_calls SET state = 'gibberish'",
+    "the class of a call": "UPDATE tool_calls SET effect = 'gibberish'",
+    "a question": "UPDATE questions SET state = 'gibberish'",
+    "a finish": """UPDATE entries SET body = '{"finish": "gibberish"}' WHERE kind = 'replied'""",
+    "an address": "UPDATE inbox SET chat = 'gibberish' WHERE chat LIKE '%bad'",
+}
+
+
+@pytest.mark.parametrize("statement", UNREADABLE.values(), ids=UNREADABLE)
+async def test_a_conversation_that_cannot_be_read_keeps_no_other_waiting(
+    ledger: Ledger, statement: str
+) -> None:
+    claimed = await ledger.begin(chat="bad")
+    await ledger.start(claimed.fence, "c1")
+    await ledger.append(claimed.fence, ask=(ledger.question(owed=owed("q", chat="bad")),))
+    await ledger.recover()
+    ledger.clock.advance(1)
+    await ledger.say(chat="good")
+    ledger.damage(statement)
+    assert (await ledger.claim()).place.chat == "good"
+    assert await ledger.try_claim() is None
+    turn = await ledger.turn(claimed.session.id)
+    assert (turn.state, turn.attempt) == (TurnState.QUEUED, 1), "left as it is, for somebody to look at"

@@ -1,0 +1,375 @@
+"""What the ledger promises, in memory and without a database: the small model the store is compared with."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from holdfast.model import (
+    CALL,
+    DELIVERY,
+    INBOX,
+    QUESTION,
+    TURN,
+    CallState,
+    DeliveryState,
+    EffectClass,
+    Fence,
+    InboxKind,
+    InboxState,
+    QuestionKind,
+    QuestionState,
+    StopKind,
+    TurnState,
+    advance,
+)
+from holdfast.policy.recovery import LEADS_TO, Decision, Outcome
+from holdfast.policy.strikes import RunEnd, after_claim, after_end, is_suspect
+from tests.support.ledger import SETTINGS
+
+
+@dataclass
+class Row:
+    position: int
+    chat: str
+    kind: InboxKind
+    text: str
+    state: InboxState = InboxState.WAITING
+    turn: str | None = None
+
+    def settle(self, state: InboxState, turn: str | None = None) -> None:
+        self.state = InboxState(advance(INBOX, self.state, state))
+        self.turn = turn
+
+
+@dataclass
+class Call:
+    effect: EffectClass
+    state: CallState = CallState.PLANNED
+    generation: int = 0
+
+    def move(self, state: CallState) -> None:
+        self.state = CallState(advance(CALL, self.state, state))
+
+
+@dataclass
+class Question:
+    id: str
+    kind: QuestionKind
+    expires_at: int
+    state: QuestionState = QuestionState.OPEN
+
+    def close(self, state: QuestionState) -> None:
+        self.state = QuestionState(advance(QUESTION, self.state, state))
+
+
+@dataclass
+class Turn:
+    id: str
+    session: "Session"
+    cause: int
+    fence: Fence | None
+    progress_at: int | None
+    generation: int
+    state: TurnState = TurnState.RUNNING
+    attempt: int = 1
+    interruptions: int = 0
+    noted: int = 0
+    consented: int = 0
+    productive: bool = False
+    suspect: bool = False
+    stop: StopKind | None = None
+    held: str | None = None
+    why: str | None = None
+    calls: dict[str, Call] = field(default_factory=dict)
+    questions: list[Question] = field(default_factory=list)
+
+    @property
+    def is_open(self) -> bool:
+        return self.state not in TURN.finals
+
+    @property
+    def open_questions(self) -> list[Question]:
+        return [one for one in self.questions if one.state is QuestionState.OPEN]
+
+    def calls_in(self, *states: CallState) -> list[str]:
+        return [id for id, call in self.calls.items() if call.state in states]
+
+    def plan(self, id: str, effect: EffectClass, start: bool) -> None:
+        self.calls[id] = Call(effect)
+        if start:
+            self.start(id)
+
+    def may_start(self, id: str) -> bool:
+        """A planned call may; one that was cut off only if running it again does no harm."""
+        call = self.calls[id]
+        harmless = call.effect in (EffectClass.READ, EffectClass.IDEMPOTENT)
+        return call.state is CallState.PLANNED or (harmless and call.generation < self.generation)
+
+    def start(self, id: str) -> None:
+        call = self.calls[id]
+        if call.state is CallState.PLANNED:
+            call.move(CallState.STARTED)
+        call.generation = self.generation
+
+    def move(self, state: TurnState) -> None:
+        self.state = TurnState(advance(TURN, self.state, state))
+        self.fence, self.suspect, self.held = None, False, None
+
+    def end(self, state: TurnState, why: str | None) -> None:
+        """However a turn ends, nothing of it stays open."""
+        for call in self.calls.values():
+            if call.state is CallState.PLANNED:
+                call.move(CallState.SKIPPED)
+            elif call.state is CallState.STARTED:
+                call.move(CallState.UNKNOWN)
+        for question in self.open_questions:
+            question.close(QuestionState.CANCELLED)
+        self.move(state)
+        self.why = why
+
+    def run_ended(self, how: RunEnd) -> None:
+        self.session.strikes = after_end(self.session.strikes, how, self.productive)
+
+
+@dataclass
+class Session:
+    id: str
+    chat: str
+    generation: int = 0
+    incarnation: int = 0
+    strikes: int = 0
+    suspended: bool = False
+    ended: bool = False
+    turns: list[Turn] = field(default_factory=list)
+
+    @property
+    def open_turn(self) -> Turn | None:
+        return self.turns[-1] if self.turns and self.turns[-1].is_open else None
+
+
+@dataclass
+class Part:
+    dedupe: str
+    id: str = ""
+    state: DeliveryState = DeliveryState.PENDING
+    attempts: int = 0
+    repeated: bool = False
+    not_before: int = 0
+    mine: bool = False
+
+    def move(self, state: DeliveryState) -> None:
+        self.state = DeliveryState(advance(DELIVERY, self.state, state))
+        self.mine = state is DeliveryState.SENDING
+
+    @property
+    def is_settled(self) -> bool:
+        return self.state in DELIVERY.finals
+
+
+@dataclass
+class Conversation:
+    chat: str
+    sessions: list[Session] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    throttled_until: int = 0
+    ready_at: int | None = None
+
+    @property
+    def live(self) -> Session | None:
+        return self.sessions[-1] if self.sessions and not self.sessions[-1].ended else None
+
+    @property
+    def open_turn(self) -> Turn | None:
+        return self.live.open_turn if self.live else None
+
+    @property
+    def next_part(self) -> Part | None:
+        return next((part for part in self.parts if not part.is_settled), None)
+
+
+class SmallLedger:
+    """Changes like the ledger should; every change of state goes through the tables."""
+
+    def __init__(self, chats: tuple[str, ...]) -> None:
+        self.conversations = {chat: Conversation(chat) for chat in chats}
+        self.rows: dict[int, Row] = {}
+
+    def turns(self, *states: TurnState) -> list[Turn]:
+        return [
+            turn
+            for conversation in self.conversations.values()
+            for session in conversation.sessions
+            for turn in session.turns
+            if turn.state in states
+        ]
+
+    def turn(self, id: str) -> Turn:
+        return next(turn for turn in self.turns(*TurnState) if turn.id == id)
+
+    def add(self, position: int, chat: str, kind: InboxKind = InboxKind.MESSAGE, text: str = "") -> Row:
+        row = self.rows[position] = Row(position, chat, kind, text)
+        return row
+
+    def owe(self, chat: str, dedupe: str, count: int = 1) -> None:
+        """Told once: what was owed before is not owed again."""
+        parts = self.conversations[chat].parts
+        if all(part.dedupe != dedupe for part in parts):
+            parts += [Part(dedupe) for _ in range(count)]
+
+    def waiting(self, chat: str) -> list[Row]:
+        return [
+            row
+            for row in self.rows.values()
+            if row.chat == chat and row.state is InboxState.WAITING and row.kind is not InboxKind.COMMAND
+        ]
+
+    def refresh(self, now: int) -> None:
+        """A conversation is ready while there is something to claim in it, since it became so."""
+        for conversation in self.conversations.values():
+            turn = conversation.open_turn
+            ready = turn.state is TurnState.QUEUED if turn else bool(self.waiting(conversation.chat))
+            conversation.ready_at = (conversation.ready_at or now) if ready else None
+
+    def first_in_line(self) -> set[str]:
+        """The chats a claim may take now: ready longest, and no suspect beside a suspect."""
+        lane_taken = any(turn.suspect for turn in self.turns(TurnState.RUNNING))
+        ready = {
+            one.chat: one.ready_at
+            for one in self.conversations.values()
+            if one.ready_at is not None and not (lane_taken and self._is_suspect(one))
+        }
+        return {chat for chat, at in ready.items() if at == min(ready.values())}
+
+    def _is_suspect(self, conversation: Conversation) -> bool:
+        live = conversation.live
+        return live is not None and not live.suspended and is_suspect(live.strikes, SETTINGS.recovery)
+
+    def claim(self, chat: str, fence: Fence, now: int) -> tuple[Turn, bool]:
+        """Take the chat's next turn; whether its session is a fresh one."""
+        conversation = self.conversations[chat]
+        turn = conversation.open_turn
+        fresh = False
+        if turn is None:
+            turn, fresh = self._new_turn(conversation, fence, now)
+        else:
+            turn.move(TurnState.RUNNING)
+            turn.attempt += 1
+            turn.productive = False
+        session = turn.session
+        turn.suspect = is_suspect(session.strikes, SETTINGS.recovery)
+        session.strikes = after_claim(session.strikes)
+        session.generation += 1
+        turn.generation, turn.fence = session.generation, fence
+        return turn, fresh
+
+    def _new_turn(self, conversation: Conversation, fence: Fence, now: int) -> tuple[Turn, bool]:
+        live = conversation.live
+        if live is not None and live.suspended:
+            self.end_session(live)
+            self.owe(conversation.chat, f"began:{fence.session}")
+        fresh = conversation.live is None
+        if fresh:
+            begun = max((session.incarnation for session in conversation.sessions), default=0)
+            conversation.sessions.append(Session(fence.session, conversation.chat, incarnation=begun))
+        row = self.waiting(conversation.chat)[0]
+        row.settle(InboxState.TAKEN, fence.turn)
+        turn = Turn(fence.turn, conversation.sessions[-1], row.position, fence, now, 0)
+        conversation.sessions[-1].turns.append(turn)
+        return turn, fresh
+
+    def end_session(self, session: Session) -> None:
+        session.ended = True
+        session.generation += 1
+        self.end_incarnation(session)
+
+    def end_incarnation(self, session: Session) -> None:
+        session.incarnation += 1
+        for row in self.waiting(session.chat):
+            if row.kind is InboxKind.WAKEUP:
+                row.settle(InboxState.DROPPED)
+
+    def finish(self, turn: Turn, state: TurnState) -> None:
+        stop = turn.stop
+        turn.end(state, None)
+        turn.run_ended(RunEnd(state))
+        if state is TurnState.CANCELLED:
+            if stop is StopKind.NEW:
+                self.end_session(turn.session)
+            else:
+                turn.session.generation += 1
+
+    def stop(self, chat: str, kind: StopKind, before: int) -> None:
+        conversation = self.conversations[chat]
+        if kind is StopKind.NEW:
+            for row in self.waiting(chat):
+                if row.position < before and row.kind is not InboxKind.WAKEUP:
+                    row.settle(InboxState.WITHDRAWN)
+        turn, session = conversation.open_turn, conversation.live
+        if turn is not None and turn.state is TurnState.RUNNING:
+            turn.stop = turn.stop if turn.stop is StopKind.NEW else kind
+            return
+        if turn is not None:
+            turn.end(TurnState.CANCELLED, kind)
+            turn.session.generation += 1
+        if session is not None and kind is StopKind.NEW:
+            self.end_session(session)
+
+    def close(self, turn: Turn, question: Question, state: QuestionState, consent: bool = False) -> None:
+        """Its turn goes on, or, the question being the gateway's own and not consented to, is dropped."""
+        question.close(state)
+        if consent:
+            turn.consented = turn.interruptions
+        elif question.kind is QuestionKind.CONTINUE:
+            turn.end(TurnState.CANCELLED, None)
+            turn.session.generation += 1
+            return
+        if turn.state is TurnState.WAITING and not turn.open_questions:
+            turn.move(TurnState.QUEUED)
+
+    def decided(self, turn: Turn, decision: Decision) -> bool:
+        """Recovery's decision about an interrupted turn; False when it changes nothing."""
+        match decision.outcome:
+            case Outcome.HOLD:
+                if turn.held == decision.reason:
+                    return False
+                turn.held = decision.reason
+            case Outcome.RESUME:
+                turn.move(TurnState.QUEUED)
+            case Outcome.ASK:
+                turn.move(TurnState.WAITING)
+            case Outcome.WAIT:
+                if not turn.open_questions:
+                    return False
+                turn.move(TurnState.WAITING)
+                turn.noted = turn.interruptions
+            case _:
+                self._end_stale(turn, decision)
+        return True
+
+    def _end_stale(self, turn: Turn, decision: Decision) -> None:
+        turn.end(LEADS_TO[decision.outcome], decision.reason)
+        session = turn.session
+        session.generation += 1
+        if decision.outcome is Outcome.DONE:
+            session.strikes = 0
+        if decision.outcome is Outcome.PARK:
+            session.suspended = True
+            self.end_incarnation(session)
+        if turn.stop is StopKind.NEW:
+            self.end_session(session)
+
+    def due(self, now: int) -> Iterator[tuple[str, Part]]:
+        """The one part of each chat that may go out now."""
+        for conversation in self.conversations.values():
+            part = conversation.next_part
+            if part is None or part.state is not DeliveryState.PENDING:
+                continue
+            if max(part.not_before, conversation.throttled_until) <= now:
+                yield conversation.chat, part
+
+    def crash(self) -> None:
+        """The process is gone: nobody owns anything any more, and what it did stands."""
+        for turn in self.turns(TurnState.RUNNING):
+            turn.fence = None
+        for conversation in self.conversations.values():
+            for part in conversation.parts:
+                part.mine = False
