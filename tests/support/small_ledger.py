@@ -149,7 +149,7 @@ class Session:
 @dataclass
 class Part:
     dedupe: str
-    id: str = ""
+    id: int = 0
     state: DeliveryState = DeliveryState.PENDING
     attempts: int = 0
     repeated: bool = False

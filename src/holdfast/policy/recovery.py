@@ -115,8 +115,7 @@ class Row:
     """One notice goes to the chat. A question (wait, ask) needs none: it speaks for itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """The row that decided, and the facts it saw."""
 
     row: Row
@@ -307,6 +306,10 @@ _TABLE: tuple[Row, ...] = (
 )
 
 
+# Looked up once: a boot may ask ten thousand times.
+_RULES = tuple((row.fits, row) for row in _TABLE)
+
+
 def table() -> tuple[Row, ...]:
     """The rows in the order they are asked."""
     return _TABLE
@@ -318,7 +321,7 @@ def decide(facts: RecoveryFacts, now: int, settings: RecoverySettings) -> Decisi
     Age is the time since the last recorded progress; without a readable time the work is not fresh.
     """
     old = not within(settings.window, now, facts.progress_at, facts.quarantined_for)
-    for row in _TABLE:
-        if row.fits(facts, old, settings):
+    for fits, row in _RULES:
+        if fits(facts, old, settings):
             return Decision(row, facts)
     raise AssertionError("the last row of the recovery table fits everything")

@@ -26,20 +26,21 @@ class Outside:
 def facts_of(stale: StaleTurn, outside: Outside) -> RecoveryFacts:
     """Put both together; the one place that does."""
     waiting = stale.waiting_sender
+    allowed = outside.allowed
     return RecoveryFacts(
         suspended=stale.suspended,
         stop=stale.stop,
-        sender_allowed=outside.allowed(stale.sender),
+        sender_allowed=allowed(stale.sender),
         tail=stale.tail,
         question=stale.question,
-        resume_ended_empty=stale.tail is Tail.NOTE and stale.noted == stale.interruptions,
+        resume_ended_empty=stale.tail is Tail.NOTE and stale.noted >= stale.interruptions,
         strikes=stale.strikes,
         interruptions=stale.interruptions,
         owner_alive=stale.last_owner in outside.alive,
         origin_known=True,
         platform_connected=stale.chat.partition("/")[0] in outside.connected,
         reason=stale.interruption,
-        message_waiting=waiting is not None and outside.allowed(waiting),
+        message_waiting=waiting is not None and allowed(waiting),
         progress_at=stale.progress_at,
         quarantined_for=stale.quarantined,
         on_interruption=stale.on_interruption or outside.on_interruption,

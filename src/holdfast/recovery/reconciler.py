@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,6 +15,9 @@ from holdfast.store import Ask, StaleTurn, Store, Verdict
 from .facts import Outside, judge_stale
 
 PAGE = 500
+"""Turns written in one commit: others' commits come in between."""
+READ_AHEAD = 4 * PAGE
+"""Turns read at once: every commit makes the reader look its pages up anew."""
 CONTINUE_OR_DROP = ("continue", "drop")
 CONTINUE_EXPIRES = HOUR
 
@@ -37,24 +39,17 @@ class Reconciler:
         return await self.settle_interrupted()
 
     async def settle_interrupted(self) -> Counter[Outcome]:
-        """Decide about all interrupted work, page by page: one is written while the next is read."""
+        """Decide about all interrupted work, page by page; other sessions' commits come in between."""
         outside = replace(self.outside(), lane_taken=await self.store.lane_taken())
         outcomes: Counter[Outcome] = Counter()
         after: TurnId | None = None
-        writing = asyncio.ensure_future(self._write(()))
-        try:
-            while page := await self.store.stale_turns(after, PAGE):
-                after = page[-1].turn
+        while found := await self.store.stale_turns(after, READ_AHEAD):
+            after = found[-1].turn
+            for page in (found[start : start + PAGE] for start in range(0, len(found), PAGE)):
                 verdicts, outside = self._judge(page, outside)
-                outcomes += await writing
-                writing = asyncio.ensure_future(self._write(verdicts))
-        finally:
-            outcomes += await writing
+                written = set(await self.store.settle_stale(verdicts))
+                outcomes.update(v.decision.outcome for v in verdicts if v.stale.turn in written)
         return outcomes
-
-    async def _write(self, verdicts: tuple[Verdict, ...]) -> Counter[Outcome]:
-        written = set(await self.store.settle_stale(verdicts)) if verdicts else set()
-        return Counter(v.decision.outcome for v in verdicts if v.stale.turn in written)
 
     def _judge(self, page: tuple[StaleTurn, ...], outside: Outside) -> tuple[tuple[Verdict, ...], Outside]:
         """Decide about a page; the first suspect that goes takes the lane for those after it."""

@@ -154,8 +154,7 @@ Judge = Callable[[StaleTurn, int], Decision]
 """What becomes of interrupted work now; called inside the claim's transaction with its time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """A decision to carry out, on the turn it was made about."""
 
     stale: StaleTurn

@@ -22,7 +22,7 @@ from .codec import load_message
 from .commit import Tx
 from .intake import drop_wakeups_of, refresh_conversation, settle_row
 from .owing import owe_all
-from .steps import append_entries, endings_of_calls, makes_progress, pass_fence, settle_open_calls
+from .steps import append_entries, endings_of_calls, pass_fence, settle_open_calls, weigh
 
 _EVERYTHING = 2**62
 _ENDS = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
@@ -49,7 +49,7 @@ def finish(
         state=state,
         why=why,
         tail=tail,
-        progress=makes_progress(append),
+        progress=weigh(append).progress,
         count=len(bodies),
         now=tx.now,
     )

@@ -13,8 +13,7 @@ from holdfast.model import (
     TurnId,
     TurnState,
 )
-from holdfast.policy.recovery import LEADS_TO, Decision, Outcome
-from holdfast.policy.recovery import Row as Rule
+from holdfast.policy.recovery import LEADS_TO, Outcome
 from holdfast.store.contract import StaleTurn, Verdict
 
 from .commit import Row, Tx
@@ -37,14 +36,13 @@ def interrupt_orphans(tx: Tx, limit: int = 500) -> int:
     runs = [(session, max(0, (beat or 0) - claimed)) for _, session, _, claimed, beat in found]
     tx.run("remember_fatal_runs", runs=json.dumps(runs))
     detail = json.dumps({"reason": Interruption.RESTART_INTERRUPTED})
-    _events(tx, "interrupted", ((row[0], detail) for row in found))
+    _events(tx, (("interrupted", f"turn:{row[0]}", detail) for row in found))
     tx.changed("recovery")
     return len(found)
 
 
-def _events(tx: Tx, what: str, happened: Iterable[tuple[str, str]]) -> None:
-    pairs = json.dumps([(f"turn:{turn}", detail) for turn, detail in happened])
-    tx.run("add_events", at=tx.now, instance=tx.instance, what=what, pairs=pairs)
+def _events(tx: Tx, events: Iterable[tuple[str, str, str]]) -> None:
+    tx.run("add_events", at=tx.now, instance=tx.instance, events=json.dumps(list(events)))
 
 
 def stale_turns(read: Read, after: TurnId | None = None, limit: int = 500) -> tuple[StaleTurn, ...]:
@@ -67,13 +65,12 @@ def stale_turn(row: Row) -> StaleTurn:
 
 
 def settle_stale(tx: Tx, verdicts: tuple[Verdict, ...]) -> tuple[TurnId, ...]:
-    by_rule: dict[str, list[Verdict]] = defaultdict(list)
+    groups: dict[Group, list[Verdict]] = defaultdict(list)
     for verdict in _unmoved(tx, verdicts):
-        by_rule[verdict.decision.row.name].append(verdict)
+        groups[_GROUPS[verdict.decision.row.outcome]].append(verdict)
     written: list[Verdict] = []
-    for group in by_rule.values():
-        rule = group[0].decision.row
-        written += _CARRY_OUT[rule.outcome](tx, rule, group)
+    for carry_out, group in groups.items():
+        written += carry_out(tx, group)
     owe_debts(tx, [Debt(owed, v.stale.session, v.stale.turn) for v in written for owed in v.owe])
     return tuple(v.stale.turn for v in written)
 
@@ -85,7 +82,7 @@ def _unmoved(tx: Tx, verdicts: tuple[Verdict, ...]) -> list[Verdict]:
     return [v for v in verdicts if v.stale.turn in found]
 
 
-def _resume(tx: Tx, rule: Rule, group: list[Verdict]) -> list[Verdict]:
+def _resume(tx: Tx, group: list[Verdict]) -> list[Verdict]:
     tx.run("requeue_stale", turns=_turns(group), now=tx.now)
     tx.run("ready_requeued", keys=_keys(group), now=tx.now)
     # Nothing stood against it, so there is nothing to tell: the claim that follows is the event.
@@ -93,52 +90,61 @@ def _resume(tx: Tx, rule: Rule, group: list[Verdict]) -> list[Verdict]:
     return group
 
 
-def _hold(tx: Tx, rule: Rule, group: list[Verdict]) -> list[Verdict]:
-    fresh = [v for v in group if v.stale.held != rule.name]
+def _hold(tx: Tx, group: list[Verdict]) -> list[Verdict]:
+    fresh = [v for v in group if v.stale.held != v.decision.row.name]
     if fresh:
-        tx.run("hold_stale", turns=_turns(fresh), row=rule.name, now=tx.now)
-        _log(tx, "held", fresh)
+        held = json.dumps([(v.stale.turn, v.decision.row.name) for v in fresh])
+        tx.run("hold_stale", held=held, now=tx.now)
+        _log(tx, fresh, "held")
     return fresh
 
 
-def _wait(tx: Tx, rule: Rule, group: list[Verdict]) -> list[Verdict]:
+def _wait(tx: Tx, group: list[Verdict]) -> list[Verdict]:
     waiting = {row[0] for row in tx.all("wait_stale", turns=_turns(group))}
     written = [v for v in group if v.stale.turn in waiting]
-    _log(tx, "waiting", written)
+    _log(tx, written, "waiting")
     return written
 
 
-def _ask(tx: Tx, rule: Rule, group: list[Verdict]) -> list[Verdict]:
+def _ask(tx: Tx, group: list[Verdict]) -> list[Verdict]:
     tx.run("ask_stale", turns=_turns(group))
     for verdict in group:
         assert verdict.ask is not None, "a verdict that asks carries its question"
         add_question(tx, verdict.stale.session, verdict.stale.turn, verdict.ask)
-    _log(tx, "waiting", group)
+    _log(tx, group, "waiting")
     return group
 
 
-def _end(tx: Tx, rule: Rule, group: list[Verdict]) -> list[Verdict]:
-    state = LEADS_TO[rule.outcome]
+def _end(tx: Tx, group: list[Verdict]) -> list[Verdict]:
     turns = _turns(group)
-    sessions = json.dumps([v.stale.session for v in group])
-    tx.run("end_stale", turns=turns, state=state, why=rule.name, now=tx.now)
+    endings = [(v.stale, LEADS_TO[v.decision.row.outcome], v.decision.row.name) for v in group]
+    tx.run("end_stale", endings=json.dumps([(s.turn, state, why) for s, state, why in endings]), now=tx.now)
     settle_open_calls(tx, {v.stale.turn: v.stale.session for v in group})
     tx.run("cancel_questions_of", turns=turns, now=tx.now)
-    if rule.outcome is Outcome.PARK:
-        tx.run("suspend_sessions", sessions=sessions, why=rule.name, now=tx.now)
-        drop_wakeups_of(tx, [v.stale.session for v in group])
-        tx.run("blame_instances", turns=turns)
-    tx.run("after_stale_end", sessions=sessions, done=state is TurnState.DONE, now=tx.now)
+    _suspend(tx, [v for v in group if v.decision.row.outcome is Outcome.PARK])
+    sessions = json.dumps([(s.session, state) for s, state, _ in endings])
+    tx.run("after_stale_end", sessions=sessions, now=tx.now)
     for verdict in group:
         if verdict.stale.stop is StopKind.NEW:
             end_session(tx, verdict.stale.session, "new")
     tx.run("ready_freed", keys=_keys(group), now=tx.now)
-    _log(tx, state, group)
+    _log(tx, group)
     tx.changed("turns")
     return group
 
 
-_CARRY_OUT: dict[Outcome, Callable[[Tx, Rule, list[Verdict]], list[Verdict]]] = {
+def _suspend(tx: Tx, parked: list[Verdict]) -> None:
+    """Parking a turn suspends its session and clears the process that died of it."""
+    if parked:
+        sessions = json.dumps([(v.stale.session, v.decision.row.name) for v in parked])
+        tx.run("suspend_sessions", sessions=sessions, now=tx.now)
+        drop_wakeups_of(tx, [v.stale.session for v in parked])
+        tx.run("blame_instances", turns=_turns(parked))
+
+
+Group = Callable[[Tx, list[Verdict]], list[Verdict]]
+
+_GROUPS: dict[Outcome, Group] = {
     Outcome.RESUME: _resume,
     Outcome.HOLD: _hold,
     Outcome.WAIT: _wait,
@@ -149,6 +155,7 @@ _CARRY_OUT: dict[Outcome, Callable[[Tx, Rule, list[Verdict]], list[Verdict]]] = 
     Outcome.PARK: _end,
     Outcome.PARK_WITH_SESSION: _end,
 }
+"""How each outcome is carried out: one set of writes for all verdicts of a page that end the same way."""
 
 
 def _turns(group: list[Verdict]) -> str:
@@ -159,14 +166,17 @@ def _keys(group: list[Verdict]) -> str:
     return json.dumps([v.stale.key for v in group])
 
 
-def _log(tx: Tx, what: str, group: list[Verdict]) -> None:
+def _log(tx: Tx, group: list[Verdict], what: str | None = None) -> None:
     """Keep the row that decided and the facts it saw, for people to read."""
     if group:
-        _events(tx, what, ((v.stale.turn, _detail(v.decision)) for v in group))
+        _events(
+            tx,
+            ((what or LEADS_TO[v.decision.row.outcome], f"turn:{v.stale.turn}", _detail(v)) for v in group),
+        )
 
 
-def _detail(decision: Decision) -> str:
-    return json.dumps({"row": decision.row.name, "facts": decision.facts})
+def _detail(verdict: Verdict) -> str:
+    return json.dumps({"row": verdict.decision.row.name, "facts": verdict.decision.facts})
 
 
 def lane_taken(read: Read, suspect_strikes: int = 2) -> bool:

@@ -42,16 +42,30 @@ from .readers import Read
 _REAL_RESULTS = (CallState.DONE, CallState.FAILED)
 
 
-def is_output(body: Body) -> bool:
-    """Model output or a real tool result: what counts as this run having produced something."""
-    if isinstance(body, Replied):
-        return bool(body.text or body.calls)
-    return isinstance(body, Returned) and body.state in _REAL_RESULTS
+class Weight(NamedTuple):
+    """What appending some entries means for their turn."""
+
+    progress: bool
+    """A person's message, model output or a real result: what moves the progress time. Nothing else does."""
+    produced: bool
+    """Model output or a real result: this run has something to show."""
+    noted: int
+    """The interruption that a resume note among them is about."""
 
 
-def makes_progress(append: Sequence[Body]) -> bool:
-    """What moves a turn's progress time: a person's message, model output, a real result; nothing else."""
-    return any(isinstance(body, Said) or is_output(body) for body in append)
+def weigh(append: Sequence[Body]) -> Weight:
+    """Say what these entries are worth, in one look."""
+    said, produced, noted = False, False, 0
+    for body in append:
+        if isinstance(body, Returned):
+            produced = produced or body.state in _REAL_RESULTS
+        elif isinstance(body, Replied):
+            produced = produced or bool(body.text or body.calls)
+        elif isinstance(body, Said):
+            said = True
+        elif isinstance(body, Noted) and body.note in RESUME_NOTES:
+            noted = max(noted, body.count)
+    return Weight(said or produced, produced, noted)
 
 
 class Passed(NamedTuple):
@@ -68,8 +82,7 @@ def pass_fence(
     tx: Tx, fence: Fence, tail: Tail | None = None, append: Sequence[Body] = (), alive: bool = False
 ) -> Passed:
     """Refuse a stale owner; else note progress and the tail, and reserve places for what is appended."""
-    produced = any(map(is_output, append))
-    noted = max((b.count for b in append if isinstance(b, Noted) and b.note in RESUME_NOTES), default=0)
+    progress, produced, noted = weigh(append)
     row = tx.one(
         "step_turn",
         turn=fence.turn,
@@ -78,7 +91,7 @@ def pass_fence(
         owner=fence.owner,
         tail=tail,
         noted=noted,
-        progress=alive or makes_progress(append),
+        progress=alive or progress,
         productive=produced,
         count=len(append),
         now=tx.now,

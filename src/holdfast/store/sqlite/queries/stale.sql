@@ -16,9 +16,9 @@ FROM (SELECT value ->> 0 AS session, value ->> 1 AS ran FROM json_each(:runs)) A
 WHERE sessions.id = j.session
 
 -- name: add_events
--- Many at once: pairs of subject and detail.
+-- Many at once: what, subject and detail of each.
 INSERT INTO events (at, instance, what, subject, detail)
-SELECT :at, :instance, :what, value ->> 0, value ->> 1 FROM json_each(:pairs)
+SELECT :at, :instance, value ->> 0, value ->> 1, value ->> 2 FROM json_each(:events)
 
 -- name: stale_turns
 SELECT t.id, t.session, s.key, s.chat, t.generation, s.incarnation, s.suspended_at IS NOT NULL, t.stop, c.sender,
@@ -71,13 +71,15 @@ UPDATE conversations SET ready_at = coalesce(ready_at, :now), resume = 1
 WHERE key IN (SELECT value FROM json_each(:keys))
 
 -- name: hold_stale
-UPDATE turns SET held = :row, held_since = :now,
+UPDATE turns SET held = j.row, held_since = :now,
        quarantined = quarantined + CASE WHEN held = 'quarantine' THEN max(0, :now - held_since) ELSE 0 END
-WHERE id IN (SELECT value FROM json_each(:turns)) AND state = 'interrupted'
+FROM (SELECT value ->> 0 AS turn, value ->> 1 AS row FROM json_each(:held)) AS j
+WHERE id = j.turn AND state = 'interrupted'
 
 -- name: end_stale
-UPDATE turns SET state = :state, ended_at = :now, why = :why, held = NULL
-WHERE id IN (SELECT value FROM json_each(:turns)) AND state = 'interrupted'
+UPDATE turns SET state = j.state, ended_at = :now, why = j.why, held = NULL
+FROM (SELECT value ->> 0 AS turn, value ->> 1 AS state, value ->> 2 AS why FROM json_each(:endings)) AS j
+WHERE id = j.turn AND turns.state = 'interrupted'
 
 -- name: wait_stale
 -- For a question that is open; nobody waits for one that was closed meanwhile.
@@ -95,15 +97,18 @@ UPDATE questions SET state = 'cancelled', closed_at = :now
 WHERE state = 'open' AND turn IN (SELECT value FROM json_each(:turns))
 
 -- name: after_stale_end
+-- One more generation for every turn that ended; a completed one clears its session.
 UPDATE sessions SET generation = generation + 1,
-       completed_at = CASE WHEN :done THEN :now ELSE completed_at END,
-       strikes = CASE WHEN :done THEN 0 ELSE strikes END,
-       longest_fatal = CASE WHEN :done THEN 0 ELSE longest_fatal END
-WHERE id IN (SELECT value FROM json_each(:sessions))
+       completed_at = CASE WHEN j.state = 'done' THEN :now ELSE completed_at END,
+       strikes = CASE WHEN j.state = 'done' THEN 0 ELSE strikes END,
+       longest_fatal = CASE WHEN j.state = 'done' THEN 0 ELSE longest_fatal END
+FROM (SELECT value ->> 0 AS session, value ->> 1 AS state FROM json_each(:sessions)) AS j
+WHERE id = j.session
 
 -- name: suspend_sessions
-UPDATE sessions SET suspended_at = :now, suspended_why = :why, incarnation = incarnation + 1
-WHERE id IN (SELECT value FROM json_each(:sessions)) AND suspended_at IS NULL
+UPDATE sessions SET suspended_at = :now, suspended_why = j.why, incarnation = incarnation + 1
+FROM (SELECT value ->> 0 AS session, value ->> 1 AS why FROM json_each(:sessions)) AS j
+WHERE id = j.session AND suspended_at IS NULL
 
 -- name: blame_instances
 UPDATE instances SET led_to_park = 1
