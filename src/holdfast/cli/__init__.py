@@ -45,9 +45,12 @@ def demo(
         str, typer.Argument(help="What to ask for; a number in it is the number of steps.")
     ] = "Please do your 6 steps.",
     home: Annotated[
-        Path | None, typer.Option(help="Where everything is kept [default: $HOLDFAST_HOME or ~/.holdfast].")
+        Path | None,
+        typer.Option(help="Where everything is kept.", show_default="$HOLDFAST_HOME, else ~/.holdfast"),
     ] = None,
-    pace: Annotated[float | None, typer.Option(help="Seconds per beat of the work.")] = None,
+    pace: Annotated[
+        float | None, typer.Option(help="Seconds per beat of the work.", show_default="0.5")
+    ] = None,
 ) -> None:
     """Run one long piece of work in the terminal. Kill it with `kill -9`, run it again: it goes on."""
     run_demo(load(home, pace), text, Console())
