@@ -50,6 +50,35 @@ class Replay:
         self._db.close()
 
 
+class ThreadedReplay(Replay):
+    """The same again, but each commit with its statements is handed to a thread and awaited."""
+
+    def __init__(self, path: Path, prelude: Sequence[Statement], turns: Sequence[Script]) -> None:
+        super().__init__(path, prelude, [])
+        self._commits = iter([list(_commits(turn)) for turn in turns])
+        self._thread = ThreadPoolExecutor(1)
+
+    async def run(self, turns: int) -> None:
+        hand_over = asyncio.get_running_loop().run_in_executor
+        for _ in range(turns):
+            for commit in next(self._commits):
+                await hand_over(self._thread, self._play, commit)
+
+    def close(self) -> None:
+        self._thread.shutdown()
+        super().close()
+
+
+def _commits(turn: Script) -> Iterator[Script]:
+    """The statements of one turn, commit by commit."""
+    pending: list[Statement] = []
+    for statement in turn:
+        pending.append(statement)
+        if statement[0] == "COMMIT":
+            yield pending
+            pending = []
+
+
 class BareCommits:
     """One INSERT and one synced commit each, handed to a thread and awaited."""
 

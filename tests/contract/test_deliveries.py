@@ -165,6 +165,17 @@ async def test_a_throttle_outlasts_the_part_that_met_it(ledger: Ledger) -> None:
     assert (await take(ledger)).dedupe == "second"
 
 
+async def test_a_throttle_holds_what_is_owed_after_it(ledger: Ledger) -> None:
+    await owe(ledger, "first")
+    first = await take(ledger)
+    await ledger.store.record_delivery(first.id, TryAgain(ledger.clock.now() + MINUTE, "slow", counts=False))
+    await ledger.store.expire_delivery(first.id, "too old")
+    await ledger.store.owe(owed("second"))
+    assert await ledger.send() == ()
+    ledger.clock.advance(MINUTE)
+    assert (await take(ledger)).dedupe == "second"
+
+
 async def test_an_unknown_outcome_holds_its_own_chat_only(ledger: Ledger) -> None:
     delivery = await in_doubt(ledger)
     assert await ledger.send() == ()

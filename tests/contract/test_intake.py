@@ -59,6 +59,12 @@ async def test_a_known_event_adds_nothing_and_is_reported_with_its_first_positio
     assert again == (Accepted("x", first[0].position, fresh=False),)
 
 
+async def test_a_known_event_adds_nothing_though_it_would_belong_elsewhere_by_now(ledger: Ledger) -> None:
+    position = await ledger.say(event_id="x")
+    async with ledger.unchanged():
+        assert await ledger.say(chat="elsewhere", event_id="x") == position
+
+
 async def test_a_known_event_is_known_to_every_later_process(ledger: Ledger) -> None:
     position = await ledger.say(event_id="x")
     claimed = await ledger.claim()

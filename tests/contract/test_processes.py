@@ -136,8 +136,10 @@ async def test_a_suspended_conversation_is_not_woken_nor_the_one_after_it(ledger
     await ledger.store.end_process("p1", ProcessState.EXITED, 0)
     await ledger.recover("too_many_strikes")
     assert await ledger.try_claim() is None, "the wake-up went with the session"
+    rows = len(ledger.dump()["inbox"])
     await ledger.store.end_process("p2", ProcessState.EXITED, 0)
     assert await ledger.try_claim() is None
+    assert len(ledger.dump()["inbox"]) == rows
 
 
 async def test_a_stopped_turn_leaves_its_process_the_right_to_report(ledger: Ledger) -> None:

@@ -84,6 +84,9 @@ def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
     address = message.place.address
     queued = message.kind is not InboxKind.COMMAND
     if not tx.one("conversation_exists", key=message.key):
+        # A known event adds nothing, not even the conversation it would belong to by now.
+        if known := _known(tx, account, message.event_id):
+            return known
         tx.run("ensure_chat", address=address, platform=message.place.platform)
         tx.run("add_conversation", key=message.key, chat=address)
     row = tx.one(
@@ -101,9 +104,9 @@ def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
         incarnation=message.incarnation,
     )
     if row is None:
-        known = tx.one("known_event", account=account, event_id=message.event_id)
+        known = _known(tx, account, message.event_id)
         assert known is not None
-        return Accepted(message.event_id, Position(known[0]), fresh=False)
+        return known
     position = Position(row[0])
     tx.event("accepted", f"inbox:{position}", kind=message.kind)
     if _is_of_the_past(tx, message):
@@ -117,6 +120,11 @@ def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
     else:
         tx.changed("recovery")
     return Accepted(message.event_id, position, fresh=True)
+
+
+def _known(tx: Tx, account: str, event_id: str) -> Accepted | None:
+    row = tx.one("known_event", account=account, event_id=event_id)
+    return Accepted(event_id, Position(row[0]), fresh=False) if row else None
 
 
 def _is_of_the_past(tx: Tx, message: Inbound) -> bool:
