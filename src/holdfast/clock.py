@@ -13,6 +13,7 @@ __all__ = ["Clock", "Ids", "Rng", "SystemClock", "SystemIds", "SystemRng"]
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _RANDOM_BITS = 80
+_LENGTH = 26
 
 
 class Clock(Protocol):
@@ -43,7 +44,11 @@ class Ids(Protocol):
     """Where new ids come from."""
 
     def new(self) -> str:
-        """A fresh id; later ids of one process sort after earlier ones, also when the clock jumps back."""
+        """A fresh id; later ids sort after earlier ones, also when the clock jumps back."""
+        ...
+
+    def start_after(self, known: str) -> None:
+        """Give only ids that sort after this one, which an earlier process gave."""
         ...
 
 
@@ -82,7 +87,21 @@ class SystemIds:
             number = self._last = max((self._clock.now() << _RANDOM_BITS) | chance, self._last + 1)
         return encode_id(number)
 
+    def start_after(self, known: str) -> None:
+        with self._lock:
+            self._last = max(self._last, decode_id(known))
+
 
 def encode_id(number: int) -> str:
     """Write a 128-bit number as 26 characters that sort like the number."""
     return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def decode_id(id_: str) -> int:
+    """The number an id was written from; anything else sorts before all of them."""
+    if len(id_) != _LENGTH or not set(id_) <= set(_ALPHABET):
+        return 0
+    number = 0
+    for character in id_:
+        number = number * 32 + _ALPHABET.index(character)
+    return number

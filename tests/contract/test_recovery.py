@@ -4,11 +4,13 @@ import pytest
 
 from holdfast.model import (
     ChatSettings,
+    Finish,
     InboxKind,
     InboxState,
     Interruption,
     OnInterruption,
     QuestionState,
+    Replied,
     StopKind,
     Tail,
     TurnId,
@@ -17,6 +19,7 @@ from holdfast.model import (
 from holdfast.policy.recovery import LEADS_TO, Outcome, table
 from holdfast.policy.settings import HOUR, MINUTE
 from holdfast.store import Verdict
+from holdfast.store.sqlite.codec import ERASED
 from tests.support.judging import rule
 from tests.support.ledger import ANN, BOB, Ledger, address, key, never_asked, owed
 
@@ -397,11 +400,31 @@ async def test_a_row_whose_state_cannot_be_read_is_set_aside_alone(ledger: Ledge
     assert await ledger.try_claim() is None
 
 
+DAMAGED_CONTENT = {
+    "a finish": ('{"finish": "gibberish", "text": "so far"}', Replied("so far", Finish.CUT)),
+    "no object": ("5", Replied(ERASED, Finish.COMPLETE)),
+    "calls of no shape": ('{"text": "x", "calls": [["c1"], 7]}', Replied("x", Finish.COMPLETE)),
+}
+
+
+@pytest.mark.parametrize(("content", "read_as"), DAMAGED_CONTENT.values(), ids=DAMAGED_CONTENT)
+async def test_damaged_content_reads_as_absent_and_blocks_nobody(
+    ledger: Ledger, content: str, read_as: Replied
+) -> None:
+    claimed = await ledger.begin()
+    await ledger.start(claimed.fence, "c1")
+    await ledger.recover()
+    ledger.damage(f"UPDATE entries SET body = '{content}' WHERE kind = 'replied'")
+    again = await ledger.claim()
+    assert again.turn.id == claimed.turn.id
+    assert again.entries[1].body == read_as
+    assert (await ledger.store.transcript(claimed.session.id))[1].body == read_as
+
+
 UNREADABLE = {
     "a call": "UPDATE tool_calls SET state = 'gibberish'",
     "the class of a call": "UPDATE tool_calls SET effect = 'gibberish'",
     "a question": "UPDATE questions SET state = 'gibberish'",
-    "a finish": """UPDATE entries SET body = '{"finish": "gibberish"}' WHERE kind = 'replied'""",
     "an address": "UPDATE inbox SET chat = 'gibberish' WHERE chat LIKE '%bad'",
 }
 

@@ -86,7 +86,7 @@ async def open_demo(config: Config, show: Callable[[OwedKind, str], None]) -> As
     demo = Demo(
         store,
         ids,
-        Intake(store, PLACE.account),
+        Intake(store),
         Worker(
             store,
             runner,

@@ -10,14 +10,15 @@ from holdfast.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """The way in for one account of one platform."""
+    """The way in: one place that turns what a platform brings into rows."""
 
     store: Store
-    account: str
     sharing: Sharing = Sharing()
 
     async def take(self, origin: Origin, event_id: str, text: str) -> Accepted:
         """Keep one message; returning means that it is committed, and the same event again adds nothing."""
         message = Inbound(event_id, conversation_key(origin, self.sharing), origin.place, origin.person, text)
-        (accepted,) = await self.store.accept(Batch(self.account, (message,)))
+        place = origin.place
+        # Two platforms may know the same account name and count their events alike.
+        (accepted,) = await self.store.accept(Batch(f"{place.platform}/{place.account}", (message,)))
         return accepted

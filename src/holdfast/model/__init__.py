@@ -26,7 +26,7 @@ from .journal import (
     QuestionRecord,
     call_key,
 )
-from .outbound import Delivery, Lost, Owed, OwedKind, Rejected, SendResult, Sent, TryAgain
+from .outbound import Delivery, Lost, Owed, OwedKind, Rejected, SendResult, Sent, TryAgain, answer_key
 from .reasons import (
     MISSING_REASON_MEANS,
     RESUMABLE,
@@ -157,6 +157,7 @@ __all__ = [
     "TurnState",
     "Undone",
     "advance",
+    "answer_key",
     "call_key",
     "conversation_key",
     "diagram",

@@ -66,6 +66,7 @@ class Batch:
     """What one read of a platform brought, in its order; accepted or refused as a whole."""
 
     account: str
+    """Platform and account: event ids are told apart by it."""
     messages: tuple[Inbound, ...] = ()
     unreadable: tuple[SetAside, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()

@@ -33,6 +33,11 @@ class Owed:
     """Buttons, for a question."""
 
 
+def answer_key(turn: TurnId) -> str:
+    """The dedupe key of a turn's one answer, whoever writes it."""
+    return f"answer:{turn}"
+
+
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """One part of something owed, as the ledger holds it."""

@@ -218,10 +218,10 @@ _TABLE: tuple[Row, ...] = (
     ),
     Row(
         "owner_alive",
-        "its last owner is alive and has not let go of it",
+        "its last owner is alive and has not let go of it, and it is within the window",
         Outcome.HOLD,
         "It is held until the process that worked on it has let go.",
-        lambda f, old, s: f.owner_alive,
+        lambda f, old, s: f.owner_alive and not old,
     ),
     Row(
         "origin_unknown",

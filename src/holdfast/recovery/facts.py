@@ -26,11 +26,10 @@ class Outside:
 def facts_of(stale: StaleTurn, outside: Outside) -> RecoveryFacts:
     """Put both together; the one place that does."""
     waiting = stale.waiting_sender
-    allowed = outside.allowed
     return RecoveryFacts(
         suspended=stale.suspended,
         stop=stale.stop,
-        sender_allowed=allowed(stale.sender),
+        sender_allowed=_is_allowed(outside, stale.sender),
         tail=stale.tail,
         question=stale.question,
         resume_ended_empty=stale.tail is Tail.NOTE and stale.noted >= stale.interruptions,
@@ -40,7 +39,7 @@ def facts_of(stale: StaleTurn, outside: Outside) -> RecoveryFacts:
         origin_known=True,
         platform_connected=stale.chat.partition("/")[0] in outside.connected,
         reason=stale.interruption,
-        message_waiting=waiting is not None and allowed(waiting),
+        message_waiting=waiting is not None and _is_allowed(outside, waiting),
         progress_at=stale.progress_at,
         quarantined_for=stale.quarantined,
         on_interruption=stale.on_interruption or outside.on_interruption,
@@ -48,6 +47,13 @@ def facts_of(stale: StaleTurn, outside: Outside) -> RecoveryFacts:
         safe_mode=outside.safe_mode,
         lane_taken=outside.lane_taken,
     )
+
+
+def _is_allowed(outside: Outside, person: PersonId) -> bool:
+    try:
+        return outside.allowed(person)
+    except Exception:  # noqa: BLE001 - whatever went wrong: who cannot be checked is not allowed
+        return False
 
 
 def judge_stale(stale: StaleTurn, now: int, outside: Outside, settings: RecoverySettings) -> Decision:

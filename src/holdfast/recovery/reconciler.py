@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from holdfast.clock import Clock
-from holdfast.model import Owed, OwedKind, QuestionId, QuestionKind, TurnId
+from holdfast.model import Owed, OwedKind, QuestionId, QuestionKind, TurnId, answer_key
 from holdfast.policy.recovery import Decision, Outcome
 from holdfast.policy.settings import HOUR, RecoverySettings
+from holdfast.policy.steps import reply_text
+from holdfast.policy.views import view
 from holdfast.store import Ask, StaleTurn, Store, Verdict
 
 from .facts import Outside, judge_stale
@@ -47,9 +49,19 @@ class Reconciler:
             after = found[-1].turn
             for page in (found[start : start + PAGE] for start in range(0, len(found), PAGE)):
                 verdicts, outside = self._judge(page, outside)
+                verdicts = tuple([await self._with_answer(verdict) for verdict in verdicts])
                 written = set(await self.store.settle_stale(verdicts))
                 outcomes.update(v.decision.outcome for v in verdicts if v.stale.turn in written)
         return outcomes
+
+    async def _with_answer(self, verdict: Verdict) -> Verdict:
+        """Work whose answer was complete owes that answer, under the key its own end would have used."""
+        if verdict.decision.outcome is not Outcome.DONE:
+            return verdict
+        stale = verdict.stale
+        entries = [e for e in await self.store.transcript(stale.session) if e.turn == stale.turn]
+        answer = Owed(stale.chat, answer_key(stale.turn), (reply_text(view(entries)),))
+        return verdict._replace(owe=(answer,))
 
     def _judge(self, page: tuple[StaleTurn, ...], outside: Outside) -> tuple[tuple[Verdict, ...], Outside]:
         """Decide about a page; the first suspect that goes takes the lane for those after it."""

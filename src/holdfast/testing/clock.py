@@ -7,7 +7,7 @@ import hashlib
 import heapq
 from itertools import count
 
-from holdfast.clock import Clock, encode_id
+from holdfast.clock import Clock, decode_id, encode_id
 
 _CHANCE_BYTES = 10
 _CHANCE_BITS = 8 * _CHANCE_BYTES
@@ -61,3 +61,6 @@ class SeededIds:
         chance = int.from_bytes(hashlib.blake2b(drawn, digest_size=_CHANCE_BYTES).digest(), "big")
         self._last = max((self._clock.now() << _CHANCE_BITS) | chance, self._last + 1)
         return encode_id(self._last)
+
+    def start_after(self, known: str) -> None:
+        self._last = max(self._last, decode_id(known))

@@ -19,6 +19,7 @@ from holdfast.model import (
     Returned,
     Said,
     TurnState,
+    answer_key,
 )
 from holdfast.policy.calls import How, Settlement
 from holdfast.policy.notes import NoteFacts, note_for
@@ -134,7 +135,7 @@ class Runner:
         text = end.reply if end.state is TurnState.DONE else end.words
         owed = Owed(
             claimed.session.chat,
-            f"answer:{claimed.turn.id}",
+            answer_key(claimed.turn.id),
             (text,),
             OwedKind.REPLY if end.state is TurnState.DONE else OwedKind.NOTICE,
             claimed.cause.message_id,

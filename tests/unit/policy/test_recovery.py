@@ -83,10 +83,11 @@ ROWS: dict[str, tuple[Outcome, bool, dict[str, Any]]] = {
 }
 
 TAILS = {"answered", "resume_produced_nothing", "question_open", "unanswered"}
+WITHIN_THE_WINDOW = ("owner_alive", "origin_unknown", "platform_down", "unknown_reason")
 EXCLUSIVE = {frozenset(pair) for pair in combinations(TAILS, 2)} | {
     frozenset({"chat_says_never", "chat_says_ask"}),
     frozenset({"unknown_reason", "safe_mode_message"}),
-    *(frozenset({held, "too_old"}) for held in ("origin_unknown", "platform_down", "unknown_reason")),
+    *(frozenset({held, "too_old"}) for held in WITHIN_THE_WINDOW),
 }
 
 
@@ -124,15 +125,11 @@ def test_of_two_rows_that_fit_the_earlier_decides(first: str, second: str) -> No
     assert decided(facts) == first
 
 
-@pytest.mark.parametrize("held", ["origin_unknown", "platform_down", "unknown_reason"])
+@pytest.mark.parametrize("held", WITHIN_THE_WINDOW)
 def test_a_hold_ends_at_the_window(held: str) -> None:
     assert decided(changed(**ROWS[held][2], progress_at=NOW - HOUR)) == held
     assert decided(changed(**ROWS[held][2], progress_at=NOW - HOUR - 1)) == "too_old"
     assert decided(changed(**ROWS[held][2], progress_at=None)) == "too_old"
-
-
-def test_a_living_owner_holds_its_work_whatever_its_age() -> None:
-    assert decided(changed(owner_alive=True, progress_at=NOW - 24 * HOUR)) == "owner_alive"
 
 
 # Age

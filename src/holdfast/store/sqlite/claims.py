@@ -76,6 +76,8 @@ def claim(tx: Tx, settings: ClaimSettings, judge: Judge) -> Claimed | None:
         if waiting:
             return _claim_new(tx, settings, key, chat, session, last, waiting)
         refresh_conversation(tx, key)
+    # Others may be ready behind those that were refused: whoever asked should ask again.
+    tx.changed("turns")
     return None
 
 
@@ -208,7 +210,7 @@ def _opening(
 ) -> tuple[Body, ...]:
     """The one note the new turn may need, then the person's words unchanged."""
     before = None
-    if last is not None:
+    if last is not None and last.tail is not Tail.NOTHING:
         before = Before(last.state, last.why, last.interruptions, last.tail, last.progress_at)
     note = note_for(NoteFacts(opening=True, message_follows=True, before=before), tx.now, settings.recovery)
     said = tuple(Said(row.text, row.sender, row.attachments) for row in waiting)

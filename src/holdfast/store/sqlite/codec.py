@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
-from typing import Any
+from enum import StrEnum
+from typing import Any, TypeVar
 
 from holdfast.model import (
     Attachment,
@@ -23,6 +23,8 @@ from holdfast.model import (
     Undone,
 )
 
+W = TypeVar("W", bound=StrEnum)
+
 ERASED = "(erased)"
 """Stands for content that was forgotten on request, or cannot be read; the skeleton stays."""
 
@@ -34,7 +36,16 @@ def dump_list(items: tuple[str, ...]) -> str:
 
 
 def load_list(text: str) -> tuple[str, ...]:
-    return () if text == "[]" else tuple(json.loads(text))
+    """Words kept as a list; damage reads as none."""
+    found = [] if text == "[]" else _parsed(text)
+    return tuple(str(one) for one in found) if isinstance(found, list) else ()
+
+
+def _parsed(text: str | None) -> Any:
+    try:
+        return None if text is None else json.loads(text)
+    except ValueError:
+        return None
 
 
 def dump_message(text: str, attachments: tuple[Attachment, ...]) -> str:
@@ -44,7 +55,7 @@ def dump_message(text: str, attachments: tuple[Attachment, ...]) -> str:
 
 def load_message(body: str | None) -> tuple[str, tuple[Attachment, ...]]:
     data = _parse(body)
-    return data.get("text", ERASED), _attachments(data)
+    return _text(data), _attachments(data)
 
 
 def dump_body(body: Body) -> tuple[str, str | None, int | None, str]:
@@ -67,16 +78,13 @@ def dump_body(body: Body) -> tuple[str, str | None, int | None, str]:
 
 def load_body(kind: str, call: str | None, count: int | None, body: str | None) -> Body:
     """Read an entry's body back; erased content reads as `ERASED` with the skeleton intact."""
-    return _LOADERS[kind](call, count, _parse(body))
+    return _LOADERS.get(kind, _load_unknown)(call, count, _parse(body))
 
 
 def _parse(body: str | None) -> dict[str, Any]:
     """Content that is gone or damaged is as good as erased; `verify` tells the one from the other."""
-    with suppress(ValueError):
-        data = json.loads(body) if body is not None else None
-        if isinstance(data, dict):
-            return data
-    return {}
+    found = _parsed(body)
+    return found if isinstance(found, dict) else {}
 
 
 def _reply(body: Replied) -> dict[str, Any]:
@@ -99,36 +107,66 @@ def _files(attachments: tuple[Attachment, ...]) -> dict[str, Any]:
 
 
 def _attachments(data: dict[str, Any]) -> tuple[Attachment, ...]:
-    return tuple(Attachment(*file) for file in data.get("files", ()))
+    return tuple(Attachment(*file) for file in _tuples(data, "files", 4))
+
+
+def _tuples(data: dict[str, Any], name: str, width: int) -> list[list[Any]]:
+    """The rows of a list that have the right shape; a damaged one is passed over."""
+    found = data.get(name)
+    rows = found if isinstance(found, list) else []
+    return [row for row in rows if isinstance(row, list) and len(row) == width]
+
+
+def _text(data: dict[str, Any]) -> str:
+    found = data.get("text")
+    return found if isinstance(found, str) else ERASED
+
+
+def _word(data: dict[str, Any], name: str, words: type[W], gone: W, damaged: W) -> W:
+    """A word of a fixed set: `gone` with its content, `damaged` if it is none of them."""
+    found = data.get(name)
+    if found is None:
+        return gone
+    return words(found) if found in words._value2member_map_ else damaged
+
+
+def _number(data: dict[str, Any], name: str) -> int:
+    found = data.get(name)
+    return found if isinstance(found, int) else 0
 
 
 def _load_said(_call: str | None, _count: int | None, data: dict[str, Any]) -> Body:
-    return Said(data.get("text", ERASED), PersonId(data.get("sender", "")), _attachments(data))
+    return Said(_text(data), PersonId(str(data.get("sender", ""))), _attachments(data))
 
 
 def _load_replied(_call: str | None, _count: int | None, data: dict[str, Any]) -> Body:
-    calls = tuple(ToolCall(CallId(id_), name, arguments) for id_, name, arguments in data.get("calls", ()))
-    finish = Finish(data.get("finish", Finish.COMPLETE))
-    return Replied(data.get("text", ERASED), finish, calls, data.get("opaque"))
+    calls = tuple(
+        ToolCall(CallId(str(id_)), str(name), str(arguments))
+        for id_, name, arguments in _tuples(data, "calls", 3)
+    )
+    finish = _word(data, "finish", Finish, Finish.COMPLETE, Finish.CUT)
+    return Replied(_text(data), finish, calls, data.get("opaque"))
 
 
 def _load_returned(call: str | None, _count: int | None, data: dict[str, Any]) -> Body:
-    state = CallState(data.get("state", CallState.DONE))
-    return Returned(CallId(call or ""), state, data.get("text", ERASED))
+    state = _word(data, "state", CallState, CallState.DONE, CallState.UNKNOWN)
+    return Returned(CallId(call or ""), state, _text(data))
 
 
 def _load_noted(_call: str | None, count: int | None, data: dict[str, Any]) -> Body:
-    return Noted(NoteKind(data.get("note", NoteKind.GENERAL)), count or 0, data.get("text", ERASED))
+    return Noted(_word(data, "note", NoteKind, NoteKind.GENERAL, NoteKind.GENERAL), count or 0, _text(data))
 
 
 def _load_undone(_call: str | None, _count: int | None, data: dict[str, Any]) -> Body:
-    return Undone(data.get("first", 0), data.get("last", 0))
+    return Undone(_number(data, "first"), _number(data, "last"))
 
 
 def _load_summed(_call: str | None, _count: int | None, data: dict[str, Any]) -> Body:
-    return Summed(
-        data.get("first", 0), data.get("last", 0), data.get("text", ERASED), data.get("stands_for_at", 0)
-    )
+    return Summed(_number(data, "first"), _number(data, "last"), _text(data), _number(data, "stands_for_at"))
+
+
+def _load_unknown(_call: str | None, count: int | None, data: dict[str, Any]) -> Body:
+    return Noted(NoteKind.GENERAL, count or 0, ERASED)
 
 
 _LOADERS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from holdfast.clock import Clock, Ids
@@ -16,6 +16,16 @@ from .sql import SQL
 
 Row = tuple[Any, ...]
 Value = str | int | float | None
+
+
+def writable(values: dict[str, Value]) -> dict[str, Value]:
+    """Half a character (platforms do send them) cannot be kept: it is replaced, so that all else is."""
+    return {
+        name: value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if isinstance(value, str)
+        else value
+        for name, value in values.items()
+    }
 
 
 class Tx:
@@ -35,20 +45,29 @@ class Tx:
 
     def all(self, name: str, /, **values: Value) -> list[Row]:
         """Every row of a query."""
-        return self._db.execute(SQL[name], values).fetchall()
+        return self._execute(name, values).fetchall()
 
     def one(self, name: str, /, **values: Value) -> Row | None:
         """The only row of a query, or None; a second one would be a bug in the query."""
-        rows = self._db.execute(SQL[name], values).fetchall()
+        rows = self._execute(name, values).fetchall()
         return rows[0] if rows else None
 
     def run(self, name: str, /, **values: Value) -> int:
         """Carry out a write and return how many rows it changed."""
-        return self._db.execute(SQL[name], values).rowcount
+        return self._execute(name, values).rowcount
 
-    def many(self, name: str, rows: Iterable[dict[str, Value]], /) -> int:
+    def many(self, name: str, rows: list[dict[str, Value]], /) -> int:
         """Carry out one write for each of `rows` and return how many rows they changed together."""
-        return self._db.executemany(SQL[name], rows).rowcount
+        try:
+            return self._db.executemany(SQL[name], rows).rowcount
+        except UnicodeEncodeError:
+            return self._db.executemany(SQL[name], [writable(values) for values in rows]).rowcount
+
+    def _execute(self, name: str, values: dict[str, Value]) -> sqlite3.Cursor:
+        try:
+            return self._db.execute(SQL[name], values)
+        except UnicodeEncodeError:
+            return self._db.execute(SQL[name], writable(values))
 
     def event(self, what: str, subject: str, /, **detail: Value) -> None:
         """Write down what happened to a row, as part of this transaction."""

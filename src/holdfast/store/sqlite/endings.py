@@ -18,6 +18,7 @@ from holdfast.model import (
 )
 from holdfast.store.contract import Stop, StopOutcome
 
+from . import rows
 from .codec import load_message
 from .commit import Tx
 from .intake import drop_wakeups_of, refresh_conversation, settle_row
@@ -67,7 +68,7 @@ def finish(
     )
     assert key is not None
     if state is TurnState.CANCELLED:
-        _carry_out_stop(tx, fence.session, StopKind(stop) if stop else None)
+        _carry_out_stop(tx, fence.session, rows.stop(stop))
     owe_all(tx, owe, fence.session, fence.turn)
     if refresh_conversation(tx, key[0]):
         tx.changed("turns")
@@ -143,6 +144,7 @@ def clear_suspect(tx: Tx, fence: Fence) -> None:
     tx.run("clear_strikes", session=fence.session)
     tx.event("cleared", f"session:{fence.session}")
     tx.changed("recovery")
+    tx.changed("turns")
 
 
 def stop(tx: Tx, key: Key, kind: StopKind, by: Position | None, owe: tuple[Owed, ...] = ()) -> Stop:
@@ -170,6 +172,8 @@ def _stop_turn(
         return StopOutcome.NOTHING
     if state == TurnState.RUNNING:
         tx.run("ask_stop", turn=turn, kind=kind, now=tx.now)
+        # What is written from here on is no answer to what it asked.
+        tx.run("cancel_questions", turn=turn, now=tx.now)
         tx.event("stop_asked", f"turn:{turn}", kind=kind)
         tx.changed("turns")
         return StopOutcome.ASKED

@@ -99,7 +99,7 @@ def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
         kind=message.kind,
         body=dump_message(message.text, message.attachments),
         message_id=message.message_id,
-        sent_at=message.sent_at,
+        sent_at=rows.time_or_none(message.sent_at),
         now=tx.now,
         incarnation=message.incarnation,
     )

@@ -42,7 +42,7 @@ def owe_debts(tx: Tx, debts: list[Debt]) -> bool:
         raise NotFound("chat", ", ".join(set(parts) - {row[0] for row in taken}))
     # Each chat's counter stands at the last of the numbers just taken: count on from before them.
     last = {chat: number - parts[chat] for chat, number, _ in taken}
-    tx.many("add_delivery", _rows(fresh, last, tx.now))
+    tx.many("add_delivery", list(_rows(fresh, last, tx.now)))
     if any(send_at is not None for _, _, send_at in taken):
         tx.changed("outbox")
     return True

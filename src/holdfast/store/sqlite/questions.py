@@ -19,7 +19,7 @@ from holdfast.policy.notes import Dropped
 
 from .commit import Tx
 from .endings import end_turn, release
-from .intake import row_is_not
+from .intake import refresh_conversation, row_is_not
 from .owing import owe_all
 
 CONTINUE = "continue"
@@ -41,7 +41,10 @@ def answer(
     row = tx.one("answer_question", id=question, by=by, answer=answer, person=person, now=tx.now)
     if row is None:
         raise _closed(tx, question)
-    tx.run("answer_row", position=by, question=question, now=tx.now)
+    place = tx.one("answer_row", position=by, question=question, now=tx.now)
+    assert place is not None
+    # An answer may come from another conversation (a group, say), which has one row less to wait for now.
+    refresh_conversation(tx, place[0])
     tx.event("answered", f"question:{question}", by=by)
     tx.event("answered", f"inbox:{by}", question=question)
     owe_all(tx, owe)
@@ -49,7 +52,7 @@ def answer(
     tx.run("answer_is_progress", turn=turn, now=tx.now)
     if kind == QuestionKind.CONTINUE and answer == CONTINUE:
         tx.run("consent", turn=turn)
-        _wake(tx, TurnId(turn), SessionId(session))
+        _wake(tx, TurnId(turn), SessionId(session), anyway=True)
     else:
         _go_on(tx, TurnId(turn), SessionId(session), kind, QuestionState.ANSWERED)
 
@@ -92,9 +95,9 @@ def _go_on(tx: Tx, turn: TurnId, session: SessionId, kind: str, state: QuestionS
     release(tx, session)
 
 
-def _wake(tx: Tx, turn: TurnId, session: SessionId) -> None:
+def _wake(tx: Tx, turn: TurnId, session: SessionId, anyway: bool = False) -> None:
     """Queue the turn that waited for it; one that still runs finds the answer in its journal."""
-    if tx.run("wake_waiting_turn", turn=turn):
+    if tx.run("wake_waiting_turn", turn=turn, anyway=anyway):
         tx.event("queued", f"turn:{turn}")
     release(tx, session)
     tx.changed("questions")

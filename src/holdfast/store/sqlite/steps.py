@@ -98,7 +98,7 @@ def pass_fence(
     )
     if row is None:
         raise StaleWrite(fence.turn, fence.generation)
-    return Passed(StopKind(row[0]) if row[0] else None, row[1], row[2])
+    return Passed(rows.stop(row[0]), row[1], row[2])
 
 
 def append_entries(
@@ -109,7 +109,7 @@ def append_entries(
     for body in bodies:
         if isinstance(body, Returned):
             _settle_call(tx, turn, body)
-    tx.many("add_entry", (_row(session, turn, seq, body, tx.now) for seq, body in enumerate(bodies, first)))
+    tx.many("add_entry", [_row(session, turn, seq, body, tx.now) for seq, body in enumerate(bodies, first)])
     return tuple(Entry(seq, turn, tx.now, body) for seq, body in enumerate(bodies, first))
 
 
@@ -175,12 +175,12 @@ _ENDINGS = {
 
 def record(tx: Tx, fence: Fence, step: Step) -> Recorded:
     stop, last_seq, waiting = pass_fence(tx, fence, step.tail, step.append)
-    if stop is not None and (step.start or step.plan or step.ask):
+    if stop is not None and (step.start or step.plan or step.ask or step.consume):
         raise StopAsked(fence.turn)
     tx.changed("steps")
-    entries = append_entries(tx, fence.session, fence.turn, step.append, last_seq)
     if step.plan or step.start:
         _plan_and_start(tx, fence, step, last_seq)
+    entries = append_entries(tx, fence.session, fence.turn, step.append, last_seq)
     if step.consume:
         _consume(tx, fence, step.consume)
     for ask in step.ask:
@@ -301,6 +301,8 @@ def mark(tx: Tx, session: SessionId, generation: int, body: Undone | Summed, rea
     turn = TurnId(row[0])
     ((_, last_seq),) = tx.all("take_seqs", counts=json.dumps([(turn, 1)]))
     (entry,) = append_entries(tx, session, turn, (body,), last_seq)
+    if isinstance(body, Undone):
+        tx.run("forget_tail", turn=turn, first=body.first)
     tx.event("marked", f"session:{session}", seq=entry.seq)
     return entry
 

@@ -26,6 +26,7 @@ from .commit import Tx
 from .database import connect_reader, connect_writer, migrate, settle_log
 from .home import HomeLock
 from .readers import Read, ReaderThreads
+from .sql import SQL
 from .verify import verify
 from .writer import WriterThread
 
@@ -188,9 +189,11 @@ async def open_under(
     connect: Callable[[Path], sqlite3.Connection] = connect_writer,
 ) -> SqliteStore:
     """Open a ledger whose home is locked already; closing the store, or failing here, lets go of the lock."""
-    instance, changes = InstanceId(ids.new()), Changes()
+    changes = Changes()
     try:
-        await asyncio.to_thread(_prepare, path)
+        # The clock may have been set back since the last run; what is newest must still sort last.
+        ids.start_after(await asyncio.to_thread(_prepare, path))
+        instance = InstanceId(ids.new())
         writer = WriterThread(lambda: connect(path), clock, ids, instance, changes.announce, on_sync_failed)
     except BaseException:
         lock.release()
@@ -205,10 +208,12 @@ async def open_under(
     return store
 
 
-def _prepare(path: Path) -> None:
+def _prepare(path: Path) -> str:
+    """Bring the file up to date and return the newest id in it."""
     with closing(connect_writer(path)) as db:
         settle_log(db)
         migrate(db)
+        return str(db.execute(SQL["newest_id"]).fetchone()[0])
 
 
 def boot_id() -> str:

@@ -17,7 +17,6 @@ CREATE TABLE instances (
     led_to_park  INTEGER NOT NULL DEFAULT 0 CHECK (led_to_park IN (0, 1)),
     CHECK ((stopped IS NULL) = (stopped_at IS NULL))
 ) STRICT;
-CREATE INDEX instances_by_start ON instances (started_at);
 
 -- A place replies go to. `send_at` is when its next owed part may go out; null = nothing owed, or one is in
 -- flight. It follows from the outbox and is refreshed with every change there.

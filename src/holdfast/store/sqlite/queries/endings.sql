@@ -3,7 +3,8 @@
 UPDATE turns SET
     state = :state, owner = NULL, ended_at = :now, why = :why, suspect = 0,
     tail = coalesce(:tail, tail),
-    progress_at = CASE WHEN :progress THEN max(coalesce(progress_at, 0), :now) ELSE progress_at END,
+    progress_at = CASE WHEN NOT :progress THEN progress_at
+                       WHEN progress_at BETWEEN :now AND 253402300799999 THEN progress_at ELSE :now END,
     last_seq = last_seq + :count
 WHERE id = :turn AND session = :session AND state = 'running' AND generation = :generation AND owner = :owner
   AND (SELECT generation FROM sessions WHERE id = :session) = :generation
@@ -23,11 +24,11 @@ UPDATE sessions SET strikes = max(strikes - 1, 0) WHERE id = :session RETURNING 
 UPDATE sessions SET generation = generation + 1 WHERE id = :session
 
 -- name: wait_turn
-UPDATE turns SET state = 'waiting', owner = NULL, suspect = 0
+UPDATE turns SET state = 'waiting', owner = NULL, last_owner = NULL, suspect = 0
 WHERE id = :turn AND EXISTS (SELECT 1 FROM questions WHERE turn = :turn AND state = 'open')
 
 -- name: queue_turn
-UPDATE turns SET state = 'queued', owner = NULL, suspect = 0, held = NULL WHERE id = :turn
+UPDATE turns SET state = 'queued', owner = NULL, last_owner = NULL, suspect = 0, held = NULL WHERE id = :turn
 
 -- name: interrupt_turn
 UPDATE turns SET state = 'interrupted', owner = NULL, suspect = 0, interruption = :reason, interrupted_at = :now,

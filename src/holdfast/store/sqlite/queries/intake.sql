@@ -13,7 +13,11 @@ UPDATE instances SET stopped = :how, stopped_at = :now, heartbeat_at = :now WHER
 
 -- name: instances
 SELECT id, host, pid, boot, version, started_at, heartbeat_at, stopped, stopped_at, led_to_park
-FROM instances ORDER BY started_at DESC, id DESC LIMIT :limit
+FROM instances ORDER BY id DESC LIMIT :limit
+
+-- name: newest_id
+SELECT max(coalesce((SELECT max(id) FROM instances), ''), coalesce((SELECT max(id) FROM sessions), ''),
+           coalesce((SELECT max(id) FROM turns), ''))
 
 -- name: known_event
 SELECT position FROM inbox WHERE account = :account AND event_id = :event_id
@@ -83,12 +87,13 @@ SELECT value FROM cursors WHERE account = :account AND name = :name
 
 -- name: rewrite_row
 UPDATE inbox SET body = :body
-WHERE chat = :chat AND message_id = :message_id AND state = 'waiting' AND kind = 'message'
+WHERE chat = :chat AND message_id = :message_id AND state IN ('waiting', 'offered') AND kind = 'message'
 RETURNING position, key
 
 -- name: withdraw_row
-UPDATE inbox SET state = 'withdrawn', reason = 'withdrawn by its sender', settled_at = :now
-WHERE chat = :chat AND message_id = :message_id AND state = 'waiting' AND kind = 'message'
+UPDATE inbox SET state = CASE WHEN state = 'offered' THEN 'dropped' ELSE 'withdrawn' END,
+       reason = 'withdrawn by its sender', settled_at = :now
+WHERE chat = :chat AND message_id = :message_id AND state IN ('waiting', 'offered') AND kind = 'message'
 RETURNING position, key
 
 -- name: commands
@@ -115,7 +120,10 @@ RETURNING key
 SELECT state FROM inbox WHERE position = :position
 
 -- name: take_up_row
-UPDATE inbox SET state = 'waiting', reason = NULL WHERE position = :position AND state = 'offered' RETURNING key
+UPDATE inbox SET state = 'waiting', reason = NULL
+WHERE position = :position AND state = 'offered' AND (incarnation IS NULL OR incarnation = (
+    SELECT s.incarnation FROM sessions s WHERE s.key = inbox.key AND s.ended_at IS NULL AND s.suspended_at IS NULL))
+RETURNING key
 
 -- name: withdraw_waiting
 -- Wake-ups are not a person's: they go with the session they were made for.

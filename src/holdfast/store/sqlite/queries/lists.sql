@@ -22,7 +22,7 @@ SELECT id FROM questions WHERE turn = :turn
 
 -- name: previous_instance
 SELECT id, host, pid, boot, version, started_at, heartbeat_at, stopped, stopped_at, led_to_park
-FROM instances WHERE id <> :instance ORDER BY started_at DESC, id DESC LIMIT 1
+FROM instances WHERE id < :instance ORDER BY id DESC LIMIT 1
 
 -- name: open_turns
 SELECT id, state, interruption FROM turns INDEXED BY one_open_turn
@@ -52,4 +52,4 @@ DELETE FROM instances WHERE id IN (
       AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.ended_at IS NULL AND t.last_owner = i.id)
       AND NOT EXISTS (SELECT 1 FROM outbox o INDEXED BY outbox_unsettled
                       WHERE o.settled_at IS NULL AND o.owner = i.id)
-    ORDER BY i.started_at LIMIT :limit)
+    ORDER BY i.id LIMIT :limit)

@@ -25,7 +25,8 @@ SELECT t.id, t.session, s.key, s.chat, t.generation, s.incarnation, s.suspended_
        t.tail,
        CASE WHEN t.tail = 'question' THEN
            (SELECT CASE WHEN q.state = 'open' AND q.expires_at <= :now THEN 'expired' ELSE q.state END
-            FROM questions q WHERE q.turn = t.id AND q.kind <> 'continue' ORDER BY q.id DESC LIMIT 1) END,
+            FROM questions q WHERE q.turn = t.id AND q.kind <> 'continue'
+            ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.id DESC LIMIT 1) END,
        t.noted, s.strikes, t.interruptions, t.interruption, t.last_owner, t.progress_at,
        t.quarantined + CASE WHEN t.held = 'quarantine' THEN max(0, :now - t.held_since) ELSE 0 END,
        t.held, h.on_interruption,
@@ -43,7 +44,8 @@ SELECT t.id, t.session, s.key, s.chat, t.generation, s.incarnation, s.suspended_
        t.tail,
        CASE WHEN t.tail = 'question' THEN
            (SELECT CASE WHEN q.state = 'open' AND q.expires_at <= :now THEN 'expired' ELSE q.state END
-            FROM questions q WHERE q.turn = t.id AND q.kind <> 'continue' ORDER BY q.id DESC LIMIT 1) END,
+            FROM questions q WHERE q.turn = t.id AND q.kind <> 'continue'
+            ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.id DESC LIMIT 1) END,
        t.noted, s.strikes, t.interruptions, t.interruption, NULL, t.progress_at, t.quarantined,
        t.held, h.on_interruption,
        t.consented = t.interruptions,

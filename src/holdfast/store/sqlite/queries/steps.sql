@@ -3,7 +3,9 @@
 UPDATE turns SET
     tail = coalesce(:tail, tail),
     noted = max(noted, :noted),
-    progress_at = CASE WHEN :progress THEN max(coalesce(progress_at, 0), :now) ELSE progress_at END,
+    progress_at = CASE WHEN NOT :progress THEN progress_at
+                       WHEN progress_at BETWEEN :now AND 253402300799999 THEN progress_at ELSE :now END,
+    quarantined = CASE WHEN :progress THEN 0 ELSE quarantined END,
     productive = max(productive, :productive),
     last_seq = last_seq + :count
 WHERE id = :turn AND session = :session AND state = 'running' AND generation = :generation AND owner = :owner
@@ -58,6 +60,10 @@ FROM sessions s WHERE s.id = :session
 -- A marker may be set only between turns, on the session as it was read.
 SELECT s.last_turn FROM sessions s JOIN turns t ON t.id = s.last_turn
 WHERE s.id = :session AND s.generation = :generation AND s.ended_at IS NULL AND t.ended_at IS NOT NULL
+
+-- name: forget_tail
+-- An undo that takes the whole turn out of the view leaves nothing that a note could be about.
+UPDATE turns SET tail = 'nothing' WHERE id = :turn AND first_seq >= :first
 
 -- name: undone_since
 SELECT 1 FROM entries WHERE session = :session AND seq > :seq AND kind = 'undone' LIMIT 1
