@@ -313,7 +313,11 @@ class LedgerMachine(RuleBasedStateMachine):
     def a_message_is_steered_in(self, data: st.DataObject) -> None:
         turn, fence = self.draw(data, [t for t in self.mine() if self.model.waiting(t.session.chat)])
         row = self.model.waiting(turn.session.chat)[0]
-        self.run(self.ledger.append(fence, Said(row.text, ANN), consume=(Position(row.position),)))
+        step = self.ledger.append(fence, Said(row.text, ANN), consume=(Position(row.position),))
+        if turn.stop is not None:
+            self.refused(StopAsked, step)
+            return
+        self.run(step)
         row.settle(InboxState.TAKEN, turn.id)
         self.progressed(turn, productive=False)
 

@@ -30,10 +30,10 @@ ADDED = {
     "inbox": "SELECT position, event_id FROM inbox WHERE position > ?",
     "claimed": "SELECT id, substr(subject, 6) || '/' || (detail ->> 'generation') FROM events "
     "WHERE what = 'claimed' AND id > ?",
-    "entry": "SELECT rowid, body ->> 'text' FROM entries WHERE (body ->> 'text') LIKE '%/%' AND rowid > ?",
     "owed": "SELECT rowid, dedupe FROM outbox WHERE part = parts AND rowid > ?",
     "sent": "SELECT id, substr(subject, 10) FROM events WHERE what = 'sent' AND id > ?",
 }
+ENTRIES = "SELECT body ->> 'text' FROM entries WHERE (body ->> 'text') LIKE '%/%'"
 SENDING = "SELECT id FROM outbox WHERE state = 'sending'"
 
 # Verbs that learn only from their commit what they took, and how much that may be.
@@ -129,6 +129,7 @@ class Looker:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seen = dict.fromkeys(ADDED, 0)
+        self._entries: set[str] = set()
 
     def look(self) -> set[str]:
         found: set[str] = set()
@@ -137,6 +138,9 @@ class Looker:
                 rows = db.execute(query, (self._seen[kind],)).fetchall()
                 self._seen[kind] = max([self._seen[kind], *(row[0] for row in rows)])
                 found |= {f"{kind}:{row[1]}" for row in rows}
+            entries = {f"entry:{text}" for (text,) in db.execute(ENTRIES)}
+            found |= entries - self._entries
+            self._entries = entries
             found |= {f"sending:{id}" for (id,) in db.execute(SENDING)}
         return found | {fact.replace("sent:", "sending:") for fact in found if fact.startswith("sent:")}
 

@@ -121,10 +121,13 @@ class Turn:
                 call.move(CallState.SKIPPED)
             elif call.state is CallState.STARTED:
                 call.move(CallState.UNKNOWN)
-        for question in self.open_questions:
-            question.close(QuestionState.CANCELLED)
+        self.cancel_questions()
         self.move(state)
         self.why = why
+
+    def cancel_questions(self) -> None:
+        for question in self.open_questions:
+            question.close(QuestionState.CANCELLED)
 
     def run_ended(self, how: RunEnd) -> None:
         self.session.strikes = after_end(self.session.strikes, how, self.productive)
@@ -306,6 +309,7 @@ class SmallLedger:
         turn, session = conversation.open_turn, conversation.live
         if turn is not None and turn.state is TurnState.RUNNING:
             turn.stop = turn.stop if turn.stop is StopKind.NEW else kind
+            turn.cancel_questions()
             return
         if turn is not None:
             turn.end(TurnState.CANCELLED, kind)

@@ -49,7 +49,7 @@ def finish(
         owner=fence.owner,
         state=state,
         why=why,
-        tail=tail,
+        tail=tail or (Tail.ANSWER if state is TurnState.DONE else None),
         progress=weigh(append).progress,
         count=len(bodies),
         now=tx.now,
