@@ -12,6 +12,7 @@ from holdfast.clock import SystemClock, SystemIds
 from holdfast.store import open_ledger
 from holdfast.store.sqlite.store import EXIT_SYNC_FAILED
 from tests.support.ledger import key
+from tests.support.parts import missing
 from tests.support.seccomp import syncs_can_be_made_to_fail
 from tests.unit.project.tree import ROOT
 
@@ -41,20 +42,10 @@ async def found_at(home: Path) -> tuple[set[str], tuple[str, ...]]:
     return waiting, broken
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        pytest.param(
-            "real",
-            marks=pytest.mark.skipif(
-                not syncs_can_be_made_to_fail(), reason="needs Linux on x86_64 or aarch64 to fail real syncs"
-            ),
-        ),
-        "written",
-        "unwritten",
-    ],
-)
+@pytest.mark.parametrize("how", ["real", "written", "unwritten"])
 def test_a_failed_sync_ends_the_process_before_anything_more_is_told(tmp_path: Path, how: str) -> None:
+    if how == "real" and not syncs_can_be_made_to_fail():
+        missing("Linux on x86_64 or aarch64, to make real syncs fail")
     code, said, last_words = run("sync", tmp_path, how)
     before = {f"before {n}" for n in range(3)}
     after = {f"after {n}" for n in range(20)}
@@ -86,7 +77,7 @@ def test_a_full_disk_is_waited_out(tmp_path: Path) -> None:
     except FileNotFoundError:
         able = False
     if not able:
-        pytest.skip("needs user namespaces to mount a small file system")
+        missing("user namespaces, to mount a small file system")
     code, said, last_words = run("file-system", home, "-", *in_a_small_home, f'{mount} && exec "$0" "$@"')
     assert (code, last_words) == (0, "")
     assert len(named(said, "DiskFull")) >= 5
