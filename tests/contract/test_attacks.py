@@ -4,6 +4,7 @@ import pytest
 
 from holdfast.errors import StopAsked, WrongState
 from holdfast.model import (
+    Batch,
     CallId,
     CallState,
     Finish,
@@ -24,7 +25,7 @@ from holdfast.policy.settings import HOUR, MINUTE
 from holdfast.store import Edit, StopOutcome
 from holdfast.testing import SeededIds
 from tests.support.judging import rule
-from tests.support.ledger import ANN, Ledger, address, answers, asks, key, owed, planned, result
+from tests.support.ledger import ACCOUNT, ANN, Ledger, address, answers, asks, key, owed, planned, result
 
 HALF = "half a face: \ud83d."
 
@@ -43,6 +44,14 @@ async def test_half_a_character_in_a_result_or_a_reply_is_replaced_and_the_rest_
     await ledger.append(claimed.fence, Returned(CallId("c1"), CallState.DONE, HALF))
     await ledger.store.finish(claimed.fence, TurnState.DONE, (answers(HALF),), (owed("reply", HALF),))
     assert [part.text for part in await ledger.outbox()] == ["half a face: \ufffd."]
+
+
+async def test_half_a_character_in_the_name_of_an_event_holds_up_nobody(ledger: Ledger) -> None:
+    odd = "event \ud83d"
+    batch = Batch(ACCOUNT, (ledger.message(event_id=odd),), refused=((odd + "2", "not allowed"),))
+    (first,) = await ledger.store.accept(batch)
+    (again,) = await ledger.store.accept(batch)
+    assert (first.fresh, again.fresh, again.position) == (True, False, first.position)
 
 
 async def test_a_time_no_ledger_can_hold_counts_as_absent(ledger: Ledger) -> None:

@@ -72,8 +72,8 @@ class Tx:
     def event(self, what: str, subject: str, /, **detail: Value) -> None:
         """Write down what happened to a row, as part of this transaction."""
         told = {name: value for name, value in detail.items() if value is not None}
-        self._db.execute(
-            SQL["add_event"],
+        self._execute(
+            "add_event",
             {
                 "at": self.now,
                 "instance": self.instance,
