@@ -29,7 +29,7 @@ class Upkeep(Protocol):
         ...
 
     async def lane_taken(self) -> bool:
-        """Whether a suspect runs now."""
+        """Whether a suspect runs, or is queued to: the next one has to wait."""
         ...
 
     async def sessions(

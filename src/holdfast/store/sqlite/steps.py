@@ -25,10 +25,12 @@ from holdfast.model import (
     StopKind,
     Summed,
     Tail,
+    ToolCall,
     TurnId,
     Undone,
 )
 from holdfast.model.transcript import RESUME_NOTES
+from holdfast.policy.results import Skip, skipped_text, unknown_text
 from holdfast.store.contract import Ask, Recorded, Spawned, Step, Usage
 
 from . import rows
@@ -142,8 +144,8 @@ def endings_of_calls(tx: Tx, turn: TurnId, append: Sequence[Body] = ()) -> tuple
     """The results of the calls a turn leaves open when it ends; those in `append` are settled by it."""
     settled = {body.call for body in append if isinstance(body, Returned)}
     return tuple(
-        _ending(id_, state)
-        for _, id_, state in tx.all("unsettled_calls", turns=json.dumps([turn]))
+        _ending(id_, name, state)
+        for _, id_, name, state in tx.all("unsettled_calls", turns=json.dumps([turn]))
         if id_ not in settled
     )
 
@@ -151,26 +153,20 @@ def endings_of_calls(tx: Tx, turn: TurnId, append: Sequence[Body] = ()) -> tuple
 def settle_open_calls(tx: Tx, sessions: Mapping[TurnId, SessionId]) -> None:
     """Settle what turns that nobody runs have left open."""
     left: dict[TurnId, list[Returned]] = defaultdict(list)
-    for turn, id_, state in tx.all("unsettled_calls", turns=json.dumps(list(sessions))):
-        left[turn].append(_ending(id_, state))
+    for turn, id_, name, state in tx.all("unsettled_calls", turns=json.dumps(list(sessions))):
+        left[turn].append(_ending(id_, name, state))
     if left:
         counts = json.dumps([(turn, len(bodies)) for turn, bodies in left.items()])
         for turn, last_seq in tx.all("take_seqs", counts=counts):
             append_entries(tx, sessions[turn], turn, left[turn], last_seq)
 
 
-def _ending(id_: str, state: str) -> Returned:
+def _ending(id_: str, name: str, state: str) -> Returned:
     """Planned calls were skipped; of started ones nobody knows the outcome."""
-    return Returned(CallId(id_), *_ENDINGS[CallState(state)])
-
-
-_ENDINGS = {
-    CallState.PLANNED: (CallState.SKIPPED, "Not run: the turn ended first."),
-    CallState.STARTED: (
-        CallState.UNKNOWN,
-        "The turn ended while this ran. It may or may not have happened, and it was not repeated.",
-    ),
-}
+    call = ToolCall(CallId(id_), name, "")
+    if state == CallState.PLANNED:
+        return Returned(call.id, CallState.SKIPPED, skipped_text(call, Skip.TURN_ENDED))
+    return Returned(call.id, CallState.UNKNOWN, unknown_text(call))
 
 
 def record(tx: Tx, fence: Fence, step: Step) -> Recorded:

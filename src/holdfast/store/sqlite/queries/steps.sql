@@ -38,7 +38,7 @@ WHERE turn = :turn AND id = :id AND settled_at IS NULL AND ((state = 'planned') 
 SELECT state FROM tool_calls WHERE turn = :turn AND id = :id
 
 -- name: unsettled_calls
-SELECT turn, id, state FROM tool_calls
+SELECT turn, id, name, state FROM tool_calls
 WHERE turn IN (SELECT value FROM json_each(:turns)) AND settled_at IS NULL ORDER BY turn, place
 
 -- name: add_usage
