@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Model
+from .base import Model, ModelError, OnText, unheard
 from .demo import DemoModel
 
-__all__ = ["DemoModel", "Model"]
+__all__ = ["DemoModel", "Model", "ModelError", "OnText", "unheard"]

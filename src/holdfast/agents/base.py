@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from holdfast.model import Replied
 from holdfast.policy.views import Message
 
+OnText = Callable[[str], None]
+"""Called with what the model has written so far, as often as it likes; lossy, never a delivery."""
+
+
+def unheard(text: str) -> None:
+    """Nobody listens."""
+
+
+class ModelError(Exception):
+    """The model gave no reply. `transient` when the same question may be answered a little later."""
+
+    def __init__(self, words: str, transient: bool = False, retry_after: float | None = None) -> None:
+        super().__init__(words)
+        self.transient = transient
+        self.retry_after = retry_after
+        """Seconds the provider asked us to wait, if it did."""
+
 
 class Model(Protocol):
     """Anything that can answer a conversation."""
 
-    async def reply(self, messages: Sequence[Message]) -> Replied:
-        """Give ONE reply to what it is shown. Called again after a crash; nothing may depend on memory."""
+    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
+        """Give ONE reply to what it is shown, or raise `ModelError`.
+
+        Called again after a crash; nothing may depend on memory.
+        """
         ...

@@ -14,6 +14,8 @@ from holdfast.clock import Clock
 from holdfast.model import CallId, CallState, Finish, Replied, ToolCall
 from holdfast.policy.views import Message, Role
 
+from .base import OnText, unheard
+
 STEPS = 6
 MOST_STEPS = 50
 COUNT_TO = 3
@@ -26,9 +28,11 @@ class DemoModel:
     clock: Clock
     pace: float = 0.0
 
-    async def reply(self, messages: Sequence[Message]) -> Replied:
+    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
         await self.clock.sleep(self.pace)
-        return demo_reply(messages)
+        reply = demo_reply(messages)
+        on_text(reply.text)
+        return reply
 
 
 def demo_reply(messages: Sequence[Message]) -> Replied:

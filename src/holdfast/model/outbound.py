@@ -65,6 +65,11 @@ class Delivery:
     session: SessionId | None = None
     turn: TurnId | None = None
 
+    @property
+    def key(self) -> str:
+        """The idempotency key of this part: the same on every send of it, and no other part's."""
+        return f"{self.dedupe}/{self.part}"
+
 
 @dataclass(frozen=True, slots=True)
 class Sent:

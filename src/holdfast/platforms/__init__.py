@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
-from .base import Platform
+from .base import (
+    Ack,
+    Arrival,
+    Capabilities,
+    Idempotency,
+    Incoming,
+    Platform,
+    PlatformDown,
+    Revision,
+)
 from .terminal import Terminal
 
-__all__ = ["Platform", "Terminal"]
+__all__ = [
+    "Ack",
+    "Arrival",
+    "Capabilities",
+    "Idempotency",
+    "Incoming",
+    "Platform",
+    "PlatformDown",
+    "Revision",
+    "Terminal",
+]

@@ -1,18 +1,152 @@
-"""The contract of a platform: it sends what is owed and says honestly what became of it."""
+"""The contract of a platform: what it can do, how it is read, and how it is sent to."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
-from holdfast.model import Delivery, SendResult
+from holdfast.model import (
+    Accepted,
+    Attachment,
+    Cursor,
+    Delivery,
+    Origin,
+    Place,
+    QuestionId,
+    SendResult,
+    SetAside,
+)
+from holdfast.policy.retry import Settling
+
+
+class Ack(StrEnum):
+    """When a platform considers what it gave us as received."""
+
+    OFFSET = "offset"
+    """With the next read, whose position names what is kept."""
+    ANSWER = "answer"
+    """With our answer to each delivery of it (a webhook, a socket frame)."""
+
+
+class Idempotency(StrEnum):
+    """Whether a send repeated with the same key shows once."""
+
+    NONE = "none"
+    WINDOW = "window"
+    """For a while after the first."""
+    STRONG = "strong"
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a platform can do; the rules of delivery, and what people are promised, follow from it."""
+
+    ack: Ack
+    idempotency: Idempotency = Idempotency.NONE
+    repeat_within: int = 0
+    """For `WINDOW`: milliseconds after the first send in which a repeat shows once."""
+    reconcile: bool = False
+    """It can be asked whether a message of ours is there."""
+    edit: bool = False
+    threads: bool = False
+    buttons: bool = False
+    longest: int = 4096
+    """Characters one message may have."""
+
+    def settling(self, age: int) -> Settling:
+        """How a send of unknown outcome is settled, `age` milliseconds after it was first tried."""
+        if self.reconcile:
+            return Settling.ASK
+        if self.idempotency is Idempotency.STRONG:
+            return Settling.REPEAT_WITH_KEY
+        within = self.idempotency is Idempotency.WINDOW and age < self.repeat_within
+        return Settling.REPEAT_WITH_KEY if within else Settling.RESEND_MARKED
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A person's message, command or button press, as the platform brought it."""
+
+    event_id: str
+    origin: Origin
+    text: str
+    message_id: str | None = None
+    sent_at: int | None = None
+    attachments: tuple[Attachment, ...] = ()
+    pressed: QuestionId | None = None
+    """The question whose button this is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A message its sender changed, or (without text) took back."""
+
+    event_id: str
+    place: Place
+    message_id: str
+    text: str | None
+    attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """What one read brought, in the platform's order, and the read position it reaches."""
+
+    events: tuple[Arrival | Revision | SetAside, ...]
+    cursor: Cursor | None = None
+
+
+class PlatformDown(Exception):
+    """The platform cannot be reached just now; trying again later may help."""
+
+    def __init__(self, words: str, retry_after: float | None = None) -> None:
+        super().__init__(words)
+        self.retry_after = retry_after
+        """Seconds the platform asked us to wait, if it did."""
 
 
 class Platform(Protocol):
-    """One connection to one place where people are."""
+    """One account on one place where people are.
+
+    Reading: `receive` gives what came after a cursor and forgets nothing until `confirm`, which is called
+    only once the batch is committed. Sending: one try, and an honest word about it.
+    """
 
     @property
     def name(self) -> str: ...
 
+    @property
+    def account(self) -> str: ...
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    @property
+    def cursor(self) -> str | None:
+        """The name of its read position in the ledger; None if it has none."""
+        ...
+
+    async def connect(self) -> None:
+        """Be ready to receive and send, or raise `PlatformDown`."""
+        ...
+
+    async def receive(self, after: str | None) -> Incoming:
+        """Wait for the next batch after that position; raises `PlatformDown` when the connection is lost."""
+        ...
+
+    async def confirm(self, incoming: Incoming, accepted: tuple[Accepted, ...]) -> None:
+        """The batch is committed: tell the platform, as far as it wants to be told."""
+        ...
+
     async def send(self, delivery: Delivery) -> SendResult:
-        """Try once, and say what is known: taken, not taken, refused for good, or unknown."""
+        """Try once, with `delivery.key`, and say what is known: taken, not taken, refused, or lost."""
+        ...
+
+    async def find(self, delivery: Delivery) -> bool | None:
+        """Whether this part is there; None when that cannot be told. Asked only with `reconcile`."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of the connection; nothing is owed to it any more."""
         ...

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from holdfast.model import Delivery, OwedKind, SendResult, Sent
+from holdfast.model import Accepted, Delivery, OwedKind, SendResult, Sent
+
+from .base import Ack, Capabilities, Incoming
 
 POSSIBLY_REPEATED = "(possibly repeated) "
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Shows each part through `show`, with its kind."""
+    """Shows each part through `show`, with its kind; what is typed comes in another way."""
 
     show: Callable[[OwedKind, str], None]
     name: str = "terminal"
+    account: str = "local"
+    capabilities: Capabilities = Capabilities(Ack.ANSWER)
+    cursor: str | None = None
+
+    async def connect(self) -> None:
+        return None
+
+    async def receive(self, after: str | None) -> Incoming:
+        return await asyncio.get_running_loop().create_future()
+
+    async def confirm(self, incoming: Incoming, accepted: tuple[Accepted, ...]) -> None:
+        return None
 
     async def send(self, delivery: Delivery) -> SendResult:
         mark = POSSIBLY_REPEATED if delivery.repeated else ""
         self.show(delivery.kind, mark + delivery.text)
         return Sent()
+
+    async def find(self, delivery: Delivery) -> bool | None:
+        return None
+
+    async def close(self) -> None:
+        return None
