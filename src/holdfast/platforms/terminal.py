@@ -27,7 +27,8 @@ class Terminal:
         return None
 
     async def receive(self, after: str | None) -> Incoming:
-        return await asyncio.get_running_loop().create_future()
+        never: asyncio.Future[Incoming] = asyncio.get_running_loop().create_future()
+        return await never
 
     async def confirm(self, incoming: Incoming, accepted: tuple[Accepted, ...]) -> None:
         return None
