@@ -153,6 +153,7 @@ def _claim_again(tx: Tx, settings: ClaimSettings, chat: _Chat, begun: _Begun) ->
     )
     assert row is not None
     tx.run("processes_follow", session=session.id, turn=turn.id, generation=session.generation + 1)
+    tx.event("claimed", f"turn:{turn.id}", attempt=row[5], generation=row[4])
     return _claimed(tx, begun._replace(turn=rows.turn(row)), chat, fresh=False)
 
 
@@ -261,7 +262,6 @@ def _claimed(tx: Tx, begun: _Begun, chat: _Chat, fresh: bool) -> Claimed:
     session, turn = begun.session, begun.turn
     tx.run("raise_generation", session=session.id, turn=turn.id)
     refresh_conversation(tx, session.key)
-    tx.event("claimed", f"turn:{turn.id}", attempt=turn.attempt, generation=turn.generation)
     return Claimed(
         Fence(session.id, turn.id, turn.generation, tx.instance),
         replace(session, generation=turn.generation, strikes=session.strikes + 1),

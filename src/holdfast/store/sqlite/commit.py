@@ -70,7 +70,7 @@ class Tx:
             return self._db.execute(SQL[name], writable(values))
 
     def event(self, what: str, subject: str, /, **detail: Value) -> None:
-        """Write down what happened to a row, as part of this transaction."""
+        """Write down what happened to a row and the row itself does not keep, as part of this transaction."""
         told = {name: value for name, value in detail.items() if value is not None}
         self._execute(
             "add_event",

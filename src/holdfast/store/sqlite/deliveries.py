@@ -74,7 +74,6 @@ def _write(
     where: dict[str, str | int | None] = {"id": id, "owner": owner}
     match result:
         case Sent(platform_id):
-            tx.event("sent", f"delivery:{id}", platform_id=platform_id)
             return tx.one(
                 "delivery_sent",
                 platform_id=platform_id,

@@ -62,7 +62,6 @@ def finish(
     append_entries(tx, fence.session, fence.turn, bodies, last_seq)
     if is_asking:
         tx.run("cancel_questions", turn=fence.turn, now=tx.now)
-    tx.event(state, f"turn:{fence.turn}", why=why)
     key = tx.one(
         "after_done" if state is TurnState.DONE else "take_strike_back", session=fence.session, now=tx.now
     )
@@ -79,7 +78,6 @@ def end_turn(tx: Tx, session: SessionId, turn: TurnId, state: TurnState, why: st
     settle_open_calls(tx, {turn: session})
     tx.run("cancel_questions", turn=turn, now=tx.now)
     tx.run("end_turn", turn=turn, state=state, why=why, now=tx.now)
-    tx.event(state, f"turn:{turn}", why=why)
 
 
 def _carry_out_stop(tx: Tx, session: SessionId, stop: StopKind | None) -> None:
@@ -190,6 +188,4 @@ def _withdraw(tx: Tx, key: Key, by: Position | None) -> tuple[str, ...]:
         reason="the conversation was ended",
         now=tx.now,
     )
-    for position, _ in rows:
-        tx.event("withdrawn", f"inbox:{position}")
     return tuple(load_message(body)[0] for _, body in sorted(rows))

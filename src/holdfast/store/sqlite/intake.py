@@ -108,10 +108,8 @@ def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
         assert known is not None
         return known
     position = Position(row[0])
-    tx.event("accepted", f"inbox:{position}", kind=message.kind)
     if _is_of_the_past(tx, message):
         tx.run("drop_on_arrival", position=position, now=tx.now)
-        tx.event("dropped", f"inbox:{position}", reason="conversation ended")
         refresh_conversation(tx, message.key)
     elif not queued:
         tx.changed("inbox")
@@ -137,8 +135,7 @@ def _is_of_the_past(tx: Tx, message: Inbound) -> bool:
 
 def drop_wakeups_of(tx: Tx, sessions: Iterable[SessionId]) -> None:
     """No wake-up outlives the conversation it was made for."""
-    for (position,) in tx.all("drop_wakeups_of_ended", sessions=json.dumps(list(sessions)), now=tx.now):
-        tx.event("dropped", f"inbox:{position}", reason="conversation ended")
+    tx.run("drop_wakeups_of_ended", sessions=json.dumps(list(sessions)), now=tx.now)
 
 
 def refresh_conversation(tx: Tx, key: str) -> bool:
@@ -160,7 +157,8 @@ def revise(tx: Tx, edit: Edit) -> Position | None:
         row = tx.one("withdraw_row", now=tx.now, **where)
     if row is None:
         return None
-    tx.event("edited" if edit.text is not None else "withdrawn", f"inbox:{row[0]}")
+    if edit.text is not None:
+        tx.event("edited", f"inbox:{row[0]}")
     refresh_conversation(tx, row[1])
     return Position(row[0])
 
@@ -175,7 +173,8 @@ def settle_row(
     row = tx.one("settle_row", position=position, state=state, reason=reason, now=tx.now)
     if row is None:
         raise row_is_not(tx, position, InboxState.WAITING)
-    tx.event(state, f"inbox:{position}", reason=reason)
+    if state is InboxState.OFFERED:
+        tx.event("offered", f"inbox:{position}", reason=reason)
     owe_all(tx, owe)
     refresh_conversation(tx, row[0])
 

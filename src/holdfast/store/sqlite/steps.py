@@ -230,7 +230,6 @@ def take_row(tx: Tx, turn: TurnId, key: Key, position: Position) -> None:
     """Consume a waiting row of the turn's own conversation, once."""
     if not tx.run("take_row", turn=turn, key=key, position=position, now=tx.now):
         raise row_is_not(tx, position, "waiting in this conversation")
-    tx.event("taken", f"inbox:{position}", turn=turn)
 
 
 def add_question(tx: Tx, session: SessionId, turn: TurnId, ask: Ask) -> None:

@@ -337,7 +337,9 @@ CREATE TABLE usage (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX usage_by_chat ON usage (chat, at);
 
--- What happened to which row, by which process, when. `subject` is kind:id, as `trace` follows it.
+-- What happened to which row, by which process, when: all that the row itself does not keep. When a message
+-- was accepted and settled, a turn began and ended, a part was sent, stands on their rows alone.
+-- `subject` is kind:id, as `trace` follows it.
 CREATE TABLE events (
     id       INTEGER PRIMARY KEY,
     at       INTEGER NOT NULL,

@@ -68,7 +68,6 @@ UPDATE inbox SET state = 'dropped', reason = 'conversation ended', settled_at = 
 UPDATE inbox SET state = 'dropped', reason = 'conversation ended', settled_at = :now
 WHERE key IN (SELECT key FROM sessions WHERE id IN (SELECT value FROM json_each(:sessions)))
   AND state = 'waiting' AND kind <> 'command' AND incarnation IS NOT NULL
-RETURNING position
 
 -- name: add_set_aside
 INSERT INTO set_aside (account, event_id, reason, payload, at)

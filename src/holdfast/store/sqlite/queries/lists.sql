@@ -11,7 +11,34 @@ SELECT id, session, cause, state, generation, attempt, owner, begun_at, claimed_
 FROM turns WHERE session = :session ORDER BY id DESC LIMIT :limit
 
 -- name: events_of
-SELECT id, at, what, subject, instance, detail FROM events WHERE subject = :subject ORDER BY id
+-- At one and the same time, events stand between the rows' first and last moments.
+SELECT at, 2, id, what, subject, instance, detail FROM events WHERE subject = :subject
+
+-- name: rows_of_story
+-- What the rows themselves keep of a message's life, in the columns of `events_of`; by the run that was up then.
+-- A final state is entered once: if an event tells of it in more detail, the row keeps silent.
+SELECT r.at, r.rank, r.id, r.what, r.subject,
+       (SELECT instances.id FROM instances WHERE started_at <= r.at ORDER BY instances.id DESC LIMIT 1), r.detail
+FROM (SELECT accepted_at AS at, 0 AS rank, position AS id, 'accepted' AS what, 'inbox:' || position AS subject,
+             json_object('kind', kind) AS detail
+      FROM inbox WHERE position = :position
+      UNION ALL
+      SELECT settled_at, CASE WHEN state = 'taken' THEN 0 ELSE 3 END, position + 1, state, 'inbox:' || position,
+             json_patch('{}', json_object('turn', turn, 'question', question, 'reason', reason))
+      FROM inbox WHERE position = :position AND settled_at IS NOT NULL
+      UNION ALL
+      SELECT begun_at, 1, 0, 'claimed', 'turn:' || id, json_object('attempt', 1)
+      FROM turns WHERE id = :turn
+      UNION ALL
+      SELECT ended_at, 3, 0, state, 'turn:' || id, CASE WHEN why IS NOT NULL THEN json_object('why', why) END
+      FROM turns WHERE id = :turn AND ended_at IS NOT NULL
+      UNION ALL
+      SELECT o.settled_at, 4, o.id, o.state, 'delivery:' || o.id,
+             json_patch('{}', json_object('platform_id', o.platform_id, 'reason', o.reason))
+      FROM outbox o
+      WHERE o.turn = :turn AND o.settled_at IS NOT NULL
+        AND o.chat = (SELECT s.chat FROM turns t JOIN sessions s ON s.id = t.session WHERE t.id = :turn)) r
+WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.subject = r.subject AND e.what = r.what AND r.rank >= 3)
 
 -- name: deliveries_of_turn
 SELECT id FROM outbox
