@@ -84,7 +84,7 @@ async def test_a_clock_set_back_removes_nothing(ledger: Ledger) -> None:
 
 DAMAGE: dict[str, tuple[str, ...]] = {
     "turn with unsettled calls has ended": (
-        "UPDATE tool_calls SET state = 'started', settled_at = NULL WHERE id = 'c1'",
+        "UPDATE tool_calls SET state = 'started', settled_at = NULL, result = NULL WHERE id = 'c1'",
     ),
     "settled call without a result": ("DELETE FROM entries WHERE kind = 'returned'",),
     "result of a call that is not settled": ("DELETE FROM tool_calls WHERE id = 'c1'",),

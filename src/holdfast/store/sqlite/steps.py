@@ -108,9 +108,9 @@ def append_entries(
 ) -> tuple[Entry, ...]:
     """Append to the transcript, up to `last_seq`; a result settles its call in the same breath."""
     first = last_seq - len(bodies) + 1
-    for body in bodies:
+    for seq, body in enumerate(bodies, first):
         if isinstance(body, Returned):
-            _settle_call(tx, turn, body)
+            _settle_call(tx, turn, body, seq)
     tx.many("add_entry", [_row(session, turn, seq, body, tx.now) for seq, body in enumerate(bodies, first)])
     return tuple(Entry(seq, turn, tx.now, body) for seq, body in enumerate(bodies, first))
 
@@ -129,8 +129,8 @@ def _row(session: SessionId, turn: TurnId, seq: int, body: Body, now: int) -> di
     }
 
 
-def _settle_call(tx: Tx, turn: TurnId, result: Returned) -> None:
-    if not tx.run("settle_call", turn=turn, id=result.call, state=result.state, now=tx.now):
+def _settle_call(tx: Tx, turn: TurnId, result: Returned, seq: int) -> None:
+    if not tx.run("settle_call", turn=turn, id=result.call, state=str(result.state), seq=seq, now=tx.now):
         wanted = CallState.PLANNED if result.state is CallState.SKIPPED else CallState.STARTED
         raise _call_is_not(tx, turn, result.call, wanted)
 
@@ -138,16 +138,6 @@ def _settle_call(tx: Tx, turn: TurnId, result: Returned) -> None:
 def _call_is_not(tx: Tx, turn: TurnId, call: CallId, wanted: str) -> WrongState:
     found = tx.one("state_of_call", turn=turn, id=call)
     return WrongState(f"call {call}", found[0] if found else None, wanted)
-
-
-def endings_of_calls(tx: Tx, turn: TurnId, append: Sequence[Body] = ()) -> tuple[Returned, ...]:
-    """The results of the calls a turn leaves open when it ends; those in `append` are settled by it."""
-    settled = {body.call for body in append if isinstance(body, Returned)}
-    return tuple(
-        _ending(id_, name, state)
-        for _, id_, name, state in tx.all("unsettled_calls", turns=json.dumps([turn]))
-        if id_ not in settled
-    )
 
 
 def settle_open_calls(tx: Tx, sessions: Mapping[TurnId, SessionId]) -> None:

@@ -150,7 +150,6 @@ CREATE TABLE turns (
 CREATE UNIQUE INDEX one_open_turn ON turns (session) WHERE ended_at IS NULL;
 CREATE INDEX turns_interrupted ON turns (id) WHERE state = 'interrupted';
 CREATE INDEX turns_suspect ON turns (suspect) WHERE suspect = 1;
-CREATE INDEX turns_by_session ON turns (session, id);
 
 -- The transcript: append-only. `call` names the call of a result, `count` the interruption of a note.
 CREATE TABLE entries (
@@ -166,9 +165,9 @@ CREATE TABLE entries (
     CHECK ((kind = 'returned') = (call IS NOT NULL)),
     CHECK ((kind = 'noted') = (count IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX one_result_per_call ON entries (turn, call) WHERE kind = 'returned';
 CREATE UNIQUE INDEX one_note_per_interruption ON entries (turn, count) WHERE kind = 'noted';
 
+-- `result` is the place in the transcript of the one entry that settles the call.
 CREATE TABLE tool_calls (
     turn       TEXT NOT NULL REFERENCES turns (id),
     id         TEXT NOT NULL,
@@ -183,8 +182,10 @@ CREATE TABLE tool_calls (
     planned_at INTEGER NOT NULL,
     started_at INTEGER,
     settled_at INTEGER,
+    result     INTEGER,
     PRIMARY KEY (turn, id),
     CHECK ((state IN ('done', 'failed', 'unknown', 'skipped')) = (settled_at IS NOT NULL)),
+    CHECK ((settled_at IS NULL) = (result IS NULL)),
     CHECK ((state IN ('planned', 'skipped')) = (started_at IS NULL)),
     CHECK (effect <> 'effect' OR runs <= 1)
 ) STRICT, WITHOUT ROWID;
@@ -357,6 +358,14 @@ CREATE TRIGGER entries_are_not_rewritten BEFORE UPDATE ON entries
 WHEN NEW.body IS NOT NULL OR NEW.session <> OLD.session OR NEW.seq <> OLD.seq OR NEW.turn <> OLD.turn
   OR NEW.kind <> OLD.kind OR NEW.call IS NOT OLD.call OR NEW.count IS NOT OLD.count OR NEW.at <> OLD.at
 BEGIN SELECT RAISE(ABORT, 'entries are append-only'); END;
+
+-- A call has one result: the entry it names, and it names one once.
+CREATE TRIGGER results_are_of_their_calls BEFORE INSERT ON entries
+WHEN NEW.kind = 'returned'
+ AND NOT EXISTS (SELECT 1 FROM tool_calls WHERE turn = NEW.turn AND id = NEW.call AND result = NEW.seq)
+BEGIN SELECT RAISE(ABORT, 'a call has one result'); END;
+CREATE TRIGGER results_are_not_moved BEFORE UPDATE OF result ON tool_calls WHEN OLD.result IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'a call has one result'); END;
 
 -- Counters that fence may only grow.
 CREATE TRIGGER fences_only_grow BEFORE UPDATE OF generation, incarnation ON sessions

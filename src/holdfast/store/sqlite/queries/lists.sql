@@ -6,9 +6,16 @@ WHERE s.id < :before AND (NOT :live_only OR s.ended_at IS NULL)
 ORDER BY s.id DESC LIMIT :limit
 
 -- name: turns_of_session
-SELECT id, session, cause, state, generation, attempt, owner, begun_at, claimed_at, progress_at,
-       tail, noted, interruptions, interrupted_at, interruption, stop, held, ended_at, why, last_seq
-FROM turns WHERE session = :session ORDER BY id DESC LIMIT :limit
+-- From the last one back: before the first entry of a turn stands the last entry of the turn before it.
+WITH RECURSIVE back (id) AS (
+    SELECT last_turn FROM sessions WHERE id = :session AND last_turn IS NOT NULL
+    UNION ALL
+    SELECT e.turn FROM back JOIN turns t ON t.id = back.id
+    JOIN entries e ON e.session = :session AND e.seq = t.first_seq - 1
+    LIMIT :limit)
+SELECT t.id, t.session, t.cause, t.state, t.generation, t.attempt, t.owner, t.begun_at, t.claimed_at, t.progress_at,
+       t.tail, t.noted, t.interruptions, t.interrupted_at, t.interruption, t.stop, t.held, t.ended_at, t.why, t.last_seq
+FROM back CROSS JOIN turns t ON t.id = back.id ORDER BY t.id DESC
 
 -- name: events_of
 -- At one and the same time, events stand between the rows' first and last moments.
