@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from holdfast.model import (
@@ -57,7 +56,7 @@ def claim(tx: Tx, settings: ClaimSettings, judge: Judge) -> Claimed | None:
     for _ in range(_TRIES):
         row = tx.one(
             "take_ready_conversation",
-            resumes=settings.resumes,
+            resumes=int(settings.resumes),
             suspect_strikes=settings.recovery.suspect_strikes,
         )
         if row is None:
@@ -193,7 +192,7 @@ def _claim_new(
         cause=born.cause,
         generation=born.generation,
         owner=tx.instance,
-        suspect=is_suspect(session.strikes, settings.recovery),
+        suspect=int(is_suspect(session.strikes, settings.recovery)),
         first_seq=first_seq,
         last_seq=born.last_seq,
         now=tx.now,
@@ -262,7 +261,7 @@ def _claimed(tx: Tx, begun: _Begun, chat: _Chat, fresh: bool) -> Claimed:
     tx.run("raise_generation", session=session.id, turn=turn.id)
     return Claimed(
         Fence(session.id, turn.id, turn.generation, tx.instance),
-        replace(session, generation=turn.generation, strikes=session.strikes + 1),
+        session._replace(generation=turn.generation, strikes=session.strikes + 1),
         turn,
         place_at(chat.address),
         begun.cause,

@@ -47,10 +47,10 @@ def finish(
         session=fence.session,
         generation=fence.generation,
         owner=fence.owner,
-        state=state,
+        state=str(state),
         why=why,
-        tail=tail or (Tail.ANSWER if done else None),
-        progress=weigh(append).progress,
+        tail=tail.value if tail else Tail.ANSWER.value if done else None,
+        progress=int(weigh(append).progress),
         count=len(append),
         now=tx.now,
     )

@@ -35,7 +35,7 @@ from holdfast.store.contract import Ask, Recorded, Spawned, Step, Usage
 
 from . import rows
 from .codec import dump_body, dump_list
-from .commit import Tx, Value
+from .commit import Tx
 from .intake import refresh_conversation, row_is_not
 from .owing import owe_all
 from .processes import consume_process
@@ -91,10 +91,10 @@ def pass_fence(
         session=fence.session,
         generation=fence.generation,
         owner=fence.owner,
-        tail=tail,
+        tail=tail and tail.value,
         noted=noted,
-        progress=alive or progress,
-        productive=produced,
+        progress=int(alive or progress),
+        productive=int(produced),
         count=len(append),
         now=tx.now,
     )
@@ -107,26 +107,24 @@ def append_entries(
     tx: Tx, session: SessionId, turn: TurnId, bodies: Sequence[Body], last_seq: int
 ) -> tuple[Entry, ...]:
     """Append to the transcript, up to `last_seq`; a result settles its call in the same breath."""
-    first = last_seq - len(bodies) + 1
-    for seq, body in enumerate(bodies, first):
+    entries: list[Entry] = []
+    for seq, body in enumerate(bodies, last_seq - len(bodies) + 1):
         if isinstance(body, Returned):
             _settle_call(tx, turn, body, seq)
-    tx.many("add_entry", [_row(session, turn, seq, body, tx.now) for seq, body in enumerate(bodies, first)])
-    return tuple(Entry(seq, turn, tx.now, body) for seq, body in enumerate(bodies, first))
-
-
-def _row(session: SessionId, turn: TurnId, seq: int, body: Body, now: int) -> dict[str, Value]:
-    kind, call, count, text = dump_body(body)
-    return {
-        "session": session,
-        "seq": seq,
-        "turn": turn,
-        "kind": kind,
-        "call": call,
-        "count": count,
-        "body": text,
-        "now": now,
-    }
+        kind, call, count, text = dump_body(body)
+        tx.run(
+            "add_entry",
+            session=session,
+            seq=seq,
+            turn=turn,
+            kind=kind,
+            call=call,
+            count=count,
+            body=text,
+            now=tx.now,
+        )
+        entries.append(Entry(seq, turn, tx.now, body))
+    return tuple(entries)
 
 
 def _settle_call(tx: Tx, turn: TurnId, result: Returned, seq: int) -> None:
@@ -196,8 +194,8 @@ def _plan_and_start(tx: Tx, fence: Fence, step: Step, last_seq: int) -> None:
             place=place,
             name=call.name,
             arguments=call.arguments,
-            effect=call.effect,
-            start=call.id in starting,
+            effect=str(call.effect),
+            start=int(call.id in starting),
             generation=fence.generation,
             now=tx.now,
         )
