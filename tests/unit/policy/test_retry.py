@@ -1,7 +1,5 @@
 """R10: what becomes of a delivery after a send."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
