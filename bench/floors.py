@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from holdfast.store.sqlite.database import CHECKPOINT_PAGES
+
 Statement = tuple[str, Any]
 Script = Sequence[Statement]
 
@@ -18,6 +20,7 @@ PRAGMAS = (
     "PRAGMA fullfsync = ON",
     "PRAGMA synchronous = FULL",
     "PRAGMA journal_mode = WAL",
+    f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}",
 )
 
 

@@ -142,21 +142,22 @@ def _tables(kinds: list[tuple[int, Kind]], now: int) -> Iterator[tuple[str, Rows
 
 def _contents(kinds: list[tuple[int, Kind]], now: int) -> Iterator[tuple[str, Rows]]:
     yield (
+        "INSERT INTO tool_calls (turn, id, place, name, arguments, effect, state, generation, runs, "
+        "planned_at, started_at, settled_at, result) "
+        "VALUES (?, ?, ?, 'search', '{}', 'effect', ?, 1, 1, ?, ?, ?, ?)",
+        (
+            (turn_id(n), call, spot, state, now, now, now if spot == 1 else None, 3 if spot == 1 else None)
+            for n, k in kinds
+            for spot, call, state in ((1, "a", "done"), (2, "b", "started"))
+            if spot == 1 or (k.tail == "work" and n % 2)
+        ),
+    )
+    yield (
         "INSERT INTO entries (session, seq, turn, kind, call, body, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
             (session_id(n), seq, turn_id(n), kind, call, body, now)
             for n, _ in kinds
             for seq, (kind, call, body) in enumerate(_ENTRIES, 1)
-        ),
-    )
-    yield (
-        "INSERT INTO tool_calls (turn, id, place, name, arguments, effect, state, generation, runs, "
-        "planned_at, started_at, settled_at) VALUES (?, ?, ?, 'search', '{}', 'effect', ?, 1, 1, ?, ?, ?)",
-        (
-            (turn_id(n), call, spot, state, now, now, now if spot == 1 else None)
-            for n, k in kinds
-            for spot, call, state in ((1, "a", "done"), (2, "b", "started"))
-            if spot == 1 or (k.tail == "work" and n % 2)
         ),
     )
     yield (

@@ -12,6 +12,7 @@ from typing import Protocol
 __all__ = ["Clock", "Ids", "Rng", "SystemClock", "SystemIds", "SystemRng"]
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 _RANDOM_BITS = 80
 _LENGTH = 26
 
@@ -94,7 +95,7 @@ class SystemIds:
 
 def encode_id(number: int) -> str:
     """Write a 128-bit number as 26 characters that sort like the number."""
-    return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
+    return "".join([_PAIRS[(number >> shift) & 1023] for shift in range(120, -1, -10)])
 
 
 def decode_id(id_: str) -> int:

@@ -66,7 +66,7 @@ async def test_a_claim_is_one_commit(ledger: Ledger) -> None:
         "sessions": 1,
         "turns": 1,
         "entries": 1,
-        "events": 3,
+        "events": 1,
     }
 
 

@@ -81,6 +81,7 @@ async def test_a_trace_is_one_messages_whole_life_across_restarts(ledger: Ledger
     position = await ledger.say("hello")
     claimed = await ledger.claim()
     await ledger.start(claimed.fence, "c1")
+    ledger.clock.advance(1)
     await ledger.append(claimed.fence, ask=(ledger.question(),))
     await ledger.recover()
     second = ledger.store.instance
@@ -88,13 +89,16 @@ async def test_a_trace_is_one_messages_whole_life_across_restarts(ledger: Ledger
     reply = await ledger.say("red")
     (question,) = again.journal.questions
     await ledger.store.answer(question.id, reply, "red", ANN)
+    ledger.clock.advance(1)
     await ledger.store.finish(again.fence, TurnState.DONE, (answers(),), (owed("reply", "a", "b"),))
     results: list[SendResult] = [Sent(), Lost("timeout"), Sent()]
     for result in results:
+        ledger.clock.advance(1)
         (delivery,) = await ledger.send()
         await ledger.store.record_delivery(delivery.id, result)
         if isinstance(result, Lost):
             await ledger.store.settle_delivery(delivery.id, TryAgain(0, "again"), repeated=True)
+    ledger.clock.advance(1)
     (delivery,) = await ledger.send()
     await ledger.store.record_delivery(delivery.id, Sent())
 
@@ -119,6 +123,29 @@ async def test_a_trace_is_one_messages_whole_life_across_restarts(ledger: Ledger
     assert [line.at for line in trace] == sorted(line.at for line in trace)
     assert [line.what for line in await ledger.store.trace(other)] == ["accepted"]
     assert [line.what for line in await ledger.store.trace(reply)][:2] == ["asked", "accepted"]
+
+
+async def test_what_happened_within_one_millisecond_is_traced_in_order(ledger: Ledger) -> None:
+    position = await ledger.say("hello")
+    claimed = await ledger.claim()
+    await ledger.start(claimed.fence, "c1")
+    await ledger.append(claimed.fence, ask=(ledger.question(),))
+    await ledger.finish(claimed.fence, TurnState.DONE, owed("reply"))
+    for _ in range(2):
+        (delivery,) = await ledger.send()
+        await ledger.store.record_delivery(delivery.id, Sent("p1"))
+    trace = await ledger.store.trace(position)
+    assert {line.at for line in trace} == {ledger.clock.now()}
+    assert [line.what for line in trace] == ["accepted", "taken", "claimed", "asked", "done", "sent", "sent"]
+    assert "p1" in (trace[-1].detail or "")
+
+
+async def test_an_end_that_an_event_explains_is_told_once(ledger: Ledger) -> None:
+    position = await ledger.say("hello")
+    await ledger.claim()
+    await ledger.recover("too_old")
+    ends = [line for line in await ledger.store.trace(position) if line.what == "expired"]
+    assert ["too_old" in (line.detail or "") for line in ends] == [True]
 
 
 async def test_a_trace_tells_why_a_message_was_never_run(ledger: Ledger) -> None:

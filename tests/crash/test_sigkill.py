@@ -28,12 +28,14 @@ LONGEST_WAIT = 0.004
 # ended. A delivery that is being sent is a state, and is settled after each look.
 ADDED = {
     "inbox": "SELECT position, event_id FROM inbox WHERE position > ?",
-    "claimed": "SELECT id, substr(subject, 6) || '/' || (detail ->> 'generation') FROM events "
-    "WHERE what = 'claimed' AND id > ?",
     "owed": "SELECT rowid, dedupe FROM outbox WHERE part = parts AND rowid > ?",
-    "sent": "SELECT id, substr(subject, 10) FROM events WHERE what = 'sent' AND id > ?",
 }
-ENTRIES = "SELECT body ->> 'text' FROM entries WHERE (body ->> 'text') LIKE '%/%'"
+# Rows without a number of their own, or that become what they are later: what a look finds anew counts.
+BECOME = {
+    "claimed": "SELECT id || '/' || generation FROM turns",
+    "entry": "SELECT body ->> 'text' FROM entries WHERE (body ->> 'text') LIKE '%/%'",
+    "sent": "SELECT id FROM outbox WHERE state = 'sent'",
+}
 SENDING = "SELECT id FROM outbox WHERE state = 'sending'"
 
 # Verbs that learn only from their commit what they took, and how much that may be.
@@ -129,7 +131,7 @@ class Looker:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seen = dict.fromkeys(ADDED, 0)
-        self._entries: set[str] = set()
+        self._known: set[str] = set()
 
     def look(self) -> set[str]:
         found: set[str] = set()
@@ -138,9 +140,9 @@ class Looker:
                 rows = db.execute(query, (self._seen[kind],)).fetchall()
                 self._seen[kind] = max([self._seen[kind], *(row[0] for row in rows)])
                 found |= {f"{kind}:{row[1]}" for row in rows}
-            entries = {f"entry:{text}" for (text,) in db.execute(ENTRIES)}
-            found |= entries - self._entries
-            self._entries = entries
+            become = {f"{kind}:{name}" for kind, query in BECOME.items() for (name,) in db.execute(query)}
+            found |= become - self._known
+            self._known = become
             found |= {f"sending:{id}" for (id,) in db.execute(SENDING)}
         return found | {fact.replace("sent:", "sending:") for fact in found if fact.startswith("sent:")}
 

@@ -60,6 +60,12 @@ FORBIDDEN = {
     "two results of one call": """
         INSERT INTO entries (session, seq, turn, kind, call, body, at)
         SELECT session, seq + 50, turn, kind, call, body, at FROM entries WHERE kind = 'returned'""",
+    "a result that is not the one its call names": """
+        INSERT INTO entries (session, seq, turn, kind, call, body, at)
+        SELECT session, 50, id, 'returned', 'c1', '{}', 1 FROM turns WHERE state = 'running'""",
+    "a call that names another result": "UPDATE tool_calls SET result = result + 1 WHERE state = 'done'",
+    "a call settled without a result": """
+        UPDATE tool_calls SET state = 'done', settled_at = 1 WHERE state = 'started'""",
     "an entry rewritten": """UPDATE entries SET body = '{"text": "never said"}'""",
     "an entry moved": "UPDATE entries SET seq = seq + 50, body = NULL",
     "an entry deleted": "DELETE FROM entries",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from .addresses import Place
 from .ids import Key, PersonId, Position, QuestionId, TurnId
@@ -83,8 +84,7 @@ class Accepted:
     fresh: bool
 
 
-@dataclass(frozen=True, slots=True)
-class InboxRow:
+class InboxRow(NamedTuple):
     """An accepted row as the ledger holds it."""
 
     position: Position

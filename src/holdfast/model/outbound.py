@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from .ids import ChatAddress, DeliveryId, SessionId, TurnId
 from .states import DeliveryState
@@ -38,8 +39,7 @@ def answer_key(turn: TurnId) -> str:
     return f"answer:{turn}"
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(NamedTuple):
     """One part of something owed, as the ledger holds it."""
 
     id: DeliveryId

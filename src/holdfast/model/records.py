@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .addresses import Place
 from .ids import ChatAddress, InstanceId, Key, PersonId, Position, ProcessId, SessionId, TurnId
@@ -40,8 +41,7 @@ class ChatSettings:
     model: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(NamedTuple):
     """One conversation with its memory, from `began` until it ends."""
 
     id: SessionId
@@ -60,8 +60,7 @@ class Session:
     """When its last turn was completed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """One piece of work: one cause, one final state."""
 
     id: TurnId

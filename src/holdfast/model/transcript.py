@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from .ids import CallId, PersonId, TurnId
 from .states import CallState
@@ -142,8 +143,7 @@ class Summed:
 Body = Said | Replied | Returned | Noted | Undone | Summed
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One line of a transcript: its place, its turn, when it was committed, what it holds."""
 
     seq: int

@@ -1,7 +1,5 @@
 """R10: what becomes of a delivery after a send."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,8 +48,8 @@ SENDING = Delivery(
     repeated=False,
     created_at=NOW,
 )
-WORN = replace(SENDING, attempts=SETTINGS.attempts - 1)
-OLD = replace(SENDING, created_at=NOW - DAY - 1)
+WORN = SENDING._replace(attempts=SETTINGS.attempts - 1)
+OLD = SENDING._replace(created_at=NOW - DAY - 1)
 
 
 def sent(result: SendResult, delivery: Delivery = SENDING, settling: Settling = Settling.ASK) -> Next:
@@ -84,7 +82,7 @@ def test_giving_up_has_a_reason() -> None:
 def test_what_waited_too_long_is_not_sent() -> None:
     assert before_send(SENDING, NOW, SETTINGS) is None
     assert before_send(OLD, NOW, SETTINGS) == Next(DeliveryState.EXPIRED, 0, reason="too_old")
-    worn = before_send(replace(SENDING, attempts=12), NOW, SETTINGS)
+    worn = before_send(SENDING._replace(attempts=12), NOW, SETTINGS)
     assert worn == Next(DeliveryState.FAILED, 12, reason="too_many_attempts")
 
 
@@ -116,7 +114,7 @@ def test_retry_after_is_honoured() -> None:
 
 
 def test_backoff_applies_when_the_platform_names_an_earlier_time() -> None:
-    found = sent(TryAgain(NOW, "refused connection"), replace(SENDING, attempts=3))
+    found = sent(TryAgain(NOW, "refused connection"), SENDING._replace(attempts=3))
     assert (found.attempts, found.at) == (4, NOW + delay(4, SETTINGS, 0.5))
 
 
@@ -167,7 +165,7 @@ def asked(arrived: bool | None, delivery: Delivery) -> Next:
 
 
 def test_asking_settles_an_unknown_send() -> None:
-    unknown = replace(SENDING, state=DeliveryState.UNKNOWN, attempts=1)
+    unknown = SENDING._replace(state=DeliveryState.UNKNOWN, attempts=1)
     assert asked(True, unknown) == Next(DeliveryState.SENT, 1, platform_id="p1")
     absent, untold = asked(False, unknown), asked(None, unknown)
     assert (absent.state, absent.repeated) == (DeliveryState.PENDING, False)
@@ -175,7 +173,7 @@ def test_asking_settles_an_unknown_send() -> None:
 
 
 def test_asking_too_late_sends_nothing_again() -> None:
-    old = replace(OLD, state=DeliveryState.UNKNOWN)
+    old = OLD._replace(state=DeliveryState.UNKNOWN)
     assert asked(True, old).state is DeliveryState.SENT
     assert asked(False, old) == Next(DeliveryState.EXPIRED, 0, reason="too_old")
     assert asked(None, old).reason == "too_old; it may have arrived"
@@ -193,8 +191,8 @@ RESULTS = st.one_of(
     st.builds(Rejected, reason=st.just("no"), whole_chat=st.booleans()),
 )
 DELIVERIES = st.builds(
-    lambda attempts, repeated, since: replace(
-        SENDING, attempts=attempts, repeated=repeated, created_at=NOW - since
+    lambda attempts, repeated, since: SENDING._replace(
+        attempts=attempts, repeated=repeated, created_at=NOW - since
     ),
     st.integers(0, 20),
     st.booleans(),
@@ -220,6 +218,6 @@ def test_every_result_is_an_arrow_and_no_mark_is_ever_lost(
 def test_every_answer_of_a_platform_is_an_arrow_from_unknown(
     delivery: Delivery, arrived: bool | None
 ) -> None:
-    found = after_asking(arrived, replace(delivery, state=DeliveryState.UNKNOWN), NOW, SETTINGS, 0.0)
+    found = after_asking(arrived, delivery._replace(state=DeliveryState.UNKNOWN), NOW, SETTINGS, 0.0)
     advance(DELIVERY, DeliveryState.UNKNOWN, found.state)
     assert found.repeated >= delivery.repeated

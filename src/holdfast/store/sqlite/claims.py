@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from holdfast.model import (
@@ -56,16 +55,15 @@ _COLLECT_AT_MOST = 50
 def claim(tx: Tx, settings: ClaimSettings, judge: Judge) -> Claimed | None:
     for _ in range(_TRIES):
         row = tx.one(
-            "ready_conversation",
-            resumes=settings.resumes,
+            "take_ready_conversation",
+            resumes=int(settings.resumes),
             suspect_strikes=settings.recovery.suspect_strikes,
         )
         if row is None:
             return None
         key = Key(row[0])
         try:
-            chat = _Chat(ChatAddress(row[1]), rows.chat_settings(*row[2:]))
-            session, last = _live(tx, key)
+            chat, session, last = _read_conversation(tx, key, ChatAddress(row[1]))
             begun = _read_begun(tx, session, last) if session and last and last.ended_at is None else None
             waiting = () if begun else _read_waiting(tx, settings, key, chat)
         except ValueError as damage:
@@ -113,16 +111,16 @@ def _read_waiting(tx: Tx, settings: ClaimSettings, key: Key, chat: _Chat) -> tup
 
 
 def _lay_aside(tx: Tx, key: Key, damage: ValueError) -> None:
-    """What cannot be read is passed over, alone, until somebody looks at it (`verify` names the row)."""
-    tx.run("lay_conversation_aside", key=key)
+    """What cannot be read stays out of the line, alone, until somebody looks at it (`verify` names it)."""
     tx.event("set_aside", f"conversation:{key}", reason=str(damage))
 
 
-def _live(tx: Tx, key: Key) -> tuple[Session | None, Turn | None]:
-    row = tx.one("session_with_last_turn", key=key)
-    if row is None:
-        return None, None
-    return rows.session(row[:13]), rows.turn(row[13:]) if row[13] is not None else None
+def _read_conversation(tx: Tx, key: Key, address: ChatAddress) -> tuple[_Chat, Session | None, Turn | None]:
+    row = tx.one("conversation_at", key=key, chat=address)
+    assert row is not None
+    session = rows.session(row[4:17]) if row[4] is not None else None
+    last = rows.turn(row[17:]) if row[17] is not None else None
+    return _Chat(address, rows.chat_settings(*row[:4])), session, last
 
 
 def _may_go_on(tx: Tx, begun: _Begun, judge: Judge) -> bool:
@@ -153,6 +151,7 @@ def _claim_again(tx: Tx, settings: ClaimSettings, chat: _Chat, begun: _Begun) ->
     )
     assert row is not None
     tx.run("processes_follow", session=session.id, turn=turn.id, generation=session.generation + 1)
+    tx.event("claimed", f"turn:{turn.id}", attempt=row[5], generation=row[4])
     return _claimed(tx, begun._replace(turn=rows.turn(row)), chat, fresh=False)
 
 
@@ -193,7 +192,7 @@ def _claim_new(
         cause=born.cause,
         generation=born.generation,
         owner=tx.instance,
-        suspect=is_suspect(session.strikes, settings.recovery),
+        suspect=int(is_suspect(session.strikes, settings.recovery)),
         first_seq=first_seq,
         last_seq=born.last_seq,
         now=tx.now,
@@ -260,11 +259,9 @@ def _claimed(tx: Tx, begun: _Begun, chat: _Chat, fresh: bool) -> Claimed:
     """Raise the session's counters, one more generation and one more strike, and hand the turn over."""
     session, turn = begun.session, begun.turn
     tx.run("raise_generation", session=session.id, turn=turn.id)
-    refresh_conversation(tx, session.key)
-    tx.event("claimed", f"turn:{turn.id}", attempt=turn.attempt, generation=turn.generation)
     return Claimed(
         Fence(session.id, turn.id, turn.generation, tx.instance),
-        replace(session, generation=turn.generation, strikes=session.strikes + 1),
+        session._replace(generation=turn.generation, strikes=session.strikes + 1),
         turn,
         place_at(chat.address),
         begun.cause,

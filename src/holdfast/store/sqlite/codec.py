@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import json.encoder
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -28,11 +30,20 @@ W = TypeVar("W", bound=StrEnum)
 ERASED = "(erased)"
 """Stands for content that was forgotten on request, or cannot be read; the skeleton stays."""
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+# `encode` makes its C encoder anew each time, which costs as much as a small body itself.
+_chunks: Callable[[Any, int], Iterable[str]] = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
+    None, _encoder.default, json.encoder.encode_basestring, None, ":", ",", False, False, False
+)
+
+
+def encode(data: Any) -> str:
+    """Anything as JSON, in the fewest characters."""
+    return "".join(_chunks(data, 0))
 
 
 def dump_list(items: tuple[str, ...]) -> str:
-    return _encode(items) if items else "[]"
+    return encode(items) if items else "[]"
 
 
 def load_list(text: str) -> tuple[str, ...]:
@@ -50,7 +61,7 @@ def _parsed(text: str | None) -> Any:
 
 def dump_message(text: str, attachments: tuple[Attachment, ...]) -> str:
     """What a person sent, as kept in the inbox."""
-    return _encode({"text": text, **_files(attachments)})
+    return encode({"text": text, **_files(attachments)})
 
 
 def load_message(body: str | None) -> tuple[str, tuple[Attachment, ...]]:
@@ -63,17 +74,17 @@ def dump_body(body: Body) -> tuple[str, str | None, int | None, str]:
     match body:
         case Said():
             data = {"text": body.text, "sender": body.sender, **_files(body.attachments)}
-            return "said", None, None, _encode(data)
+            return "said", None, None, encode(data)
         case Replied():
-            return "replied", None, None, _encode(_reply(body))
+            return "replied", None, None, encode(_reply(body))
         case Returned():
-            return "returned", body.call, None, _encode({"state": body.state, "text": body.text})
+            return "returned", body.call, None, encode({"state": body.state, "text": body.text})
         case Noted():
-            return "noted", None, body.count, _encode({"note": body.note, "text": body.text})
+            return "noted", None, body.count, encode({"note": body.note, "text": body.text})
         case Undone():
-            return "undone", None, None, _encode({"first": body.first, "last": body.last})
+            return "undone", None, None, encode({"first": body.first, "last": body.last})
         case Summed():
-            return "summed", None, None, _encode(_summary(body))
+            return "summed", None, None, encode(_summary(body))
 
 
 def load_body(kind: str, call: str | None, count: int | None, body: str | None) -> Body:

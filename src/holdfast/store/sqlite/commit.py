@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from holdfast.clock import Clock, Ids
@@ -70,7 +70,7 @@ class Tx:
             return self._db.execute(SQL[name], writable(values))
 
     def event(self, what: str, subject: str, /, **detail: Value) -> None:
-        """Write down what happened to a row, as part of this transaction."""
+        """Write down what happened to a row and the row itself does not keep, as part of this transaction."""
         told = {name: value for name, value in detail.items() if value is not None}
         self._execute(
             "add_event",
@@ -99,7 +99,7 @@ class Outcome:
     def __init__(self) -> None:
         self.value: Any = None
         self.error: BaseException | None = None
-        self.topics: set[str] = set()
+        self.topics: Collection[str] = ()
 
 
 def commit_group(
@@ -188,6 +188,6 @@ def _fail_all(outcomes: list[Outcome], culprit: Outcome | None, fault: Exception
     if not isinstance(fault, StoreFault):
         shared = StoreUnavailable("another transaction of the same commit failed; nothing was kept")
     for outcome in outcomes:
-        outcome.value, outcome.topics = None, set()
+        outcome.value, outcome.topics = None, ()
         # One exception each: they are raised in different tasks, and each collects its own traceback.
         outcome.error = fault if outcome is culprit else type(shared)(*shared.args)

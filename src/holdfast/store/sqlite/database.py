@@ -14,6 +14,13 @@ from .faults import translate
 BUSY_SECONDS = 30.0
 """How long to wait for a sibling (a backup, an operator's shell) before giving up: by time, not by tries."""
 
+CHECKPOINT_PAGES = 3_000
+"""Pages of log (12 MB) before they are copied into the database.
+
+A page that many commits rewrote is copied once, so a longer log costs less; this one stays below what
+`log.LIMIT` lets it take, and after a crash it is read in a moment.
+"""
+
 _FULL = 2
 _OLDEST = (3, 38, 0)
 
@@ -57,6 +64,7 @@ def _make_durable(db: sqlite3.Connection, path: Path) -> None:
     db.execute("PRAGMA synchronous = FULL")
     mode = db.execute("PRAGMA journal_mode = WAL").fetchone()[0]
     sync = db.execute("PRAGMA synchronous").fetchone()[0]
+    db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
     if mode != "wal" or sync < _FULL:
         raise WeakDurability(
             f"{path} runs with journal_mode={mode}, synchronous={sync}; Holdfast needs wal and 2 (FULL), "

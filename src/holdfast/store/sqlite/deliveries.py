@@ -29,9 +29,8 @@ def owe(tx: Tx, owed: Owed) -> bool:
 def claim_deliveries(tx: Tx, platforms: tuple[str, ...], limit: int = 32) -> tuple[Delivery, ...]:
     taken: list[Delivery] = []
     for platform in platforms:
-        for (chat,) in tx.all("chats_due", platform=platform, now=tx.now, limit=limit - len(taken)):
+        for (chat,) in tx.all("take_chats_due", platform=platform, now=tx.now, limit=limit - len(taken)):
             row = tx.one("take_delivery", chat=chat, owner=tx.instance, now=tx.now)
-            tx.run("close_chat_line", chat=chat)
             if row is not None:
                 taken.append(rows.delivery(row))
     return tuple(taken)
@@ -56,14 +55,16 @@ def _settle(
     row = _write(tx, id, result, source, repeated, tx.instance if sending else None)
     if row is None:
         raise _is_not(tx, id, f"{source} and ours" if sending else source)
-    chat = str(row[0])
+    chat, owes_more = row
     if isinstance(result, TryAgain) and not result.counts:
         tx.run("throttle_chat", chat=chat, at=result.at)
     if isinstance(result, Rejected) and result.whole_chat:
         for (failed,) in tx.all("fail_chat", chat=chat, reason=result.reason, now=tx.now):
             tx.event("failed", f"delivery:{failed}", reason=result.reason)
     owe_all(tx, owe)
-    refresh_chat(tx, chat)
+    # Nothing was due while this part was in the air, and without a next one nothing is.
+    if owes_more:
+        refresh_chat(tx, chat)
 
 
 def _write(
@@ -74,7 +75,6 @@ def _write(
     where: dict[str, str | int | None] = {"id": id, "owner": owner}
     match result:
         case Sent(platform_id):
-            tx.event("sent", f"delivery:{id}", platform_id=platform_id)
             return tx.one(
                 "delivery_sent",
                 platform_id=platform_id,

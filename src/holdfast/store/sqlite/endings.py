@@ -23,7 +23,7 @@ from .codec import load_message
 from .commit import Tx
 from .intake import drop_wakeups_of, refresh_conversation, settle_row
 from .owing import owe_all
-from .steps import append_entries, endings_of_calls, pass_fence, settle_open_calls, weigh
+from .steps import append_entries, pass_fence, settle_open_calls, weigh
 
 _EVERYTHING = 2**62
 _ENDS = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
@@ -40,37 +40,38 @@ def finish(
 ) -> None:
     if state not in _ENDS:
         raise WrongState(f"turn {fence.turn}", state, "done, failed or cancelled")
-    bodies = (*append, *endings_of_calls(tx, fence.turn, append))
+    done = state is TurnState.DONE
     row = tx.one(
         "finish_turn",
         turn=fence.turn,
         session=fence.session,
         generation=fence.generation,
         owner=fence.owner,
-        state=state,
+        state=str(state),
         why=why,
-        tail=tail or (Tail.ANSWER if state is TurnState.DONE else None),
-        progress=weigh(append).progress,
-        count=len(bodies),
+        tail=tail.value if tail else Tail.ANSWER.value if done else None,
+        progress=int(weigh(append).progress),
+        count=len(append),
         now=tx.now,
     )
     if row is None:
         raise StaleWrite(fence.turn, fence.generation)
-    stop, last_seq, is_asking = row
+    stop, last_seq, has_open_calls, is_asking = row
     if stop is not None and state is not TurnState.CANCELLED:
         raise StopAsked(fence.turn)
-    append_entries(tx, fence.session, fence.turn, bodies, last_seq)
+    append_entries(tx, fence.session, fence.turn, append, last_seq)
+    if has_open_calls:
+        settle_open_calls(tx, {fence.turn: fence.session})
     if is_asking:
         tx.run("cancel_questions", turn=fence.turn, now=tx.now)
-    tx.event(state, f"turn:{fence.turn}", why=why)
-    key = tx.one(
-        "after_done" if state is TurnState.DONE else "take_strike_back", session=fence.session, now=tx.now
-    )
-    assert key is not None
+    left = tx.one("after_done" if done else "take_strike_back", session=fence.session, now=tx.now)
+    assert left is not None
+    key, something_waits = left
     if state is TurnState.CANCELLED:
         _carry_out_stop(tx, fence.session, rows.stop(stop))
     owe_all(tx, owe, fence.session, fence.turn)
-    if refresh_conversation(tx, key[0]):
+    # Nobody stood in line while the turn ran.
+    if something_waits and refresh_conversation(tx, key):
         tx.changed("turns")
 
 
@@ -79,7 +80,6 @@ def end_turn(tx: Tx, session: SessionId, turn: TurnId, state: TurnState, why: st
     settle_open_calls(tx, {turn: session})
     tx.run("cancel_questions", turn=turn, now=tx.now)
     tx.run("end_turn", turn=turn, state=state, why=why, now=tx.now)
-    tx.event(state, f"turn:{turn}", why=why)
 
 
 def _carry_out_stop(tx: Tx, session: SessionId, stop: StopKind | None) -> None:
@@ -190,6 +190,4 @@ def _withdraw(tx: Tx, key: Key, by: Position | None) -> tuple[str, ...]:
         reason="the conversation was ended",
         now=tx.now,
     )
-    for position, _ in rows:
-        tx.event("withdrawn", f"inbox:{position}")
     return tuple(load_message(body)[0] for _, body in sorted(rows))

@@ -29,7 +29,7 @@ from holdfast.store.contract import Edit
 
 from . import rows
 from .codec import dump_message
-from .commit import Tx
+from .commit import Row, Tx
 from .owing import owe_all
 from .readers import Read
 
@@ -81,45 +81,44 @@ def _set_aside(tx: Tx, account: str, unreadable: SetAside) -> None:
 
 
 def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
-    address = message.place.address
-    queued = message.kind is not InboxKind.COMMAND
-    if not tx.one("conversation_exists", key=message.key):
+    row = _add_row(tx, account, message)
+    if row is None:
         # A known event adds nothing, not even the conversation it would belong to by now.
         if known := _known(tx, account, message.event_id):
             return known
+        address = message.place.address
         tx.run("ensure_chat", address=address, platform=message.place.platform)
         tx.run("add_conversation", key=message.key, chat=address)
-    row = tx.one(
-        "add_row",
-        account=account,
-        event_id=message.event_id,
-        key=message.key,
-        chat=address,
-        sender=message.sender,
-        kind=message.kind,
-        body=dump_message(message.text, message.attachments),
-        message_id=message.message_id,
-        sent_at=rows.time_or_none(message.sent_at),
-        now=tx.now,
-        incarnation=message.incarnation,
-    )
-    if row is None:
-        known = _known(tx, account, message.event_id)
-        assert known is not None
-        return known
+        row = _add_row(tx, account, message)
+        assert row is not None
     position = Position(row[0])
-    tx.event("accepted", f"inbox:{position}", kind=message.kind)
     if _is_of_the_past(tx, message):
         tx.run("drop_on_arrival", position=position, now=tx.now)
-        tx.event("dropped", f"inbox:{position}", reason="conversation ended")
         refresh_conversation(tx, message.key)
-    elif not queued:
+    elif message.kind is InboxKind.COMMAND:
         tx.changed("inbox")
     elif refresh_conversation(tx, message.key):
         tx.changed("turns")
     else:
         tx.changed("recovery")
     return Accepted(message.event_id, position, fresh=True)
+
+
+def _add_row(tx: Tx, account: str, message: Inbound) -> Row | None:
+    return tx.one(
+        "add_row",
+        account=account,
+        event_id=message.event_id,
+        key=message.key,
+        chat=message.place.address,
+        sender=message.sender,
+        kind=str(message.kind),
+        body=dump_message(message.text, message.attachments),
+        message_id=message.message_id,
+        sent_at=rows.time_or_none(message.sent_at),
+        now=tx.now,
+        incarnation=message.incarnation,
+    )
 
 
 def _known(tx: Tx, account: str, event_id: str) -> Accepted | None:
@@ -137,8 +136,7 @@ def _is_of_the_past(tx: Tx, message: Inbound) -> bool:
 
 def drop_wakeups_of(tx: Tx, sessions: Iterable[SessionId]) -> None:
     """No wake-up outlives the conversation it was made for."""
-    for (position,) in tx.all("drop_wakeups_of_ended", sessions=json.dumps(list(sessions)), now=tx.now):
-        tx.event("dropped", f"inbox:{position}", reason="conversation ended")
+    tx.run("drop_wakeups_of_ended", sessions=json.dumps(list(sessions)), now=tx.now)
 
 
 def refresh_conversation(tx: Tx, key: str) -> bool:
@@ -160,7 +158,8 @@ def revise(tx: Tx, edit: Edit) -> Position | None:
         row = tx.one("withdraw_row", now=tx.now, **where)
     if row is None:
         return None
-    tx.event("edited" if edit.text is not None else "withdrawn", f"inbox:{row[0]}")
+    if edit.text is not None:
+        tx.event("edited", f"inbox:{row[0]}")
     refresh_conversation(tx, row[1])
     return Position(row[0])
 
@@ -175,7 +174,8 @@ def settle_row(
     row = tx.one("settle_row", position=position, state=state, reason=reason, now=tx.now)
     if row is None:
         raise row_is_not(tx, position, InboxState.WAITING)
-    tx.event(state, f"inbox:{position}", reason=reason)
+    if state is InboxState.OFFERED:
+        tx.event("offered", f"inbox:{position}", reason=reason)
     owe_all(tx, owe)
     refresh_conversation(tx, row[0])
 

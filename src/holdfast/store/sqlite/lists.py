@@ -62,12 +62,12 @@ def row(read: Read, position: Position) -> InboxRow:
 
 def trace(read: Read, position: Position) -> tuple[Happening, ...]:
     message = row(read, position)
-    events = sorted(
-        event for subject in _subjects(read, message) for event in read.all("events_of", subject=subject)
-    )
+    found = read.all("rows_of_story", position=position, turn=message.turn)
+    for subject in _subjects(read, message):
+        found += read.all("events_of", subject=subject)
     return tuple(
         Happening(at, what, subject, InstanceId(instance) if instance else None, detail)
-        for _, at, what, subject, instance, detail in events
+        for at, _, _, what, subject, instance, detail in sorted(found)
     )
 
 

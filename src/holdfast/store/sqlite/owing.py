@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -10,7 +9,7 @@ from typing import NamedTuple
 from holdfast.errors import NotFound
 from holdfast.model import Owed, SessionId, TurnId
 
-from .codec import dump_list
+from .codec import dump_list, encode
 from .commit import Tx, Value
 
 
@@ -34,10 +33,10 @@ def owe_debts(tx: Tx, debts: list[Debt]) -> bool:
     fresh = _not_told(tx, debts)
     if not fresh:
         return False
-    parts = Counter[str]()
+    parts: Counter[str] = Counter()
     for debt in fresh:
         parts[debt.owed.chat] += len(debt.owed.parts)
-    taken = tx.all("take_numbers", parts=json.dumps(list(parts.items())))
+    taken = tx.all("take_numbers", parts=encode(list(parts.items())))
     if len(taken) < len(parts):
         raise NotFound("chat", ", ".join(set(parts) - {row[0] for row in taken}))
     # Each chat's counter stands at the last of the numbers just taken: count on from before them.
@@ -53,7 +52,7 @@ def _not_told(tx: Tx, debts: list[Debt]) -> list[Debt]:
     wanted = {debt.owed.dedupe: debt for debt in reversed(debts)}
     if not wanted:
         return []
-    told = {row[0] for row in tx.all("told", dedupes=json.dumps(list(wanted)))}
+    told = {row[0] for row in tx.all("told", dedupes=encode(list(wanted)))}
     return [debt for debt in debts if wanted[debt.owed.dedupe] is debt and debt.owed.dedupe not in told]
 
 
@@ -67,7 +66,7 @@ def _rows(debts: list[Debt], last: dict[str, int], now: int) -> Iterator[dict[st
                 "number": last[owed.chat],
                 "session": session,
                 "turn": turn,
-                "kind": owed.kind,
+                "kind": str(owed.kind),
                 "dedupe": owed.dedupe,
                 "part": part,
                 "parts": count,

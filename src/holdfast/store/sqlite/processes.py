@@ -69,8 +69,7 @@ def consume_process(tx: Tx, id: str) -> bool:
 def _drop_wakeups(tx: Tx, id: str, reason: str) -> None:
     """What still waits for this process wakes nobody any more."""
     ids = {"from_id": f"process:{id}:", "to_id": f"process:{id};"}
-    for position, key in tx.all("drop_wakeups", account=ACCOUNT, reason=reason, now=tx.now, **ids):
-        tx.event("dropped", f"inbox:{position}", reason=reason)
+    for (key,) in tx.all("drop_wakeups", account=ACCOUNT, reason=reason, now=tx.now, **ids):
         refresh_conversation(tx, key)
 
 

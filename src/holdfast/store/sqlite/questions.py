@@ -46,7 +46,6 @@ def answer(
     # An answer may come from another conversation (a group, say), which has one row less to wait for now.
     refresh_conversation(tx, place[0])
     tx.event("answered", f"question:{question}", by=by)
-    tx.event("answered", f"inbox:{by}", question=question)
     owe_all(tx, owe)
     turn, session, kind = row
     tx.run("answer_is_progress", turn=turn, now=tx.now)

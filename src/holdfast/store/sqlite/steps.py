@@ -35,7 +35,7 @@ from holdfast.store.contract import Ask, Recorded, Spawned, Step, Usage
 
 from . import rows
 from .codec import dump_body, dump_list
-from .commit import Tx, Value
+from .commit import Tx
 from .intake import refresh_conversation, row_is_not
 from .owing import owe_all
 from .processes import consume_process
@@ -91,10 +91,10 @@ def pass_fence(
         session=fence.session,
         generation=fence.generation,
         owner=fence.owner,
-        tail=tail,
+        tail=tail and tail.value,
         noted=noted,
-        progress=alive or progress,
-        productive=produced,
+        progress=int(alive or progress),
+        productive=int(produced),
         count=len(append),
         now=tx.now,
     )
@@ -107,30 +107,28 @@ def append_entries(
     tx: Tx, session: SessionId, turn: TurnId, bodies: Sequence[Body], last_seq: int
 ) -> tuple[Entry, ...]:
     """Append to the transcript, up to `last_seq`; a result settles its call in the same breath."""
-    first = last_seq - len(bodies) + 1
-    for body in bodies:
+    entries: list[Entry] = []
+    for seq, body in enumerate(bodies, last_seq - len(bodies) + 1):
         if isinstance(body, Returned):
-            _settle_call(tx, turn, body)
-    tx.many("add_entry", [_row(session, turn, seq, body, tx.now) for seq, body in enumerate(bodies, first)])
-    return tuple(Entry(seq, turn, tx.now, body) for seq, body in enumerate(bodies, first))
+            _settle_call(tx, turn, body, seq)
+        kind, call, count, text = dump_body(body)
+        tx.run(
+            "add_entry",
+            session=session,
+            seq=seq,
+            turn=turn,
+            kind=kind,
+            call=call,
+            count=count,
+            body=text,
+            now=tx.now,
+        )
+        entries.append(Entry(seq, turn, tx.now, body))
+    return tuple(entries)
 
 
-def _row(session: SessionId, turn: TurnId, seq: int, body: Body, now: int) -> dict[str, Value]:
-    kind, call, count, text = dump_body(body)
-    return {
-        "session": session,
-        "seq": seq,
-        "turn": turn,
-        "kind": kind,
-        "call": call,
-        "count": count,
-        "body": text,
-        "now": now,
-    }
-
-
-def _settle_call(tx: Tx, turn: TurnId, result: Returned) -> None:
-    if not tx.run("settle_call", turn=turn, id=result.call, state=result.state, now=tx.now):
+def _settle_call(tx: Tx, turn: TurnId, result: Returned, seq: int) -> None:
+    if not tx.run("settle_call", turn=turn, id=result.call, state=str(result.state), seq=seq, now=tx.now):
         wanted = CallState.PLANNED if result.state is CallState.SKIPPED else CallState.STARTED
         raise _call_is_not(tx, turn, result.call, wanted)
 
@@ -138,16 +136,6 @@ def _settle_call(tx: Tx, turn: TurnId, result: Returned) -> None:
 def _call_is_not(tx: Tx, turn: TurnId, call: CallId, wanted: str) -> WrongState:
     found = tx.one("state_of_call", turn=turn, id=call)
     return WrongState(f"call {call}", found[0] if found else None, wanted)
-
-
-def endings_of_calls(tx: Tx, turn: TurnId, append: Sequence[Body] = ()) -> tuple[Returned, ...]:
-    """The results of the calls a turn leaves open when it ends; those in `append` are settled by it."""
-    settled = {body.call for body in append if isinstance(body, Returned)}
-    return tuple(
-        _ending(id_, name, state)
-        for _, id_, name, state in tx.all("unsettled_calls", turns=json.dumps([turn]))
-        if id_ not in settled
-    )
 
 
 def settle_open_calls(tx: Tx, sessions: Mapping[TurnId, SessionId]) -> None:
@@ -206,8 +194,8 @@ def _plan_and_start(tx: Tx, fence: Fence, step: Step, last_seq: int) -> None:
             place=place,
             name=call.name,
             arguments=call.arguments,
-            effect=call.effect,
-            start=call.id in starting,
+            effect=str(call.effect),
+            start=int(call.id in starting),
             generation=fence.generation,
             now=tx.now,
         )
@@ -230,7 +218,6 @@ def take_row(tx: Tx, turn: TurnId, key: Key, position: Position) -> None:
     """Consume a waiting row of the turn's own conversation, once."""
     if not tx.run("take_row", turn=turn, key=key, position=position, now=tx.now):
         raise row_is_not(tx, position, "waiting in this conversation")
-    tx.event("taken", f"inbox:{position}", turn=turn)
 
 
 def add_question(tx: Tx, session: SessionId, turn: TurnId, ask: Ask) -> None:

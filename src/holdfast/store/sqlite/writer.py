@@ -121,7 +121,7 @@ class WriterThread:
     def _publish(self, group: list[Waiting], outcomes: list[Outcome]) -> None:
         topics: set[str] = set()
         for (_, future), outcome in zip(group, outcomes, strict=True):
-            topics |= outcome.topics
+            topics.update(outcome.topics)
             if future.done():
                 continue
             if outcome.error is None:

@@ -1,7 +1,8 @@
 -- The ledger. Times are milliseconds since 1970 UTC; ids are time-ordered text; bodies are JSON.
 -- What the schema can enforce, it enforces: one live session per key, one open turn per session, one cause
 -- per turn, one result per call, one note per interruption, told once, final states with an end time, and
--- (in the triggers at the end) no change of state that the state tables do not have.
+-- (in the triggers at the end) no change of state that the state tables do not have. Words are compared one by
+-- one: the list of an IN with three or more would be built anew for every row that is checked.
 
 -- Rows that name an instance as owner do not reference it: old runs are forgotten, what they did is not.
 CREATE TABLE instances (
@@ -73,14 +74,17 @@ CREATE TABLE inbox (
     key         TEXT NOT NULL REFERENCES conversations (key),
     chat        TEXT NOT NULL REFERENCES chats (address),
     sender      TEXT NOT NULL,
-    kind        TEXT NOT NULL CHECK (kind IN ('message', 'command', 'wakeup', 'operator')),
+    kind        TEXT NOT NULL CHECK (kind = 'message' OR kind = 'command' OR kind = 'wakeup'
+                                     OR kind = 'operator'),
     body        TEXT,
     message_id  TEXT,
     sent_at     INTEGER,
     accepted_at INTEGER NOT NULL,
     incarnation INTEGER,
-    state       TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN
-                ('waiting', 'taken', 'answered', 'executed', 'refused', 'offered', 'withdrawn', 'dropped')),
+    state       TEXT NOT NULL DEFAULT 'waiting' CHECK (state = 'waiting' OR state = 'taken'
+                                                       OR state = 'answered' OR state = 'executed'
+                                                       OR state = 'refused' OR state = 'offered'
+                                                       OR state = 'withdrawn' OR state = 'dropped'),
     turn        TEXT REFERENCES turns (id),
     question    TEXT REFERENCES questions (id),
     reason      TEXT,
@@ -116,8 +120,9 @@ CREATE TABLE turns (
     id             TEXT PRIMARY KEY,
     session        TEXT NOT NULL REFERENCES sessions (id),
     cause          INTEGER NOT NULL UNIQUE REFERENCES inbox (position),
-    state          TEXT NOT NULL CHECK (state IN ('queued', 'running', 'waiting', 'interrupted',
-                                                  'done', 'failed', 'cancelled', 'expired', 'parked')),
+    state          TEXT NOT NULL CHECK (state = 'queued' OR state = 'running' OR state = 'waiting'
+                                        OR state = 'interrupted' OR state = 'done' OR state = 'failed'
+                                        OR state = 'cancelled' OR state = 'expired' OR state = 'parked'),
     generation     INTEGER NOT NULL,
     attempt        INTEGER NOT NULL DEFAULT 1,
     owner          TEXT,
@@ -143,21 +148,22 @@ CREATE TABLE turns (
     ended_at       INTEGER,
     why            TEXT,
     CHECK ((state = 'running') = (owner IS NOT NULL)),
-    CHECK ((state IN ('done', 'failed', 'cancelled', 'expired', 'parked')) = (ended_at IS NOT NULL)),
+    CHECK ((state = 'done' OR state = 'failed' OR state = 'cancelled' OR state = 'expired'
+            OR state = 'parked') = (ended_at IS NOT NULL)),
     CHECK (state <> 'interrupted' OR interruptions > 0),
     CHECK (held IS NULL OR state = 'interrupted')
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX one_open_turn ON turns (session) WHERE ended_at IS NULL;
 CREATE INDEX turns_interrupted ON turns (id) WHERE state = 'interrupted';
 CREATE INDEX turns_suspect ON turns (suspect) WHERE suspect = 1;
-CREATE INDEX turns_by_session ON turns (session, id);
 
 -- The transcript: append-only. `call` names the call of a result, `count` the interruption of a note.
 CREATE TABLE entries (
     session TEXT NOT NULL REFERENCES sessions (id),
     seq     INTEGER NOT NULL,
     turn    TEXT NOT NULL REFERENCES turns (id),
-    kind    TEXT NOT NULL CHECK (kind IN ('said', 'replied', 'returned', 'noted', 'undone', 'summed')),
+    kind    TEXT NOT NULL CHECK (kind = 'said' OR kind = 'replied' OR kind = 'returned' OR kind = 'noted'
+                                 OR kind = 'undone' OR kind = 'summed'),
     call    TEXT,
     count   INTEGER,
     body    TEXT,
@@ -166,25 +172,30 @@ CREATE TABLE entries (
     CHECK ((kind = 'returned') = (call IS NOT NULL)),
     CHECK ((kind = 'noted') = (count IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX one_result_per_call ON entries (turn, call) WHERE kind = 'returned';
 CREATE UNIQUE INDEX one_note_per_interruption ON entries (turn, count) WHERE kind = 'noted';
 
+-- `result` is the place in the transcript of the one entry that settles the call.
 CREATE TABLE tool_calls (
     turn       TEXT NOT NULL REFERENCES turns (id),
     id         TEXT NOT NULL,
     place      INTEGER NOT NULL,
     name       TEXT NOT NULL,
     arguments  TEXT,
-    effect     TEXT NOT NULL CHECK (effect IN ('read', 'idempotent', 'reconcilable', 'effect')),
-    state      TEXT NOT NULL DEFAULT 'planned' CHECK (state IN
-               ('planned', 'started', 'done', 'failed', 'unknown', 'skipped')),
+    effect     TEXT NOT NULL CHECK (effect = 'read' OR effect = 'idempotent' OR effect = 'reconcilable'
+                                    OR effect = 'effect'),
+    state      TEXT NOT NULL DEFAULT 'planned' CHECK (state = 'planned' OR state = 'started'
+                                                      OR state = 'done' OR state = 'failed'
+                                                      OR state = 'unknown' OR state = 'skipped'),
     generation INTEGER NOT NULL DEFAULT 0,
     runs       INTEGER NOT NULL DEFAULT 0,
     planned_at INTEGER NOT NULL,
     started_at INTEGER,
     settled_at INTEGER,
+    result     INTEGER,
     PRIMARY KEY (turn, id),
-    CHECK ((state IN ('done', 'failed', 'unknown', 'skipped')) = (settled_at IS NOT NULL)),
+    CHECK ((state = 'done' OR state = 'failed' OR state = 'unknown'
+            OR state = 'skipped') = (settled_at IS NOT NULL)),
+    CHECK ((settled_at IS NULL) = (result IS NULL)),
     CHECK ((state IN ('planned', 'skipped')) = (started_at IS NULL)),
     CHECK (effect <> 'effect' OR runs <= 1)
 ) STRICT, WITHOUT ROWID;
@@ -195,13 +206,14 @@ CREATE TABLE questions (
     incarnation INTEGER NOT NULL,
     turn        TEXT NOT NULL REFERENCES turns (id),
     call        TEXT,
-    kind        TEXT NOT NULL CHECK (kind IN ('clarify', 'approval', 'continue')),
+    kind        TEXT NOT NULL CHECK (kind = 'clarify' OR kind = 'approval' OR kind = 'continue'),
     call_hash   TEXT,
     asked_of    TEXT,
     text        TEXT,
     options     TEXT NOT NULL DEFAULT '[]',
-    state       TEXT NOT NULL DEFAULT 'open' CHECK (state IN
-                ('open', 'answered', 'expired', 'set_aside', 'undeliverable', 'cancelled')),
+    state       TEXT NOT NULL DEFAULT 'open' CHECK (state = 'open' OR state = 'answered'
+                                                    OR state = 'expired' OR state = 'set_aside'
+                                                    OR state = 'undeliverable' OR state = 'cancelled'),
     asked_at    INTEGER NOT NULL,
     expires_at  INTEGER NOT NULL,
     closed_at   INTEGER,
@@ -221,15 +233,16 @@ CREATE TABLE outbox (
     number      INTEGER NOT NULL,
     session     TEXT REFERENCES sessions (id),
     turn        TEXT REFERENCES turns (id),
-    kind        TEXT NOT NULL CHECK (kind IN ('reply', 'notice', 'question')),
+    kind        TEXT NOT NULL CHECK (kind = 'reply' OR kind = 'notice' OR kind = 'question'),
     dedupe      TEXT NOT NULL,
     part        INTEGER NOT NULL,
     parts       INTEGER NOT NULL,
     body        TEXT,
     reply_to    TEXT,
     options     TEXT NOT NULL DEFAULT '[]',
-    state       TEXT NOT NULL DEFAULT 'pending' CHECK (state IN
-                ('pending', 'sending', 'sent', 'unknown', 'failed', 'expired')),
+    state       TEXT NOT NULL DEFAULT 'pending' CHECK (state = 'pending' OR state = 'sending'
+                                                       OR state = 'sent' OR state = 'unknown'
+                                                       OR state = 'failed' OR state = 'expired'),
     attempts    INTEGER NOT NULL DEFAULT 0,
     repeated    INTEGER NOT NULL DEFAULT 0 CHECK (repeated IN (0, 1)),
     not_before  INTEGER NOT NULL DEFAULT 0,
@@ -241,7 +254,7 @@ CREATE TABLE outbox (
     reason      TEXT,
     UNIQUE (chat, number),
     UNIQUE (dedupe, part),
-    CHECK ((state IN ('sent', 'failed', 'expired')) = (settled_at IS NOT NULL)),
+    CHECK ((state = 'sent' OR state = 'failed' OR state = 'expired') = (settled_at IS NOT NULL)),
     CHECK ((state = 'sending') = (owner IS NOT NULL)),
     CHECK (state NOT IN ('failed', 'expired') OR reason IS NOT NULL)
 ) STRICT;
@@ -260,7 +273,8 @@ CREATE TABLE processes (
     log           TEXT NOT NULL,
     notify        INTEGER NOT NULL DEFAULT 0 CHECK (notify IN (0, 1)),
     patterns      TEXT NOT NULL DEFAULT '[]',
-    state         TEXT NOT NULL DEFAULT 'running' CHECK (state IN ('running', 'exited', 'killed', 'lost')),
+    state         TEXT NOT NULL DEFAULT 'running' CHECK (state = 'running' OR state = 'exited'
+                                                         OR state = 'killed' OR state = 'lost'),
     exit_code     INTEGER,
     consumed      INTEGER NOT NULL DEFAULT 0 CHECK (consumed IN (0, 1)),
     matches       INTEGER NOT NULL DEFAULT 0,
@@ -289,7 +303,8 @@ CREATE TABLE goals (
     session     TEXT PRIMARY KEY REFERENCES sessions (id),
     incarnation INTEGER NOT NULL,
     text        TEXT,
-    state       TEXT NOT NULL CHECK (state IN ('active', 'done', 'blocked', 'stopped', 'spent')),
+    state       TEXT NOT NULL CHECK (state = 'active' OR state = 'done' OR state = 'blocked'
+                                     OR state = 'stopped' OR state = 'spent'),
     budget      INTEGER NOT NULL,
     used        INTEGER NOT NULL DEFAULT 0 CHECK (used <= budget),
     set_at      INTEGER NOT NULL,
@@ -299,7 +314,7 @@ CREATE TABLE goals (
 
 CREATE TABLE grants (
     subject    TEXT NOT NULL,
-    scope      TEXT NOT NULL CHECK (scope IN ('person', 'chat', 'owner')),
+    scope      TEXT NOT NULL CHECK (scope = 'person' OR scope = 'chat' OR scope = 'owner'),
     granted_by TEXT NOT NULL,
     granted_at INTEGER NOT NULL,
     PRIMARY KEY (scope, subject)
@@ -337,7 +352,9 @@ CREATE TABLE usage (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX usage_by_chat ON usage (chat, at);
 
--- What happened to which row, by which process, when. `subject` is kind:id, as `trace` follows it.
+-- What happened to which row, by which process, when: all that the row itself does not keep. When a message
+-- was accepted and settled, a turn began and ended, a part was sent, stands on their rows alone.
+-- `subject` is kind:id, as `trace` follows it.
 CREATE TABLE events (
     id       INTEGER PRIMARY KEY,
     at       INTEGER NOT NULL,
@@ -355,6 +372,14 @@ CREATE TRIGGER entries_are_not_rewritten BEFORE UPDATE ON entries
 WHEN NEW.body IS NOT NULL OR NEW.session <> OLD.session OR NEW.seq <> OLD.seq OR NEW.turn <> OLD.turn
   OR NEW.kind <> OLD.kind OR NEW.call IS NOT OLD.call OR NEW.count IS NOT OLD.count OR NEW.at <> OLD.at
 BEGIN SELECT RAISE(ABORT, 'entries are append-only'); END;
+
+-- A call has one result: the entry it names, and it names one once.
+CREATE TRIGGER results_are_of_their_calls BEFORE INSERT ON entries
+WHEN NEW.kind = 'returned'
+ AND NOT EXISTS (SELECT 1 FROM tool_calls WHERE turn = NEW.turn AND id = NEW.call AND result = NEW.seq)
+BEGIN SELECT RAISE(ABORT, 'a call has one result'); END;
+CREATE TRIGGER results_are_not_moved BEFORE UPDATE OF result ON tool_calls WHEN OLD.result IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'a call has one result'); END;
 
 -- Counters that fence may only grow.
 CREATE TRIGGER fences_only_grow BEFORE UPDATE OF generation, incarnation ON sessions

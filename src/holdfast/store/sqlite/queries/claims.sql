@@ -5,10 +5,11 @@ SELECT EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
                JOIN conversations c ON c.key = s.key AND c.ready_at IS NOT NULL
                WHERE s.strikes > 1 AND s.strikes >= :suspect_strikes AND t.state = 'queued')
 
--- name: ready_conversation
--- The one that has been ready longest, with what its chat chose; a suspect only while no other suspect runs.
-SELECT r.key, r.chat, h.busy, h.on_interruption, h.agent, h.model
-FROM (SELECT * FROM (SELECT c.key, c.chat, c.ready_at FROM conversations c
+-- name: take_ready_conversation
+-- The one that has been ready longest leaves the line; a suspect only while no other suspect runs.
+UPDATE conversations SET ready_at = NULL, resume = 0 WHERE key = (
+SELECT r.key
+FROM (SELECT * FROM (SELECT c.key, c.ready_at FROM conversations c
                      WHERE c.resume = 0 AND c.ready_at IS NOT NULL AND NOT (
                          EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
                          AND EXISTS (SELECT 1 FROM sessions s
@@ -16,15 +17,15 @@ FROM (SELECT * FROM (SELECT c.key, c.chat, c.ready_at FROM conversations c
                                        AND s.strikes >= :suspect_strikes))
                      ORDER BY c.ready_at, c.key LIMIT 1)
       UNION ALL
-      SELECT * FROM (SELECT c.key, c.chat, c.ready_at FROM conversations c
+      SELECT * FROM (SELECT c.key, c.ready_at FROM conversations c
                      WHERE :resumes AND c.resume = 1 AND c.ready_at IS NOT NULL AND NOT (
                          EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
                          AND EXISTS (SELECT 1 FROM sessions s
                                      WHERE s.key = c.key AND s.ended_at IS NULL AND s.suspended_at IS NULL
                                        AND s.strikes >= :suspect_strikes))
                      ORDER BY c.ready_at, c.key LIMIT 1)) r
-JOIN chats h ON h.address = r.chat
-ORDER BY r.ready_at LIMIT 1
+ORDER BY r.ready_at LIMIT 1)
+RETURNING key, chat
 
 -- name: session_with_last_turn
 SELECT s.id, s.key, s.chat, s.began, s.began_at, s.generation, s.incarnation, s.strikes,
@@ -34,6 +35,17 @@ SELECT s.id, s.key, s.chat, s.began, s.began_at, s.generation, s.incarnation, s.
        t.ended_at, t.why, t.last_seq
 FROM sessions s LEFT JOIN turns t ON t.id = s.last_turn
 WHERE s.key = :key AND s.ended_at IS NULL
+
+-- name: conversation_at
+-- What a claim reads of a conversation: what its chat chose, the live session and that session's last turn.
+SELECT h.busy, h.on_interruption, h.agent, h.model,
+       s.id, s.key, s.chat, s.began, s.began_at, s.generation, s.incarnation, s.strikes,
+       s.suspended_at, s.suspended_why, s.ended_at, s.ended_why, s.completed_at,
+       t.id, t.session, t.cause, t.state, t.generation, t.attempt, t.owner, t.begun_at, t.claimed_at,
+       t.progress_at, t.tail, t.noted, t.interruptions, t.interrupted_at, t.interruption, t.stop, t.held,
+       t.ended_at, t.why, t.last_seq
+FROM chats h LEFT JOIN sessions s ON s.key = :key AND s.ended_at IS NULL LEFT JOIN turns t ON t.id = s.last_turn
+WHERE h.address = :chat
 
 -- name: end_session
 UPDATE sessions SET ended_at = :now, ended_why = :why, generation = generation + 1, incarnation = incarnation + 1
@@ -60,9 +72,6 @@ UPDATE turns SET state = 'running', generation = :generation, attempt = attempt 
 WHERE id = :turn AND state = 'queued'
 RETURNING id, session, cause, state, generation, attempt, owner, begun_at, claimed_at, progress_at,
           tail, noted, interruptions, interrupted_at, interruption, stop, held, ended_at, why, last_seq
-
--- name: lay_conversation_aside
-UPDATE conversations SET ready_at = NULL WHERE key = :key
 
 -- name: refuse_resume
 UPDATE turns SET state = 'interrupted' WHERE id = :turn AND state = 'queued'

@@ -1,6 +1,9 @@
--- name: chats_due
-SELECT address FROM chats WHERE platform = :platform AND send_at IS NOT NULL AND send_at <= :now
-ORDER BY send_at LIMIT :limit
+-- name: take_chats_due
+-- Nothing more goes to these chats until what is taken for them has been recorded.
+UPDATE chats SET send_at = NULL
+WHERE address IN (SELECT address FROM chats WHERE platform = :platform AND send_at IS NOT NULL AND send_at <= :now
+                  ORDER BY send_at LIMIT :limit)
+RETURNING address
 
 -- name: take_delivery
 UPDATE outbox SET state = 'sending', owner = :owner, claimed_at = :now
@@ -9,33 +12,29 @@ WHERE id = (SELECT id FROM outbox WHERE chat = :chat AND settled_at IS NULL ORDE
 RETURNING id, chat, number, kind, part, parts, body, options, reply_to, dedupe, state, attempts, repeated,
           created_at, claimed_at, settled_at, platform_id, reason, session, turn
 
--- name: close_chat_line
--- Nothing more goes to this chat until what was taken has been recorded.
-UPDATE chats SET send_at = NULL WHERE address = :chat
-
 -- A part in `sending` has an owner, one of unknown outcome has none: the owner tells which is meant.
 -- name: delivery_sent
 UPDATE outbox SET state = 'sent', owner = NULL, settled_at = :now, platform_id = :platform_id, reason = NULL,
        attempts = attempts + :counts
 WHERE id = :id AND state IN ('sending', 'unknown') AND owner IS :owner
-RETURNING chat
+RETURNING chat, EXISTS (SELECT 1 FROM outbox o WHERE o.chat = outbox.chat AND o.settled_at IS NULL)
 
 -- name: delivery_pending
 UPDATE outbox SET state = 'pending', owner = NULL, not_before = :at, reason = :reason,
        attempts = attempts + :counts, repeated = max(repeated, :repeated)
 WHERE id = :id AND state IN ('sending', 'unknown') AND owner IS :owner
-RETURNING chat
+RETURNING chat, EXISTS (SELECT 1 FROM outbox o WHERE o.chat = outbox.chat AND o.settled_at IS NULL)
 
 -- name: delivery_unknown
 UPDATE outbox SET state = 'unknown', owner = NULL, reason = :reason, attempts = attempts + 1
 WHERE id = :id AND state = 'sending' AND owner IS :owner
-RETURNING chat
+RETURNING chat, EXISTS (SELECT 1 FROM outbox o WHERE o.chat = outbox.chat AND o.settled_at IS NULL)
 
 -- name: delivery_failed
 UPDATE outbox SET state = 'failed', owner = NULL, settled_at = :now, reason = :reason,
        attempts = attempts + :counts
 WHERE id = :id AND state IN ('sending', 'unknown') AND owner IS :owner
-RETURNING chat
+RETURNING chat, EXISTS (SELECT 1 FROM outbox o WHERE o.chat = outbox.chat AND o.settled_at IS NULL)
 
 -- name: fail_chat
 UPDATE outbox SET state = 'failed', owner = NULL, settled_at = :now, reason = :reason

@@ -8,17 +8,22 @@ UPDATE turns SET
     last_seq = last_seq + :count
 WHERE id = :turn AND session = :session AND state = 'running' AND generation = :generation AND owner = :owner
   AND (SELECT generation FROM sessions WHERE id = :session) = :generation
-RETURNING stop, last_seq, EXISTS (SELECT 1 FROM questions q WHERE q.turn = :turn AND q.state = 'open')
+RETURNING stop, last_seq, EXISTS (SELECT 1 FROM tool_calls c WHERE c.turn = :turn AND c.settled_at IS NULL),
+          EXISTS (SELECT 1 FROM questions q WHERE q.turn = :turn AND q.state = 'open')
 
 -- name: end_turn
 UPDATE turns SET state = :state, owner = NULL, ended_at = :now, why = :why, suspect = 0, held = NULL
 WHERE id = :turn
 
 -- name: after_done
-UPDATE sessions SET strikes = 0, longest_fatal = 0, completed_at = :now WHERE id = :session RETURNING key
+UPDATE sessions SET strikes = 0, longest_fatal = 0, completed_at = :now WHERE id = :session
+RETURNING key, EXISTS (
+    SELECT 1 FROM inbox i WHERE i.key = sessions.key AND i.state = 'waiting' AND i.kind <> 'command')
 
 -- name: take_strike_back
-UPDATE sessions SET strikes = max(strikes - 1, 0) WHERE id = :session RETURNING key
+UPDATE sessions SET strikes = max(strikes - 1, 0) WHERE id = :session
+RETURNING key, EXISTS (
+    SELECT 1 FROM inbox i WHERE i.key = sessions.key AND i.state = 'waiting' AND i.kind <> 'command')
 
 -- name: bump_generation
 UPDATE sessions SET generation = generation + 1 WHERE id = :session

@@ -25,15 +25,14 @@ SELECT position FROM inbox WHERE account = :account AND event_id = :event_id
 -- name: ensure_chat
 INSERT INTO chats (address, platform) VALUES (:address, :platform) ON CONFLICT (address) DO NOTHING
 
--- name: conversation_exists
-SELECT 1 FROM conversations WHERE key = :key
-
 -- name: add_conversation
 INSERT INTO conversations (key, chat) VALUES (:key, :chat)
 
 -- name: add_row
+-- Adds nothing if the event is known or there is no such conversation yet.
 INSERT INTO inbox (account, event_id, key, chat, sender, kind, body, message_id, sent_at, accepted_at, incarnation)
-VALUES (:account, :event_id, :key, :chat, :sender, :kind, :body, :message_id, :sent_at, :now, :incarnation)
+SELECT :account, :event_id, key, :chat, :sender, :kind, :body, :message_id, :sent_at, :now, :incarnation
+FROM conversations WHERE key = :key
 ON CONFLICT (account, event_id) DO NOTHING
 RETURNING position
 
@@ -68,7 +67,6 @@ UPDATE inbox SET state = 'dropped', reason = 'conversation ended', settled_at = 
 UPDATE inbox SET state = 'dropped', reason = 'conversation ended', settled_at = :now
 WHERE key IN (SELECT key FROM sessions WHERE id IN (SELECT value FROM json_each(:sessions)))
   AND state = 'waiting' AND kind <> 'command' AND incarnation IS NOT NULL
-RETURNING position
 
 -- name: add_set_aside
 INSERT INTO set_aside (account, event_id, reason, payload, at)

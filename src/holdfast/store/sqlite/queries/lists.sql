@@ -6,12 +6,46 @@ WHERE s.id < :before AND (NOT :live_only OR s.ended_at IS NULL)
 ORDER BY s.id DESC LIMIT :limit
 
 -- name: turns_of_session
-SELECT id, session, cause, state, generation, attempt, owner, begun_at, claimed_at, progress_at,
-       tail, noted, interruptions, interrupted_at, interruption, stop, held, ended_at, why, last_seq
-FROM turns WHERE session = :session ORDER BY id DESC LIMIT :limit
+-- From the last one back: before the first entry of a turn stands the last entry of the turn before it.
+WITH RECURSIVE back (id) AS (
+    SELECT last_turn FROM sessions WHERE id = :session AND last_turn IS NOT NULL
+    UNION ALL
+    SELECT e.turn FROM back JOIN turns t ON t.id = back.id
+    JOIN entries e ON e.session = :session AND e.seq = t.first_seq - 1
+    LIMIT :limit)
+SELECT t.id, t.session, t.cause, t.state, t.generation, t.attempt, t.owner, t.begun_at, t.claimed_at, t.progress_at,
+       t.tail, t.noted, t.interruptions, t.interrupted_at, t.interruption, t.stop, t.held, t.ended_at, t.why, t.last_seq
+FROM back CROSS JOIN turns t ON t.id = back.id ORDER BY t.id DESC
 
 -- name: events_of
-SELECT id, at, what, subject, instance, detail FROM events WHERE subject = :subject ORDER BY id
+-- At one and the same time, events stand between the rows' first and last moments.
+SELECT at, 2, id, what, subject, instance, detail FROM events WHERE subject = :subject
+
+-- name: rows_of_story
+-- What the rows themselves keep of a message's life, in the columns of `events_of`; by the run that was up then.
+-- A final state is entered once: if an event tells of it in more detail, the row keeps silent.
+SELECT r.at, r.rank, r.id, r.what, r.subject,
+       (SELECT instances.id FROM instances WHERE started_at <= r.at ORDER BY instances.id DESC LIMIT 1), r.detail
+FROM (SELECT accepted_at AS at, 0 AS rank, position AS id, 'accepted' AS what, 'inbox:' || position AS subject,
+             json_object('kind', kind) AS detail
+      FROM inbox WHERE position = :position
+      UNION ALL
+      SELECT settled_at, CASE WHEN state = 'taken' THEN 0 ELSE 3 END, position + 1, state, 'inbox:' || position,
+             json_patch('{}', json_object('turn', turn, 'question', question, 'reason', reason))
+      FROM inbox WHERE position = :position AND settled_at IS NOT NULL
+      UNION ALL
+      SELECT begun_at, 1, 0, 'claimed', 'turn:' || id, json_object('attempt', 1)
+      FROM turns WHERE id = :turn
+      UNION ALL
+      SELECT ended_at, 3, 0, state, 'turn:' || id, CASE WHEN why IS NOT NULL THEN json_object('why', why) END
+      FROM turns WHERE id = :turn AND ended_at IS NOT NULL
+      UNION ALL
+      SELECT o.settled_at, 4, o.id, o.state, 'delivery:' || o.id,
+             json_patch('{}', json_object('platform_id', o.platform_id, 'reason', o.reason))
+      FROM outbox o
+      WHERE o.turn = :turn AND o.settled_at IS NOT NULL
+        AND o.chat = (SELECT s.chat FROM turns t JOIN sessions s ON s.id = t.session WHERE t.id = :turn)) r
+WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.subject = r.subject AND e.what = r.what AND r.rank >= 3)
 
 -- name: deliveries_of_turn
 SELECT id FROM outbox

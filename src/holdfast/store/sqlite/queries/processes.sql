@@ -35,4 +35,4 @@ SELECT i.sender FROM turns t JOIN inbox i ON i.position = t.cause WHERE t.id = :
 -- The rows of one process stand side by side in the index of event ids.
 UPDATE inbox SET state = 'dropped', reason = :reason, settled_at = :now
 WHERE account = :account AND event_id >= :from_id AND event_id < :to_id AND state = 'waiting'
-RETURNING position, key
+RETURNING key

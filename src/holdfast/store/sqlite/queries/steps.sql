@@ -31,7 +31,7 @@ WHERE turn = :turn AND id = :id
   AND (state = 'planned' OR (state = 'started' AND generation < :generation AND effect IN ('read', 'idempotent')))
 
 -- name: settle_call
-UPDATE tool_calls SET state = :state, settled_at = :now
+UPDATE tool_calls SET state = :state, settled_at = :now, result = :seq
 WHERE turn = :turn AND id = :id AND settled_at IS NULL AND ((state = 'planned') = (:state = 'skipped'))
 
 -- name: state_of_call

@@ -11,7 +11,8 @@ FROM tool_calls c JOIN turns t ON t.id = c.turn WHERE c.settled_at IS NULL AND t
 UNION ALL
 SELECT 'settled call without a result: ' || c.turn || '/' || c.id
 FROM tool_calls c WHERE c.settled_at IS NOT NULL
- AND NOT EXISTS (SELECT 1 FROM entries e WHERE e.turn = c.turn AND e.call = c.id AND e.kind = 'returned')
+ AND NOT EXISTS (SELECT 1 FROM turns t JOIN entries e ON e.session = t.session AND e.seq = c.result
+                 WHERE t.id = c.turn AND e.turn = c.turn AND e.call = c.id)
 UNION ALL
 SELECT 'result of a call that is not settled: ' || e.turn || '/' || e.call
 FROM entries e WHERE e.kind = 'returned'
