@@ -16,6 +16,7 @@ from holdfast.model import (
     InboxRow,
     InboxState,
     Instance,
+    Key,
     Owed,
     PersonId,
     Position,
@@ -53,8 +54,8 @@ def instances(read: Read, limit: int = 50) -> tuple[Instance, ...]:
     return tuple(rows.instance(row) for row in read.all("instances", limit=limit))
 
 
-def accept(tx: Tx, batch: Batch) -> tuple[Accepted, ...]:
-    accepted = tuple(accept_one(tx, batch.account, message) for message in batch.messages)
+def accept_rest(tx: Tx, batch: Batch) -> None:
+    """What of a batch is no message: what could not be read, who was refused, how far it reaches."""
     for unreadable in batch.unreadable:
         _set_aside(tx, batch.account, unreadable)
     for event_id, reason in batch.refused:
@@ -64,7 +65,6 @@ def accept(tx: Tx, batch: Batch) -> tuple[Accepted, ...]:
     if batch.cursor is not None:
         cursor = batch.cursor
         tx.run("move_cursor", account=batch.account, name=cursor.name, value=cursor.value, now=tx.now)
-    return accepted
 
 
 def _set_aside(tx: Tx, account: str, unreadable: SetAside) -> None:
@@ -81,6 +81,22 @@ def _set_aside(tx: Tx, account: str, unreadable: SetAside) -> None:
 
 
 def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
+    """Keep a row that is nobody's message: a command, a wake-up, an operator's word."""
+    kept = keep_row(tx, account, message)
+    if not kept.fresh:
+        return kept
+    if _is_of_the_past(tx, message):
+        tx.run("drop_on_arrival", position=kept.position, now=tx.now)
+        refresh_conversation(tx, message.key)
+    elif message.kind is InboxKind.COMMAND:
+        tx.changed("inbox")
+    else:
+        line_up(tx, message.key)
+    return kept
+
+
+def keep_row(tx: Tx, account: str, message: Inbound) -> Accepted:
+    """Write one row down, once: a known event adds nothing and is told its first position."""
     row = _add_row(tx, account, message)
     if row is None:
         # A known event adds nothing, not even the conversation it would belong to by now.
@@ -92,16 +108,12 @@ def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
         row = _add_row(tx, account, message)
         assert row is not None
     position = Position(row[0])
-    if _is_of_the_past(tx, message):
-        tx.run("drop_on_arrival", position=position, now=tx.now)
-        refresh_conversation(tx, message.key)
-    elif message.kind is InboxKind.COMMAND:
-        tx.changed("inbox")
-    elif refresh_conversation(tx, message.key):
-        tx.changed("turns")
-    else:
-        tx.changed("recovery")
     return Accepted(message.event_id, position, fresh=True)
+
+
+def line_up(tx: Tx, key: Key) -> None:
+    """Something waits there now: for a worker, or for recovery to think again about what is before it."""
+    tx.changed("turns" if refresh_conversation(tx, key) else "recovery")
 
 
 def _add_row(tx: Tx, account: str, message: Inbound) -> Row | None:

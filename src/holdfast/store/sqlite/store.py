@@ -15,10 +15,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from holdfast import __version__
 from holdfast.clock import Clock, Ids
 from holdfast.errors import SyncFailed
-from holdfast.model import InstanceId
+from holdfast.model import InstanceId, TurnId
 from holdfast.store.contract import Continuity
 
-from . import claims, endings, intake, lists, questions, retention, stale, steps
+from . import arrivals, claims, endings, intake, lists, questions, retention, stale, steps
 from . import deliveries as sending
 from . import processes as background
 from .changes import Changes
@@ -101,11 +101,20 @@ class SqliteStore:
     async def continuity(self) -> Continuity:
         return await self._continuity(self._instance)
 
+    async def stops(self) -> tuple[TurnId, ...]:
+        return await self._stops(self._instance)
+
+    # Signatures first: these are filled in by the commits that follow.
+    async def retry(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+    revive = reopen = find_session = retry
+
     begin_instance = _commit(intake.begin_instance)
     heartbeat = _commit(intake.heartbeat)
     end_instance = _commit(intake.end_instance)
     instances = _look(intake.instances)
-    accept = _commit(intake.accept)
+    accept = _commit(arrivals.accept)
     cursor = _look(intake.cursor)
     revise = _commit(intake.revise)
     commands = _look(intake.commands)
@@ -124,6 +133,7 @@ class SqliteStore:
     wait = _commit(endings.wait)
     put_back = _commit(endings.put_back)
     interrupt = _commit(endings.interrupt)
+    _stops = _look(endings.stops)
     clear_suspect = _commit(endings.clear_suspect)
     mark = _commit(steps.mark)
     transcript = _look(steps.transcript)
@@ -137,6 +147,7 @@ class SqliteStore:
 
     owe = _commit(sending.owe)
     claim_deliveries = _commit(sending.claim_deliveries)
+    next_send_at = _look(sending.next_send_at)
     record_delivery = _commit(sending.record_delivery)
     settle_delivery = _commit(sending.settle_delivery)
     expire_delivery = _commit(sending.expire_delivery)

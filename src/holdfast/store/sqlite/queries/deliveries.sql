@@ -1,9 +1,24 @@
 -- name: take_chats_due
--- Nothing more goes to these chats until what is taken for them has been recorded.
-UPDATE chats SET send_at = NULL
-WHERE address IN (SELECT address FROM chats WHERE platform = :platform AND send_at IS NOT NULL AND send_at <= :now
-                  ORDER BY send_at LIMIT :limit)
+-- Nothing more goes to these chats until what is taken for them has been recorded. A time beyond `latest` is
+-- damage: such a chat is due, and its throttle is forgotten.
+UPDATE chats SET send_at = NULL,
+       throttled_until = CASE WHEN throttled_until > :latest THEN 0 ELSE throttled_until END
+WHERE address IN (SELECT address FROM (
+    SELECT address, send_at FROM chats WHERE platform = :platform AND send_at IS NOT NULL AND send_at <= :now
+    UNION ALL
+    SELECT address, send_at FROM chats WHERE platform = :platform AND send_at IS NOT NULL AND send_at > :latest
+    ORDER BY send_at LIMIT :limit))
 RETURNING address
+
+-- name: next_send
+-- The earliest time in line, or one beyond `latest` if there is such damage.
+SELECT send_at FROM (
+    SELECT * FROM (SELECT send_at FROM chats WHERE platform = :platform AND send_at IS NOT NULL AND send_at > :latest
+                   LIMIT 1)
+    UNION ALL
+    SELECT * FROM (SELECT send_at FROM chats WHERE platform = :platform AND send_at IS NOT NULL
+                   ORDER BY send_at LIMIT 1))
+LIMIT 1
 
 -- name: take_delivery
 UPDATE outbox SET state = 'sending', owner = :owner, claimed_at = :now
