@@ -28,7 +28,7 @@ LONGEST_WAIT = 0.004
 # ended. A delivery that is being sent is a state, and is settled after each look.
 ADDED = {
     "inbox": "SELECT position, event_id FROM inbox WHERE position > ?",
-    "owed": "SELECT rowid, dedupe FROM outbox WHERE part = parts AND rowid > ?",
+    "owed": "SELECT rowid, dedupe FROM outbox WHERE part = parts AND kind = 'reply' AND rowid > ?",
 }
 # Rows without a number of their own, or that become what they are later: what a look finds anew counts.
 BECOME = {
