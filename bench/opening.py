@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -83,6 +82,19 @@ def connect(path: Path, kind: type[C]) -> C:
     return db
 
 
+class Done:
+    """What there is nothing to wait for; a future belongs to the hand-over, which is taken out."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __await__(self) -> Generator[None, None, Any]:
+        yield from ()
+        return self._value
+
+
 class InlineWriter:
     """The writer taken out: the same transactions, committed at once in the calling thread."""
 
@@ -92,14 +104,11 @@ class InlineWriter:
         self._db = db
         self._context = (clock, ids, instance)
 
-    def submit(self, work: Work) -> asyncio.Future[Any]:
+    def submit(self, work: Work) -> Done:
         (outcome,) = commit_group(self._db, [work], *self._context)
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        if outcome.error is None:
-            future.set_result(outcome.value)
-        else:
-            future.set_exception(outcome.error)
-        return future
+        if outcome.error is not None:
+            raise outcome.error
+        return Done(outcome.value)
 
     async def close(self) -> None:
         self._db.close()
