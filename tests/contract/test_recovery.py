@@ -3,14 +3,17 @@
 import pytest
 
 from holdfast.model import (
+    CallState,
     ChatSettings,
     Finish,
     InboxKind,
     InboxState,
     Interruption,
     OnInterruption,
+    OwedKind,
     QuestionState,
     Replied,
+    Returned,
     StopKind,
     Tail,
     TurnId,
@@ -444,3 +447,62 @@ async def test_a_conversation_that_cannot_be_read_keeps_no_other_waiting(
     assert await ledger.try_claim() is None
     turn = await ledger.turn(claimed.session.id)
     assert (turn.state, turn.attempt) == (TurnState.QUEUED, 1), "left as it is, for somebody to look at"
+
+
+async def test_what_several_turns_left_open_is_settled_for_each_of_them(ledger: Ledger) -> None:
+    started = await ledger.begin(chat="c1")
+    await ledger.start(started.fence, "a", "b")
+    planned = await ledger.begin(chat="c2")
+    await ledger.start(planned.fence, "a", start=False)
+    await ledger.recover("too_old")
+    for claimed, states in ((started, [CallState.UNKNOWN] * 2), (planned, [CallState.SKIPPED])):
+        journal = await ledger.store.journal(claimed.turn.id, 1)
+        assert [call.state for call in journal.calls] == states
+        entries = (await ledger.store.entries_of((claimed.turn.id,)))[claimed.turn.id]
+        results = [entry.body for entry in entries if isinstance(entry.body, Returned)]
+        assert [result.state for result in results] == states
+        assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
+    assert await ledger.store.verify() == ()
+
+
+async def test_several_are_asked_in_one_commit_each_their_own_question(ledger: Ledger) -> None:
+    for chat in ("c1", "c2"):
+        await ledger.begin(chat=chat)
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    stale = await ledger.store.stale_turns()
+    asks = [
+        ledger.question(f"q{n}", None, owed=owed(f"q{n}", chat=f"c{n}", kind=OwedKind.QUESTION))
+        for n in (1, 2)
+    ]
+    verdicts = tuple(
+        Verdict(one, rule("chat_says_ask"), ask=ask) for one, ask in zip(stale, asks, strict=True)
+    )
+    assert len(await ledger.store.settle_stale(verdicts)) == 2
+    for one, ask in zip(stale, asks, strict=True):
+        (sent,) = await ledger.outbox(one.chat.rpartition("/")[2])
+        assert (sent.dedupe, sent.turn) == (ask.owed.dedupe, one.turn)
+        (question,) = (await ledger.store.journal(one.turn, 1)).questions
+        assert (question.id, question.state) == (ask.id, QuestionState.OPEN)
+
+
+async def test_the_entries_of_turns_are_theirs_alone(ledger: Ledger) -> None:
+    before = await ledger.complete("first")
+    after = await ledger.begin("second")
+    other = await ledger.begin("elsewhere", chat="c2")
+    found = await ledger.store.entries_of((after.turn.id, other.turn.id))
+    transcript = await ledger.store.transcript(before.session.id)
+    assert found[after.turn.id] == tuple(entry for entry in transcript if entry.turn == after.turn.id)
+    assert found[other.turn.id] == await ledger.store.transcript(other.session.id)
+    assert set(found) == {after.turn.id, other.turn.id}
+
+
+async def test_what_new_was_asked_of_ends_every_conversation_it_was_asked_in(ledger: Ledger) -> None:
+    begun = [await ledger.begin(chat=chat) for chat in ("c1", "c2")]
+    for chat in ("c1", "c2"):
+        await ledger.store.stop(key(chat), StopKind.NEW, None)
+    await ledger.recover("stop_asked")
+    for claimed in begun:
+        session = await ledger.store.session(claimed.session.id)
+        assert (session.ended_why, session.ended_at) == ("new", ledger.clock.now())
+        assert session.incarnation == 1

@@ -24,28 +24,28 @@ class Outside:
 
 
 def facts_of(stale: StaleTurn, outside: Outside) -> RecoveryFacts:
-    """Put both together; the one place that does."""
-    waiting = stale.waiting_sender
+    """Put both together; the one place that does. By position: names cost half as much again, per turn."""
+    tail, interruptions, waiting = stale.tail, stale.interruptions, stale.waiting_sender
     return RecoveryFacts(
-        suspended=stale.suspended,
-        stop=stale.stop,
-        sender_allowed=_is_allowed(outside, stale.sender),
-        tail=stale.tail,
-        question=stale.question,
-        resume_ended_empty=stale.tail is Tail.NOTE and stale.noted >= stale.interruptions,
-        strikes=stale.strikes,
-        interruptions=stale.interruptions,
-        owner_alive=stale.last_owner in outside.alive,
-        origin_known=True,
-        platform_connected=stale.chat.partition("/")[0] in outside.connected,
-        reason=stale.interruption,
-        message_waiting=waiting is not None and _is_allowed(outside, waiting),
-        progress_at=stale.progress_at,
-        quarantined_for=stale.quarantined,
-        on_interruption=stale.on_interruption or outside.on_interruption,
-        consented=stale.consented,
-        safe_mode=outside.safe_mode,
-        lane_taken=outside.lane_taken,
+        stale.suspended,
+        stale.stop,
+        _is_allowed(outside, stale.sender),
+        tail,
+        stale.question,
+        tail is Tail.NOTE and stale.noted >= interruptions,  # resume_ended_empty
+        stale.strikes,
+        interruptions,
+        stale.last_owner in outside.alive,
+        True,  # origin_known
+        stale.chat.partition("/")[0] in outside.connected,
+        stale.interruption,
+        waiting is not None and _is_allowed(outside, waiting),
+        stale.progress_at,
+        stale.quarantined,
+        stale.on_interruption or outside.on_interruption,
+        stale.consented,
+        outside.safe_mode,
+        outside.lane_taken,
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
-from holdfast.model import InboxRow, Position, Session, SessionId, Turn, TurnId
+from holdfast.model import Entry, InboxRow, Position, Session, SessionId, Turn, TurnId
 
 from .values import Continuity, Happening, Keep, SessionLine, StaleTurn, Verdict
 
@@ -22,6 +23,10 @@ class Upkeep(Protocol):
 
     async def stale_turns(self, after: TurnId | None = None, limit: int = 500) -> tuple[StaleTurn, ...]:
         """A page of interrupted turns in id order, by index, whatever else the ledger holds."""
+        ...
+
+    async def entries_of(self, turns: tuple[TurnId, ...]) -> Mapping[TurnId, tuple[Entry, ...]]:
+        """What each of these turns has in the transcript, in order; nothing else of it is read."""
         ...
 
     async def settle_stale(self, verdicts: tuple[Verdict, ...]) -> tuple[TurnId, ...]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 
 from holdfast.model import (
+    Entry,
     Interruption,
     QuestionState,
+    SessionId,
     StopKind,
     TurnId,
     TurnState,
@@ -17,14 +19,15 @@ from holdfast.policy.recovery import LEADS_TO, Outcome
 from holdfast.store.contract import StaleTurn, Verdict
 
 from .commit import Row, Tx
-from .endings import end_session
 from .intake import drop_wakeups_of
 from .owing import Debt, owe_debts
 from .readers import Read
-from .rows import on_interruption_or_none, reader, stop, tail, time_or_none
-from .steps import add_question, settle_open_calls
+from .rows import entry, on_interruption_or_none, reader, stop, tail, time_or_none
+from .steps import add_questions, settle_open_calls
 
-_question_state, _turn_state = reader(QuestionState), reader(TurnState)
+_question_state = reader(QuestionState)
+_STATE = StaleTurn._fields.index("state")
+"""Read only where it can be another than interrupted."""
 
 
 def interrupt_orphans(tx: Tx, limit: int = 500, running: tuple[TurnId, ...] | None = None) -> int:
@@ -51,14 +54,14 @@ def interrupt_orphans(tx: Tx, limit: int = 500, running: tuple[TurnId, ...] | No
         if owner != tx.instance
     ]
     tx.run("remember_fatal_runs", runs=json.dumps(runs))
-    detail = json.dumps({"reason": Interruption.RESTART_INTERRUPTED})
-    _events(tx, (("interrupted", f"turn:{row[0]}", detail) for row in found))
+    detail = {"reason": Interruption.RESTART_INTERRUPTED}
+    _events(tx, [("interrupted", f"turn:{row[0]}", detail) for row in found])
     tx.changed("recovery")
     return len(found)
 
 
-def _events(tx: Tx, events: Iterable[tuple[str, str, str]]) -> None:
-    tx.run("add_events", at=tx.now, instance=tx.instance, events=json.dumps(list(events)))
+def _events(tx: Tx, events: Sequence[tuple[str, str, Mapping[str, object]]]) -> None:
+    tx.run("add_events", at=tx.now, instance=tx.instance, events=json.dumps(events))
 
 
 def stale_turns(read: Read, after: TurnId | None = None, limit: int = 500) -> tuple[StaleTurn, ...]:
@@ -76,8 +79,13 @@ def stale_turn(row: Row) -> StaleTurn:
     values[16] = time_or_none(row[16])
     values[19] = on_interruption_or_none(row[19])
     values[20] = bool(row[20])
-    values[22] = _turn_state(row[22])
-    return StaleTurn._make(values)
+    if len(row) > _STATE:
+        values[_STATE] = TurnState(row[_STATE])
+    return StaleTurn(*values)
+
+
+def entries_of(read: Read, turns: tuple[TurnId, ...]) -> dict[TurnId, tuple[Entry, ...]]:
+    return {turn: tuple(map(entry, read.all("entries_of_turn", turn=turn))) for turn in turns}
 
 
 def settle_stale(tx: Tx, verdicts: tuple[Verdict, ...]) -> tuple[TurnId, ...]:
@@ -93,9 +101,9 @@ def settle_stale(tx: Tx, verdicts: tuple[Verdict, ...]) -> tuple[TurnId, ...]:
 
 def _unmoved(tx: Tx, verdicts: tuple[Verdict, ...]) -> list[Verdict]:
     """Those whose turn still is what was decided on; within this transaction nothing can change that."""
-    guards = json.dumps([(v.stale.turn, v.stale.generation, v.stale.incarnation) for v in verdicts])
-    found = {row[0] for row in tx.all("unmoved", guards=guards)}
-    return [v for v in verdicts if v.stale.turn in found]
+    turns = [v.stale.turn for v in verdicts]
+    found = set(tx.all("unmoved", first=min(turns), last=max(turns))) if turns else set()
+    return [v for v in verdicts if (v.stale.turn, v.stale.generation, v.stale.incarnation) in found]
 
 
 def _resume(tx: Tx, group: list[Verdict]) -> list[Verdict]:
@@ -124,9 +132,9 @@ def _wait(tx: Tx, group: list[Verdict]) -> list[Verdict]:
 
 def _ask(tx: Tx, group: list[Verdict]) -> list[Verdict]:
     tx.run("ask_stale", turns=_turns(group))
-    for verdict in group:
-        assert verdict.ask is not None, "a verdict that asks carries its question"
-        add_question(tx, verdict.stale.session, verdict.stale.turn, verdict.ask)
+    asked = [(v.stale.session, v.stale.turn, v.ask) for v in group if v.ask is not None]
+    assert len(asked) == len(group), "a verdict that asks carries its question"
+    add_questions(tx, asked)
     _log(tx, group, "waiting")
     return group
 
@@ -140,13 +148,19 @@ def _end(tx: Tx, group: list[Verdict]) -> list[Verdict]:
     _suspend(tx, [v for v in group if v.decision.row.outcome is Outcome.PARK])
     sessions = json.dumps([(s.session, state) for s, state, _ in endings])
     tx.run("after_stale_end", sessions=sessions, now=tx.now)
-    for verdict in group:
-        if verdict.stale.stop is StopKind.NEW:
-            end_session(tx, verdict.stale.session, "new")
+    _end_sessions(tx, [v.stale.session for v in group if v.stale.stop is StopKind.NEW])
     tx.run("ready_freed", keys=_keys(group), now=tx.now)
     _log(tx, group)
     tx.changed("turns")
     return group
+
+
+def _end_sessions(tx: Tx, sessions: list[SessionId]) -> None:
+    """`/new` was asked of a turn that nobody ran any more: its conversation is over as well."""
+    if sessions:
+        tx.run("end_sessions", sessions=json.dumps(sessions), why="new", now=tx.now)
+        drop_wakeups_of(tx, sessions)
+        _events(tx, [("ended", f"session:{session}", {"why": "new"}) for session in sessions])
 
 
 def _suspend(tx: Tx, parked: list[Verdict]) -> None:
@@ -174,7 +188,7 @@ _GROUPS: dict[Outcome, Group] = {
 """How each outcome is carried out: one set of writes for all verdicts of a page that end the same way."""
 
 
-def _turns(group: list[Verdict]) -> str:
+def _turns(group: Sequence[Verdict]) -> str:
     return json.dumps([v.stale.turn for v in group])
 
 
@@ -187,12 +201,11 @@ def _log(tx: Tx, group: list[Verdict], what: str | None = None) -> None:
     if group:
         _events(
             tx,
-            ((what or LEADS_TO[v.decision.row.outcome], f"turn:{v.stale.turn}", _detail(v)) for v in group),
+            [
+                (what or LEADS_TO[row.outcome], f"turn:{stale.turn}", {"row": row.name, "facts": facts})
+                for stale, (row, facts), *_ in group
+            ],
         )
-
-
-def _detail(verdict: Verdict) -> str:
-    return json.dumps({"row": verdict.decision.row.name, "facts": verdict.decision.facts})
 
 
 def lane_taken(read: Read, suspect_strikes: int = 2) -> bool:

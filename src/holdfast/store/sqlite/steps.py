@@ -39,7 +39,7 @@ from . import rows
 from .codec import dump_body, dump_list, load_message
 from .commit import Tx
 from .intake import refresh_conversation, row_is_not
-from .owing import owe_all
+from .owing import Debt, owe_all, owe_debts
 from .processes import consume_process
 from .readers import Read
 
@@ -145,10 +145,16 @@ def settle_open_calls(tx: Tx, sessions: Mapping[TurnId, SessionId]) -> None:
     left: dict[TurnId, list[Returned]] = defaultdict(list)
     for turn, id_, name, state in tx.all("unsettled_calls", turns=json.dumps(list(sessions))):
         left[turn].append(_ending(id_, name, state))
-    if left:
-        counts = json.dumps([(turn, len(bodies)) for turn, bodies in left.items()])
-        for turn, last_seq in tx.all("take_seqs", counts=counts):
-            append_entries(tx, sessions[turn], turn, left[turn], last_seq)
+    if not left:
+        return
+    counts = json.dumps([(turn, len(bodies)) for turn, bodies in left.items()])
+    entries = [
+        _row(sessions[turn], turn, seq, body, tx.now)
+        for turn, last_seq in tx.all("take_seqs", counts=counts)
+        for seq, body in enumerate(left[turn], last_seq - len(left[turn]) + 1)
+    ]
+    tx.run("settle_calls_of", turns=json.dumps(list(left)), now=tx.now)
+    tx.many("add_entry", entries)
 
 
 def _ending(id_: str, name: str, state: str) -> Returned:
@@ -171,8 +177,8 @@ def record(tx: Tx, fence: Fence, step: Step) -> Recorded:
     entries = append_entries(tx, fence.session, fence.turn, append, last_seq)
     if step.consume:
         _consume(tx, fence, step.consume, taken)
-    for ask in step.ask:
-        add_question(tx, fence.session, fence.turn, ask)
+    if step.ask:
+        add_questions(tx, [(fence.session, fence.turn, ask) for ask in step.ask])
     if step.owe:
         owe_all(tx, step.owe, fence.session, fence.turn)
     for spawned in step.spawn:
@@ -238,24 +244,30 @@ def take_row(tx: Tx, turn: TurnId, key: Key, position: Position) -> None:
         raise row_is_not(tx, position, "waiting in this conversation")
 
 
-def add_question(tx: Tx, session: SessionId, turn: TurnId, ask: Ask) -> None:
-    """Open a question and owe its message: neither stands without the other."""
-    tx.run(
+def add_questions(tx: Tx, asked: Sequence[tuple[SessionId, TurnId, Ask]]) -> None:
+    """Open questions and owe their messages: neither stands without the other."""
+    tx.many(
         "add_question",
-        id=ask.id,
-        session=session,
-        turn=turn,
-        call=ask.call,
-        kind=ask.kind,
-        call_hash=ask.call_hash,
-        asked_of=ask.asked_of,
-        text=ask.text,
-        options=dump_list(ask.options),
-        expires_at=ask.expires_at,
-        now=tx.now,
+        [
+            {
+                "id": ask.id,
+                "session": session,
+                "turn": turn,
+                "call": ask.call,
+                "kind": ask.kind,
+                "call_hash": ask.call_hash,
+                "asked_of": ask.asked_of,
+                "text": ask.text,
+                "options": dump_list(ask.options),
+                "expires_at": ask.expires_at,
+                "now": tx.now,
+            }
+            for session, turn, ask in asked
+        ],
     )
-    owe_all(tx, (ask.owed,), session, turn)
-    tx.event("asked", f"question:{ask.id}", turn=turn, kind=ask.kind)
+    owe_debts(tx, [Debt(ask.owed, session, turn) for session, turn, ask in asked])
+    for _, turn, ask in asked:
+        tx.event("asked", f"question:{ask.id}", turn=turn, kind=ask.kind)
 
 
 def _spawn(tx: Tx, fence: Fence, spawned: Spawned) -> None:

@@ -64,7 +64,8 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX one_live_session ON sessions (key) WHERE ended_at IS NULL;
 -- `> 1`, not `>= 2`: a query that compares the same way with a parameter would be planned anew each time.
-CREATE INDEX sessions_suspect ON sessions (strikes) WHERE strikes > 1;
+CREATE INDEX sessions_suspect ON sessions (strikes)
+WHERE strikes > 1 AND ended_at IS NULL AND suspended_at IS NULL;
 CREATE INDEX sessions_by_key ON sessions (key, id);
 
 CREATE TABLE inbox (

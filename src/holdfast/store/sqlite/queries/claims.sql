@@ -3,7 +3,8 @@
 SELECT EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
     OR EXISTS (SELECT 1 FROM sessions s JOIN turns t ON t.id = s.last_turn
                JOIN conversations c ON c.key = s.key AND c.ready_at IS NOT NULL
-               WHERE s.strikes > 1 AND s.strikes >= :suspect_strikes AND t.state = 'queued')
+               WHERE s.strikes > 1 AND s.ended_at IS NULL AND s.suspended_at IS NULL
+                 AND s.strikes >= :suspect_strikes AND t.state = 'queued')
 
 -- name: take_ready_conversation
 -- The one that has been ready longest leaves the line; a suspect only while no other suspect runs.

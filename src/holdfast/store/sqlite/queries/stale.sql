@@ -21,9 +21,9 @@ FROM (SELECT value ->> 0 AS session, value ->> 1 AS ran FROM json_each(:runs)) A
 WHERE sessions.id = j.session
 
 -- name: add_events
--- Many at once: what, subject and detail of each.
+-- Many at once: what, subject and detail of each, the detail as it is to be kept.
 INSERT INTO events (at, instance, what, subject, detail)
-SELECT :at, :instance, value ->> 0, value ->> 1, value ->> 2 FROM json_each(:events)
+SELECT :at, :instance, value ->> 0, value ->> 1, value -> 2 FROM json_each(:events)
 
 -- name: stale_turns
 SELECT t.id, t.session, s.key, s.chat, t.generation, s.incarnation, s.suspended_at IS NOT NULL, t.stop, c.sender,
@@ -37,8 +37,7 @@ SELECT t.id, t.session, s.key, s.chat, t.generation, s.incarnation, s.suspended_
        t.held, h.on_interruption,
        t.consented = t.interruptions,
        (SELECT i.sender FROM inbox i WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command'
-        ORDER BY i.position LIMIT 1),
-       t.state
+        ORDER BY i.position LIMIT 1)
 FROM turns t JOIN sessions s ON s.id = t.session JOIN inbox c ON c.position = t.cause
 JOIN chats h ON h.address = s.chat
 WHERE t.state = 'interrupted' AND t.id > :after
@@ -62,11 +61,11 @@ JOIN chats h ON h.address = s.chat
 WHERE t.id = :turn
 
 -- name: unmoved
--- The guard of every write-back: still interrupted, and of the generation and incarnation decided on.
-SELECT t.id
-FROM (SELECT value ->> 0 AS id, value ->> 1 AS generation, value ->> 2 AS incarnation FROM json_each(:guards)) AS g
-JOIN turns t ON t.id = g.id JOIN sessions s ON s.id = t.session
-WHERE t.state = 'interrupted' AND t.generation = g.generation AND s.incarnation = g.incarnation
+-- The guard of every write-back: what is still interrupted, and the generation and incarnation it has now.
+-- By range, because a page is one: nothing else that is interrupted stood between its first and its last.
+SELECT t.id, t.generation, s.incarnation
+FROM turns t JOIN sessions s ON s.id = t.session
+WHERE t.state = 'interrupted' AND t.id BETWEEN :first AND :last
 
 -- name: requeue_stale
 UPDATE turns SET state = 'queued', held = NULL, held_since = NULL,
@@ -111,6 +110,10 @@ UPDATE sessions SET generation = generation + 1,
        longest_fatal = CASE WHEN j.state = 'done' THEN 0 ELSE longest_fatal END
 FROM (SELECT value ->> 0 AS session, value ->> 1 AS state FROM json_each(:sessions)) AS j
 WHERE id = j.session
+
+-- name: end_sessions
+UPDATE sessions SET ended_at = :now, ended_why = :why, generation = generation + 1, incarnation = incarnation + 1
+WHERE id IN (SELECT value FROM json_each(:sessions)) AND ended_at IS NULL
 
 -- name: suspend_sessions
 UPDATE sessions SET suspended_at = :now, suspended_why = j.why, incarnation = incarnation + 1

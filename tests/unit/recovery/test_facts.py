@@ -1,0 +1,92 @@
+"""The facts recovery decides on are put together in one place, each from where it stands."""
+
+from holdfast.model import (
+    ChatAddress,
+    InstanceId,
+    Key,
+    OnInterruption,
+    PersonId,
+    QuestionState,
+    SessionId,
+    StopKind,
+    Tail,
+    TurnId,
+)
+from holdfast.policy.recovery import RecoveryFacts
+from holdfast.recovery import Outside, facts_of
+from holdfast.store import StaleTurn
+
+STALE = StaleTurn(
+    turn=TurnId("t"),
+    session=SessionId("s"),
+    key=Key("web/a/c"),
+    chat=ChatAddress("web/a/c"),
+    generation=11,
+    incarnation=12,
+    suspended=True,
+    stop=StopKind.NEW,
+    sender=PersonId("web:gone"),
+    tail=Tail.NOTE,
+    question=QuestionState.EXPIRED,
+    noted=5,
+    strikes=4,
+    interruptions=5,
+    interruption="why",
+    last_owner=InstanceId("alive"),
+    progress_at=13,
+    quarantined=14,
+    held=None,
+    on_interruption=OnInterruption.ASK,
+    consented=True,
+    waiting_sender=PersonId("web:ann"),
+)
+OUTSIDE = Outside(
+    frozenset({InstanceId("alive")}),
+    frozenset({"web"}),
+    lambda person: person != "web:gone",
+    safe_mode=True,
+    lane_taken=True,
+)
+
+
+def test_every_fact_comes_from_where_it_stands() -> None:
+    assert facts_of(STALE, OUTSIDE) == RecoveryFacts(
+        suspended=True,
+        stop=StopKind.NEW,
+        sender_allowed=False,
+        tail=Tail.NOTE,
+        question=QuestionState.EXPIRED,
+        resume_ended_empty=True,
+        strikes=4,
+        interruptions=5,
+        owner_alive=True,
+        origin_known=True,
+        platform_connected=True,
+        reason="why",
+        message_waiting=True,
+        progress_at=13,
+        quarantined_for=14,
+        on_interruption=OnInterruption.ASK,
+        consented=True,
+        safe_mode=True,
+        lane_taken=True,
+    )
+
+
+def test_whoever_cannot_be_checked_is_not_allowed() -> None:
+    def fails(person: PersonId) -> bool:
+        raise OSError("the list is gone")
+
+    facts = facts_of(STALE, Outside(OUTSIDE.alive, OUTSIDE.connected, fails))
+    assert (facts.sender_allowed, facts.message_waiting) == (False, False)
+
+
+def test_each_fact_that_is_not_so_is_told_as_well() -> None:
+    plain = STALE._replace(
+        suspended=False, stop=None, tail=Tail.WORK, question=None, on_interruption=None, consented=False
+    )
+    facts = facts_of(plain._replace(waiting_sender=None), Outside(frozenset(), frozenset(), lambda _: True))
+    assert (facts.suspended, facts.stop, facts.sender_allowed, facts.tail) == (False, None, True, Tail.WORK)
+    assert (facts.question, facts.resume_ended_empty, facts.owner_alive) == (None, False, False)
+    assert (facts.platform_connected, facts.message_waiting, facts.consented) == (False, False, False)
+    assert (facts.on_interruption, facts.safe_mode, facts.lane_taken) == (OnInterruption.RESUME, False, False)
