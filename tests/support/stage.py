@@ -7,7 +7,18 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from holdfast.agents import Agent, Message, OnText, unheard
-from holdfast.model import CallId, CallState, EffectClass, Entry, Finish, Replied, Returned, ToolCall, Turn
+from holdfast.model import (
+    CallId,
+    CallState,
+    EffectClass,
+    Entry,
+    Fence,
+    Finish,
+    Replied,
+    Returned,
+    ToolCall,
+    Turn,
+)
 from holdfast.policy.settings import TurnSettings
 from holdfast.store import ClaimSettings, Judge, Store
 from holdfast.testing import ManualClock
@@ -152,6 +163,7 @@ class Between:
         self.log: list[str] = []
         self.faults: dict[str, list[Exception]] = {}
         self.before: dict[str, Callable[[], Awaitable[object]]] = {}
+        self.after: dict[str, Callable[[], Awaitable[object]]] = {}
         self.reached: dict[str, asyncio.Event] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -167,6 +179,8 @@ class Between:
                 raise self.faults[name].pop(0)
             result = await verb(*args, **kwargs)
             self.log.append(name)
+            if name in self.after:
+                await self.after.pop(name)()
             return result
 
         return between
@@ -237,6 +251,19 @@ class Stage:
         self.pool.close_door()
         assert self.task is not None
         await soon(asyncio.shield(self.task))
+
+    async def leave_after_answer(self, text: str, chat: str = "c1") -> None:
+        """Wait until this was said, then leave."""
+        seen = self.ledger.store.version("outbox")
+        while text not in await self.told(chat):
+            seen = await soon(self.ledger.store.changed("outbox", seen))
+        await self.leave()
+
+    async def fence(self, chat: str = "c1") -> Fence:
+        """What the turn that runs shows with its writes."""
+        turn = await self.turn(chat)
+        assert turn.owner is not None
+        return Fence(turn.session, turn.id, turn.generation, turn.owner)
 
     async def turn(self, chat: str = "c1") -> Turn:
         return (await self._turns(chat))[0]
