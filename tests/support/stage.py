@@ -161,6 +161,7 @@ class Between:
     def __init__(self, store: Store) -> None:
         self._store = store
         self.log: list[str] = []
+        self._news = asyncio.Event()
         self.faults: dict[str, list[Exception]] = {}
         self.before: dict[str, Callable[[], Awaitable[object]]] = {}
         self.after: dict[str, Callable[[], Awaitable[object]]] = {}
@@ -179,6 +180,7 @@ class Between:
                 raise self.faults[name].pop(0)
             result = await verb(*args, **kwargs)
             self.log.append(name)
+            self._news.set()
             if name in self.after:
                 await self.after.pop(name)()
             return result
@@ -190,6 +192,14 @@ class Between:
         for line in await self._store.sessions():
             found += [t.id for t in await self._store.turns(line.id, 1) if t.stop and t.state == "running"]
         return tuple(found)
+
+    async def logged(self, verb: str, times: int) -> None:
+        """Return once the verb has been carried out so often; once more is a fault."""
+        async with asyncio.timeout(LONG):
+            while (found := self.log.count(verb)) < times:
+                self._news.clear()
+                await self._news.wait()
+        assert found == times
 
     def reach(self, verb: str) -> asyncio.Event:
         """Set as soon as the verb is called."""
