@@ -22,6 +22,8 @@ HoldfastError
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 __all__ = [
     "BadConfig",
     "Broken",
@@ -31,6 +33,7 @@ __all__ = [
     "HomeLocked",
     "NotFound",
     "Refused",
+    "Report",
     "SchemaTooNew",
     "StaleWrite",
     "StopAsked",
@@ -41,7 +44,15 @@ __all__ = [
     "Unusable",
     "WeakDurability",
     "WrongState",
+    "unreported",
 ]
+
+Report = Callable[[str, BaseException], None]
+"""Where a stage says what it was doing and what went wrong, for the operator; must not raise."""
+
+
+def unreported(doing: str, fault: BaseException) -> None:
+    """Nobody reads it."""
 
 
 class HoldfastError(Exception):

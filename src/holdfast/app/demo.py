@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from holdfast.agents import DemoModel
-from holdfast.clock import SystemClock, SystemIds
+from holdfast.clock import SystemClock, SystemIds, SystemRng
 from holdfast.inbox import Intake
 from holdfast.model import (
     ChatKind,
@@ -65,9 +66,12 @@ class Demo:
         """Run what is to be run, then deliver what is owed."""
         while await self.worker.work_once():
             pass
-        await self.sender.settle_doubts()
-        while await self.sender.send_due():
-            pass
+        sending = asyncio.ensure_future(self.sender.work())
+        try:
+            await self.sender.quiet()
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
 
 
 @asynccontextmanager
@@ -93,7 +97,7 @@ async def open_demo(config: Config, show: Callable[[OwedKind, str], None]) -> As
             ClaimSettings(ResetSettings(), settings),
             lambda stale, now: judge_stale(stale, now, outside(), settings),
         ),
-        Sender(store, clock, Terminal(show)),
+        Sender(store, clock, SystemRng(), Terminal(show)),
         Reconciler(store, clock, settings, outside),
     )
     try:
