@@ -115,7 +115,7 @@ async def test_a_stop_whose_turn_ended_meanwhile_sets_its_words_right(ledger: Le
             await ledger.finish(claimed.fence)
             return await real(*args)
 
-    await commands(ledger, Late()).carry_out_all()  # type: ignore[arg-type]
+    await commands(ledger, Late()).carry_out_all()
     texts = [part.text for part in await ledger.outbox() if part.dedupe.startswith(f"command:{position}")]
     assert len(texts) == 2
     assert "finished before the stop reached it" in texts[1]
@@ -288,7 +288,7 @@ async def test_an_undo_that_loses_the_race_to_a_new_turn_is_refused_in_words(led
             await ledger.claim()
             return await real(*args)
 
-    carrying = commands(ledger, Late())  # type: ignore[arg-type]
+    carrying = commands(ledger, Late())
     await carrying.carry_out_all()
     await carrying.carry_out_all()
     assert (await ledger.store.row(position)).reason == "unfinished"

@@ -228,11 +228,12 @@ async def test_which_texts_are_commands(
 
 
 async def test_a_platform_that_goes_down_is_connected_again_less_and_less_eagerly(ledger: Ledger) -> None:
-    platform, slept, states = FakePlatform(), watch(ledger.clock), []
+    platform, slept = FakePlatform(), watch(ledger.clock)
+    states: list[bool] = []
     platform.down += [PlatformDown("no route"), PlatformDown("wait", retry_after=300)]
     platform.broken.append(PlatformDown("lost"))
     platform.updates.append(arrival("one"))
-    reading = receiver(ledger, platform, on_change=lambda: states.append(reading.connected))
+    reading: Receiver = receiver(ledger, platform, on_change=lambda: states.append(reading.connected))
     working = asyncio.ensure_future(reading.work())
     begun = ledger.clock.now()
     for n, wait in enumerate((750, 300_000, 3_000)):
