@@ -33,7 +33,7 @@ class Draft:
         self._entries = list(claimed.entries)
         self.journal = claimed.journal
         self.resume_opened = False
-        """The note about the last interruption stands in it."""
+        """The note about the last interruption, and what is answered in here, stand in it."""
         self._turn = claimed.turn.id
         self._unsaved = Step()
 
@@ -56,7 +56,7 @@ class Draft:
         return self._unsaved == Step()
 
     def say(self, *bodies: Body, consume: tuple[Position, ...] = ()) -> None:
-        """Append to the transcript; a result settles its call."""
+        """Append to the transcript; a result settles its call. What is consumed is known once it is saved."""
         for body in bodies:
             self._entries.append(Entry(self.next_seq, self._turn, 0, body))
             if isinstance(body, Returned):
@@ -65,6 +65,10 @@ class Draft:
         self._unsaved = replace(
             unsaved, append=(*unsaved.append, *bodies), consume=(*unsaved.consume, *consume)
         )
+
+    def saved(self, entries: tuple[Entry, ...]) -> None:
+        """Learn what the commit added by itself: the messages it took."""
+        self._entries += [entry for entry in entries if entry.seq >= self.next_seq]
 
     def plan(self, calls: tuple[PlannedCall, ...]) -> None:
         """Enter calls into the journal."""

@@ -8,16 +8,13 @@ from dataclasses import dataclass, replace
 from holdfast.agents import Model
 from holdfast.clock import Clock
 from holdfast.model import (
-    Body,
     CallId,
     CallRecord,
     Claimed,
     Noted,
     Owed,
     OwedKind,
-    Position,
     Returned,
-    Said,
     TurnState,
     answer_key,
 )
@@ -68,11 +65,12 @@ class Runner:
     async def _save(self, claimed: Claimed, draft: Draft) -> None:
         """Commit what has happened and what begins next, together."""
         if not draft.is_saved:
-            await self._store.record(claimed.fence, draft.take())
+            recorded = await self._store.record(claimed.fence, draft.take())
+            draft.saved(recorded.entries)
 
     async def _call_model(self, claimed: Claimed, draft: Draft) -> None:
         """Commit everything so far, then ask the model; its reply is committed before anything of it runs."""
-        await self._open_resume(claimed, draft)
+        self._open_resume(claimed, draft)
         await self._save(claimed, draft)
         reply = await self._agent.model.reply(draft.messages)
         # Providers repeat call ids; ours are unique within the session.
@@ -83,23 +81,21 @@ class Runner:
         draft.say(replace(reply, calls=calls))
         draft.plan(tuple(self._agent.toolbox.plan(call) for call in calls))
 
-    async def _open_resume(self, claimed: Claimed, draft: Draft) -> None:
-        """After an interruption: its one note, then the oldest waiting message, once all calls are paired."""
-        turn = claimed.turn
-        if turn.interruptions <= turn.noted or draft.resume_opened:
+    def _open_resume(self, claimed: Claimed, draft: Draft) -> None:
+        """Once all calls are paired: the one note of an interruption, then the rows that belong in here."""
+        if draft.resume_opened:
             return
-        waiting = await self._store.waiting(claimed.session.key, limit=1)
+        turn = claimed.turn
         facts = NoteFacts(
             opening=False,
-            message_follows=bool(waiting),
+            message_follows=bool(claimed.take),
             interruptions=turn.interruptions,
             noted=turn.noted,
             reason=turn.interruption,
         )
         note = note_for(facts, self._clock.now(), self._recovery)
-        bodies: list[Body] = [Noted(note.kind, note.count, note.text)] if note else []
-        bodies += [Said(row.text, row.sender, row.attachments) for row in waiting]
-        draft.say(*bodies, consume=tuple(Position(row.position) for row in waiting))
+        bodies = (Noted(note.kind, note.count, note.text),) if note else ()
+        draft.say(*bodies, consume=claimed.take)
         draft.resume_opened = True
 
     async def _run_tools(self, claimed: Claimed, draft: Draft, calls: tuple[CallRecord, ...]) -> None:
