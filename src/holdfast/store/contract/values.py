@@ -162,6 +162,8 @@ class StaleTurn(NamedTuple):
     consented: bool
     waiting_sender: PersonId | None
     """Sender of the oldest message that waits behind it, if any."""
+    message_id: str | None = None
+    """The platform's id of the message that began it, for the reply."""
     state: TurnState = TurnState.INTERRUPTED
 
 

@@ -37,7 +37,7 @@ from holdfast.store.contract import Ask, Recorded, Spawned, Step, Usage
 
 from . import rows
 from .codec import dump_body, dump_list, load_message
-from .commit import Tx
+from .commit import Tx, Value
 from .intake import refresh_conversation, row_is_not
 from .owing import Debt, owe_all, owe_debts
 from .processes import consume_process
@@ -113,20 +113,23 @@ def append_entries(
     for seq, body in enumerate(bodies, last_seq - len(bodies) + 1):
         if isinstance(body, Returned):
             _settle_call(tx, turn, body, seq)
-        kind, call, count, text = dump_body(body)
-        tx.run(
-            "add_entry",
-            session=session,
-            seq=seq,
-            turn=turn,
-            kind=kind,
-            call=call,
-            count=count,
-            body=text,
-            now=tx.now,
-        )
+        tx.run("add_entry", **_row(session, turn, seq, body, tx.now))
         entries.append(Entry(seq, turn, tx.now, body))
     return tuple(entries)
+
+
+def _row(session: SessionId, turn: TurnId, seq: int, body: Body, now: int) -> dict[str, Value]:
+    kind, call, count, text = dump_body(body)
+    return {
+        "session": session,
+        "seq": seq,
+        "turn": turn,
+        "kind": kind,
+        "call": call,
+        "count": count,
+        "body": text,
+        "now": now,
+    }
 
 
 def _settle_call(tx: Tx, turn: TurnId, result: Returned, seq: int) -> None:
@@ -148,13 +151,17 @@ def settle_open_calls(tx: Tx, sessions: Mapping[TurnId, SessionId]) -> None:
     if not left:
         return
     counts = json.dumps([(turn, len(bodies)) for turn, bodies in left.items()])
-    entries = [
-        _row(sessions[turn], turn, seq, body, tx.now)
+    placed = [
+        (turn, seq, body)
         for turn, last_seq in tx.all("take_seqs", counts=counts)
         for seq, body in enumerate(left[turn], last_seq - len(left[turn]) + 1)
     ]
-    tx.run("settle_calls_of", turns=json.dumps(list(left)), now=tx.now)
-    tx.many("add_entry", entries)
+    settled: list[dict[str, Value]] = [
+        {"turn": turn, "id": body.call, "state": body.state.value, "seq": seq, "now": tx.now}
+        for turn, seq, body in placed
+    ]
+    tx.many("settle_call", settled)
+    tx.many("add_entry", [_row(sessions[turn], turn, seq, body, tx.now) for turn, seq, body in placed])
 
 
 def _ending(id_: str, name: str, state: str) -> Returned:

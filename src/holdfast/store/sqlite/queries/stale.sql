@@ -37,7 +37,8 @@ SELECT t.id, t.session, s.key, s.chat, t.generation, s.incarnation, s.suspended_
        t.held, h.on_interruption,
        t.consented = t.interruptions,
        (SELECT i.sender FROM inbox i WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command'
-        ORDER BY i.position LIMIT 1)
+        ORDER BY i.position LIMIT 1),
+       c.message_id
 FROM turns t JOIN sessions s ON s.id = t.session JOIN inbox c ON c.position = t.cause
 JOIN chats h ON h.address = s.chat
 WHERE t.state = 'interrupted' AND t.id > :after
@@ -55,7 +56,7 @@ SELECT t.id, t.session, s.key, s.chat, t.generation, s.incarnation, s.suspended_
        t.consented = t.interruptions,
        (SELECT i.sender FROM inbox i WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command'
         ORDER BY i.position LIMIT 1),
-       t.state
+       c.message_id, t.state
 FROM turns t JOIN sessions s ON s.id = t.session JOIN inbox c ON c.position = t.cause
 JOIN chats h ON h.address = s.chat
 WHERE t.id = :turn

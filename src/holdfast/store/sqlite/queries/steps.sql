@@ -34,11 +34,6 @@ WHERE turn = :turn AND id = :id
 UPDATE tool_calls SET state = :state, settled_at = :now, result = :seq
 WHERE turn = :turn AND id = :id AND settled_at IS NULL AND ((state = 'planned') = (:state = 'skipped'))
 
--- name: settle_calls_of
--- Planned calls were skipped; of started ones nobody knows the outcome.
-UPDATE tool_calls SET state = CASE state WHEN 'planned' THEN 'skipped' ELSE 'unknown' END, settled_at = :now
-WHERE turn IN (SELECT value FROM json_each(:turns)) AND settled_at IS NULL
-
 -- name: state_of_call
 SELECT state FROM tool_calls WHERE turn = :turn AND id = :id
 
