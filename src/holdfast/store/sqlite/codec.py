@@ -30,10 +30,10 @@ W = TypeVar("W", bound=StrEnum)
 ERASED = "(erased)"
 """Stands for content that was forgotten on request, or cannot be read; the skeleton stays."""
 
-_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-# `encode` makes its C encoder anew each time, which costs as much as a small body itself.
-_chunks: Callable[[Any, int], Iterable[str]] = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
-    None, _encoder.default, json.encoder.encode_basestring, None, ":", ",", False, False, False
+# `JSONEncoder.encode` makes its C encoder anew each time, which costs as much as a small body itself.
+_make = json.encoder.c_make_encoder  # type: ignore[attr-defined]  # left out of the stubs
+_chunks: Callable[[Any, int], Iterable[str]] = _make(
+    None, json.JSONEncoder().default, json.encoder.encode_basestring, None, ":", ",", False, False, False
 )
 
 

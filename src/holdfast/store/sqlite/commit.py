@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 from holdfast.clock import Clock, Ids
@@ -99,7 +99,7 @@ class Outcome:
     def __init__(self) -> None:
         self.value: Any = None
         self.error: BaseException | None = None
-        self.topics: Collection[str] = ()
+        self.topics: Set[str] = frozenset()
 
 
 def commit_group(
@@ -188,6 +188,6 @@ def _fail_all(outcomes: list[Outcome], culprit: Outcome | None, fault: Exception
     if not isinstance(fault, StoreFault):
         shared = StoreUnavailable("another transaction of the same commit failed; nothing was kept")
     for outcome in outcomes:
-        outcome.value, outcome.topics = None, ()
+        outcome.value, outcome.topics = None, frozenset()
         # One exception each: they are raised in different tasks, and each collects its own traceback.
         outcome.error = fault if outcome is culprit else type(shared)(*shared.args)
