@@ -103,7 +103,11 @@ def _unmoved(tx: Tx, verdicts: tuple[Verdict, ...]) -> list[Verdict]:
     """Those whose turn still is what was decided on; within this transaction nothing can change that."""
     turns = [v.stale.turn for v in verdicts]
     found = set(tx.all("unmoved", first=min(turns), last=max(turns))) if turns else set()
-    return [v for v in verdicts if (v.stale.turn, v.stale.generation, v.stale.incarnation) in found]
+    return [
+        v
+        for v in verdicts
+        if (v.stale.turn, v.stale.generation, v.stale.incarnation, v.stale.consented) in found
+    ]
 
 
 def _resume(tx: Tx, group: list[Verdict]) -> list[Verdict]:

@@ -62,9 +62,10 @@ JOIN chats h ON h.address = s.chat
 WHERE t.id = :turn
 
 -- name: unmoved
--- The guard of every write-back: what is still interrupted, and the generation and incarnation it has now.
--- By range, because a page is one: nothing else that is interrupted stood between its first and its last.
-SELECT t.id, t.generation, s.incarnation
+-- The guard of every write-back: what is still interrupted, the generation and incarnation it has now, and
+-- whether somebody has said continue. By range, because a page is one: nothing else that is interrupted stood
+-- between its first and its last.
+SELECT t.id, t.generation, s.incarnation, t.consented = t.interruptions
 FROM turns t JOIN sessions s ON s.id = t.session
 WHERE t.state = 'interrupted' AND t.id BETWEEN :first AND :last
 
