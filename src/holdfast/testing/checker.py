@@ -86,9 +86,6 @@ def i4_no_silent_duplicate(history: History) -> Iterator[str]:
     for (platform, key), count in every.items():
         if platform in history.idempotent and count > 1:
             yield f"{key} was shown {count} times on {platform}, which has idempotent sends"
-    for shown in history.shown:
-        if shown.platform in history.idempotent and shown.marked:
-            yield f"{shown.key} is marked as repeated on {shown.platform}, which has idempotent sends"
 
 
 def i5_effects_once(history: History) -> Iterator[str]:

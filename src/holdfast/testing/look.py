@@ -28,6 +28,8 @@ WHERE t.ended_at IS NULL AND t.held IS NULL AND NOT (t.state = 'waiting' AND EXI
 UNION ALL
 SELECT 'part ' || id || ' is ' || state FROM outbox WHERE settled_at IS NULL
 LIMIT 20"""
+_SESSIONS = """
+SELECT id, generation, coalesce((SELECT max(seq) FROM entries WHERE session = id), 0) FROM sessions ORDER BY id"""
 _APPENDED = """
 SELECT e.session, e.seq, e.turn, t.generation FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.session = :session AND e.seq > :seen ORDER BY e.seq"""
@@ -93,12 +95,12 @@ class Look:
     def appended(self) -> list[Write]:
         """Entries that came since the last call, with the generation their sessions had then."""
         writes: list[Write] = []
-        for session, generation in self._all("SELECT id, generation FROM sessions ORDER BY id"):
+        for session, generation, last in self._all(_SESSIONS):
             before, seen = self._sessions.get(session, (0, 0))
-            for line in self._all(_APPENDED, session=session, seen=seen):
-                writes.append(Write._make((*line, before)))
-                seen = line[1]
-            self._sessions[session] = (generation, seen)
+            if last > seen:
+                lines = self._all(_APPENDED, session=session, seen=seen)
+                writes += [Write._make((*line, before)) for line in lines]
+            self._sessions[session] = (generation, last)
         return writes
 
     def unsettled(self) -> list[str]:

@@ -139,6 +139,8 @@ class World:
         self._said: dict[tuple[str, str], str] = {}
         self._quiet_since: float | None = None
         self._rested = (0, 0)
+        self._read = 0
+        """So many events the ledger is known to hold."""
         self._steps = frozenset(kill.step for kill in options.kills)
         self._edges = frozenset(kill.edge for kill in options.kills)
 
@@ -196,12 +198,13 @@ class World:
         return self.loop.time() - self._quiet_since >= QUIET
 
     def _unsettled(self) -> list[str]:
-        unread = [
-            f"{event.account} {event.event_id} was not read"
-            for event in self.history.events
-            if event.kind != "revision" and not self.look.is_known(event.account, event.event_id)
-        ]
-        return unread or self.look.unsettled()
+        events = self.history.events
+        while self._read < len(events):
+            account, event_id, kind, _, _ = events[self._read]
+            if kind != "revision" and not self.look.is_known(account, event_id):
+                return [f"{account} {event_id} was not read"]
+            self._read += 1
+        return self.look.unsettled()
 
     def _boot_again(self) -> None:
         """At rest, one more crash and boot must change nothing."""
