@@ -29,7 +29,8 @@ UNION ALL
 SELECT 'part ' || id || ' is ' || state FROM outbox WHERE settled_at IS NULL
 LIMIT 20"""
 _SESSIONS = """
-SELECT id, generation, coalesce((SELECT max(seq) FROM entries WHERE session = id), 0) FROM sessions ORDER BY id"""
+SELECT id, generation, coalesce((SELECT max(seq) FROM entries WHERE session = id), 0) FROM sessions
+ORDER BY id"""
 _APPENDED = """
 SELECT e.session, e.seq, e.turn, t.generation FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.session = :session AND e.seq > :seen ORDER BY e.seq"""

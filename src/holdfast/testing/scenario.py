@@ -51,7 +51,14 @@ class SetClock:
     milliseconds: int
 
 
-Act = Say | Revise | Babble | Outage | SetClock
+@dataclass(frozen=True, slots=True)
+class BootBeside:
+    """Somebody starts a second gateway on the same home; it has to be turned away."""
+
+    at: float
+
+
+Act = Say | Revise | Babble | Outage | SetClock | BootBeside
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,7 @@ class Scenario:
 
     @property
     def platforms(self) -> tuple[str, ...]:
-        named = [act.platform for act in self.acts if not isinstance(act, SetClock)]
+        named = [act.platform for act in self.acts if not isinstance(act, (SetClock, BootBeside))]
         return tuple(dict.fromkeys(named))
 
     @property

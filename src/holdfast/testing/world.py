@@ -11,7 +11,7 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
-from holdfast.errors import DiskFull
+from holdfast.errors import DiskFull, HomeLocked
 from holdfast.platforms import Idempotency
 from holdfast.store.sqlite.commit import Outcome as Committed
 from holdfast.store.sqlite.commit import Work
@@ -28,7 +28,7 @@ from .look import Look
 from .loop import SimLoop
 from .platforms import Around, FakePlatform, servers
 from .ports import SeededRng, SimClock, WallClock
-from .scenario import Act, Babble, Outage, Revise, Say, Scenario, SetClock
+from .scenario import Act, Babble, BootBeside, Outage, Revise, Say, Scenario, SetClock
 from .trace import Trace
 
 RAM_DISK = Path("/dev/shm")
@@ -128,6 +128,7 @@ class World:
             lambda text: self.look.turn_saying(text),
         )
         self.life: Life | None = None
+        self._beside: list[Life] = []
         self.runs = 0
         self.kills = 0
         self.edges = 0
@@ -216,18 +217,30 @@ class World:
         self.history.boots.append((before, self.look.dump()))
 
     def _end(self) -> None:
-        if self.life is not None:
-            self.life.end()
-            self.life.bury()
+        for life in (self.life, *self._beside):
+            if life is not None:
+                life.end()
+                life.bury()
 
     # Processes
 
     def _start(self) -> None:
+        self.life = self._spawn()
+
+    def _boot_beside(self) -> None:
+        """A second process; it shares the machine's fate with the first."""
+        if self.life is not None and self.life.alive:
+            second = self._spawn()
+            self.life.on_end.append(second.end)
+            self._beside.append(second)
+
+    def _spawn(self) -> Life:
         self.runs += 1
-        self.life = life = Life(self.runs)
+        life = Life(self.runs)
         self.trace(f"process {life.number} starts")
         task = self.loop.create_task(self._process(life), name=f"process {life.number}", context=life.context)
         task.add_done_callback(lambda done: self._ended(life, done), context=Context())
+        return life
 
     async def _process(self, life: Life) -> None:
         clock = SimClock(self.loop, self.wall, life)
@@ -248,7 +261,8 @@ class World:
     def _ended(self, life: Life, done: asyncio.Task[None]) -> None:
         """It stopped by itself: in order, or with an exception, which no gateway may."""
         error = None if done.cancelled() else done.exception()
-        if error is not None and life.alive:
+        turned_away = isinstance(error, HomeLocked) and life in self._beside
+        if error is not None and life.alive and not turned_away:
             self.problems.append(f"process {life.number} fell over: {_in_words(error)}")
         self.trace(f"process {life.number} ended")
         life.end()
@@ -263,7 +277,9 @@ class World:
         self.trace(f"process {life.number} died")
         self.look.close()
         self.disk.restart()
-        life.bury()
+        for dead in (life, *self._beside):
+            dead.bury()
+        self._beside.clear()
         self.look = Look(self.disk.ledger)
         self.history.damage += self.look.damage()
         self._later(self.faults.between(*self.options.downtime), self._start)
@@ -276,7 +292,7 @@ class World:
             and self.kills < self.options.most_kills
             and self._kill_rng.random() < chance
         ):
-            life.end()
+            (self.life or life).end()
         return not life.alive
 
     def _edge(self, life: Life) -> None:
@@ -325,6 +341,8 @@ class World:
                 self.servers[platform].go_down(seconds)
             case SetClock(_, milliseconds):
                 self.wall.jump(milliseconds)
+            case BootBeside():
+                self._boot_beside()
 
 
 def _in_words(error: BaseException) -> str:

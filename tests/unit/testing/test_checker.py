@@ -1,4 +1,4 @@
-"""The checker checked: a sound history passes, and one made bad by hand is flagged by the invariant it breaks."""
+"""The checker checked: a sound history passes, one spoilt by hand is flagged by the invariant it breaks."""
 
 import json
 from collections.abc import Callable
