@@ -50,6 +50,8 @@ class QueueSettings:
     """Messages older than this are offered, not run."""
     skew: int = 10 * SECOND
     """How far a platform's clock may be behind ours when we ask what was sent before what."""
+    longest: int = 32_000
+    """Characters one message may have."""
 
 
 @dataclass(frozen=True, slots=True)

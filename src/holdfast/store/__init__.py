@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from .contract import (
+    AS_CONFIGURED,
     TOPICS,
+    ArrivalSettings,
     Ask,
     ClaimSettings,
     Continuity,
@@ -25,7 +27,9 @@ from .contract import (
 from .sqlite import SqliteStore, open_ledger
 
 __all__ = [
+    "AS_CONFIGURED",
     "TOPICS",
+    "ArrivalSettings",
     "Ask",
     "ClaimSettings",
     "Continuity",

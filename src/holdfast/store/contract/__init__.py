@@ -10,7 +10,9 @@ from .delivery import Deliveries, Processes
 from .intake import Intake
 from .upkeep import Upkeep
 from .values import (
+    AS_CONFIGURED,
     TOPICS,
+    ArrivalSettings,
     Ask,
     ClaimSettings,
     Continuity,
@@ -31,7 +33,9 @@ from .values import (
 from .work import Work
 
 __all__ = [
+    "AS_CONFIGURED",
     "TOPICS",
+    "ArrivalSettings",
     "Ask",
     "ClaimSettings",
     "Continuity",

@@ -15,7 +15,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from holdfast import __version__
 from holdfast.clock import Clock, Ids
 from holdfast.errors import SyncFailed
-from holdfast.model import InstanceId
+from holdfast.model import InstanceId, TurnId
 from holdfast.store.contract import Continuity
 
 from . import claims, endings, intake, lists, questions, retention, stale, steps
@@ -100,6 +100,18 @@ class SqliteStore:
 
     async def continuity(self) -> Continuity:
         return await self._continuity(self._instance)
+
+    # Signatures first: these are filled in by the commits that follow.
+    async def stops(self) -> tuple[TurnId, ...]:
+        raise NotImplementedError
+
+    async def next_send_at(self, platforms: tuple[str, ...]) -> int | None:
+        raise NotImplementedError
+
+    async def retry(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+    revive = reopen = find_session = retry
 
     begin_instance = _commit(intake.begin_instance)
     heartbeat = _commit(intake.heartbeat)
