@@ -21,7 +21,7 @@ class Notifier:
         if not self._address:
             return False
         try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as out:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as out:
                 out.setblocking(False)
                 out.sendto("\n".join(words).encode(), self._address)
         except OSError:

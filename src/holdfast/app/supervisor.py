@@ -47,6 +47,8 @@ class Supervisor:
         self._command = command
         self._child: subprocess.Popen[bytes] | None = None
         self._asked = False
+        self._unsent = False
+        """Asked while there was nobody to forward it to."""
         self._wake, wakes = socket.socketpair()
         for end in (self._wake, wakes):
             end.setblocking(False)
@@ -67,8 +69,7 @@ class Supervisor:
                 return code
             wait, failures = delay_after(code, time.monotonic() - began, failures)
             _say(f"the gateway ended with {code}; starting it again" + (f" in {wait:g} s" if wait else ""))
-            self._pause(wait)
-            if self._asked:
+            if self._pause(wait):
                 return STOPPED
 
     def _one_run(self) -> int:
@@ -79,30 +80,30 @@ class Supervisor:
         except OSError as error:
             _say(f"the gateway cannot be started: {error}")
             return FAILED
-        if self._asked:
-            # Asked between two runs: the signal had nobody to go to.
+        if self._unsent:
             self._child.terminate()
         while (code := self._child.poll()) is None:
-            self._pause(None)
+            self._until_signal(None)
         self._child = None
         return code if code >= 0 else 128 - code
 
     def _forward(self, number: int, _frame: object) -> None:
         self._asked = True
-        if self._child is not None:
+        if self._child is None:
+            self._unsent = True
+        else:
             self._child.send_signal(signal.SIGINT if number == signal.SIGINT else signal.SIGTERM)
 
-    def _pause(self, seconds: float | None) -> None:
-        """Until a signal came, or the time is up."""
-        until = None if seconds is None else time.monotonic() + seconds
-        while not self._asked or seconds is None:
-            left = None if until is None else max(0.0, until - time.monotonic())
-            ready, _, _ = select.select([self._wake], [], [], left)
-            if not ready:
-                return
+    def _pause(self, seconds: float) -> bool:
+        """Wait that long, or until asked to end; says whether that was asked."""
+        until = time.monotonic() + seconds
+        while not self._asked and (left := until - time.monotonic()) > 0:
+            self._until_signal(left)
+        return self._asked
+
+    def _until_signal(self, seconds: float | None) -> None:
+        if select.select([self._wake], [], [], seconds)[0]:
             self._wake.recv(4096)
-            if seconds is None:
-                return
 
 
 def take_lock(home: Path) -> int | None:

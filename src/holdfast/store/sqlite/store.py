@@ -21,6 +21,7 @@ from holdfast.store.contract import Continuity
 from . import claims, endings, intake, lists, questions, retention, stale, steps
 from . import deliveries as sending
 from . import processes as background
+from . import stopping
 from .changes import Changes
 from .commit import Tx
 from .database import connect_reader, connect_writer, migrate, settle_log
@@ -113,6 +114,9 @@ class SqliteStore:
 
     revive = reopen = find_session = retry
 
+    async def unsent(self, platforms: tuple[str, ...], until: int) -> int:
+        return await self._unsent(self._instance, platforms, until)
+
     begin_instance = _commit(intake.begin_instance)
     heartbeat = _commit(intake.heartbeat)
     end_instance = _commit(intake.end_instance)
@@ -165,6 +169,11 @@ class SqliteStore:
     stale_turns = _look(stale.stale_turns)
     settle_stale = _commit(stale.settle_stale)
     lane_taken = _look(stale.lane_taken)
+
+    running_turns = _look(stopping.running_turns)
+    tell_running = _commit(stopping.tell_running)
+    reply_settled = _look(stopping.reply_settled)
+    _unsent = _look(stopping.unsent)
 
     sessions = _look(lists.sessions)
     session = _look(lists.session)
