@@ -1,4 +1,4 @@
-"""What a chat with a running turn is told when the gateway goes: once, in its topic, and only what is true."""
+"""What a chat with a running turn is told when the gateway goes: only what is true of its work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _THEN: Mapping[OnInterruption, str] = MappingProxyType(
     {
         OnInterruption.RESUME: "What is not done by then I'll try to resume where we left off, {back}.",
         OnInterruption.ASK: "What is not done by then stays as it is, and I ask you {back} whether to go on.",
-        OnInterruption.NEVER: "What is not done by then is left as it is; this chat wants nothing taken up again.",
+        OnInterruption.NEVER: "What is not done by then is left; this chat wants nothing taken up again.",
     }
 )
 

@@ -13,6 +13,7 @@ from .contract import (
     Happening,
     Judge,
     Keep,
+    Looking,
     Recorded,
     RunningTurn,
     SessionLine,
@@ -25,9 +26,10 @@ from .contract import (
     Usage,
     Verdict,
 )
-from .sqlite import SqliteStore, open_ledger
+from .sqlite import LEDGER, ReadOnlyLedger, SqliteStore, open_ledger
 
 __all__ = [
+    "LEDGER",
     "AS_CONFIGURED",
     "TOPICS",
     "ArrivalSettings",
@@ -38,6 +40,8 @@ __all__ = [
     "Happening",
     "Judge",
     "Keep",
+    "Looking",
+    "ReadOnlyLedger",
     "Recorded",
     "RunningTurn",
     "SessionLine",

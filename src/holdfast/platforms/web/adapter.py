@@ -1,4 +1,4 @@
-"""The built-in chat: people read the outbox itself, so that a reply is delivered by the commit that owes it."""
+"""The built-in chat: people read the outbox itself, so a reply is delivered by the commit that owes it."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from holdfast.model import InstanceId
 
 from .delivery import Deliveries, Processes
 from .intake import Intake
+from .looking import Looking
 from .stopping import RunningTurn, Stopping
 from .upkeep import Upkeep
 from .values import (
@@ -44,6 +45,7 @@ __all__ = [
     "Happening",
     "Judge",
     "Keep",
+    "Looking",
     "Recorded",
     "RunningTurn",
     "SessionLine",

@@ -21,7 +21,7 @@ from holdfast.store.contract import Continuity
 from . import claims, endings, intake, lists, questions, retention, stale, steps
 from . import deliveries as sending
 from . import processes as background
-from . import stopping
+from . import stopping as drains
 from .changes import Changes
 from .commit import Tx
 from .database import connect_reader, connect_writer, migrate, settle_log
@@ -170,10 +170,10 @@ class SqliteStore:
     settle_stale = _commit(stale.settle_stale)
     lane_taken = _look(stale.lane_taken)
 
-    running_turns = _look(stopping.running_turns)
-    tell_running = _commit(stopping.tell_running)
-    reply_settled = _look(stopping.reply_settled)
-    _unsent = _look(stopping.unsent)
+    running_turns = _look(drains.running_turns)
+    tell_running = _commit(drains.tell_running)
+    reply_settled = _look(drains.reply_settled)
+    _unsent = _look(drains.unsent)
 
     sessions = _look(lists.sessions)
     session = _look(lists.session)
