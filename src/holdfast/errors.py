@@ -17,12 +17,14 @@ HoldfastError
     ├── HomeLocked         another gateway runs on this home
     ├── SchemaTooNew       the ledger was written by a newer Holdfast
     ├── WeakDurability     the database will not keep what it confirms
-    └── BadConfig          a key has a value that is not allowed
+    ├── BadConfig          a key has a value that is not allowed
+    └── BadAgent           the agent that is named cannot be found or used
 """
 
 from __future__ import annotations
 
 __all__ = [
+    "BadAgent",
     "BadConfig",
     "Broken",
     "DiskFull",
@@ -162,3 +164,14 @@ class BadConfig(Unusable):
         self.key = key
         self.value = value
         self.allowed = allowed
+
+
+class BadAgent(Unusable):
+    """The agent a configuration names cannot be used."""
+
+    def __init__(self, module: str, attribute: str, cause: str) -> None:
+        name = f"{module}:{attribute}" if attribute else module
+        super().__init__(f"the agent {name!r} cannot be used: {cause}")
+        self.module = module
+        self.attribute = attribute
+        self.cause = cause
