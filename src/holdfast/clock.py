@@ -10,7 +10,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any, Protocol, TypeVar
 
 __all__ = ["Bell", "Clock", "Ids", "Rng", "SystemClock", "SystemIds", "SystemRng", "first_of", "in_time"]
@@ -114,7 +114,7 @@ def decode_id(id_: str) -> int:
 
 
 class Bell:
-    """A wake-up nobody misses: read `rung`, look, then wait for a ring since then. A hint, never the truth."""
+    """A wake-up nobody misses: read `rung`, look, then wait for a ring since then. Only a hint."""
 
     def __init__(self) -> None:
         self.rung = 0
@@ -162,7 +162,7 @@ async def in_time(clock: Clock, seconds: float, work: Coroutine[Any, Any, T]) ->
     return task.result()
 
 
-async def _let_go(tasks: list[asyncio.Future[Any]]) -> None:
+async def _let_go(tasks: Sequence[asyncio.Future[Any]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
