@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -64,9 +65,12 @@ class Demo:
         """Run what is to be run, then deliver what is owed."""
         while await self.pool.work_once():
             pass
-        await self.sender.settle_doubts()
-        while await self.sender.send_due():
-            pass
+        sending = asyncio.ensure_future(self.sender.work())
+        try:
+            await self.sender.quiet()
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
 
 
 @asynccontextmanager
@@ -93,7 +97,7 @@ async def open_demo(config: Config, show: Callable[[OwedKind, str], None]) -> As
             lambda: ClaimSettings(ResetSettings(), settings),
             lambda stale, now: judge_stale(stale, now, outside(), settings),
         ),
-        Sender(store, clock, Terminal(show)),
+        Sender(store, clock, SystemRng(), Terminal(show)),
         Reconciler(store, clock, settings, outside),
     )
     try:
