@@ -1,4 +1,7 @@
-"""The only home of time and chance: everything not deterministic about them comes in through these ports."""
+"""The only home of time and chance: everything not deterministic about them comes in through these ports.
+
+Waiting for the first of several things stands here too, so that it is done in one way.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,12 @@ import os
 import random
 import threading
 import time
-from typing import Protocol
+from collections.abc import Coroutine, Sequence
+from typing import Any, Protocol, TypeVar
 
-__all__ = ["Clock", "Ids", "Rng", "SystemClock", "SystemIds", "SystemRng"]
+__all__ = ["Bell", "Clock", "Ids", "Rng", "SystemClock", "SystemIds", "SystemRng", "first_of", "in_time"]
+
+T = TypeVar("T")
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _RANDOM_BITS = 80
@@ -105,3 +111,61 @@ def decode_id(id_: str) -> int:
     for character in id_:
         number = number * 32 + _ALPHABET.index(character)
     return number
+
+
+class Bell:
+    """A wake-up nobody misses: read `rung`, look, then wait for a ring since then. Only a hint."""
+
+    def __init__(self) -> None:
+        self.rung = 0
+        self._waiters: list[asyncio.Future[None]] = []
+
+    def ring(self) -> None:
+        """Wake whoever waits, in the order they came."""
+        self.rung += 1
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    async def since(self, rung: int) -> None:
+        """Return once the bell has rung more often than that."""
+        while self.rung <= rung:
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+            await waiter
+
+
+async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
+    """Return when the first of these has, and let go of the others; what the first raises is raised."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finished = [task for task in tasks if task.done()]
+    finally:
+        await _let_go(tasks)
+    for task in finished:
+        task.result()
+
+
+async def in_time(clock: Clock, seconds: float, work: Coroutine[Any, Any, T]) -> T:
+    """Return what `work` gives, or cancel it and raise `TimeoutError` when it takes longer than that."""
+    task = asyncio.ensure_future(work)
+    bound = asyncio.ensure_future(clock.sleep(seconds))
+    try:
+        await asyncio.wait([task, bound], return_when=asyncio.FIRST_COMPLETED)
+        finished = task.done()
+    finally:
+        await _let_go([task, bound])
+    if not finished:
+        raise TimeoutError(f"no answer within {seconds:g} seconds")
+    if task.cancelled():
+        # Cancelled from inside: passed on as it is, it would look as if we were the one to stop.
+        raise RuntimeError("the work cancelled itself")
+    return task.result()
+
+
+async def _let_go(tasks: Sequence[asyncio.Future[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -17,12 +17,16 @@ HoldfastError
     ├── HomeLocked         another gateway runs on this home
     ├── SchemaTooNew       the ledger was written by a newer Holdfast
     ├── WeakDurability     the database will not keep what it confirms
-    └── BadConfig          a key has a value that is not allowed
+    ├── BadConfig          a key has a value that is not allowed
+    └── BadAgent           the agent that is named cannot be found or used
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 __all__ = [
+    "BadAgent",
     "BadConfig",
     "Broken",
     "DiskFull",
@@ -31,6 +35,7 @@ __all__ = [
     "HomeLocked",
     "NotFound",
     "Refused",
+    "Report",
     "SchemaTooNew",
     "StaleWrite",
     "StopAsked",
@@ -41,7 +46,15 @@ __all__ = [
     "Unusable",
     "WeakDurability",
     "WrongState",
+    "unreported",
 ]
+
+Report = Callable[[str, BaseException], None]
+"""Where a stage says what it was doing and what went wrong, for the operator; must not raise."""
+
+
+def unreported(doing: str, fault: BaseException) -> None:
+    """Nobody reads it."""
 
 
 class HoldfastError(Exception):
@@ -162,3 +175,14 @@ class BadConfig(Unusable):
         self.key = key
         self.value = value
         self.allowed = allowed
+
+
+class BadAgent(Unusable):
+    """The agent a configuration names cannot be used."""
+
+    def __init__(self, module: str, attribute: str, cause: str) -> None:
+        name = f"{module}:{attribute}" if attribute else module
+        super().__init__(f"the agent {name!r} cannot be used: {cause}")
+        self.module = module
+        self.attribute = attribute
+        self.cause = cause

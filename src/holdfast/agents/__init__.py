@@ -1,8 +1,30 @@
-"""Agents: models that give one reply at a time."""
+"""Agents: a model that gives one reply at a time, and its tools; ours, and how yours is found."""
 
 from __future__ import annotations
 
-from .base import Model, ModelError, OnText, unheard
-from .demo import DemoModel
+from holdfast.model import CallId, Finish, Replied, ToolCall
+from holdfast.policy.views import Message, Role
 
-__all__ = ["DemoModel", "Model", "ModelError", "OnText", "unheard"]
+from .base import Agent, Model, ModelError, OnText, unheard
+from .demo import DemoModel, demo_agent
+from .echo import EchoModel, echo_agent
+from .load import load_agent
+
+__all__ = [
+    "Agent",
+    "CallId",
+    "DemoModel",
+    "EchoModel",
+    "Finish",
+    "Message",
+    "Model",
+    "ModelError",
+    "OnText",
+    "Replied",
+    "Role",
+    "ToolCall",
+    "demo_agent",
+    "echo_agent",
+    "load_agent",
+    "unheard",
+]

@@ -1,12 +1,17 @@
-"""The contract of a model: one reply to one transcript. The tool loop is not its business."""
+"""The contract of an agent: a model that gives one reply to one transcript, and the tools it may use.
+
+The tool loop is not its business: it stands in `turns` and is journaled.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from holdfast.model import Replied
 from holdfast.policy.views import Message
+from holdfast.tools import Tool
 
 OnText = Callable[[str], None]
 """Called with what the model has written so far, as often as it likes; lossy, never a delivery."""
@@ -17,7 +22,10 @@ def unheard(text: str) -> None:
 
 
 class ModelError(Exception):
-    """The model gave no reply. `transient` when the same question may be answered a little later."""
+    """The model gave no reply. `transient` when the same question may be answered a little later.
+
+    The words are shown to the person.
+    """
 
     def __init__(self, words: str, transient: bool = False, retry_after: float | None = None) -> None:
         super().__init__(words)
@@ -32,6 +40,14 @@ class Model(Protocol):
     async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
         """Give ONE reply to what it is shown, or raise `ModelError`.
 
-        Called again after a crash; nothing may depend on memory.
+        Called again after a crash; nothing may depend on memory. Cancelled when the turn is cut.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """What answers: a model, and the tools it may use."""
+
+    model: Model
+    tools: tuple[Tool, ...] = ()

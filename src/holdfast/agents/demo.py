@@ -13,31 +13,49 @@ from dataclasses import dataclass
 from holdfast.clock import Clock
 from holdfast.model import CallId, CallState, Finish, Replied, ToolCall
 from holdfast.policy.views import Message, Role
+from holdfast.tools import demo_tools
 
-from .base import OnText, unheard
+from .base import Agent, OnText, unheard
 
 STEPS = 6
 MOST_STEPS = 50
 COUNT_TO = 3
 
+_ASKED_WHAT_WAS_DONE = re.compile(r"\bwhat (have|did|had|were) you (do|done|doing)\b", re.IGNORECASE)
+_DONE_WITH = {"count": "counted", "write_note": "wrote a note", "read_notes": "read the notes"}
+_DOUBTFUL = {"write_note": "may or may not have written a note"}
+
+
+def demo_agent(clock: Clock, pace: float = 0.0) -> Agent:
+    """The demonstration with its tools, taking `pace` seconds for each beat of its work."""
+    return Agent(DemoModel(clock, pace), demo_tools(clock, pace))
+
 
 @dataclass(frozen=True, slots=True)
 class DemoModel:
-    """Counts in odd steps and writes a note in even ones, as many steps as the message asks for."""
+    """Counts in odd steps and writes a note in even ones, as many steps as the message asks for.
+
+    Asked what it did, it tells from the transcript.
+    """
 
     clock: Clock
     pace: float = 0.0
 
     async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
-        await self.clock.sleep(self.pace)
         reply = demo_reply(messages)
-        on_text(reply.text)
+        words = re.findall(r"\S+\s*", reply.text)
+        for number in range(1, len(words) + 1):
+            if self.pace:
+                await self.clock.sleep(self.pace / len(words))
+            on_text("".join(words[:number]))
         return reply
 
 
 def demo_reply(messages: Sequence[Message]) -> Replied:
     """What the demonstration says next to this conversation."""
     said, work = _last_request(messages)
+    if _ASKED_WHAT_WAS_DONE.search(said):
+        return Replied(_account(messages), Finish.COMPLETE)
     wanted = steps_wanted(said)
     step = 1
     for call, result in work:
@@ -88,3 +106,27 @@ def _summary(work: list[tuple[ToolCall, Message]], wanted: int) -> str:
             "I looked before going on, and none was written twice."
         )
     return text
+
+
+def _account(messages: Sequence[Message]) -> str:
+    """What was done so far, as the transcript has it: results, not intentions."""
+    names = {call.id: call.name for message in messages for call in message.calls}
+    done: dict[str, int] = {}
+    for message in messages:
+        if message.role is not Role.TOOL or message.call not in names:
+            continue
+        name = names[message.call]
+        if message.state is CallState.DONE:
+            deed = _DONE_WITH.get(name)
+        else:
+            deed = _DOUBTFUL.get(name) if message.state is CallState.UNKNOWN else None
+        if deed:
+            done[deed] = done.get(deed, 0) + 1
+    if not done:
+        return "I have done nothing yet in this conversation."
+    deeds = [deed if times == 1 else f"{deed} {times} times" for deed, times in done.items()]
+    return f"In this conversation I {_listed(deeds)}."
+
+
+def _listed(deeds: list[str]) -> str:
+    return deeds[0] if len(deeds) == 1 else f"{', '.join(deeds[:-1])} and {deeds[-1]}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from holdfast.agents import DemoModel
-from holdfast.clock import SystemClock, SystemIds
+from holdfast.agents import demo_agent
+from holdfast.clock import SystemClock, SystemIds, SystemRng
 from holdfast.inbox import Intake
 from holdfast.model import (
     ChatKind,
@@ -25,8 +26,7 @@ from holdfast.platforms import Terminal
 from holdfast.policy.settings import RecoverySettings, ResetSettings
 from holdfast.recovery import Outside, Reconciler, judge_stale
 from holdfast.store import ClaimSettings, Store, open_ledger
-from holdfast.tools import demo_tools
-from holdfast.turns import Agent, Runner, Toolbox, Worker
+from holdfast.turns import Pool, Runner
 
 from .config import Config
 
@@ -42,7 +42,7 @@ class Demo:
     store: Store
     ids: SystemIds
     intake: Intake
-    worker: Worker
+    pool: Pool
     sender: Sender
     reconciler: Reconciler
 
@@ -63,11 +63,14 @@ class Demo:
 
     async def work(self) -> None:
         """Run what is to be run, then deliver what is owed."""
-        while await self.worker.work_once():
+        while await self.pool.work_once():
             pass
-        await self.sender.settle_doubts()
-        while await self.sender.send_due():
-            pass
+        sending = asyncio.ensure_future(self.sender.work())
+        try:
+            await self.sender.quiet()
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
 
 
 @asynccontextmanager
@@ -81,19 +84,20 @@ async def open_demo(config: Config, show: Callable[[OwedKind, str], None]) -> As
     def outside() -> Outside:
         return Outside(frozenset({store.instance}), frozenset({PLACE.platform}), lambda _: True)
 
-    toolbox = Toolbox({tool.name: tool for tool in demo_tools(clock, config.pace)}, config.home / "workspace")
-    runner = Runner(store, clock, Agent(DemoModel(clock, config.pace), toolbox), settings)
+    workspace = config.home / "workspace"
+    runner = Runner(store, clock, SystemRng(), demo_agent(clock, config.pace), workspace)
     demo = Demo(
         store,
         ids,
         Intake(store),
-        Worker(
+        Pool(
             store,
+            clock,
             runner,
-            ClaimSettings(ResetSettings(), settings),
+            lambda: ClaimSettings(ResetSettings(), settings),
             lambda stale, now: judge_stale(stale, now, outside(), settings),
         ),
-        Sender(store, clock, Terminal(show)),
+        Sender(store, clock, SystemRng(), Terminal(show)),
         Reconciler(store, clock, settings, outside),
     )
     try:

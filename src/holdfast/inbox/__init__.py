@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .commands import Commands, Desk
 from .intake import Intake
+from .receiver import Receiver
 
-__all__ = ["Intake"]
+__all__ = ["Commands", "Desk", "Intake", "Receiver"]

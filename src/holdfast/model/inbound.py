@@ -42,6 +42,8 @@ class Inbound:
     sent_at: int | None = None
     incarnation: int | None = None
     """For wake-ups: accepted only while the session still has this incarnation."""
+    pressed: QuestionId | None = None
+    """The question whose button this is, for a press."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,8 @@ class Accepted:
     event_id: str
     position: Position
     fresh: bool
+    words: str | None = None
+    """What is true of it now, for who answers in place; owed to the chat in the same commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,4 +106,5 @@ class InboxRow:
     state: InboxState
     turn: TurnId | None = None
     question: QuestionId | None = None
+    """The question it answered, or, while it waits, the one it set aside: that question's turn takes it."""
     reason: str | None = None

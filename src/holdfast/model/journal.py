@@ -76,6 +76,7 @@ class QuestionRecord:
     answer: str | None = None
     call_hash: str | None = None
     """For an approval: the hash of the one call it is for."""
+    asked_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

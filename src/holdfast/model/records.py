@@ -116,6 +116,13 @@ class Claimed:
     resumed: bool
     fresh: bool
     """The session was made by this claim."""
+    take: tuple[Position, ...] = ()
+    """Rows that belong into this turn once its calls are paired (`Step.consume`): the oldest message that
+    waited when interrupted work was claimed, and one that set a question of this turn aside."""
+    suspect: bool = False
+    """It runs in the quarantine lane, until it ends or is cleared."""
+    longest_fatal: int = 0
+    """Milliseconds the session's longest run lived that ended in the death of its process."""
 
 
 @dataclass(frozen=True, slots=True)

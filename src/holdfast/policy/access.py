@@ -68,6 +68,17 @@ def may_talk(origin: Origin, access: Access | None, now: int) -> Allowed | Denie
     return Allowed(owner=origin.person in access.owners)
 
 
+def still_allowed(person: PersonId, access: Access | None, now: int) -> Allowed | Denied:
+    """Say whether somebody who was let in at arrival is allowed at dispatch or at resume.
+
+    Where they wrote was checked when it arrived; people are let in and out, chats hardly ever.
+    """
+    if access is None:
+        return Denied(Denial.UNREADABLE)
+    denial = _person_denied(person, access, now)
+    return Denied(denial) if denial is not None else Allowed(owner=person in access.owners)
+
+
 def _person_denied(person: PersonId, access: Access, now: int) -> Denial | None:
     if person in access.owners or person in access.people:
         return None

@@ -42,6 +42,7 @@ class Refusal(StrEnum):
     NOT_ASKED = "not_asked"
     """The question whose button was pressed is for somebody else."""
     NOT_A_COMMAND = "not_a_command"
+    TOO_LONG = "too_long"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,8 @@ def admit(facts: ArrivalFacts, now: int, settings: QueueSettings) -> Admission:
     if facts.kind in (InboxKind.WAKEUP, InboxKind.OPERATOR):
         # Not a person's: nothing to say, never too old, never too many, and it interrupts nobody.
         return Queue()
+    if len(facts.text) > settings.longest:
+        return _too_long(facts, settings)
     question = _open_question(facts, now)
     if facts.pressed is not None:
         return _press(facts, question)
@@ -250,6 +253,14 @@ def _while_running(busy: BusyMode) -> Admission:
 def _full(settings: QueueSettings) -> Refuse:
     words = f"Not taken: {settings.most} messages wait here already. Send it again when some are answered."
     return Refuse(Refusal.QUEUE_FULL, words)
+
+
+def _too_long(facts: ArrivalFacts, settings: QueueSettings) -> Refuse:
+    words = (
+        f"Not taken: this has {len(facts.text)} characters, and I take {settings.longest} at most. "
+        "Send it in parts, or as a file."
+    )
+    return Refuse(Refusal.TOO_LONG, words)
 
 
 def _drain_words(facts: ArrivalFacts) -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from holdfast.model import Body, CallState, Replied, Returned, Said
+
 from .ages import age
 from .settings import ProgressSettings
 
@@ -35,3 +37,16 @@ def stuck(facts: RunFacts, now: int, settings: ProgressSettings) -> Stuck | None
     if silent >= settings.abort:
         return Stuck.ABORT
     return Stuck.WARN if silent >= settings.warn else None
+
+
+def is_progress(body: Body) -> bool:
+    """Whether an entry shows that work moves: a message, model output or a real result, and nothing else."""
+    match body:
+        case Said():
+            return True
+        case Replied(text=text, calls=calls):
+            return bool(text or calls)
+        case Returned(state=state):
+            return state in (CallState.DONE, CallState.FAILED)
+        case _:
+            return False

@@ -50,6 +50,8 @@ class QueueSettings:
     """Messages older than this are offered, not run."""
     skew: int = 10 * SECOND
     """How far a platform's clock may be behind ours when we ask what was sent before what."""
+    longest: int = 32_000
+    """Characters one message may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +83,18 @@ class ProgressSettings:
 
     warn: int = 900 * SECOND
     abort: int = 1800 * SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSettings:
+    """How one turn is run."""
+
+    grace: int = 5 * SECOND
+    """What a tool gets to end by itself once its turn is cut."""
+    model_tries: int = 4
+    """How often a model is asked that says it may answer a little later."""
+    output_every: int = 30 * SECOND
+    """Output of a tool or a model is journaled as progress this often at most."""
+    retry: RetrySettings = RetrySettings(first=SECOND, most=MINUTE)
+    """The waits between tries of a model, and of a commit while the machine is at fault."""
+    progress: ProgressSettings = ProgressSettings()

@@ -42,6 +42,11 @@ class FinishReason(StrEnum):
     FILTERED = "filtered"
     CUT_OFF = "cut_off"
     DAMAGED_TRANSCRIPT = "damaged_transcript"
+    MODEL_FAILED = "model_failed"
+    """It said so itself, as often as it was asked."""
+    MODEL_BROKE = "model_broke"
+    """It failed in a way nobody foresaw."""
+    NO_PROGRESS = "no_progress"
 
 
 _WORDS = {
@@ -59,6 +64,17 @@ _WORDS = {
     FinishReason.DAMAGED_TRANSCRIPT: (
         "The record of this conversation does not fit together, so I stopped rather than guess. "
         "Nothing more was run; what is recorded is kept."
+    ),
+    FinishReason.MODEL_FAILED: (
+        "The model gave no answer. What was done so far is kept; write again to go on from there."
+    ),
+    FinishReason.MODEL_BROKE: (
+        "Something broke while the model was asked; the gateway's log says what. "
+        "What was done so far is kept; write again to go on from there."
+    ),
+    FinishReason.NO_PROGRESS: (
+        "Nothing moved any more, so I stopped this work. "
+        "What was done so far is kept; write again to go on from there."
     ),
 }
 
@@ -128,6 +144,11 @@ def next_step(view: View, journal: Journal) -> NextStep:
     if view.tail in (Tail.ANSWER, Tail.PARTIAL):
         return _on_reply(view, view.replies[-1])
     return _call_model(view)
+
+
+def gave_up(reason: FinishReason, because: str = "") -> Finish:
+    """The end of a turn that cannot go on for a reason outside its transcript, in words for the person."""
+    return Finish(TurnState.FAILED, reason=reason, words=_with(_WORDS[reason], because))
 
 
 def reply_text(view: View) -> str:
@@ -242,5 +263,9 @@ def _in_journal(kind: ProblemKind, words: str) -> Problem:
 
 
 def _failed(reason: FinishReason, reply: str = "", problem: Problem | None = None) -> Finish:
-    words = f"{_WORDS[reason]} ({problem.words})" if problem else _WORDS[reason]
+    words = _with(_WORDS[reason], problem.words if problem else "")
     return Finish(TurnState.FAILED, reply, reason, words, problem)
+
+
+def _with(words: str, because: str) -> str:
+    return f"{words} ({because})" if because else words

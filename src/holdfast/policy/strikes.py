@@ -56,7 +56,12 @@ def is_suspect(strikes: int, settings: RecoverySettings) -> bool:
 
 def cleared(ran_for: int, longest_fatal_run: int, settings: RecoverySettings) -> bool:
     """Whether a suspect has outlived its suspicion: twice as long as any run that ended in a death."""
-    return ran_for >= max(2 * longest_fatal_run, settings.survive_at_least)
+    return ran_for >= to_survive(longest_fatal_run, settings)
+
+
+def to_survive(longest_fatal_run: int, settings: RecoverySettings) -> int:
+    """How long a suspect has to live to be cleared."""
+    return max(2 * longest_fatal_run, settings.survive_at_least)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from .contract import (
+    AS_CONFIGURED,
     TOPICS,
+    ArrivalSettings,
     Ask,
     ClaimSettings,
     Continuity,
@@ -11,7 +13,9 @@ from .contract import (
     Happening,
     Judge,
     Keep,
+    Looking,
     Recorded,
+    RunningTurn,
     SessionLine,
     Spawned,
     StaleTurn,
@@ -22,10 +26,13 @@ from .contract import (
     Usage,
     Verdict,
 )
-from .sqlite import SqliteStore, open_ledger
+from .sqlite import LEDGER, ReadOnlyLedger, SqliteStore, open_ledger
 
 __all__ = [
+    "LEDGER",
+    "AS_CONFIGURED",
     "TOPICS",
+    "ArrivalSettings",
     "Ask",
     "ClaimSettings",
     "Continuity",
@@ -33,7 +40,10 @@ __all__ = [
     "Happening",
     "Judge",
     "Keep",
+    "Looking",
+    "ReadOnlyLedger",
     "Recorded",
+    "RunningTurn",
     "SessionLine",
     "Spawned",
     "SqliteStore",

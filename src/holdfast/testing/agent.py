@@ -24,7 +24,7 @@ from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
 from holdfast.policy.views import Message, Role
 from holdfast.tools import Tool, ToolContext
 
-from .faults import Faults
+from .faults import Faults, Injected
 from .history import Asked, History, Ran, Span
 from .life import Life
 from .loop import SimLoop
@@ -101,7 +101,7 @@ class ScriptedTool:
             witness.done[context.key] = arguments
             await pause(witness.loop, WORKS * witness.faults.between(0.1, 1.0))
             if witness.faults.hits("tool_breaks"):
-                raise RuntimeError("the tool broke after its effect")
+                raise Injected("the tool broke after its effect")
             witness.ran("returned", self, context, arguments)
             return f"{self.name} did {arguments}"
         finally:
@@ -114,9 +114,9 @@ class ScriptedTool:
         return f"{self.name} had done {arguments}" if context.key in self.witness.done else None
 
 
-def scripted_tools(life: Life, witness: Witness) -> dict[str, Tool]:
+def scripted_tools(life: Life, witness: Witness) -> tuple[Tool, ...]:
     """A tool of each effect class, named after it."""
-    return {effect.value: ScriptedTool(effect.value, effect, life, witness) for effect in EffectClass}
+    return tuple(ScriptedTool(effect.value, effect, life, witness) for effect in EffectClass)
 
 
 @dataclass(frozen=True, slots=True)

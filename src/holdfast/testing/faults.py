@@ -7,6 +7,10 @@ from dataclasses import dataclass, fields
 from holdfast.clock import Rng
 
 
+class Injected(Exception):
+    """A fault of the plan, raised where other people's code runs."""
+
+
 @dataclass(frozen=True, slots=True)
 class FaultRates:
     """How often, of all the occasions for it, each fault happens."""

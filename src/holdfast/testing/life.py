@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import warnings
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
+from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 from typing import Any, Protocol
 
 
@@ -64,6 +66,12 @@ class Life:
 
     def bury(self) -> None:
         """Throw the coroutines of a dead process away, so that nothing is left to be collected later."""
+        with warnings.catch_warnings():
+            # A coroutine that another was to await and never did is no mistake of the dead.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            self._throw_away()
+
+    def _throw_away(self) -> None:
         for task in self._tasks:
             task._log_destroy_pending = False  # type: ignore[attr-defined]  # else its death is logged
             if not task.done():
@@ -72,11 +80,24 @@ class Life:
 
 
 def _close(coroutine: Coroutine[Any, Any, Any]) -> None:
+    unstarted = list(_unstarted(coroutine))
     # One that waits in its `finally` refuses the first time: it stands there again, and is closed again.
     for _ in range(10):
         with suppress(BaseException):
             coroutine.close()
-            return
+            break
+    for inner in unstarted:
+        inner.close()
+
+
+def _unstarted(coroutine: Any) -> Iterator[Coroutine[Any, Any, Any]]:
+    """Coroutines it was given and has not begun: thrown away unclosed, each would be taken for a mistake."""
+    while coroutine is not None:
+        frame = getattr(coroutine, "cr_frame", None)
+        for value in frame.f_locals.values() if frame else ():
+            if iscoroutine(value) and getcoroutinestate(value) == CORO_CREATED:
+                yield value
+        coroutine = getattr(coroutine, "cr_await", None)
 
 
 LIFE: ContextVar[Life | None] = ContextVar("LIFE", default=None)

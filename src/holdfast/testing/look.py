@@ -23,7 +23,7 @@ _UNSETTLED = """
 SELECT 'inbox row ' || position || ' is ' || state FROM inbox WHERE state = 'waiting'
 UNION ALL
 SELECT 'turn ' || t.id || ' is ' || t.state || coalesce(' (' || t.held || ')', '') FROM turns t
-WHERE t.ended_at IS NULL AND t.held IS NULL AND NOT (t.state = 'waiting' AND EXISTS
+WHERE t.ended_at IS NULL AND NOT (t.state = 'waiting' AND EXISTS
       (SELECT 1 FROM questions q WHERE q.turn = t.id AND q.state = 'open'))
 UNION ALL
 SELECT 'part ' || id || ' is ' || state FROM outbox WHERE settled_at IS NULL
@@ -33,7 +33,7 @@ SELECT id, generation, coalesce((SELECT max(seq) FROM entries WHERE session = id
 ORDER BY id"""
 _APPENDED = """
 SELECT e.session, e.seq, e.turn, t.generation FROM entries e JOIN turns t ON t.id = e.turn
-WHERE e.session = :session AND e.seq > :seen ORDER BY e.seq"""
+WHERE e.session = :session AND e.seq > :seen AND e.kind NOT IN ('undone', 'summed') ORDER BY e.seq"""
 _SAYING = """
 SELECT e.session, e.turn, t.state = 'running' FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.kind = 'said' AND e.body ->> 'text' = :text ORDER BY e.at DESC, e.seq DESC LIMIT 1"""
@@ -94,7 +94,10 @@ class Look:
         return (found[0][0], found[0][1], bool(found[0][2])) if found else None
 
     def appended(self) -> list[Write]:
-        """Entries that came since the last call, with the generation their sessions had then."""
+        """What turns wrote since the last call, with the generation their sessions had then.
+
+        An undo or a summary is written beside turns, not by one.
+        """
         writes: list[Write] = []
         for session, generation, last in self._all(_SESSIONS):
             before, seen = self._sessions.get(session, (0, 0))

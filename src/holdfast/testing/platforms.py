@@ -251,9 +251,12 @@ class FakePlatform:
         number = int(after or 0)
         if offset:
             await self._call(lambda: self._server.confirm(lambda one: one.number <= number))
-        while not (found := await self._call(lambda: self._fetch(number))):
-            self._life.check()
-            await asyncio.shield(self._server.arrival())
+        while True:
+            arrival = self._server.arrival()
+            found = await self._call(lambda: self._fetch(number))
+            if found:
+                break
+            await asyncio.shield(arrival)
             self._must_be_up()
         events = [pending.event for pending in found]
         if self._around.faults.hits("duplicate"):

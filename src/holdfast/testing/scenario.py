@@ -58,7 +58,15 @@ class BootBeside:
     at: float
 
 
-Act = Say | Revise | Babble | Outage | SetClock | BootBeside
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Somebody asks the gateway to stop in order; it is started again afterwards."""
+
+    at: float
+    restart: bool = True
+
+
+Act = Say | Revise | Babble | Outage | SetClock | BootBeside | Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +78,7 @@ class Scenario:
 
     @property
     def platforms(self) -> tuple[str, ...]:
-        named = [act.platform for act in self.acts if not isinstance(act, (SetClock, BootBeside))]
+        named = [act.platform for act in self.acts if not isinstance(act, (SetClock, BootBeside, Stop))]
         return tuple(dict.fromkeys(named))
 
     @property

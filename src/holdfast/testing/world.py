@@ -11,16 +11,21 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
-from holdfast.errors import DiskFull, HomeLocked
+from holdfast.agents import Agent, ModelError
+from holdfast.app.settings import GatewaySettings
+from holdfast.errors import DiskFull, HomeLocked, StoreFault
+from holdfast.model import PersonId
 from holdfast.platforms import Idempotency
+from holdfast.policy.access import Access
+from holdfast.policy.admission import Drain
 from holdfast.store.sqlite.commit import Outcome as Committed
 from holdfast.store.sqlite.commit import Work
 
 from .agent import ScriptedModel, Witness, scripted_tools
 from .checker import violations
 from .clock import SeededIds
-from .compose import Boot, Parts, thin_gateway
-from .faults import NONE, FaultRates, Faults
+from .compose import Boot, Parts, Stopper, boot_gateway
+from .faults import NONE, FaultRates, Faults, Injected
 from .history import History
 from .ledger import Commit, Disk, failed
 from .life import Life
@@ -28,10 +33,22 @@ from .look import Look
 from .loop import SimLoop
 from .platforms import Around, FakePlatform, servers
 from .ports import SeededRng, SimClock, WallClock
-from .scenario import Act, Babble, BootBeside, Outage, Revise, Say, Scenario, SetClock
+from .scenario import (
+    Act,
+    Babble,
+    BootBeside,
+    Outage,
+    Revise,
+    Say,
+    Scenario,
+    SetClock,
+    Stop,
+)
 from .trace import Trace
 
 RAM_DISK = Path("/dev/shm")
+STRANGER = "stranger"
+"""The chat of somebody who may not talk."""
 QUIET = 6.0
 """Seconds in which nothing may be left to do, before a world counts as at rest."""
 
@@ -54,7 +71,8 @@ class Options:
     """Chance of a kill before each step, while faults are on."""
     most_kills: int = 3
     faults: FaultRates = NONE
-    boot: Boot = thin_gateway
+    boot: Boot = boot_gateway
+    settings: GatewaySettings = GatewaySettings()
     downtime: tuple[float, float] = (1.0, 6.0)
     boots_twice: bool = True
     most_steps: int = 60_000
@@ -139,6 +157,7 @@ class World:
         self._acts = len(scenario.acts)
         self._said: dict[tuple[str, str], str] = {}
         self._quiet_since: float | None = None
+        self._stopper: Stopper | None = None
         self._rested = (0, 0)
         self._read = 0
         """So many events the ledger is known to hold."""
@@ -154,7 +173,7 @@ class World:
             self._later(self._chance_until, self._calm)
             self._start()
             self._until_rest()
-            self._rested = (self.loop.process_steps, self.edges)
+            rested = self._rested
             if self.options.boots_twice and not self.problems:
                 self._boot_again()
             self._end()
@@ -167,7 +186,7 @@ class World:
             self.scenario.name,
             self.options,
             tuple(found),
-            *self._rested,
+            *rested,
             self.kills,
             self.trace.digest,
             self.trace.last,
@@ -196,6 +215,7 @@ class World:
             return False
         if self._quiet_since is None:
             self._quiet_since = self.loop.time()
+            self._rested = (self.loop.process_steps, self.edges)
         return self.loop.time() - self._quiet_since >= QUIET
 
     def _unsettled(self) -> list[str]:
@@ -245,22 +265,45 @@ class World:
     async def _process(self, life: Life) -> None:
         clock = SimClock(self.loop, self.wall, life)
         ids = SeededIds(clock, f"{self.options.seed}:{life.number}")
-        store = await self.disk.open(clock, ids, life, self._committing(life))
+        try:
+            store = await self.disk.open(clock, ids, life, self._committing(life))
+        except StoreFault:
+            return  # No room for its own first row: whoever supervises it tries again.
         parts = Parts(
             store,
             clock,
             SeededRng(self.options.seed, "process", life.number),
             ids,
             tuple(FakePlatform(server, life) for server in self.servers.values()),
-            ScriptedModel(life, self.witness),
-            scripted_tools(life, self.witness),
+            Agent(ScriptedModel(life, self.witness), scripted_tools(life, self.witness)),
+            self._access(),
+            Path("workspace"),
+            self.options.settings,
+            lambda stage, fault: self._report(life, stage, fault),
+            self._be_stoppable,
         )
         await self.options.boot(parts)
         await store.close()
 
+    def _access(self) -> Access:
+        """Everybody may talk but strangers; whoever is in chat `a` is an owner."""
+        chats = {(act.platform, act.chat) for act in self.scenario.acts if isinstance(act, Say)}
+        people = {PersonId(f"{name}:person-{chat}") for name, chat in chats if chat != STRANGER}
+        return Access(frozenset(p for p in people if p.endswith("-a")), frozenset(people))
+
+    def _be_stoppable(self, stopper: Stopper) -> None:
+        self._stopper = stopper
+
+    def _report(self, life: Life, stage: str, fault: BaseException) -> None:
+        """A stage met a fault: one of the plan, or one it should not have met."""
+        life.check()
+        self.trace(f"{stage} reports {fault!r}")
+        if not isinstance(fault, (StoreFault, ModelError, Injected)):
+            self.problems.append(f"{stage} broke: {fault!r}")
+
     def _ended(self, life: Life, done: asyncio.Task[None]) -> None:
         """It stopped by itself: in order, or with an exception, which no gateway may."""
-        error = None if done.cancelled() else done.exception()
+        error = asyncio.CancelledError() if done.cancelled() else done.exception()
         turned_away = isinstance(error, HomeLocked) and life in self._beside
         if error is not None and life.alive and not turned_away:
             self.problems.append(f"process {life.number} fell over: {_in_words(error)}")
@@ -272,7 +315,7 @@ class World:
         life = self.life
         if life is None or life.alive:
             return
-        self.life = None
+        self.life = self._stopper = None
         self.kills += 1
         self.trace(f"process {life.number} died")
         self.look.close()
@@ -343,6 +386,9 @@ class World:
                 self.wall.jump(milliseconds)
             case BootBeside():
                 self._boot_beside()
+            case Stop(_, restart):
+                if self.life is not None and self._stopper is not None:
+                    self._stopper(Drain.RESTART if restart else Drain.SHUTDOWN)
 
 
 def _in_words(error: BaseException) -> str:

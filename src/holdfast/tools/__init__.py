@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from holdfast.model import EffectClass
+
 from .base import Checkable, Tool, ToolContext, ToolFailed
 from .demo import demo_tools
 
-__all__ = ["Checkable", "Tool", "ToolContext", "ToolFailed", "demo_tools"]
+__all__ = ["Checkable", "EffectClass", "Tool", "ToolContext", "ToolFailed", "demo_tools"]

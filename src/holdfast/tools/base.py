@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from holdfast.model import EffectClass, SessionId, TurnId
+
+
+def unnoticed() -> None:
+    """Nobody counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +24,8 @@ class ToolContext:
     workspace: Path
     key: str
     """The idempotency key: the same on every run of this call."""
+    progress: Callable[[], None] = unnoticed
+    """Call it when a long-running tool puts something out: the tool is alive, and not to be stopped as stuck."""
 
 
 class ToolFailed(Exception):
@@ -37,7 +44,11 @@ class Tool(Protocol):
         ...
 
     async def run(self, context: ToolContext, arguments: str) -> str:
-        """Do it and return what the model is told; raise `ToolFailed` when it did not work."""
+        """Do it and return what the model is told; raise `ToolFailed` when it did not work.
+
+        Cancelled when a person stops the turn, with a moment to end: what it still returns is its result;
+        without one the call counts as unknown.
+        """
         ...
 
 

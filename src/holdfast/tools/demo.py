@@ -25,6 +25,7 @@ class Count:
         upto = _number(arguments, "upto")
         for _ in range(upto):
             await self.clock.sleep(self.pace)
+            context.progress()
         return f"counted to {upto}"
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .runner import Agent, Runner
-from .toolbox import Toolbox
-from .worker import Worker
+from .cuts import STOP, Cut, CutKind, drain
+from .pool import Pool, PoolSettings
+from .report import Report, unreported
+from .runner import Run, Runner
 
-__all__ = ["Agent", "Runner", "Toolbox", "Worker"]
+__all__ = ["STOP", "Cut", "CutKind", "Pool", "PoolSettings", "Report", "Run", "Runner", "drain", "unreported"]

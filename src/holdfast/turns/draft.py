@@ -11,31 +11,39 @@ from holdfast.model import (
     CallState,
     Claimed,
     Entry,
+    Journal,
     PlannedCall,
     Position,
+    Replied,
     Returned,
     call_key,
 )
 from holdfast.policy.steps import tail_of
 from holdfast.policy.views import Message, View, view
-from holdfast.store import Step
+from holdfast.store import Recorded, Step
 
 
 class Draft:
-    """Grows by what happens; `take` hands out everything not yet committed as one step.
+    """Grows by what happens; `unsaved` is everything not yet committed, until `saved` says it is.
 
-    Only the turn's owner appends to its transcript, so the numbers given here are the ones committed.
-    Nothing in it outlives the process or needs to: a claim builds it anew from the ledger.
+    A commit that failed leaves it as it was, so the same step can be tried again and no effect is lost.
+    Only the turn's owner appends to its transcript. Nothing in it outlives the process or needs to: a claim
+    builds it anew from the ledger.
     """
 
-    def __init__(self, claimed: Claimed, transcript: tuple[Entry, ...]) -> None:
-        self._past = [entry for entry in transcript if entry.turn != claimed.turn.id]
+    def __init__(self, claimed: Claimed) -> None:
+        self._past: tuple[Entry, ...] | None = None
         self._entries = list(claimed.entries)
-        self.journal = claimed.journal
-        self.resume_opened = False
-        """The note about the last interruption stands in it."""
-        self._turn = claimed.turn.id
+        self._kept = len(self._entries)
+        """How many of the entries are committed."""
         self._unsaved = Step()
+        self._turn = claimed.turn.id
+        self._journal = claimed.journal
+
+    @property
+    def journal(self) -> Journal:
+        """The turn's calls and questions, those of the unsaved step included."""
+        return self._journal
 
     @property
     def view(self) -> View:
@@ -43,28 +51,63 @@ class Draft:
         return view(self._entries)
 
     @property
+    def knows_past(self) -> bool:
+        return self._past is not None
+
+    @property
     def messages(self) -> tuple[Message, ...]:
-        """The whole conversation, as the model is shown it."""
+        """The whole conversation, as the model is shown it; its past must be known."""
+        assert self._past is not None
         return view([*self._past, *self._entries]).messages
 
     @property
     def next_seq(self) -> int:
-        return self._entries[-1].seq + 1
+        return self._entries[-1].seq + 1 if self._entries else 1
 
     @property
     def is_saved(self) -> bool:
         return self._unsaved == Step()
 
-    def say(self, *bodies: Body, consume: tuple[Position, ...] = ()) -> None:
+    @property
+    def unsaved(self) -> Step:
+        """Everything not yet committed, with how the transcript ends once it is."""
+        return replace(self._unsaved, tail=tail_of(self.view, self._journal))
+
+    @property
+    def produced(self) -> Step:
+        """What is unsaved of model output and results, to be kept although nothing new may begin.
+
+        Calls it planned stay planned; notes and messages are for whoever takes the turn up again.
+        """
+        append = tuple(body for body in self._unsaved.append if isinstance(body, (Replied, Returned)))
+        return replace(self.unsaved, append=append, start=(), consume=()) if append else Step()
+
+    @property
+    def results(self) -> tuple[Returned, ...]:
+        """What is unsaved of the results of journaled calls: what the end of a turn has to keep."""
+        unknown_yet = {call.id for call in self._unsaved.plan}
+        found = (body for body in self._unsaved.append if isinstance(body, Returned))
+        return tuple(body for body in found if body.call not in unknown_yet)
+
+    def remember(self, transcript: tuple[Entry, ...]) -> None:
+        """Take in the session's transcript; what is of this turn is known better here."""
+        self._past = tuple(entry for entry in transcript if entry.turn != self._turn)
+
+    def look_again(self, journal: Journal) -> None:
+        """Take in what others did to the turn's questions; nothing may be unsaved."""
+        self._journal = journal
+
+    def say(self, *bodies: Body) -> None:
         """Append to the transcript; a result settles its call."""
         for body in bodies:
             self._entries.append(Entry(self.next_seq, self._turn, 0, body))
             if isinstance(body, Returned):
                 self._change(body.call, body.state)
-        unsaved = self._unsaved
-        self._unsaved = replace(
-            unsaved, append=(*unsaved.append, *bodies), consume=(*unsaved.consume, *consume)
-        )
+        self._unsaved = replace(self._unsaved, append=(*self._unsaved.append, *bodies))
+
+    def consume(self, rows: tuple[Position, ...]) -> None:
+        """Take waiting rows into the turn; what they say comes back with the commit."""
+        self._unsaved = replace(self._unsaved, consume=(*self._unsaved.consume, *rows))
 
     def plan(self, calls: tuple[PlannedCall, ...]) -> None:
         """Enter calls into the journal."""
@@ -72,7 +115,7 @@ class Draft:
             CallRecord(c.id, c.name, c.arguments, c.effect, call_key(self._turn, c.id), CallState.PLANNED)
             for c in calls
         )
-        self.journal = replace(self.journal, calls=(*self.journal.calls, *new))
+        self._journal = replace(self._journal, calls=(*self._journal.calls, *new))
         self._unsaved = replace(self._unsaved, plan=(*self._unsaved.plan, *calls))
 
     def start(self, calls: tuple[CallId, ...]) -> None:
@@ -81,18 +124,18 @@ class Draft:
             self._change(call, CallState.STARTED)
         self._unsaved = replace(self._unsaved, start=(*self._unsaved.start, *calls))
 
-    def take(self) -> Step:
-        """Everything not yet committed, with how the transcript now ends."""
-        step = replace(self._unsaved, tail=tail_of(self.view, self.journal))
+    def saved(self, recorded: Recorded) -> None:
+        """The unsaved step is committed: its entries are the ledger's now, consumed messages among them."""
+        self._entries[self._kept :] = recorded.entries
+        self._kept = len(self._entries)
         self._unsaved = Step()
-        return step
 
     def _change(self, id_: CallId, state: CallState) -> None:
-        generation = self.journal.generation
-        self.journal = replace(
-            self.journal,
+        generation = self._journal.generation
+        self._journal = replace(
+            self._journal,
             calls=tuple(
                 replace(call, state=state, generation=generation) if call.id == id_ else call
-                for call in self.journal.calls
+                for call in self._journal.calls
             ),
         )

@@ -2,143 +2,197 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from holdfast.agents import Model
-from holdfast.clock import Clock
-from holdfast.model import (
-    Body,
-    CallId,
-    CallRecord,
-    Claimed,
-    Noted,
-    Owed,
-    OwedKind,
-    Position,
-    Returned,
-    Said,
-    TurnState,
-    answer_key,
-)
+from holdfast.agents import Agent
+from holdfast.clock import Clock, Rng
+from holdfast.errors import StaleWrite, StopAsked, StoreClosed, StoreFault, WrongState
+from holdfast.model import Claimed, Replied, Returned, TurnId
 from holdfast.policy.calls import How, Settlement
-from holdfast.policy.notes import NoteFacts, note_for
-from holdfast.policy.settings import RecoverySettings
+from holdfast.policy.settings import TurnSettings
 from holdfast.policy.steps import CallModel, Finish, RunTools, Settle, WaitForPerson, next_step
-from holdfast.store import Store
+from holdfast.store import ClaimSettings, Store
 
+from .asking import Asking
+from .cuts import LOST, STOP, Cut, CutOff
+from .cutting import Cutting
 from .draft import Draft
+from .hands import Hands
+from .keeper import Keeper
+from .opening import Opening
+from .pulse import Pulse
+from .report import Report, unreported
+from .telling import owed_for
+from .tool_work import ToolWork
 from .toolbox import Toolbox
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
-    """What answers: a model and its tools."""
-
-    model: Model
-    toolbox: Toolbox
-
-
 class Runner:
-    """Takes one claimed turn to its next rest: ended, or waiting for a person."""
+    """Everything a run needs besides its turn."""
 
-    def __init__(self, store: Store, clock: Clock, agent: Agent, recovery: RecoverySettings) -> None:
-        self._store = store
-        self._clock = clock
-        self._agent = agent
-        self._recovery = recovery
+    store: Store
+    clock: Clock
+    rng: Rng
+    agent: Agent
+    workspace: Path
+    settings: TurnSettings = TurnSettings()
+    report: Report = field(default=unreported)
 
-    async def run(self, claimed: Claimed) -> None:
-        """Loop until the turn rests. Every write is fenced: a turn taken over raises `StaleWrite`."""
-        draft = Draft(claimed, await self._store.transcript(claimed.session.id))
-        while True:
-            match next_step(draft.view, draft.journal):
-                case CallModel():
-                    await self._call_model(claimed, draft)
-                case RunTools(calls):
-                    await self._run_tools(claimed, draft, tuple(one.call for one in calls))
-                case Settle(settlements):
-                    await self._settle(claimed, draft, settlements)
-                case WaitForPerson():
-                    await self._save(claimed, draft)
-                    return await self._store.wait(claimed.fence)
-                case Finish() as end:
-                    return await self._finish(claimed, draft, end)
+    def begin(self, claimed: Claimed, settings: ClaimSettings) -> Run:
+        """A run of this turn, under the settings it was claimed with; `Run.go` sets it off."""
+        return Run(self, claimed, settings)
 
-    async def _save(self, claimed: Claimed, draft: Draft) -> None:
-        """Commit what has happened and what begins next, together."""
-        if not draft.is_saved:
-            await self._store.record(claimed.fence, draft.take())
 
-    async def _call_model(self, claimed: Claimed, draft: Draft) -> None:
-        """Commit everything so far, then ask the model; its reply is committed before anything of it runs."""
-        await self._open_resume(claimed, draft)
-        await self._save(claimed, draft)
-        reply = await self._agent.model.reply(draft.messages)
-        # Providers repeat call ids; ours are unique within the session.
-        calls = tuple(
-            replace(call, id=CallId(f"c{draft.next_seq}-{number}"))
-            for number, call in enumerate(reply.calls, start=1)
-        )
-        draft.say(replace(reply, calls=calls))
-        draft.plan(tuple(self._agent.toolbox.plan(call) for call in calls))
+class Run:
+    """Takes one claimed turn to its next rest: ended, waiting for a person, put back or interrupted.
 
-    async def _open_resume(self, claimed: Claimed, draft: Draft) -> None:
-        """After an interruption: its one note, then the oldest waiting message, once all calls are paired."""
-        turn = claimed.turn
-        if turn.interruptions <= turn.noted or draft.resume_opened:
-            return
-        waiting = await self._store.waiting(claimed.session.key, limit=1)
-        facts = NoteFacts(
-            opening=False,
-            message_follows=bool(waiting),
-            interruptions=turn.interruptions,
-            noted=turn.noted,
-            reason=turn.interruption,
-        )
-        note = note_for(facts, self._clock.now(), self._recovery)
-        bodies: list[Body] = [Noted(note.kind, note.count, note.text)] if note else []
-        bodies += [Said(row.text, row.sender, row.attachments) for row in waiting]
-        draft.say(*bodies, consume=tuple(Position(row.position) for row in waiting))
-        draft.resume_opened = True
+    Every write is fenced: a turn taken over meanwhile ends without one.
+    """
 
-    async def _run_tools(self, claimed: Claimed, draft: Draft, calls: tuple[CallRecord, ...]) -> None:
-        """Commit the calls as started, run them side by side, and commit each result as soon as it is there.
+    def __init__(self, runner: Runner, claimed: Claimed, claim: ClaimSettings) -> None:
+        self.claimed = claimed
+        self._store = runner.store
+        self._report = runner.report
+        self._begun = False
+        """A model call or a tool has started."""
+        settings, fence = runner.settings, claimed.fence
+        self._draft = draft = Draft(claimed)
+        self._hands = hands = Hands(runner.clock)
+        self._pulse = pulse = Pulse(runner.clock, settings, self._journal_output)
+        self._toolbox = Toolbox(runner.agent, runner.workspace, runner.report)
+        self._tools = ToolWork(self._toolbox, fence, hands, pulse)
+        self._asking = Asking(runner.agent.model, hands, pulse, runner.rng, settings, runner.report)
+        self._keeper = Keeper(runner.store, fence, draft, hands, pulse, runner.rng, settings, runner.report)
+        self._opening = Opening(runner.store, runner.clock, self._keeper, claimed, claim)
+        self._cutting = Cutting(runner.store, claimed, self._keeper, draft, hands, self._tools, settings)
 
-        The last result waits for the next step's commit: record of the one, claim of the other.
-        """
-        draft.start(tuple(call.id for call in calls))
-        await self._save(claimed, draft)
-        running = {asyncio.ensure_future(self._agent.toolbox.run(claimed, call)) for call in calls}
+    @property
+    def turn(self) -> TurnId:
+        return self.claimed.turn.id
+
+    def cut(self, cut: Cut) -> None:
+        """Break the run off at the next point where it waits or would begin something."""
+        self._hands.cut(cut)
+
+    async def go(self) -> None:
+        """Run until the turn rests, or until a cut has been carried out."""
+        cut: Cut | None = None
         try:
-            while running:
-                finished, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                for result in finished:
-                    draft.say(result.result())
-                if running:
-                    await self._save(claimed, draft)
+            while True:
+                try:
+                    if cut is None:
+                        return await self._loop()
+                    return await self._cutting.carry_out(cut, self._begun)
+                except CutOff as off:
+                    cut = off.cut
+                except StopAsked:
+                    cut = STOP
+                except (StaleWrite, StoreClosed):
+                    cut = LOST
         finally:
-            for task in running:
-                task.cancel()
+            self._hands.cancel()
 
-    async def _settle(self, claimed: Claimed, draft: Draft, settlements: tuple[Settlement, ...]) -> None:
+    async def _loop(self) -> None:
+        while True:
+            match next_step(self._draft.view, self._draft.journal):
+                case CallModel():
+                    failure = await self._call_model()
+                    if failure is not None:
+                        return await self._finish(failure)
+                case RunTools() as tools:
+                    await self._run_tools(tools)
+                case Settle(settlements):
+                    await self._settle(settlements)
+                case WaitForPerson():
+                    if await self._lay_down():
+                        return None
+                case Finish() as end:
+                    return await self._finish(end)
+
+    async def _call_model(self) -> Finish | None:
+        """Commit everything so far, then ask the model; its reply is committed before anything of it runs."""
+        self._hands.check()
+        if not self._draft.knows_past:
+            session = self.claimed.session.id
+            self._draft.remember(await self._keeper.surely(lambda: self._store.transcript(session)))
+        await self._opening.take_in(self._draft)
+        await self._keeper.save()
+        self._hands.check()
+        self._begun = True
+        answer = await self._asking.reply(self._draft.messages, self._draft.next_seq)
+        if isinstance(answer, Finish):
+            return answer
+        self._take_down(answer)
+        return None
+
+    def _take_down(self, reply: Replied) -> None:
+        self._draft.say(reply)
+        self._draft.plan(tuple(self._toolbox.plan(call) for call in reply.calls))
+
+    async def _run_tools(self, step: RunTools) -> None:
+        """Commit the calls as started, begin them, and take the results of whichever end first.
+
+        Each result is committed as soon as it is there; the last waits for the next step's commit: record of
+        the one, claim of the other.
+        """
+        calls = tuple(one.call for one in step.calls)
+        if calls:
+            self._hands.check()
+            self._begun = True
+            self._draft.start(tuple(call.id for call in calls))
+        await self._keeper.save()
+        for call in calls:
+            self._tools.run(call)
+        self._draft.say(*await self._tools.next_results())
+
+    async def _settle(self, settlements: tuple[Settlement, ...]) -> None:
         """Give cut-off calls their results without running them."""
-        calls = {call.id: call for call in draft.journal.calls}
+        calls = {call.id: call for call in self._draft.journal.calls}
         for settlement in settlements:
-            if settlement.how is How.ASK_TOOL:
-                draft.say(await self._agent.toolbox.ask(claimed, calls[settlement.call]))
+            if settlement.how is How.WRITE:
+                self._draft.say(Returned(settlement.call, settlement.state, settlement.text))
             else:
-                draft.say(Returned(settlement.call, settlement.state, settlement.text))
+                self._hands.check()
+                self._begun = True
+                self._tools.ask(calls[settlement.call])
+        while self._tools.busy:
+            self._draft.say(*await self._tools.next_results())
 
-    async def _finish(self, claimed: Claimed, draft: Draft, end: Finish) -> None:
+    async def _lay_down(self) -> bool:
+        """Let go of the turn while a question is open; False when it was closed meanwhile, so it goes on."""
+        fence = self.claimed.fence
+        await self._keeper.save()
+        try:
+            await self._keeper.surely(lambda: self._store.wait(fence))
+        except WrongState:
+            look = self._store.journal
+            self._draft.look_again(await self._keeper.surely(lambda: look(fence.turn, fence.generation)))
+            self._opening.look_again()
+            return False
+        return True
+
+    async def _finish(self, end: Finish) -> None:
         """End the turn and owe its answer, in one commit."""
-        text = end.reply if end.state is TurnState.DONE else end.words
-        owed = Owed(
-            claimed.session.chat,
-            answer_key(claimed.turn.id),
-            (text,),
-            OwedKind.REPLY if end.state is TurnState.DONE else OwedKind.NOTICE,
-            claimed.cause.message_id,
+        if self._draft.unsaved.plan:
+            await self._keeper.save()  # an end settles only calls the journal knows
+        claimed, step = self.claimed, self._draft.unsaved
+        owed = owed_for(claimed, end)
+        await self._keeper.surely(
+            lambda: self._store.finish(
+                claimed.fence, end.state, step.append, (owed,), end.reason, tail=step.tail
+            )
         )
-        step = draft.take()
-        await self._store.finish(claimed.fence, end.state, step.append, (owed,), end.reason, tail=step.tail)
+
+    def _journal_output(self) -> None:
+        self._hands.begin(self._journal_progress())
+
+    async def _journal_progress(self) -> None:
+        try:
+            await self._store.progress(self.claimed.fence)
+        except StaleWrite:
+            self._hands.cut(LOST)
+        except StoreFault as fault:
+            # The output is not lost by it, and the next one is journaled again.
+            self._report(f"journaling output of turn {self.turn}", fault)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import cast
 
+from holdfast.agents import Agent
 from holdfast.model import (
     CallRecord,
     CallState,
-    Claimed,
     EffectClass,
+    Fence,
     PlannedCall,
     Returned,
     ToolCall,
@@ -19,50 +19,59 @@ from holdfast.model import (
 from holdfast.policy.results import not_happened_text, unknown_text
 from holdfast.tools import Checkable, Tool, ToolContext, ToolFailed
 
+from .boundary import called
+from .report import Report
 
-@dataclass(frozen=True, slots=True)
+
 class Toolbox:
-    """The tools an agent may use, and the folder they work in."""
+    """The tools of an agent, and the folder they work in."""
 
-    tools: Mapping[str, Tool]
-    workspace: Path
+    def __init__(self, agent: Agent, workspace: Path, report: Report) -> None:
+        self._tools: Mapping[str, Tool] = {tool.name: tool for tool in agent.tools}
+        self._workspace = workspace
+        self._report = report
 
     def plan(self, call: ToolCall) -> PlannedCall:
         """How a call enters the journal: the class its tool declares now; a name nobody knows is harmless."""
-        tool = self.tools.get(call.name)
+        tool = self._tools.get(call.name)
         effect = tool.effect if tool else EffectClass.READ
         return PlannedCall(call.id, call.name, call.arguments, effect)
 
-    async def run(self, claimed: Claimed, call: CallRecord) -> Returned:
+    async def run(self, fence: Fence, call: CallRecord, progress: Callable[[], None]) -> Returned:
         """Run a started call and give its result; a tool's failure is a result as well."""
-        tool = self.tools.get(call.name)
+        tool = self._tools.get(call.name)
         if tool is None:
-            known = ", ".join(sorted(self.tools))
+            known = ", ".join(sorted(self._tools)) or "none"
             return Returned(call.id, CallState.FAILED, f"There is no tool {call.name!r}. There are: {known}.")
+        context = self._context(fence, call, progress)
         try:
-            text = await tool.run(self._context(claimed, call), call.arguments)
+            text = await called(tool.run(context, call.arguments))
         except ToolFailed as failure:
             return Returned(call.id, CallState.FAILED, str(failure))
         except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: the fault is the result
-            # What an effect did before its fault nobody knows; it must not look like a plain failure.
-            if call.effect is EffectClass.EFFECT:
-                return Returned(call.id, CallState.UNKNOWN, f"{unknown_text(call)} ({fault!r})")
-            return Returned(call.id, CallState.FAILED, f"The tool broke: {fault!r}")
-        return Returned(call.id, CallState.DONE, text)
+            self._report(f"the tool {call.name} in turn {fence.turn}", fault)
+            # What it did before its fault nobody knows; of an effect that must not look like a plain failure.
+            if call.effect in (EffectClass.READ, EffectClass.IDEMPOTENT):
+                return Returned(call.id, CallState.FAILED, f"The tool broke: {fault!r}")
+            return Returned(call.id, CallState.UNKNOWN, f"{unknown_text(call)} ({fault!r})")
+        return Returned(call.id, CallState.DONE, str(text))
 
-    async def ask(self, claimed: Claimed, call: CallRecord) -> Returned:
+    async def ask(self, fence: Fence, call: CallRecord, progress: Callable[[], None]) -> Returned:
         """Ask a reconcilable tool what became of a call that was cut off; what it cannot tell is unknown."""
-        tool = self.tools.get(call.name)
+        tool = self._tools.get(call.name)
         if tool is None or not hasattr(tool, "check"):
             return Returned(call.id, CallState.UNKNOWN, unknown_text(call))
+        context = self._context(fence, call, progress)
         try:
-            found = await cast("Checkable", tool).check(self._context(claimed, call), call.arguments)
+            found = await called(cast("Checkable", tool).check(context, call.arguments))
+        except ToolFailed as failure:
+            return Returned(call.id, CallState.UNKNOWN, f"{unknown_text(call)} ({failure})")
         except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: it could not tell
+            self._report(f"asking the tool {call.name} in turn {fence.turn}", fault)
             return Returned(call.id, CallState.UNKNOWN, f"{unknown_text(call)} ({fault!r})")
         if found is None:
             return Returned(call.id, CallState.FAILED, not_happened_text(call))
-        return Returned(call.id, CallState.DONE, found)
+        return Returned(call.id, CallState.DONE, str(found))
 
-    def _context(self, claimed: Claimed, call: CallRecord) -> ToolContext:
-        fence = claimed.fence
-        return ToolContext(fence.session, fence.turn, fence.generation, self.workspace, call.key)
+    def _context(self, fence: Fence, call: CallRecord, progress: Callable[[], None]) -> ToolContext:
+        return ToolContext(fence.session, fence.turn, fence.generation, self._workspace, call.key, progress)

@@ -26,8 +26,13 @@ class Deliveries(Protocol):
     async def claim_deliveries(self, platforms: tuple[str, ...], limit: int = 32) -> tuple[Delivery, ...]:
         """Take the next part of up to `limit` chats of connected platforms, as `sending`, in order per chat.
 
-        A chat with a part in flight, of unknown outcome or throttled gives none; other chats do.
+        A chat with a part in flight, of unknown outcome or throttled gives none; other chats do. A time more
+        than a day ahead is damage (a clock that ran ahead wrote it): such a part is due.
         """
+        ...
+
+    async def next_send_at(self, platforms: tuple[str, ...]) -> int | None:
+        """When the next part of these platforms is due (throttle, backoff); None when none is in line."""
         ...
 
     async def record_delivery(self, id: DeliveryId, result: SendResult, owe: tuple[Owed, ...] = ()) -> None:

@@ -22,7 +22,7 @@ from holdfast.model import (
     TurnId,
 )
 
-from .values import Edit, Stop
+from .values import AS_CONFIGURED, ArrivalSettings, Edit, Stop
 
 
 class Intake(Protocol):
@@ -40,12 +40,18 @@ class Intake(Protocol):
         """The last process runs, newest first."""
         ...
 
-    async def accept(self, batch: Batch) -> tuple[Accepted, ...]:
+    async def accept(self, batch: Batch, settings: ArrivalSettings = AS_CONFIGURED) -> tuple[Accepted, ...]:
         """Keep a batch, what could not be read of it and the read position it reaches: all or nothing.
 
-        An event known before, also from an earlier process, is reported with its first position and adds
-        nothing. A wake-up of an ended incarnation is kept as dropped. Only after this may the platform be
-        told that the batch was received.
+        A fresh message is admitted in the same commit (`policy.admission.admit`, on what the ledger says of
+        its conversation): it waits, asks the running turn to stop, answers the open question, sets it aside
+        (and then waits bound to it), drops the work that was asked about, or is offered or refused. The
+        words that are true of it then are owed in that commit too, once; of several offers in one
+        conversation the first alone is told. Of a message that is too long a beginning is kept.
+
+        An event known before, also from an earlier process, is reported with its first position, changes
+        nothing and owes nothing. A wake-up of an ended incarnation is kept as dropped. Only after this may
+        the platform be told that the batch was received.
         """
         ...
 

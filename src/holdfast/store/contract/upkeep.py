@@ -12,8 +12,12 @@ from .values import Continuity, Happening, Keep, SessionLine, StaleTurn, Verdict
 class Upkeep(Protocol):
     """Recovery reads what dead owners left and writes decisions back; it runs nothing."""
 
-    async def interrupt_orphans(self, limit: int = 500) -> int:
-        """Running turns whose owner is dead become interrupted (`restart_interrupted`), strikes kept."""
+    async def interrupt_orphans(self, limit: int = 500, running: tuple[TurnId, ...] | None = None) -> int:
+        """Running turns whose owner is dead become interrupted (`restart_interrupted`), strikes kept.
+
+        With `running` given, also this process's own turns that are not among them: nobody runs those any
+        more. A session remembers how long its longest run lived whose process died (`longest_fatal`).
+        """
         ...
 
     async def stale_turns(self, after: TurnId | None = None, limit: int = 500) -> tuple[StaleTurn, ...]:

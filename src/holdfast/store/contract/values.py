@@ -30,11 +30,26 @@ from holdfast.model import (
     TurnId,
     TurnState,
 )
+from holdfast.policy.admission import Drain
 from holdfast.policy.recovery import Decision
-from holdfast.policy.settings import RecoverySettings, ResetSettings
+from holdfast.policy.settings import QueueSettings, RecoverySettings, ResetSettings
 
 TOPICS = ("inbox", "turns", "steps", "outbox", "questions", "recovery", "requests", "processes")
 """What one can wait for: something that this kind of work looks at has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalSettings:
+    """What becomes of an arriving message follows from this and the ledger."""
+
+    queue: QueueSettings = QueueSettings()
+    busy: BusyMode = BusyMode.QUEUE
+    """For chats that chose none."""
+    draining: Drain | None = None
+
+
+AS_CONFIGURED = ArrivalSettings()
+"""The defaults, with no drain under way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +99,11 @@ class Step:
 
     append: tuple[Body, ...] = ()
     tail: Tail = Tail.WORK
-    """How the transcript of the turn ends once this is appended."""
+    """How the transcript of the turn ends once `append` is appended; a consumed row makes it a message."""
     plan: tuple[PlannedCall, ...] = ()
     start: tuple[CallId, ...] = ()
     consume: tuple[Position, ...] = ()
-    """Waiting rows whose messages stand in `append`."""
+    """Rows to take into this turn: the store appends what each of them says now, after `append`."""
     ask: tuple[Ask, ...] = ()
     owe: tuple[Owed, ...] = ()
     spawn: tuple[Spawned, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from holdfast.model import (
+    Attachment,
     Body,
     Claimed,
     Entry,
@@ -38,14 +39,20 @@ class Work(Protocol):
         grow by one, the turn is born from the oldest waiting row (or taken up again), the row is consumed
         and its message appended, with the one note it may need. Interrupted work is judged once more first;
         if it is not to be resumed it goes back to `interrupted` for recovery. At most one suspect runs.
+        `Claimed.take` names waiting rows that belong into a turn that is taken up again.
         """
         ...
 
     async def record(self, fence: Fence, step: Step) -> Recorded:
         """Append what happened and begin what comes next, in one commit.
 
+        Of the rows to consume, each that still waits is appended after everything else, as it reads now
+        (edits count), and taken by this turn; one that was withdrawn meanwhile is passed over. `Recorded`
+        holds all entries as committed. A row of another conversation raises `WrongState`.
+
         Progress time moves with a person's message, model output or a real result, and with nothing else.
-        Raises `StopAsked`, writing nothing, when a stop was asked and the step would start or plan calls.
+        Raises `StopAsked`, writing nothing, when a stop was asked and the step would start or plan calls,
+        ask or consume.
         """
         ...
 
@@ -73,7 +80,9 @@ class Work(Protocol):
     async def wait(self, fence: Fence) -> None:
         """Let go of a turn whose question is open; raises `WrongState` when it was answered meanwhile.
 
-        Raises `StopAsked` when a stop was asked: such a turn is cancelled, not laid down.
+        It may also have been set aside: then the row that did it waits with `InboxRow.question` naming it,
+        and belongs into this turn. Raises `StopAsked` when a stop was asked: such a turn is cancelled, not
+        laid down.
         """
         ...
 
@@ -88,17 +97,71 @@ class Work(Protocol):
         """Mark a turn about to be cut; its strike is taken back only if this run produced something."""
         ...
 
+    async def stops(self) -> tuple[TurnId, ...]:
+        """Running turns of this process that were asked to stop; topic `turns` changes when one is asked."""
+        ...
+
     async def clear_suspect(self, fence: Fence) -> None:
         """The suspect has survived long enough: strikes to 0, and the quarantine lane is free."""
         ...
 
     async def mark(
-        self, session: SessionId, generation: int, body: Undone | Summed, read_up_to: int
+        self,
+        session: SessionId,
+        generation: int,
+        body: Undone | Summed,
+        read_up_to: int,
+        by: Position | None = None,
+        owe: tuple[Owed, ...] = (),
     ) -> Entry:
         """Append an undo or a summary to a session with no unfinished turn.
 
         Guarded by the generation it was decided on; a summary is refused if an undo came after `read_up_to`.
+        The command's row `by` is executed in the same commit, so that it is carried out once.
         """
+        ...
+
+    async def retry(
+        self,
+        session: SessionId,
+        generation: int,
+        body: Undone,
+        text: str,
+        attachments: tuple[Attachment, ...],
+        sender: PersonId,
+        by: Position,
+        owe: tuple[Owed, ...] = (),
+    ) -> Entry:
+        """Undo as `mark` does, and turn the command's row into a waiting message with that text, in one commit.
+
+        The row then causes the new turn, like any message. Raises `WrongState` for a row that is no waiting
+        command of this conversation; nothing is undone then.
+        """
+        ...
+
+    async def revive(
+        self, session: SessionId, by: Position | None, text: str, owe: tuple[Owed, ...] = ()
+    ) -> None:
+        """Let a live session go on that was parked, is held, or whose work was left behind.
+
+        Interrupted work is consented to (also when the gateway has asked about it): recovery resumes it, and
+        the command's row `by` is executed. A suspended session is so no more, with no strikes and one more
+        generation; there, and after work that expired, the command's row becomes a waiting message with
+        `text`. Anything else, an unfinished turn that is not interrupted among it, raises `WrongState`.
+        """
+        ...
+
+    async def reopen(self, session: SessionId, by: Position | None, owe: tuple[Owed, ...] = ()) -> None:
+        """Make an ended session its conversation's live one again, with nothing held against it.
+
+        The one that was live ends (`resumed_other`), with its wake-ups; messages that wait go on in the
+        reopened one, whose incarnation is one nobody had. Raises `WrongState` when this one is live already
+        or the live one has an unfinished turn.
+        """
+        ...
+
+    async def find_session(self, key: Key, prefix: str) -> Session | None:
+        """The session of this conversation whose id begins like this; None if there is none, or several."""
         ...
 
     async def transcript(self, session: SessionId) -> tuple[Entry, ...]:

@@ -25,7 +25,7 @@ from holdfast.model import (
     Stopped,
     TurnId,
 )
-from holdfast.store.contract import Edit
+from holdfast.store.contract import AS_CONFIGURED, ArrivalSettings, Edit
 
 from . import rows
 from .codec import dump_message
@@ -53,7 +53,7 @@ def instances(read: Read, limit: int = 50) -> tuple[Instance, ...]:
     return tuple(rows.instance(row) for row in read.all("instances", limit=limit))
 
 
-def accept(tx: Tx, batch: Batch) -> tuple[Accepted, ...]:
+def accept(tx: Tx, batch: Batch, settings: ArrivalSettings = AS_CONFIGURED) -> tuple[Accepted, ...]:
     accepted = tuple(accept_one(tx, batch.account, message) for message in batch.messages)
     for unreadable in batch.unreadable:
         _set_aside(tx, batch.account, unreadable)

@@ -27,7 +27,7 @@ from .steps import add_question, settle_open_calls
 _question_state, _turn_state = reader(QuestionState), reader(TurnState)
 
 
-def interrupt_orphans(tx: Tx, limit: int = 500) -> int:
+def interrupt_orphans(tx: Tx, limit: int = 500, running: tuple[TurnId, ...] | None = None) -> int:
     found = tx.all("orphans", owner=tx.instance, limit=limit)
     if not found:
         return 0

@@ -17,6 +17,7 @@ from holdfast.model import (
     Journal,
     Key,
     Noted,
+    Owed,
     Position,
     Replied,
     Returned,
@@ -288,7 +289,15 @@ def progress(tx: Tx, fence: Fence) -> None:
     pass_fence(tx, fence, alive=True)
 
 
-def mark(tx: Tx, session: SessionId, generation: int, body: Undone | Summed, read_up_to: int) -> Entry:
+def mark(
+    tx: Tx,
+    session: SessionId,
+    generation: int,
+    body: Undone | Summed,
+    read_up_to: int,
+    by: Position | None = None,
+    owe: tuple[Owed, ...] = (),
+) -> Entry:
     row = tx.one("mark_guard", session=session, generation=generation)
     if row is None:
         raise WrongState(f"session {session}", None, f"at rest at generation {generation}")

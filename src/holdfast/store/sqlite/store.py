@@ -15,12 +15,13 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from holdfast import __version__
 from holdfast.clock import Clock, Ids
 from holdfast.errors import SyncFailed
-from holdfast.model import InstanceId
+from holdfast.model import InstanceId, TurnId
 from holdfast.store.contract import Continuity
 
 from . import claims, endings, intake, lists, questions, retention, stale, steps
 from . import deliveries as sending
 from . import processes as background
+from . import stopping as drains
 from .changes import Changes
 from .commit import Tx
 from .database import connect_reader, connect_writer, migrate, settle_log
@@ -102,6 +103,21 @@ class SqliteStore:
     async def continuity(self) -> Continuity:
         return await self._continuity(self._instance)
 
+    # Signatures first: these are filled in by the commits that follow.
+    async def stops(self) -> tuple[TurnId, ...]:
+        raise NotImplementedError
+
+    async def next_send_at(self, platforms: tuple[str, ...]) -> int | None:
+        raise NotImplementedError
+
+    async def retry(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+    revive = reopen = find_session = retry
+
+    async def unsent(self, platforms: tuple[str, ...], until: int) -> int:
+        return await self._unsent(self._instance, platforms, until)
+
     begin_instance = _commit(intake.begin_instance)
     heartbeat = _commit(intake.heartbeat)
     end_instance = _commit(intake.end_instance)
@@ -154,6 +170,11 @@ class SqliteStore:
     stale_turns = _look(stale.stale_turns)
     settle_stale = _commit(stale.settle_stale)
     lane_taken = _look(stale.lane_taken)
+
+    running_turns = _look(drains.running_turns)
+    tell_running = _commit(drains.tell_running)
+    reply_settled = _look(drains.reply_settled)
+    _unsent = _look(drains.unsent)
 
     sessions = _look(lists.sessions)
     session = _look(lists.session)

@@ -1,0 +1,32 @@
+"""The smallest agent: it says back what was said, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from holdfast.model import Finish, Replied
+from holdfast.policy.views import Message, Role
+
+from .base import Agent, OnText, unheard
+
+
+@dataclass(frozen=True, slots=True)
+class EchoModel:
+    """Says back everything that has been said since it last answered."""
+
+    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
+        said: list[str] = []
+        for message in messages:
+            if message.role is Role.ASSISTANT:
+                said.clear()
+            elif message.role is Role.USER:
+                said.append(message.text)
+        text = "\n".join(said) or "(nothing was said)"
+        on_text(text)
+        return Replied(text, Finish.COMPLETE)
+
+
+def echo_agent() -> Agent:
+    """An agent without tools that says back what was said."""
+    return Agent(EchoModel())

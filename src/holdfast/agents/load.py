@@ -1,0 +1,79 @@
+"""Which agent answers: one of our own by its name, or yours by `module:object`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+from holdfast.clock import Clock
+from holdfast.errors import BadAgent
+from holdfast.model import EffectClass
+
+from .base import Agent
+from .demo import demo_agent
+from .echo import echo_agent
+
+
+def load_agent(name: str, clock: Clock, home: Path, pace: float = 0.5) -> Agent:
+    """Give the agent a configuration names, or raise `BadAgent` with what is wrong.
+
+    `demo` and `echo` are ours. `module:object` is yours: an `Agent`, or a function that takes the clock and
+    returns one. The module may lie in the home folder or be installed.
+    """
+    if name == "demo":
+        return demo_agent(clock, pace)
+    if name == "echo":
+        return echo_agent()
+    module, colon, attribute = name.partition(":")
+    if not (module and colon and attribute):
+        raise BadAgent(name, "", "allowed: demo, echo, or module:object")
+    return _checked(_found(module, attribute, clock, home), module, attribute)
+
+
+def _found(module: str, attribute: str, clock: Clock, home: Path) -> object:
+    """Import the module and get the object; whatever the module does wrong is the configuration's fault."""
+    folder = str(home)
+    if folder not in sys.path:
+        # Last, so that a file in the home hides nothing that is installed.
+        sys.path.append(folder)
+    importlib.invalidate_caches()
+    try:
+        found: object = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+        return found(clock) if callable(found) and not isinstance(found, Agent) else found
+    except (Exception, SystemExit) as fault:
+        raise BadAgent(module, attribute, f"{type(fault).__name__}: {fault}") from fault
+
+
+def _checked(found: object, module: str, attribute: str) -> Agent:
+    if not isinstance(found, Agent):
+        raise BadAgent(module, attribute, f"it is {_kind(found)}, not an Agent or a function that gives one")
+    complaint = _complaint(found)
+    if complaint:
+        raise BadAgent(module, attribute, complaint)
+    return found
+
+
+def _complaint(agent: Agent) -> str | None:
+    """What keeps it from being run, if anything does."""
+    if not callable(getattr(agent.model, "reply", None)):
+        return f"its model, {_kind(agent.model)}, has no method `reply`"
+    names: list[object] = []
+    for tool in agent.tools:
+        name = getattr(tool, "name", None)
+        if not isinstance(name, str) or not name:
+            return f"its tool {_kind(tool)} has no `name`"
+        if name in names:
+            return f"two of its tools are called {name!r}"
+        names.append(name)
+        if not isinstance(getattr(tool, "effect", None), EffectClass):
+            return f"its tool {name!r} has no `effect` of class EffectClass"
+        if not callable(getattr(tool, "run", None)):
+            return f"its tool {name!r} has no method `run`"
+    return None
+
+
+def _kind(thing: object) -> str:
+    return f"a {type(thing).__name__}"

@@ -1,0 +1,395 @@
+"""Commands: carried out past the queue, oldest first, each in one commit with its reply.
+
+A crash in between repeats the command; the guard of its row makes it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from holdfast.clock import Clock, Rng
+from holdfast.errors import Refused, Report, StoreClosed, StoreFault, SyncFailed, unreported
+from holdfast.model import (
+    BusyMode,
+    ChatSettings,
+    InboxKind,
+    InboxRow,
+    InboxState,
+    Owed,
+    OwedKind,
+    Position,
+    Session,
+    StopKind,
+    Turn,
+    TurnState,
+)
+from holdfast.policy.access import Access, Denial, Denied, still_allowed
+from holdfast.policy.ages import age
+from holdfast.policy.answers import Command, parse_command
+from holdfast.policy.retry import delay
+from holdfast.policy.settings import HOUR, SECOND, RetrySettings
+from holdfast.policy.strikes import SafeMode
+from holdfast.policy.undo import LastTurn, last_shown_turn, lasting_calls
+from holdfast.store import ArrivalSettings, SessionLine, StopOutcome, Store
+
+from . import words
+
+PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
+TRIES = 3
+"""Refusals of the ledger after which a command is refused in words: it knew too little each time."""
+GO_ON = "Go on with what was left unfinished."
+_MANY = 1_000
+_PAGE = 500
+
+
+def _off() -> SafeMode:
+    return SafeMode(active=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a command is carried out with."""
+
+    store: Store
+    clock: Clock
+    access: Callable[[], Access | None]
+    arrival: Callable[[], ArrivalSettings] = ArrivalSettings
+    safe_mode: Callable[[], SafeMode] = _off
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One command of a person who is allowed."""
+
+    row: InboxRow
+    command: Command
+    owner: bool
+
+    def reply(self, text: str) -> tuple[Owed, ...]:
+        """The one answer to this command, whoever writes it and however often."""
+        row = self.row
+        once = f"command:{row.position}"
+        return (Owed(row.place.address, once, (text,), OwedKind.NOTICE, row.message_id),)
+
+
+Carry = Callable[[Desk, Asked], Awaitable[None]]
+
+
+async def _refuse(desk: Desk, asked: Asked, reason: str, text: str) -> None:
+    await desk.store.settle_row(asked.row.position, InboxState.REFUSED, reason, asked.reply(text))
+
+
+async def _done(desk: Desk, asked: Asked, text: str) -> None:
+    await desk.store.settle_row(asked.row.position, InboxState.EXECUTED, None, asked.reply(text))
+
+
+async def _newest(desk: Desk, session: Session | None) -> Turn | None:
+    turns = await desk.store.turns(session.id, limit=1) if session else ()
+    return turns[0] if turns else None
+
+
+async def _open(desk: Desk, session: Session | None) -> Turn | None:
+    turn = await _newest(desk, session)
+    return turn if turn is not None and turn.ended_at is None else None
+
+
+async def _end(desk: Desk, asked: Asked, kind: StopKind) -> None:
+    """Stop what is unfinished; the words follow from a look, and are set right if it moved meanwhile."""
+    store, row = desk.store, asked.row
+    turn = await _open(desk, await store.live_session(row.key))
+    waiting = await store.waiting(row.key, limit=_MANY)
+    # What came after the command stays; wake-ups are nobody's messages.
+    texts = [each.text for each in waiting if each.position < row.position and _is_message(each)]
+    text = words.stopped(kind, turn, texts)
+    found = await store.stop(row.key, kind, row.position, asked.reply(text))
+    if (found.outcome is StopOutcome.NOTHING) is not (turn is None):
+        right = words.STOPPED_AFTER_ALL if turn is None else words.FINISHED_FIRST
+        again = f"command:{row.position}:after"
+        await store.owe(Owed(row.place.address, again, (right,), OwedKind.NOTICE, row.message_id))
+
+
+def _is_message(row: InboxRow) -> bool:
+    return row.kind is InboxKind.MESSAGE
+
+
+async def _stop(desk: Desk, asked: Asked) -> None:
+    await _end(desk, asked, StopKind.STOP)
+
+
+async def _new(desk: Desk, asked: Asked) -> None:
+    await _end(desk, asked, StopKind.NEW)
+
+
+@dataclass(frozen=True, slots=True)
+class _Undoing:
+    """What `/undo` and `/retry` need to know before they do anything."""
+
+    session: Session
+    last: LastTurn
+    read_up_to: int
+
+
+async def _to_undo(desk: Desk, asked: Asked) -> _Undoing | None:
+    """The last finished turn, or None after having said why there is none to take back."""
+    session = await desk.store.live_session(asked.row.key)
+    if await _open(desk, session) is not None:
+        text = "Not done: a turn is unfinished here. Say /stop first, or wait for its end."
+        await _refuse(desk, asked, "unfinished", text)
+        return None
+    entries = await desk.store.transcript(session.id) if session else ()
+    last = last_shown_turn(entries)
+    if session is None or last is None:
+        await _refuse(desk, asked, "nothing_to_undo", "There is nothing here that could be taken back.")
+        return None
+    return _Undoing(session, last, entries[-1].seq)
+
+
+async def _undo(desk: Desk, asked: Asked) -> None:
+    found = await _to_undo(desk, asked)
+    if found is None:
+        return
+    session, last = found.session, found.last
+    calls = lasting_calls(await desk.store.journal(last.turn, session.generation))
+    await desk.store.mark(
+        session.id,
+        session.generation,
+        last.undone,
+        found.read_up_to,
+        asked.row.position,
+        asked.reply(words.undone(calls)),
+    )
+
+
+async def _retry(desk: Desk, asked: Asked) -> None:
+    found = await _to_undo(desk, asked)
+    if found is None:
+        return
+    session, last = found.session, found.last
+    if not last.said:
+        await _refuse(
+            desk, asked, "nothing_to_retry", "There is no message here that could be answered again."
+        )
+        return
+    calls = lasting_calls(await desk.store.journal(last.turn, session.generation))
+    text = "\n\n".join(said.text for said in last.said)
+    await desk.store.retry(
+        session.id,
+        session.generation,
+        last.undone,
+        text,
+        tuple(file for said in last.said for file in said.attachments),
+        asked.row.sender,
+        asked.row.position,
+        asked.reply(words.retried(calls, text)),
+    )
+
+
+async def _status(desk: Desk, asked: Asked) -> None:
+    turn = await _open(desk, await desk.store.live_session(asked.row.key))
+    waiting = await desk.store.waiting(asked.row.key, limit=_MANY)
+    now, draining = desk.clock.now(), desk.arrival().draining
+    await _done(desk, asked, words.status(turn, len(waiting), desk.safe_mode(), draining, now))
+
+
+async def _sessions(desk: Desk, asked: Asked) -> None:
+    found: list[SessionLine] = []
+    page = await desk.store.sessions(limit=_PAGE)
+    while page:
+        found += [line for line in page if line.key == asked.row.key]
+        page = await desk.store.sessions(before=page[-1].id, limit=_PAGE)
+    await _done(desk, asked, words.sessions(found, desk.clock.now()))
+
+
+async def _resume(desk: Desk, asked: Asked) -> None:
+    """Go on with what was left here, or with an earlier conversation named by the beginning of its id."""
+    prefix, key = asked.command.args.lower(), asked.row.key
+    live = await desk.store.live_session(key)
+    session = await desk.store.find_session(key, prefix) if prefix else live
+    if session is None:
+        text = (
+            f"No conversation here is called {words.shown(prefix)}. /sessions lists them."
+            if prefix
+            else _NOTHING
+        )
+        await _refuse(desk, asked, "not_found", text)
+    elif session.ended_at is None:
+        await _revive(desk, asked, session)
+    elif await _open(desk, live) is not None:
+        text = "Not done: a turn is unfinished here. Say /stop first, or wait for its end."
+        await _refuse(desk, asked, "unfinished", text)
+    else:
+        text = (
+            "That conversation goes on with your next message. The one before it is kept: /sessions shows it."
+        )
+        await desk.store.reopen(session.id, asked.row.position, asked.reply(text))
+
+
+_NOTHING = "Nothing was left unfinished here. Write, and I answer."
+_REVIVABLE = frozenset({TurnState.INTERRUPTED, TurnState.WAITING, TurnState.EXPIRED, TurnState.PARKED})
+
+
+async def _revive(desk: Desk, asked: Asked, session: Session) -> None:
+    turn = await _newest(desk, session)
+    if turn is not None and turn.state in (TurnState.RUNNING, TurnState.QUEUED):
+        await _refuse(desk, asked, "unfinished", "The work here goes on already.")
+    elif session.suspended_at is None and (turn is None or turn.state not in _REVIVABLE):
+        await _refuse(desk, asked, "nothing_to_resume", _NOTHING)
+    elif turn is not None and turn.state is TurnState.WAITING and await _asks_for_itself(desk, turn):
+        await _refuse(desk, asked, "waiting", "It waits for an answer to its question; answer that to go on.")
+    else:
+        text = "It goes on. All that was said and done in it is kept."
+        await desk.store.revive(session.id, asked.row.position, GO_ON, asked.reply(text))
+
+
+async def _asks_for_itself(desk: Desk, turn: Turn) -> bool:
+    """Whether the open question is the model's, which only an answer can settle."""
+    journal = await desk.store.journal(turn.id, turn.generation)
+    return any(question.call is not None and question.state == "open" for question in journal.questions)
+
+
+async def _queue(desk: Desk, asked: Asked) -> None:
+    """Show or set what becomes of a message that comes during a turn."""
+    wanted = asked.command.args.lower()
+    default = desk.arrival().busy
+    if not wanted:
+        await _done(desk, asked, words.mode(None, default))
+    elif wanted not in tuple(BusyMode):
+        text = f"There is no mode {words.shown(wanted)}; nothing was changed. Modes: {', '.join(BusyMode)}."
+        await _refuse(desk, asked, "unknown_mode", text)
+    else:
+        mode = BusyMode(wanted)
+        await desk.store.configure_chat(asked.row.place.address, ChatSettings(busy=mode))
+        await _done(desk, asked, f"From now on: {words.MODES[mode]}.")
+
+
+async def _restart(desk: Desk, asked: Asked) -> None:
+    """Ask for a restart, once for this very command; the gateway carries it out."""
+    row = asked.row
+    if not asked.owner:
+        await _refuse(desk, asked, "not_owner", "Not done: only an owner may restart the gateway.")
+        return
+    await desk.store.request("restart", f"restart:{row.account}/{row.event_id}", row.sender)
+    text = "A restart is asked for. What is unfinished is kept; I'll try to resume it after the restart."
+    await _done(desk, asked, text)
+
+
+async def _help(desk: Desk, asked: Asked) -> None:
+    await _done(desk, asked, HELP)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the table."""
+
+    usage: str
+    says: str
+    carry_out: Carry
+
+
+COMMANDS: dict[str, Entry] = {
+    "new": Entry("/new", "end this conversation and begin a new one", _new),
+    "stop": Entry("/stop", "stop the work in hand; the conversation is kept", _stop),
+    "retry": Entry("/retry", "answer the last message once more", _retry),
+    "undo": Entry("/undo", "take the last turn out of my sight", _undo),
+    "status": Entry("/status", "what runs, what waits, safe mode", _status),
+    "sessions": Entry("/sessions", "the conversations of this chat", _sessions),
+    "resume": Entry("/resume [ID]", "go on with what was left, or with an earlier conversation", _resume),
+    "queue": Entry("/queue [MODE]", "what becomes of messages that come while I work", _queue),
+    "restart": Entry("/restart", "restart the gateway (owners)", _restart),
+    "help": Entry("/help", "this list", _help),
+}
+HELP = "\n".join(f"{entry.usage}: {entry.says}" for entry in COMMANDS.values())
+
+
+class Commands:
+    """Carries commands out for ever, whatever runs or hangs elsewhere."""
+
+    def __init__(self, desk: Desk, rng: Rng, report: Report = unreported) -> None:
+        self._desk = desk
+        self._report = report
+        self._rng = rng
+        self._refusals: dict[Position, int] = {}
+        """How often the ledger refused a command; forgotten with the process, which then tries again."""
+
+    async def work(self) -> None:
+        """Carry out what there is, then sleep until there is more; a full disk only delays it."""
+        store, faults = self._desk.store, 0
+        while True:
+            seen = store.version("inbox")
+            try:
+                if not await self.carry_out_all():
+                    await store.changed("inbox", seen)
+                faults = 0
+            except (SyncFailed, StoreClosed):
+                raise
+            except StoreFault as fault:
+                faults += 1
+                self._report("carrying out commands", fault)
+                await self._desk.clock.sleep(delay(faults, PATIENCE, self._rng.random()) / SECOND)
+
+    async def carry_out_all(self) -> int:
+        """Carry out every command that waits, oldest first; returns how many were looked at."""
+        rows = await self._desk.store.commands()
+        for row in rows:
+            await self._carry_out(row)
+        return len(rows)
+
+    async def _carry_out(self, row: InboxRow) -> None:
+        try:
+            await self._dispatch(row)
+        except StoreFault:
+            raise
+        except Refused as refusal:
+            # It moved between the look and the commit: look again, a few times.
+            count = self._refusals[row.position] = self._refusals.get(row.position, 0) + 1
+            if count < TRIES:
+                return
+            await self._give_up(row, refusal)
+        except Exception as error:  # noqa: BLE001 - one command that fails must not keep the others waiting
+            await self._give_up(row, error)
+        self._refusals.pop(row.position, None)
+
+    async def _dispatch(self, row: InboxRow) -> None:
+        desk = self._desk
+        command = parse_command(row.text)
+        now = desk.clock.now()
+        allowed = still_allowed(row.sender, self._who_may(), now)
+        asked = Asked(row, command or Command("", ""), not isinstance(allowed, Denied) and allowed.owner)
+        backlog = desk.arrival().queue.backlog
+        entry = COMMANDS.get(asked.command.name)
+        if isinstance(allowed, Denied):
+            await _refuse(desk, asked, allowed.reason, _denied(allowed.reason))
+        elif row.sent_at is not None and age(now, row.sent_at) > backlog:
+            text = (
+                f"You sent this more than {backlog // HOUR} hours before it reached me, so I did not do it."
+            )
+            await _refuse(desk, asked, "too_old", f"{text} Send it again if you still want it.")
+        elif entry is None:
+            text = f"I know no command {words.shown(row.text, 40)}; nothing was done. /help lists them."
+            await _refuse(desk, asked, "unknown_command", text)
+        else:
+            await entry.carry_out(desk, asked)
+
+    def _who_may(self) -> Access | None:
+        try:
+            return self._desk.access()
+        except Exception as error:  # noqa: BLE001 - who cannot be checked is not allowed, whatever went wrong
+            self._report("reading who may talk", error)
+            return None
+
+    async def _give_up(self, row: InboxRow, error: Exception) -> None:
+        self._report(f"carrying out command {row.position}", error)
+        text = "That could not be done just now; nothing was changed. Try again in a moment."
+        asked = Asked(row, Command("", ""), owner=False)
+        try:
+            await _refuse(self._desk, asked, type(error).__name__, text)
+        except Refused as refusal:
+            # Carried out after all: the row says so.
+            self._report(f"refusing command {row.position}", refusal)
+
+
+def _denied(reason: Denial) -> str:
+    if reason is Denial.UNREADABLE:
+        return "Not done: who is allowed here cannot be checked just now. Try again later."
+    return "Not done: you are not allowed here any more."

@@ -1,0 +1,253 @@
+"""Reading a platform: access, then the commit, and only then the word that it was received."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from holdfast.clock import Clock, Rng
+from holdfast.errors import HoldfastError, Report, StoreClosed, StoreFault, SyncFailed, unreported
+from holdfast.model import Accepted, Batch, Cursor, Inbound, SetAside, Sharing
+from holdfast.platforms import Arrival, Platform, PlatformDown, Revision
+from holdfast.policy.access import Access, Denied, may_talk
+from holdfast.policy.retry import delay
+from holdfast.policy.settings import MINUTE, SECOND, RetrySettings
+from holdfast.store import ArrivalSettings, Edit, Store
+
+from .intake import account_of, inbound_of
+
+PATIENCE = RetrySettings(first=SECOND, most=MINUTE)
+"""How a platform that is down, or a ledger that cannot be written, is tried again: for ever, but bounded."""
+WITHDRAWN = "withdrawn_by_its_sender"
+AS_USUAL = Sharing()
+_SHOWN = 2_000
+
+New = Arrival | SetAside
+Event = New | Revision
+
+
+def _nobody_asked() -> None:
+    """Nobody wants to know."""
+
+
+@dataclass(slots=True)
+class _Sorted:
+    """One read, as what becomes of each of its events."""
+
+    messages: list[Inbound] = field(default_factory=list)
+    unreadable: list[SetAside] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
+
+
+class Receiver:
+    """Reads one platform for ever. What was not committed is never confirmed, and is read again."""
+
+    def __init__(
+        self,
+        store: Store,
+        platform: Platform,
+        clock: Clock,
+        rng: Rng,
+        access: Callable[[], Access | None],
+        arrival: Callable[[], ArrivalSettings] = ArrivalSettings,
+        sharing: Sharing = AS_USUAL,
+        on_change: Callable[[], None] = _nobody_asked,
+        report: Report = unreported,
+    ) -> None:
+        self._store = store
+        self._platform = platform
+        self._clock = clock
+        self._rng = rng
+        self._access = access
+        self._arrival = arrival
+        self._sharing = sharing
+        self._on_change = on_change
+        self._report = report
+        self._account = account_of(platform.name, platform.account)
+        self._connected = False
+        self._failures = 0
+
+    @property
+    def connected(self) -> bool:
+        """Whether the platform can be sent to and read just now; `on_change` is called when this changes."""
+        return self._connected
+
+    async def work(self) -> None:
+        """Read, keep, confirm, for ever; neither a platform that is down nor a full disk ends it."""
+        try:
+            while True:
+                try:
+                    await self._connect()
+                    await self.read_once()
+                    self._failures = 0
+                except (SyncFailed, StoreClosed):
+                    raise
+                except StoreFault as fault:
+                    # The platform still has it: it is read again, from the position the ledger knows.
+                    self._report(f"keeping what {self._account} brought", fault)
+                    await self._pause(None)
+                except PlatformDown as down:
+                    await self._lose(down, down.retry_after)
+                except Exception as error:  # noqa: BLE001 - an adapter's own fault must not make the bot deaf
+                    await self._lose(error, None)
+        finally:
+            self._now_connected(False)
+
+    async def read_once(self) -> tuple[Accepted, ...]:
+        """One read: commit what it brought with the position it reaches, then confirm it."""
+        name = self._platform.cursor
+        after = await self._store.cursor(self._account, name) if name is not None else None
+        incoming = await self._platform.receive(after)
+        settings = self._arrival()
+        found = self._sort(await self._as_they_are_now(incoming.events, settings), settings)
+        accepted = await self._keep(found, incoming.cursor, after, settings)
+        await self._platform.confirm(incoming, accepted)
+        return accepted
+
+    async def _connect(self) -> None:
+        if not self._connected:
+            await self._platform.connect()
+            self._now_connected(True)
+
+    def _now_connected(self, connected: bool) -> None:
+        if connected is not self._connected:
+            self._connected = connected
+            self._on_change()
+
+    async def _lose(self, error: Exception, retry_after: float | None) -> None:
+        self._report(f"reading {self._account}", error)
+        self._now_connected(False)
+        await self._pause(retry_after)
+
+    async def _pause(self, asked: float | None) -> None:
+        self._failures += 1
+        pause = delay(self._failures, PATIENCE, self._rng.random()) / SECOND
+        await self._clock.sleep(max(pause, asked or 0))
+
+    async def _as_they_are_now(self, events: tuple[Event, ...], settings: ArrivalSettings) -> list[New]:
+        """Carry revisions out: on what waits in the ledger, and on what stands in this very read.
+
+        Nobody shall be shown what its sender changed or took back before we even saw it.
+        """
+        result: list[New] = []
+        # A platform may bring an event twice in one read: what was taken back must not come back with it.
+        for event in _each_once(events):
+            if isinstance(event, Revision):
+                waits = await self._revise(event, settings)
+                at = _place_of(event, result)
+                if at is not None:
+                    result[at] = _revised(result[at], event, waits)
+            else:
+                result.append(event)
+        return result
+
+    async def _revise(self, revision: Revision, settings: ArrivalSettings) -> bool:
+        """Change or withdraw what still waits, True if it did; what is taken already stays as it was."""
+        if revision.text is not None and len(revision.text) > settings.queue.longest:
+            return False
+        place = revision.place.address
+        try:
+            edit = Edit(place, revision.message_id, revision.text, revision.attachments)
+            return await self._store.revise(edit) is not None
+        except StoreFault:
+            raise
+        except Exception as error:  # noqa: BLE001 - one revision that cannot be read never stops the rest
+            self._report(f"changing a message of {self._account}", error)
+            return False
+
+    def _sort(self, events: list[New], settings: ArrivalSettings) -> _Sorted:
+        found = _Sorted()
+        access = self._who_may()
+        for event in events:
+            if isinstance(event, SetAside):
+                found.unreadable.append(event)
+            else:
+                self._admit(event, access, settings, found)
+        return found
+
+    def _who_may(self) -> Access | None:
+        try:
+            return self._access()
+        except Exception as error:  # noqa: BLE001 - who cannot be checked is not allowed, whatever went wrong
+            self._report("reading who may talk", error)
+            return None
+
+    def _admit(
+        self, arrival: Arrival, access: Access | None, settings: ArrivalSettings, found: _Sorted
+    ) -> None:
+        """Access first: of somebody not allowed nothing but the event's id is kept."""
+        try:
+            verdict = may_talk(arrival.origin, access, self._clock.now())
+            if isinstance(verdict, Denied):
+                found.refused.append((arrival.event_id, verdict.reason))
+            else:
+                found.messages.append(inbound_of(arrival, self._sharing, settings.queue))
+        except Exception as error:  # noqa: BLE001 - one arrival that cannot be read never stops the rest
+            found.unreadable.append(_set_aside(arrival, error))
+
+    async def _keep(
+        self, found: _Sorted, cursor: Cursor | None, after: str | None, settings: ArrivalSettings
+    ) -> tuple[Accepted, ...]:
+        batch = Batch(
+            self._account, tuple(found.messages), tuple(found.unreadable), tuple(found.refused), cursor
+        )
+        moved = cursor is not None and cursor.value != after
+        if not (batch.messages or batch.unreadable or batch.refused or moved):
+            return ()
+        try:
+            return await self._store.accept(batch, settings)
+        except StoreFault:
+            raise
+        except Exception as error:  # noqa: BLE001 - found out below which of them the ledger cannot take
+            self._report(f"keeping what {self._account} brought", error)
+            return await self._keep_one_by_one(batch, settings)
+
+    async def _keep_one_by_one(self, batch: Batch, settings: ArrivalSettings) -> tuple[Accepted, ...]:
+        """Keep what can be kept, set the rest aside with its reason; the position moves last."""
+        accepted: list[Accepted] = []
+        unreadable = list(batch.unreadable)
+        for message in batch.messages:
+            try:
+                accepted += await self._store.accept(Batch(self._account, (message,)), settings)
+            except StoreFault:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with it, it blocks nobody else
+                unreadable.append(_set_aside(message, error))
+        await self._store.accept(replace(batch, messages=(), unreadable=tuple(unreadable)), settings)
+        return tuple(accepted)
+
+
+def _each_once(events: tuple[Event, ...]) -> list[Event]:
+    """Every event at its first place; those without an id cannot be told apart."""
+    first: dict[str | int, Event] = {}
+    for place, event in enumerate(events):
+        first.setdefault(place if event.event_id is None else event.event_id, event)
+    return list(first.values())
+
+
+def _place_of(revision: Revision, events: list[New]) -> int | None:
+    """Where in this read the message stands that is revised, if it does."""
+    for index, event in enumerate(events):
+        if (
+            isinstance(event, Arrival)
+            and event.pressed is None
+            and event.message_id == revision.message_id
+            and event.origin.place == revision.place
+        ):
+            return index
+    return None
+
+
+def _revised(event: New, revision: Revision, waits: bool) -> New:
+    """The message as its sender wants it now; `waits` when the ledger had it already and has changed it."""
+    if waits or not isinstance(event, Arrival):
+        return event
+    if revision.text is None:
+        return SetAside(event.event_id, WITHDRAWN, "")
+    return replace(event, text=revision.text, attachments=revision.attachments)
+
+
+def _set_aside(event: Arrival | Inbound, error: Exception) -> SetAside:
+    words = str(error) if isinstance(error, HoldfastError) else type(error).__name__
+    # What could not be read may hold anything: only plain characters of it are kept.
+    return SetAside(event.event_id, ascii(words), ascii(event)[:_SHOWN])

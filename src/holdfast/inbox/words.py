@@ -1,0 +1,169 @@
+"""What commands say to people: what happened, what was kept, what to do. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from holdfast.model import BusyMode, CallRecord, CallState, StopKind, Turn, TurnState
+from holdfast.policy.admission import Drain
+from holdfast.policy.ages import age
+from holdfast.policy.recovery import table
+from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND
+from holdfast.policy.strikes import SafeMode
+from holdfast.store import SessionLine
+
+_SHOWN = 80
+_LISTED = 10
+ID_SHOWN = 12
+"""Characters of a session's id that tell it from its neighbours."""
+
+MODES: Mapping[BusyMode, str] = MappingProxyType(
+    {
+        BusyMode.QUEUE: "a message that comes while I work waits for a turn of its own",
+        BusyMode.COLLECT: "messages that come while I work are answered together in the next turn",
+        BusyMode.INTERRUPT: "a message that comes while I work stops that work and is next",
+        BusyMode.STEER: "a message that comes while I work is shown to me at the next step",
+    }
+)
+_HELD = {row.name: row.sentence for row in table()}
+_STANDS: Mapping[TurnState, str] = MappingProxyType(
+    {
+        TurnState.QUEUED: "Work that was begun goes on as soon as a worker is free.",
+        TurnState.WAITING: "I wait for an answer to my question.",
+        TurnState.INTERRUPTED: "Work here was cut off; I look at it in a moment.",
+    }
+)
+_DRAINS = {
+    Drain.RESTART: "The gateway is restarting; what is sent now is answered after that.",
+    Drain.SHUTDOWN: "The gateway is shutting down; what is sent now is answered when it runs again.",
+}
+
+
+def shown(text: str, most: int = _SHOWN) -> str:
+    """A text in one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most]}…"
+
+
+def span(milliseconds: int) -> str:
+    """A length of time as people say it."""
+    for unit, name in ((DAY, "d"), (HOUR, "h"), (MINUTE, "min")):
+        if milliseconds >= unit:
+            return f"{milliseconds // unit} {name}"
+    return f"{max(0, milliseconds) // SECOND} s"
+
+
+def messages(count: int) -> str:
+    return "1 message" if count == 1 else f"{count} messages"
+
+
+def stopped(kind: StopKind, turn: Turn | None, waiting: Sequence[str]) -> str:
+    """What `/stop` or `/new` does, said in the commit that does it."""
+    if kind is StopKind.NEW:
+        return _new(turn, waiting)
+    if turn is None:
+        return "Nothing was unfinished here, so there was nothing to stop. The conversation is kept."
+    kept = "The conversation is kept"
+    if waiting:
+        comes = "it comes" if len(waiting) == 1 else "they come"
+        kept += f", and so is what waits ({messages(len(waiting))}; {comes} next)"
+    return f"Stopped. {kept}."
+
+
+def _new(turn: Turn | None, withdrawn: Sequence[str]) -> str:
+    lines = ["Your next message begins a new conversation. The old one is kept: /sessions shows it."]
+    if turn is not None:
+        lines.append("What was unfinished in it is stopped and will not go on.")
+    if withdrawn:
+        lines.append(f"I withdrew what was waiting ({messages(len(withdrawn))}):")
+        lines += _listed([f"“{shown(text)}”" for text in withdrawn])
+    return "\n".join(lines)
+
+
+STOPPED_AFTER_ALL = "Something had just begun when you said that; it is stopped as well."
+FINISHED_FIRST = "It was finished before the stop reached it, so there was nothing left to stop."
+
+
+def status(turn: Turn | None, waiting: int, safe_mode: SafeMode, draining: Drain | None, now: int) -> str:
+    """How this conversation and the gateway stand."""
+    lines = [_stands(turn, now)]
+    lines.append(f"Waiting: {messages(waiting)}." if waiting else "Nothing waits.")
+    lines.append(_safe(safe_mode, now))
+    if draining is not None:
+        lines.append(_DRAINS[draining])
+    return "\n".join(lines)
+
+
+def _stands(turn: Turn | None, now: int) -> str:
+    if turn is None:
+        return "Nothing runs here."
+    if turn.stop is not None:
+        return "I am stopping the work in hand."
+    if turn.state is TurnState.RUNNING:
+        since = f"Running for {span(age(now, turn.begun_at))}"
+        last = turn.progress_at
+        return f"{since}; last progress {span(age(now, last))} ago." if last is not None else f"{since}."
+    if turn.held is not None and turn.held in _HELD:
+        return _HELD[turn.held]
+    return _STANDS[turn.state]
+
+
+def _safe(mode: SafeMode, now: int) -> str:
+    if not mode.active:
+        return "Safe mode: off."
+    ends = f", for {span(mode.ends_at - now)} more if all stays well" if mode.ends_at is not None else ""
+    return f"Safe mode: on ({mode.why}){ends}. Work that was cut off does not go on by itself."
+
+
+def sessions(lines: Sequence[SessionLine], now: int) -> str:
+    """This chat's sessions, newest first, with how to go on with one."""
+    if not lines:
+        return "There is no conversation here yet."
+    listed = [
+        f"{line.id[:ID_SHOWN]}  {_kind(line)}, begun {span(age(now, line.began_at))} ago" for line in lines
+    ]
+    return "\n".join([*_listed(listed), "/resume ID goes on with one of them."])
+
+
+def _kind(line: SessionLine) -> str:
+    if line.ended_at is not None:
+        return "ended"
+    return "parked" if line.suspended else "this one"
+
+
+def lasting(calls: Sequence[CallRecord]) -> list[str]:
+    """Name what an undo does not undo."""
+    if not calls:
+        return []
+    named = [f"{call.name} {shown(call.arguments)}: {_HAPPENED[call.state]}" for call in calls]
+    return ["This was done in it and is not undone:", *_listed(named)]
+
+
+_HAPPENED: Mapping[CallState, str] = MappingProxyType(
+    {
+        CallState.DONE: "it happened",
+        CallState.FAILED: "it failed, perhaps not without effect",
+        CallState.UNKNOWN: "it may or may not have happened",
+    }
+)
+
+
+def undone(calls: Sequence[CallRecord]) -> str:
+    return "\n".join(["The last turn is out of my sight; it stays in the record.", *lasting(calls)])
+
+
+def retried(calls: Sequence[CallRecord], said: str) -> str:
+    return "\n".join([f"I answer this once more: “{shown(said)}”", *lasting(calls)])
+
+
+def mode(current: BusyMode | None, default: BusyMode) -> str:
+    """The mode in force, and the others."""
+    now = current or default
+    others = [f"/queue {each}: {MODES[each]}" for each in BusyMode if each is not now]
+    return "\n".join([f"Mode: {now} ({MODES[now]}).", *others])
+
+
+def _listed(items: Sequence[str]) -> list[str]:
+    lines = [f"- {item}" for item in items[:_LISTED]]
+    return lines if len(items) <= _LISTED else [*lines, f"… and {len(items) - _LISTED} more"]

@@ -1,0 +1,84 @@
+"""Asking a model: again while it says that it may answer later, then the end of the turn in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from holdfast.agents import Model, ModelError
+from holdfast.clock import Rng
+from holdfast.model import CallId, Replied
+from holdfast.policy.retry import delay
+from holdfast.policy.settings import SECOND, TurnSettings
+from holdfast.policy.steps import Finish, FinishReason, gave_up
+from holdfast.policy.views import Message
+
+from .boundary import called
+from .cuts import STUCK, CutOff
+from .hands import Hands
+from .pulse import Pulse
+from .report import Report
+
+
+class Asking:
+    """One run's way to its model."""
+
+    def __init__(
+        self, model: Model, hands: Hands, pulse: Pulse, rng: Rng, settings: TurnSettings, report: Report
+    ) -> None:
+        self._model = model
+        self._hands = hands
+        self._pulse = pulse
+        self._rng = rng
+        self._settings = settings
+        self._report = report
+
+    async def reply(self, messages: tuple[Message, ...], next_seq: int) -> Replied | Finish:
+        """The model's reply, or how the turn ends without one. A cut or a lack of progress breaks it off."""
+        for attempt in range(1, self._settings.model_tries + 1):
+            answer = await self._once(messages)
+            if isinstance(answer, Replied):
+                return _named(answer, next_seq)
+            if isinstance(answer, Finish):
+                return answer
+            if not answer.transient or attempt == self._settings.model_tries:
+                return gave_up(FinishReason.MODEL_FAILED, str(answer))
+            await self._rest(attempt, answer.retry_after)
+        raise AssertionError("a model is asked at least once")
+
+    async def _once(self, messages: tuple[Message, ...]) -> Replied | ModelError | Finish:
+        """One try; what nobody foresaw is for the operator to read, and for the person the turn's end."""
+        self._hands.check()
+        task = self._hands.begin(called(self._model.reply(messages, lambda _: self._pulse.beat())))
+        while not task.done():
+            await self._hands.wait((task,), self._pulse.left)
+            if not task.done() and self._pulse.is_stuck:
+                raise CutOff(STUCK)
+        try:
+            answer: object = task.result()
+        except ModelError as error:
+            return error
+        except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: the turn ends, told
+            self._report("asking the model", fault)
+            return gave_up(FinishReason.MODEL_BROKE)
+        if isinstance(answer, Replied):
+            return answer
+        self._report("asking the model", TypeError(f"a model gave {answer!r}, which is no Replied"))
+        return gave_up(FinishReason.MODEL_BROKE)
+
+    async def _rest(self, attempt: int, retry_after: float | None) -> None:
+        """Wait before the next try, as long as the provider asked for, and only while that may help."""
+        waiting = max(
+            float(delay(attempt, self._settings.retry, self._rng.random())), (retry_after or 0) * SECOND
+        )
+        if waiting >= self._pulse.left:
+            await self._hands.rest(self._pulse.left)
+            raise CutOff(STUCK)
+        await self._hands.rest(waiting)
+
+
+def _named(reply: Replied, next_seq: int) -> Replied:
+    """Providers repeat call ids; ours are unique within the session."""
+    calls = tuple(
+        replace(call, id=CallId(f"c{next_seq}-{number}")) for number, call in enumerate(reply.calls, start=1)
+    )
+    return replace(reply, calls=calls)

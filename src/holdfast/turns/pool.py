@@ -1,0 +1,233 @@
+"""The pool: keeps up to so many turns running, for as long as the door is open."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import TypeVar
+
+from holdfast.clock import Clock
+from holdfast.errors import StoreClosed, StoreFault, SyncFailed
+from holdfast.model import Claimed, TurnId
+from holdfast.policy.retry import delay
+from holdfast.policy.settings import SECOND, RetrySettings
+from holdfast.store import ClaimSettings, Judge, Store
+
+from .cuts import STOP, Cut, drain
+from .quarantine import clear_in_time
+from .runner import Run, Runner
+
+T = TypeVar("T")
+
+_AGAIN = RetrySettings(first=SECOND, most=10 * SECOND)
+_IN_THE_MIDDLE = 0.5
+"""One dispatcher has nobody to keep out of step with."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSettings:
+    """How many turns run at once, and how long a cut waits for them to be gone."""
+
+    workers: int = 8
+    grace: float = 6.0
+    """Seconds; a little more than a tool gets to end by itself."""
+
+
+AS_USUAL = PoolSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A turn that runs here."""
+
+    run: Run
+    task: asyncio.Task[None]
+
+
+class Pool:
+    """Claims turns one after the other, the one ready longest first, and runs them side by side.
+
+    Resumes take at most half of the workers, so that a slow one delays no other chat.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        runner: Runner,
+        claim: Callable[[], ClaimSettings],
+        judge: Judge,
+        settings: PoolSettings = AS_USUAL,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._runner = runner
+        self._claim_settings = claim
+        self._judge = judge
+        self._settings = settings
+        self._running: dict[TurnId, _Running] = {}
+        self._claiming = False
+        self._leaving: Cut | None = None
+        """What becomes of turns that are claimed although the door has just been closed."""
+        self._stir = asyncio.Event()
+        """Something may have changed: a turn ready, a worker free, the door closed."""
+        self._changed = asyncio.Event()
+        """What `quiet` looks at has changed."""
+
+    async def work(self) -> None:
+        """Run turns until the door is closed and all that ran has come to rest.
+
+        A fault of the machine is waited out; a store that is closed, or broken for good, ends it.
+        """
+        watcher = asyncio.get_running_loop().create_task(self._watch())
+        watcher.add_done_callback(lambda _: self._stir.set())
+        try:
+            while self._leaving is None or self._running:
+                self._stir.clear()
+                if watcher.done():
+                    return watcher.result()
+                await self._fill()
+                await self._stir.wait()
+        finally:
+            watcher.cancel()
+            for running in self._running.values():
+                running.task.cancel()
+
+    async def work_once(self) -> bool:
+        """Claim one turn and run it until it rests; False when there is none to claim."""
+        begun = await self._claim_one()
+        if begun is not None:
+            await asyncio.wait([begun.task])
+        return begun is not None
+
+    def running(self) -> tuple[TurnId, ...]:
+        """The turns that run here now."""
+        return tuple(self._running)
+
+    @property
+    def claiming(self) -> bool:
+        """A claim is under way: the ledger may know a turn as ours that `running` does not name yet."""
+        return self._claiming
+
+    def close_door(self) -> None:
+        """Start no new turn; those that run go on. A claim under way is put back."""
+        if self._leaving is None:
+            self._leaving = drain("")
+        self._stir.set()
+
+    async def quiet(self) -> None:
+        """Return when nothing runs and nothing is being claimed."""
+        while self._running or self._claiming:
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def cut(self, reason: str) -> None:
+        """Cut all that runs, each for itself: put back if nothing has begun, else marked, then cancelled.
+
+        Bounded: what has not ended in time is cancelled hard.
+        """
+        self._leaving = drain(reason)
+        self.close_door()
+        timer = asyncio.get_running_loop().create_task(_sleep(self._clock, self._settings.grace))
+        try:
+            quiet = asyncio.get_running_loop().create_task(self.quiet())
+            for running in self._running.values():
+                running.run.cut(self._leaving)
+            await asyncio.wait([quiet, timer], return_when=asyncio.FIRST_COMPLETED)
+            quiet.cancel()
+        finally:
+            timer.cancel()
+        left = [running.task for running in self._running.values()]
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left)
+
+    async def _fill(self) -> None:
+        """Claim while there is room and something to claim."""
+        begun = False
+        while self._leaving is None and len(self._running) < self._settings.workers:
+            if await self._claim_one() is None:
+                break
+            begun = True
+        if begun:
+            # A stop may have been asked between a claim and now, when the watcher did not know the run.
+            await self._cut_stopped()
+
+    async def _claim_one(self) -> _Running | None:
+        """Claim a turn and set it off; None when there is none."""
+        settings = self._claim_settings()
+        allowed = replace(settings, resumes=settings.resumes and self._may_resume())
+        claimed = await self._patiently("claiming a turn", lambda: self._claim(allowed))
+        return None if claimed is None else self._set_off(claimed, settings)
+
+    async def _claim(self, settings: ClaimSettings) -> Claimed | None:
+        if self._leaving is not None:
+            return None
+        self._claiming = True
+        try:
+            return await self._store.claim(settings, self._judge)
+        finally:
+            # Whoever waits for quiet looks once the turn is among those that run.
+            self._claiming = False
+            self._changed.set()
+
+    async def _patiently(self, doing: str, verb: Callable[[], Awaitable[T]]) -> T:
+        """Wait out faults of the machine; one that never heals is raised."""
+        for attempt in count(1):
+            try:
+                return await verb()
+            except (SyncFailed, StoreClosed):
+                raise
+            except StoreFault as fault:
+                self._runner.report(f"{doing}, try {attempt}", fault)
+            await self._clock.sleep(delay(attempt, _AGAIN, _IN_THE_MIDDLE) / SECOND)
+        raise AssertionError("counting never ends")
+
+    def _may_resume(self) -> bool:
+        resuming = sum(running.run.claimed.resumed for running in self._running.values())
+        return resuming < max(1, self._settings.workers // 2)
+
+    def _set_off(self, claimed: Claimed, settings: ClaimSettings) -> _Running:
+        run = self._runner.begin(claimed, settings)
+        if self._leaving is not None:
+            run.cut(self._leaving)
+        task = asyncio.get_running_loop().create_task(self._tend(run, settings))
+        self._running[run.turn] = running = _Running(run, task)
+        return running
+
+    async def _tend(self, run: Run, settings: ClaimSettings) -> None:
+        """Run one turn. Whatever breaks ends this turn alone; recovery finds it as ours and not running."""
+        clearing = clear_in_time(self._store, self._clock, run.claimed, settings.recovery)
+        helper = asyncio.get_running_loop().create_task(clearing)
+        try:
+            await run.go()
+        except Exception as fault:  # noqa: BLE001 - the stage's boundary: one turn's fault is reported
+            self._runner.report(f"running turn {run.turn}", fault)
+        finally:
+            helper.cancel()
+            self._running.pop(run.turn, None)
+            self._stir.set()
+            self._changed.set()
+
+    async def _watch(self) -> None:
+        """Wake the dispatcher and cut what was asked to stop, whenever turns have changed."""
+        while True:
+            seen = self._store.version("turns")
+            self._stir.set()
+            await self._cut_stopped()
+            await self._store.changed("turns", seen)
+
+    async def _cut_stopped(self) -> None:
+        if not self._running:
+            return
+        stopped = await self._patiently("looking for stops", self._store.stops)
+        for turn in stopped:
+            if turn in self._running:
+                self._running[turn].run.cut(STOP)
+
+
+async def _sleep(clock: Clock, seconds: float) -> None:
+    await clock.sleep(seconds)

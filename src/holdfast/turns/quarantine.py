@@ -1,0 +1,30 @@
+"""The quarantine lane: a suspect that lives long enough is suspected no more."""
+
+from __future__ import annotations
+
+from holdfast.clock import Clock
+from holdfast.errors import Refused, StoreFault
+from holdfast.model import Claimed
+from holdfast.policy.settings import SECOND, RecoverySettings
+from holdfast.policy.strikes import to_survive
+from holdfast.store import Store
+
+
+async def clear_in_time(store: Store, clock: Clock, claimed: Claimed, settings: RecoverySettings) -> None:
+    """Clear a suspect once it has outlived its earlier runs; returns at once for any other turn.
+
+    To be cancelled when the run ends.
+    """
+    if not claimed.suspect:
+        return
+    waiting = to_survive(claimed.longest_fatal, settings)
+    while True:
+        await clock.sleep(waiting / SECOND)
+        try:
+            await store.clear_suspect(claimed.fence)
+        except StoreFault:
+            waiting = settings.survive_at_least
+            continue
+        except Refused:
+            pass  # the turn has moved on, and its end has settled what was suspected of it
+        return

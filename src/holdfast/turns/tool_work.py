@@ -1,0 +1,55 @@
+"""The tools a run has in hand: begun once their start is committed, gathered as they end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from holdfast.model import CallId, CallRecord, Fence, Returned
+
+from .cuts import STUCK, CutOff
+from .hands import Hands
+from .pulse import Pulse
+from .toolbox import Toolbox
+
+
+class ToolWork:
+    """Calls side by side, in the order they were begun."""
+
+    def __init__(self, toolbox: Toolbox, fence: Fence, hands: Hands, pulse: Pulse) -> None:
+        self._toolbox = toolbox
+        self._fence = fence
+        self._hands = hands
+        self._pulse = pulse
+        self._tasks: dict[CallId, asyncio.Task[Returned]] = {}
+
+    def run(self, call: CallRecord) -> None:
+        """Run a call that is committed as started."""
+        self._begin(call, self._toolbox.run(self._fence, call, self._pulse.beat))
+
+    def ask(self, call: CallRecord) -> None:
+        """Ask what became of a call that was cut off."""
+        self._begin(call, self._toolbox.ask(self._fence, call, self._pulse.beat))
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._tasks)
+
+    async def next_results(self) -> tuple[Returned, ...]:
+        """Wait until at least one has ended, and take the results there are."""
+        tasks = tuple(self._tasks.values())
+        while not any(task.done() for task in tasks):
+            await self._hands.wait(tasks, self._pulse.left)
+            if self._pulse.is_stuck and not any(task.done() for task in tasks):
+                raise CutOff(STUCK)
+        return self.results()
+
+    def results(self) -> tuple[Returned, ...]:
+        """Take the results there are now; a call that was cut off has none."""
+        ended = {call: task for call, task in self._tasks.items() if task.done()}
+        self._tasks = {call: task for call, task in self._tasks.items() if call not in ended}
+        return tuple(task.result() for task in ended.values() if not task.cancelled())
+
+    def _begin(self, call: CallRecord, work: Coroutine[Any, Any, Returned]) -> None:
+        self._tasks[call.id] = self._hands.begin(work)
