@@ -25,8 +25,9 @@ def crash_points(scenario: Scenario, options: Options) -> list[Kill]:
     calm = run_world(scenario, replace(options, kills=(), boots_twice=False))
     if calm.violations:
         raise AssertionError(f"it does not even hold without a kill\n{calm}")
-    steps = [Kill(step=number) for number in range(1, calm.steps + 1)]
-    return steps + [Kill(edge=number) for number in range(1, calm.edges + 1)]
+    # Edges first: most of what can be wrong is wrong around a commit.
+    edges = [Kill(edge=number) for number in range(1, calm.edges + 1)]
+    return edges + [Kill(step=number) for number in range(1, calm.steps + 1)]
 
 
 def sweep(scenario: Scenario, options: Options, part: int = 0, parts: int = 1, most: int = 3) -> Swept:
