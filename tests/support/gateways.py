@@ -1,4 +1,4 @@
-"""A whole gateway under test: a platform and a model that do as they are told, on a clock that stands still."""
+"""A whole gateway under test: a platform and a model that obey, on a clock that stands still."""
 
 import asyncio
 from collections.abc import Callable, Sequence
