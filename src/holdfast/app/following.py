@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 
 from holdfast.clock import Clock, first_of
@@ -24,7 +24,7 @@ class Following:
     store: Store
     clock: Clock
 
-    async def follow(self, chat: str, after: int = 0, steps: bool = True) -> AsyncIterator[Json]:
+    async def follow(self, chat: str, after: int = 0, steps: bool = True) -> AsyncGenerator[Json, None]:
         """For ever: everything the chat is owed after that number, and the steps of its turns from now on."""
         address, watched = address_of(chat), _Steps(self.store, key_of(chat)) if steps else None
         if watched is not None:

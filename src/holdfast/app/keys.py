@@ -52,7 +52,7 @@ class Key:
 
 def duration(least: int = 0, most: int = _WEEKS, never: bool = False) -> Kind:
     """A time, in seconds or with its unit; with `never` also the word, read as None."""
-    words = f"seconds, or a number with ms, s, m, h or d, from {shown_time(least)} to {shown_time(most)}"
+    words = f"a time from {shown_time(least)} to {shown_time(most)}, like 90, 90s or 10m"
 
     def read(value: object) -> int | None:
         if never and value == "never":
@@ -123,6 +123,17 @@ def names(form: re.Pattern[str], make: Callable[[str], T], words: str) -> Kind:
     return Kind(words, read, sorted)
 
 
+def address() -> Kind:
+    def read(value: object) -> ChatAddress | None:
+        if value in ("", "none"):
+            return None
+        if not _CHAT.fullmatch(_text(value)):
+            raise ValueError
+        return ChatAddress(_text(value))
+
+    return Kind('an address, like "telegram/bot/123", or none', read, lambda value: value or "none")
+
+
 def _text(value: object) -> str:
     """A number or text as text; a switch is neither, though Python counts it as a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
@@ -147,6 +158,7 @@ KEYS: tuple[Key, ...] = (
         names(_CHAT, ChatAddress, 'a list of addresses, like "telegram/bot/-100123"'),
         "groups in which those people may talk",
     ),
+    Key("owner_chat", "gateway.owner_chat", address(), "where the owner is told of what needs a person"),
     Key("agent.use", "agent.use", agent_name(), "who answers"),
     Key("agent.pace", "agent.pace", duration(0, MINUTE), "per beat of the demonstration's work"),
     Key("workers", "gateway.workers", count(1, 256), "turns that run at the same time"),
@@ -178,6 +190,7 @@ KEYS: tuple[Key, ...] = (
     Key("reset.idle", "gateway.reset.idle", duration(MINUTE, never=True), "quiet that begins a new session"),
     Key("reset.daily_at", "gateway.reset.daily_at", duration(0, DAY - 1, never=True), "after midnight UTC"),
     Key("queue.most", "gateway.queue.most", count(1, 10_000), "messages that may wait in one conversation"),
+    Key("queue.longest", "gateway.queue.longest", count(100, 1_000_000), "characters a message may have"),
     Key("queue.backlog", "gateway.queue.backlog", duration(MINUTE), "older messages are offered, not run"),
     Key("retry.first", "gateway.retry.first", duration(100, MINUTE), "before the first repeated send"),
     Key("retry.most", "gateway.retry.most", duration(SECOND, HOUR), "longest wait between sends"),
