@@ -46,13 +46,13 @@ CANONICAL = {
         Scenario("an edit and a withdrawal", (Say(0.1, "slow 1"), Say(0.2, "plain"), Revise(0.4, "plain"))),
         Scenario("stop", (Say(0.1, "tools read effect"), Say(0.8, "/stop"), Say(1.0, "plain"))),
         Scenario("new", (Say(0.1, "slow 1"), Say(0.5, "plain"), Say(0.7, "/new"), Say(0.9, "plain"))),
-        Scenario("undo and retry", (Say(0.1, "plain"), Say(1.5, "/retry"), Say(3.0, "/undo"))),
+        Scenario("undo", (Say(0.1, "tools effect"), Say(2.5, "/undo"), Say(3.5, "plain"))),
     )
 }
 
 SCRIPTS = (
     *("plain", "plain", "tools effect", "tools read idempotent effect reconcilable", "parallel"),
-    *("long 4", "slow 3", "crash", "fail", "/stop", "/new", "/retry", "/undo", "/status", "/queue collect"),
+    *("long 4", "slow 3", "crash", "fail", "/stop", "/new", "/undo", "/status", "/queue collect"),
 )
 RATES = FaultRates(
     lost_request=0.05,

@@ -15,7 +15,7 @@ from holdfast.agents import Agent, ModelError
 from holdfast.app.settings import GatewaySettings
 from holdfast.errors import DiskFull, HomeLocked, StoreFault
 from holdfast.model import PersonId
-from holdfast.platforms import Idempotency
+from holdfast.platforms import Idempotency, PlatformDown
 from holdfast.policy.access import Access
 from holdfast.policy.admission import Drain
 from holdfast.store.sqlite.commit import Outcome as Committed
@@ -298,7 +298,7 @@ class World:
         """A stage met a fault: one of the plan, or one it should not have met."""
         life.check()
         self.trace(f"{stage} reports {fault!r}")
-        if not isinstance(fault, (StoreFault, ModelError, Injected)):
+        if not isinstance(fault, (StoreFault, ModelError, PlatformDown, Injected)):
             self.problems.append(f"{stage} broke: {fault!r}")
 
     def _ended(self, life: Life, done: asyncio.Task[None]) -> None:
