@@ -1,31 +1,194 @@
-"""Configuration: the only place that reads the environment."""
+"""Configuration: `holdfast.toml` in the home, then the environment; the only place that reads the latter."""
 
 from __future__ import annotations
 
+import difflib
 import os
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.errors import BadConfig
 
+from .keys import KEYS, Key, value_at, with_value
+from .settings import LOCAL_PERSON, Settings
+
 DEFAULT_HOME = "~/.holdfast"
+FILE = "holdfast.toml"
+PREFIX = "HOLDFAST_"
+
+_BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
+_BY_VARIABLE: Mapping[str, Key] = {key.variable: key for key in KEYS}
+_OTHER_VARIABLES = ("HOLDFAST_HOME", "HOLDFAST_SUPERVISOR")
+_ALIKE = 0.85
+"""How close a variable's name must be to one of ours to be a slip rather than somebody else's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a gateway needs to know before it starts."""
+    """What the demonstration needs to know before it starts."""
 
     home: Path
     pace: float = 0.5
     """Seconds per beat of the demonstration's work."""
 
 
+@dataclass(frozen=True, slots=True)
+class Described:
+    """One key as it stands: its value, where that comes from, and what it is without anybody's word."""
+
+    key: str
+    value: object
+    source: str
+    default: object
+    allowed: str
+    help: str
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings, and where each of them was said."""
+
+    settings: Settings
+    sources: Mapping[str, str]
+    """By key, only those that were set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What whoever started this process told it."""
+
+    notify_socket: str | None = None
+    watchdog_seconds: float | None = None
+    """How often systemd wants to hear from us at the least."""
+    supervisor: int | None = None
+    """The process id of our own parent, when that is the supervisor."""
+    under_systemd: bool = False
+
+
 def load(home: Path | None = None, pace: float | None = None) -> Config:
-    """Settings from arguments, then the environment (`HOLDFAST_HOME`), then defaults."""
-    chosen = home or Path(os.environ.get("HOLDFAST_HOME") or DEFAULT_HOME)
+    """Settings of the demonstration: arguments, then `HOLDFAST_HOME`, then defaults."""
     if pace is not None and not 0 <= pace <= 60:
         raise BadConfig("pace", pace, "seconds from 0 to 60")
+    found = find_home(home, os.environ)
+    return Config(found) if pace is None else Config(found, pace)
+
+
+def load_settings(home: Path | None = None, environment: Mapping[str, str] | None = None) -> Loaded:
+    """Everything a gateway needs to know; raises `BadConfig` with key, value and what is allowed.
+
+    The environment (`HOLDFAST_DRAIN_WAIT` for `drain.wait`) wins over the file, the file over defaults.
+    """
+    known = os.environ if environment is None else environment
+    settings = Settings(find_home(home, known))
+    sources: dict[str, str] = {}
+    for key, value, source in (*_from_file(settings.home / FILE), *_from_environment(known)):
+        settings = with_value(settings, key.path, _read(key, value, source))
+        sources[key.name] = source
+    _check_together(settings)
+    # Who can open the home's socket could as well write the ledger: there is nothing to keep them out of.
+    owners = settings.access.owners | {LOCAL_PERSON}
+    return Loaded(with_value(settings, "access.owners", owners), sources)
+
+
+def describe(loaded: Loaded) -> tuple[Described, ...]:
+    """Every key, in the order of the reference."""
+    defaults = Settings(loaded.settings.home)
+    return tuple(
+        Described(
+            key.name,
+            key.kind.show(value_at(loaded.settings, key.path)),
+            loaded.sources.get(key.name, "default"),
+            key.kind.show(value_at(defaults, key.path)),
+            key.kind.allowed,
+            key.help,
+            key.variable,
+        )
+        for key in KEYS
+    )
+
+
+def find_home(home: Path | None, environment: Mapping[str, str]) -> Path:
+    """The folder that holds everything."""
+    chosen = home or Path(environment.get("HOLDFAST_HOME") or DEFAULT_HOME)
     found = chosen.expanduser()
     if found.exists() and not found.is_dir():
         raise BadConfig("home", str(chosen), "a folder, or a path where one can be made")
-    return Config(found) if pace is None else Config(found, pace)
+    return found
+
+
+def surroundings(environment: Mapping[str, str] | None = None) -> Surroundings:
+    """Who started us, as far as they said so."""
+    known = os.environ if environment is None else environment
+    supervisor = known.get("HOLDFAST_SUPERVISOR", "")
+    # A watchdog time meant for another process (an inherited variable) is not ours.
+    ours = known.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+    micros = known.get("WATCHDOG_USEC", "") if ours else ""
+    return Surroundings(
+        known.get("NOTIFY_SOCKET") or None,
+        int(micros) / 1_000_000 if micros.isdigit() else None,
+        int(supervisor) if supervisor.isdigit() else None,
+        "INVOCATION_ID" in known,
+    )
+
+
+def environment_for_child(supervisor: int) -> dict[str, str]:
+    """The environment of a gateway started by that supervisor."""
+    return {**os.environ, "HOLDFAST_SUPERVISOR": str(supervisor)}
+
+
+def _from_file(path: Path) -> Iterator[tuple[Key, object, str]]:
+    try:
+        with path.open("rb") as file:
+            tree = tomllib.load(file)
+    except FileNotFoundError:
+        return
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadConfig(str(path), str(error), "TOML: [section] and key = value lines") from None
+    except OSError as error:
+        raise BadConfig(str(path), error.strerror, "a file this process may read") from None
+    for name, value in _flat(tree):
+        if name not in _BY_NAME:
+            raise BadConfig(name, value, _known_keys(name))
+        yield _BY_NAME[name], value, str(path)
+
+
+def _flat(tree: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _known_keys(name: str) -> str:
+    near = difflib.get_close_matches(name, _BY_NAME, n=1, cutoff=0.5)
+    return f"a known key; did you mean {near[0]}?" if near else f"a known key: {', '.join(_BY_NAME)}"
+
+
+def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[Key, object, str]]:
+    for variable, value in environment.items():
+        if variable in _BY_VARIABLE:
+            yield _BY_VARIABLE[variable], value, variable
+        elif variable.startswith(PREFIX) and variable not in _OTHER_VARIABLES:
+            near = difflib.get_close_matches(variable, _BY_VARIABLE, n=1, cutoff=_ALIKE)
+            if near:
+                raise BadConfig(variable, value, f"a known variable; did you mean {near[0]}?")
+
+
+def _read(key: Key, value: object, source: str) -> object:
+    try:
+        return key.kind.read(value)
+    except (ValueError, KeyError, OverflowError):
+        where = "" if source == key.variable else f" (in {source})"
+        name = key.variable if source == key.variable else key.name
+        raise BadConfig(name, value, key.kind.allowed + where) from None
+
+
+def _check_together(settings: Settings) -> None:
+    """What is allowed by itself and makes no sense together."""
+    progress = settings.gateway.progress
+    if progress.abort < progress.warn:
+        raise BadConfig("progress.abort", progress.abort / 1_000, "at least progress.warn")

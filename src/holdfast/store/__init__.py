@@ -13,7 +13,9 @@ from .contract import (
     Happening,
     Judge,
     Keep,
+    Looking,
     Recorded,
+    RunningTurn,
     SessionLine,
     Spawned,
     StaleTurn,
@@ -24,9 +26,10 @@ from .contract import (
     Usage,
     Verdict,
 )
-from .sqlite import SqliteStore, open_ledger
+from .sqlite import LEDGER, ReadOnlyLedger, SqliteStore, open_ledger
 
 __all__ = [
+    "LEDGER",
     "AS_CONFIGURED",
     "TOPICS",
     "ArrivalSettings",
@@ -37,7 +40,10 @@ __all__ = [
     "Happening",
     "Judge",
     "Keep",
+    "Looking",
+    "ReadOnlyLedger",
     "Recorded",
+    "RunningTurn",
     "SessionLine",
     "Spawned",
     "SqliteStore",

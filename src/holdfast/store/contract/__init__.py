@@ -8,6 +8,8 @@ from holdfast.model import InstanceId
 
 from .delivery import Deliveries, Processes
 from .intake import Intake
+from .looking import Looking
+from .stopping import RunningTurn, Stopping
 from .upkeep import Upkeep
 from .values import (
     AS_CONFIGURED,
@@ -43,7 +45,9 @@ __all__ = [
     "Happening",
     "Judge",
     "Keep",
+    "Looking",
     "Recorded",
+    "RunningTurn",
     "SessionLine",
     "Spawned",
     "StaleTurn",
@@ -56,7 +60,7 @@ __all__ = [
 ]
 
 
-class Store(Intake, Work, Deliveries, Processes, Upkeep, Protocol):
+class Store(Intake, Work, Deliveries, Processes, Stopping, Upkeep, Protocol):
     """The ledger. A verb that returns has been committed and synced; one that raises changed nothing."""
 
     @property

@@ -21,10 +21,12 @@ from holdfast.store.contract import Continuity
 from . import arrivals, claims, endings, intake, lists, questions, retention, revivals, stale, steps
 from . import deliveries as sending
 from . import processes as background
+from . import stopping as drains
 from .changes import Changes
 from .commit import Tx
 from .database import connect_reader, connect_writer, migrate, settle_log
 from .home import HomeLock
+from .ports import Readers, Writer
 from .readers import Read, ReaderThreads
 from .sql import SQL
 from .verify import verify
@@ -69,8 +71,8 @@ class SqliteStore:
         instance: InstanceId,
         clock: Clock,
         lock: HomeLock,
-        writer: WriterThread,
-        readers: ReaderThreads,
+        writer: Writer,
+        readers: Readers,
         changes: Changes,
     ) -> None:
         self._instance = instance
@@ -103,6 +105,9 @@ class SqliteStore:
 
     async def stops(self) -> tuple[TurnId, ...]:
         return await self._stops(self._instance)
+
+    async def unsent(self, platforms: tuple[str, ...], until: int) -> int:
+        return await self._unsent(self._instance, platforms, until)
 
     begin_instance = _commit(intake.begin_instance)
     heartbeat = _commit(intake.heartbeat)
@@ -164,6 +169,11 @@ class SqliteStore:
     settle_stale = _commit(stale.settle_stale)
     lane_taken = _look(stale.lane_taken)
 
+    running_turns = _look(drains.running_turns)
+    tell_running = _commit(drains.tell_running)
+    reply_settled = _look(drains.reply_settled)
+    _unsent = _look(drains.unsent)
+
     sessions = _look(lists.sessions)
     session = _look(lists.session)
     turns = _look(lists.turns)
@@ -202,7 +212,7 @@ async def open_under(
     changes = Changes()
     try:
         # The clock may have been set back since the last run; what is newest must still sort last.
-        ids.start_after(await asyncio.to_thread(_prepare, path))
+        ids.start_after(await asyncio.to_thread(prepare, path))
         instance = InstanceId(ids.new())
         writer = WriterThread(lambda: connect(path), clock, ids, instance, changes.announce, on_sync_failed)
     except BaseException:
@@ -218,7 +228,7 @@ async def open_under(
     return store
 
 
-def _prepare(path: Path) -> str:
+def prepare(path: Path) -> str:
     """Bring the file up to date and return the newest id in it."""
     with closing(connect_writer(path)) as db:
         settle_log(db)

@@ -1,0 +1,118 @@
+"""What an operator can do to a running gateway; the command line and the web share these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from holdfast.clock import Clock, Ids, in_time
+from holdfast.errors import HoldfastError, NotFound
+from holdfast.model import (
+    Accepted,
+    Batch,
+    Inbound,
+    InboxKind,
+    InboxRow,
+    InboxState,
+    Position,
+    QuestionId,
+    Session,
+    place_at,
+)
+from holdfast.platforms import Arrival
+from holdfast.platforms.web import NotTaken, WebChat
+from holdfast.store import Store
+
+from .looks import Looks
+from .requests import RESTART, RESTART_WHEN_QUIET
+from .settings import LOCAL_PERSON
+from .shown import Json
+
+ACCOUNT = "holdfast"
+"""The account under which what operators ask for is accepted."""
+_LOOK_AGAIN = 0.2
+_PATIENCE = 10.0
+
+
+class Unwilling(HoldfastError):
+    """The action cannot be done; the words say why, and nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """Each returns after its commit: what it says is so, also after a crash."""
+
+    store: Store
+    clock: Clock
+    ids: Ids
+    web: WebChat
+    looks: Looks
+    stop_all: Callable[[], str]
+    """Asks whoever supervises this process for its end; says who that is."""
+
+    async def say(
+        self, chat: str, text: str, event_id: str | None = None, question: str | None = None
+    ) -> Json:
+        """Say something in a chat of the web, as a person would; the same event again changes nothing."""
+        if "/" in chat:
+            raise Unwilling("say speaks in chats of the web; their names have no slash")
+        arrival = Arrival(
+            event_id or self.ids.new(),
+            self.web.origin(chat, LOCAL_PERSON.partition(":")[2]),
+            text,
+            sent_at=self.clock.now(),
+            pressed=QuestionId(question) if question else None,
+        )
+        try:
+            accepted = await self.web.post(arrival)
+        except NotTaken as refusal:
+            raise Unwilling(str(refusal)) from None
+        return _answer(accepted)
+
+    async def command(
+        self, words: str, session: str | None, chat: str | None, event_id: str | None = None
+    ) -> Json:
+        """Give a command in the place of the people of a conversation, and wait until it is carried out.
+
+        It is a row like theirs: carried out once, past the queue, with its reply in their chat.
+        """
+        found = await self._one_session(session, chat)
+        row = Inbound(
+            event_id or self.ids.new(),
+            found.key,
+            place_at(found.chat),
+            LOCAL_PERSON,
+            words,
+            InboxKind.COMMAND,
+        )
+        (accepted,) = await self.store.accept(Batch(ACCOUNT, (row,)))
+        try:
+            settled = await in_time(self.clock, _PATIENCE, self._settled(accepted.position))
+        except TimeoutError:
+            return {**_answer(accepted), "state": InboxState.WAITING.value}
+        return {**_answer(accepted), "state": settled.state.value, "reason": settled.reason}
+
+    async def restart(self, when_quiet: bool = False, event_id: str | None = None) -> Json:
+        """Ask for a restart, at once or when no turn runs; the same request again asks for nothing more."""
+        what = RESTART_WHEN_QUIET if when_quiet else RESTART
+        fresh = await self.store.request(what, f"local:{event_id or self.ids.new()}", LOCAL_PERSON)
+        return {"asked": what, "fresh": fresh}
+
+    async def shutdown(self) -> Json:
+        """Ask for the end of this gateway, of whoever would start it again."""
+        return {"asked": self.stop_all()}
+
+    async def _one_session(self, session: str | None, chat: str | None) -> Session:
+        found = await self.looks.find(session, chat)
+        if found is None:
+            raise NotFound("live session of the chat" if chat else "session", chat or session or "")
+        return found
+
+    async def _settled(self, position: Position) -> InboxRow:
+        while (row := await self.store.row(position)).state is InboxState.WAITING:
+            await self.clock.sleep(_LOOK_AGAIN)
+        return row
+
+
+def _answer(accepted: Accepted) -> Json:
+    return {"position": accepted.position, "fresh": accepted.fresh, "words": accepted.words}

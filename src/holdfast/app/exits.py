@@ -1,0 +1,10 @@
+"""Exit codes, as supervisors read them."""
+
+from __future__ import annotations
+
+STOPPED = 0
+FAILED = 1
+RESTART = 75
+"""Start it again at once: a restart was asked for."""
+BAD_CONFIG = 78
+"""Do not start it again: a person has to change something first."""

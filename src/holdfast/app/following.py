@@ -1,0 +1,78 @@
+"""Following a chat: what it is owed, by number, and what its turns commit, as it is committed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
+
+from holdfast.clock import Clock, first_of
+from holdfast.model import ChatAddress, Key, SessionId
+from holdfast.store import Store
+
+from .looks import address_of, key_of
+from .shown import Json, delivery, entry
+
+_PAGE = 100
+_LOOK_AGAIN = 5.0
+"""Seconds after which the ledger is looked at unasked: a wake-up is a hint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """Reads for one who listens; everything comes once and in order."""
+
+    store: Store
+    clock: Clock
+
+    async def follow(self, chat: str, after: int = 0, steps: bool = True) -> AsyncGenerator[Json, None]:
+        """For ever: everything the chat is owed after that number, and the steps of its turns from now on."""
+        address, watched = address_of(chat), _Steps(self.store, key_of(chat)) if steps else None
+        if watched is not None:
+            await watched.skip()
+        while True:
+            versions = [(topic, self.store.version(topic)) for topic in ("outbox", "steps")]
+            if watched is not None:
+                async for found in watched.new():
+                    yield found
+            async for one in self._owed(address, after):
+                after = one["number"]
+                yield {"delivery": one}
+            await first_of(
+                *(self.store.changed(topic, seen) for topic, seen in versions),
+                self.clock.sleep(_LOOK_AGAIN),
+            )
+
+    async def _owed(self, chat: ChatAddress, after: int) -> AsyncIterator[Json]:
+        while page := await self.store.deliveries(chat, after, _PAGE):
+            for one in page:
+                yield delivery(one)
+            after = page[-1].order
+
+
+class _Steps:
+    """How far the transcript of a conversation has been shown."""
+
+    def __init__(self, store: Store, key: Key) -> None:
+        self._store = store
+        self._key = key
+        self._session: SessionId | None = None
+        self._seq = 0
+
+    async def skip(self) -> None:
+        """What is there already is history; who wants that asks for the session."""
+        live = await self._store.live_session(self._key)
+        if live is not None:
+            entries = await self._store.transcript(live.id)
+            self._session, self._seq = live.id, entries[-1].seq if entries else 0
+
+    async def new(self) -> AsyncIterator[Json]:
+        live = await self._store.live_session(self._key)
+        if live is None:
+            return
+        if live.id != self._session:
+            self._session, self._seq = live.id, 0
+            yield {"session": live.id, "began": live.began.value}
+        for one in await self._store.transcript(live.id):
+            if one.seq > self._seq:
+                self._seq = one.seq
+                yield {"entry": entry(one)}

@@ -1,0 +1,231 @@
+"""The keys of `holdfast.toml`: what each may be, where it goes in the settings, what it means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from holdfast.model import BusyMode, ChatAddress, OnInterruption, PersonId
+from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND
+
+from .settings import Settings
+
+T = TypeVar("T")
+N = TypeVar("N", int, float)
+
+_UNITS = {"ms": 1, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY}
+_DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h|d)?")
+_PERSON = re.compile(r"[a-z][a-z0-9_-]*:\S+")
+_CHAT = re.compile(r"[^/\s]+/[^/\s]+/[^/\s]+(?:/[^/\s]+)?")
+_OUR_AGENTS = ("demo", "echo")
+_OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_WEEKS = 52 * 7 * DAY
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What values a key takes: how they are read (a `ValueError` refuses), and how they are shown."""
+
+    allowed: str
+    read: Callable[[object], object]
+    show: Callable[[Any], object] = lambda value: value
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key people may set."""
+
+    name: str
+    path: str
+    """Where it stands in `Settings`, attribute by attribute."""
+    kind: Kind
+    help: str
+
+    @property
+    def variable(self) -> str:
+        """The environment's name for it."""
+        return "HOLDFAST_" + self.name.upper().replace(".", "_")
+
+
+def duration(least: int = 0, most: int = _WEEKS, never: bool = False) -> Kind:
+    """A time, in seconds or with its unit; with `never` also the word, read as None."""
+    words = f"a time from {shown_time(least)} to {shown_time(most)}, like 90, 90s or 10m"
+
+    def read(value: object) -> int | None:
+        if never and value == "never":
+            return None
+        found = _DURATION.fullmatch(_text(value))
+        if found is None:
+            raise ValueError
+        return _between(round(float(found["number"]) * _UNITS[found["unit"] or "s"]), least, most)
+
+    return Kind(f"{words}, or never" if never else words, read, shown_time)
+
+
+def shown_time(value: int | None) -> str:
+    """A time as people write it: the largest unit that says it in a whole number."""
+    if value is None:
+        return "never"
+    unit = next(unit for unit in ("d", "h", "m", "s", "ms") if value % _UNITS[unit] == 0)
+    return "0s" if value == 0 else f"{value // _UNITS[unit]}{unit}"
+
+
+def count(least: int, most: int) -> Kind:
+    def read(value: object) -> int:
+        return _between(int(_text(value)), least, most)
+
+    return Kind(f"a whole number from {least} to {most}", read)
+
+
+def factor(least: float, most: float) -> Kind:
+    def read(value: object) -> float:
+        return _between(float(_text(value)), least, most)
+
+    return Kind(f"a number from {least:g} to {most:g}", read)
+
+
+def choice(options: type[StrEnum]) -> Kind:
+    return Kind(", ".join(options), lambda value: options(_text(value)), str)
+
+
+def agent_name() -> Kind:
+    """Ours by name, or anybody's; whether that can be loaded is found out when it is."""
+
+    def read(value: object) -> str:
+        if value not in _OUR_AGENTS and not _OBJECT.fullmatch(_text(value)):
+            raise ValueError
+        return str(value)
+
+    return Kind(f"{', '.join(_OUR_AGENTS)}, or module:object", read)
+
+
+def switch() -> Kind:
+    def read(value: object) -> bool:
+        return {"true": True, "false": False}[str(value).lower()]
+
+    return Kind("true or false", read)
+
+
+def names(form: re.Pattern[str], make: Callable[[str], T], words: str) -> Kind:
+    """A list, in the environment with commas between; nothing in it is guessed."""
+
+    def read(value: object) -> frozenset[T]:
+        given = (
+            [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+        )
+        if not isinstance(given, list) or not all(isinstance(n, str) and form.fullmatch(n) for n in given):
+            raise ValueError
+        return frozenset(make(name) for name in given)
+
+    return Kind(words, read, sorted)
+
+
+def address() -> Kind:
+    def read(value: object) -> ChatAddress | None:
+        if value in ("", "none"):
+            return None
+        if not _CHAT.fullmatch(_text(value)):
+            raise ValueError
+        return ChatAddress(_text(value))
+
+    return Kind('an address, like "telegram/bot/123", or none', read, lambda value: value or "none")
+
+
+def _text(value: object) -> str:
+    """A number or text as text; a switch reads as neither."""
+    if not isinstance(value, (int, float, str)):
+        raise ValueError
+    return str(value).strip()
+
+
+def _between(value: N, least: N, most: N) -> N:
+    if not least <= value <= most:
+        raise ValueError
+    return value
+
+
+_PEOPLE = names(_PERSON, PersonId, 'a list of immutable ids, like "telegram:123456"')
+
+KEYS: tuple[Key, ...] = (
+    Key("owners", "access.owners", _PEOPLE, "who may do everything, /restart included"),
+    Key("people", "access.people", _PEOPLE, "who may talk"),
+    Key(
+        "chats",
+        "access.chats",
+        names(_CHAT, ChatAddress, 'a list of addresses, like "telegram/bot/-100123"'),
+        "groups in which those people may talk",
+    ),
+    Key("owner_chat", "gateway.owner_chat", address(), "where the owner is told of what needs a person"),
+    Key("agent.use", "agent.use", agent_name(), "who answers"),
+    Key("agent.pace", "agent.pace", duration(0, MINUTE), "per beat of the demonstration's work"),
+    Key("workers", "gateway.workers", count(1, 256), "turns that run at the same time"),
+    Key(
+        "busy", "gateway.busy", choice(BusyMode), "a message while a turn runs; a chat may choose for itself"
+    ),
+    Key(
+        "on_interruption",
+        "gateway.on_interruption",
+        choice(OnInterruption),
+        "what to do with interrupted work; a chat may choose for itself",
+    ),
+    Key("grace", "gateway.grace", duration(0, 5 * MINUTE), "given to running tools when a turn is stopped"),
+    Key("heartbeat", "gateway.heartbeat", duration(SECOND, 5 * MINUTE), "between two signs of life"),
+    Key("reconcile", "gateway.reconcile", duration(SECOND, 5 * MINUTE), "between two looks at what is left"),
+    Key("drain.wait", "gateway.drain.wait", duration(0, HOUR), "for running turns and owed replies"),
+    Key(
+        "drain.teardown", "gateway.drain.teardown", duration(SECOND, 5 * MINUTE), "for letting go after that"
+    ),
+    Key(
+        "drain.reply", "gateway.drain.reply", duration(0, 10 * MINUTE), "for the reply that asked to restart"
+    ),
+    Key("resume.window", "gateway.recovery.window", duration(), "older work is not resumed; 0 is no limit"),
+    Key("resume.strikes", "gateway.recovery.strikes", count(1, 20), "deaths in a row that park a session"),
+    Key("resume.interruptions", "gateway.recovery.interruptions", count(1, 100), "most cuts of one turn"),
+    Key("safe_mode.exits", "gateway.safe_mode.unclean_exits", count(2, 100), "crashes that put safe mode on"),
+    Key("safe_mode.within", "gateway.safe_mode.within", duration(MINUTE, DAY), "in this time"),
+    Key("safe_mode.clean", "gateway.safe_mode.clean_for", duration(MINUTE, DAY), "good running that ends it"),
+    Key("reset.idle", "gateway.reset.idle", duration(MINUTE, never=True), "quiet that begins a new session"),
+    Key("reset.daily_at", "gateway.reset.daily_at", duration(0, DAY - 1, never=True), "after midnight UTC"),
+    Key("queue.most", "gateway.queue.most", count(1, 10_000), "messages that may wait in one conversation"),
+    Key("queue.longest", "gateway.queue.longest", count(100, 1_000_000), "characters a message may have"),
+    Key("queue.backlog", "gateway.queue.backlog", duration(MINUTE), "older messages are offered, not run"),
+    Key("retry.first", "gateway.retry.first", duration(100, MINUTE), "before the first repeated send"),
+    Key("retry.most", "gateway.retry.most", duration(SECOND, HOUR), "longest wait between sends"),
+    Key("retry.factor", "gateway.retry.factor", factor(1, 10), "how the waits grow"),
+    Key("retry.attempts", "gateway.retry.attempts", count(1, 1_000), "real attempts before giving up"),
+    Key("retry.age", "gateway.retry.age", duration(MINUTE), "older replies are not sent any more"),
+    Key("progress.warn", "gateway.progress.warn", duration(SECOND), "without progress before it is shown"),
+    Key("progress.abort", "gateway.progress.abort", duration(SECOND), "without progress before a turn fails"),
+    Key(
+        "groups.per_person",
+        "gateway.sharing.groups_per_person",
+        switch(),
+        "one session per person in a group",
+    ),
+    Key("threads.per_person", "gateway.sharing.threads_per_person", switch(), "the same for its threads"),
+    Key("keep.events", "gateway.keep.events", duration(DAY), "how long traces are kept"),
+    Key("keep.set_aside", "gateway.keep.set_aside", duration(DAY), "how long unreadable input is kept"),
+    Key("keep.instances", "gateway.keep.instances", duration(DAY), "how long finished runs are kept"),
+    Key("watchdog.loop", "watchdog.loop", duration(SECOND, HOUR), "a loop that stands still is ended"),
+    Key("watchdog.slack", "watchdog.slack", duration(SECOND, MINUTE), "beyond what a stop may take"),
+)
+
+
+def value_at(settings: Settings, path: str) -> object:
+    """What stands at a path of the settings."""
+    found: object = settings
+    for name in path.split("."):
+        found = getattr(found, name)
+    return found
+
+
+def with_value(tree: T, path: str, value: object) -> T:
+    """The same tree with one value changed."""
+    name, _, rest = path.partition(".")
+    if not is_dataclass(tree) or isinstance(tree, type) or name not in {f.name for f in fields(tree)}:
+        raise LookupError(path)
+    changed = with_value(getattr(tree, name), rest, value) if rest else value
+    return replace(tree, **{name: changed})

@@ -1,0 +1,80 @@
+"""The systemd unit that keeps a gateway up, sized after its settings."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from holdfast.policy.settings import SECOND
+
+from .exits import BAD_CONFIG, RESTART
+from .lifecycle import longest_stop
+from .settings import Settings
+
+GATEWAY_MODULE = "holdfast.app.process"
+"""Run with `python -m`: one gateway in this very process, for whoever supervises it."""
+
+_WATCHDOG_MARGIN = 2
+
+
+def gateway_command(home: Path) -> tuple[str, ...]:
+    """How a supervisor starts a gateway on this home."""
+    return (sys.executable, "-m", GATEWAY_MODULE, str(home.absolute()))
+
+
+def supervisor_command(home: Path) -> tuple[str, ...]:
+    """How our own parent is started, which keeps a gateway up on this home; meant to be exec'ed.
+
+    Without the environment's Python settings and without site packages: it needs neither, and stays small.
+    """
+    file = Path(__file__).with_name("supervisor.py")
+    return (sys.executable, "-I", "-S", str(file), str(home.absolute()), *gateway_command(home))
+
+
+def stop_seconds(settings: Settings) -> int:
+    """The longest an orderly stop may take, so that nobody kills it before."""
+    gateway = settings.gateway
+    total = longest_stop(gateway.drain, gateway.grace) + settings.watchdog.slack
+    return -(-total // SECOND)
+
+
+def unit_text(settings: Settings) -> str:
+    """A systemd unit for this home: started again after every exit nobody asked for, but for exit 78."""
+    watchdog = _WATCHDOG_MARGIN * -(-settings.watchdog.loop // SECOND)
+    command = " ".join(_quoted(part) for part in gateway_command(settings.home))
+    return f"""\
+[Unit]
+Description=Holdfast gateway ({_plain(str(settings.home.absolute()))})
+Wants=network-online.target
+After=network-online.target
+StartLimitIntervalSec=0
+
+[Service]
+Type=notify
+NotifyAccess=main
+ExecStart={command}
+Restart=always
+RestartSec=1
+RestartPreventExitStatus={BAD_CONFIG}
+SuccessExitStatus={RESTART}
+# Longer than a drain and its teardown: a kill before that would cut turns off without a mark.
+TimeoutStopSec={stop_seconds(settings) + 5}
+# The gateway's own watchdog acts after half of this.
+WatchdogSec={watchdog}
+# Background processes that tools started outlive a restart of the gateway.
+KillMode=process
+UMask=0077
+
+[Install]
+WantedBy=default.target
+"""
+
+
+def _plain(text: str) -> str:
+    return text.replace("%", "%%").replace("\n", " ")
+
+
+def _quoted(part: str) -> str:
+    """One argument as systemd reads it: quoted when it must be, `%` and `$` doubled, for both mean more."""
+    escaped = part.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return f'"{escaped}"' if escaped != part or any(c.isspace() for c in part) or not part else part

@@ -1,0 +1,89 @@
+"""Everything a gateway can be told before it starts, as one frozen tree; times are milliseconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from holdfast.model import BusyMode, ChatAddress, OnInterruption, PersonId, Sharing
+from holdfast.policy.access import Access
+from holdfast.policy.settings import (
+    DAY,
+    SECOND,
+    ProgressSettings,
+    QueueSettings,
+    RecoverySettings,
+    ResetSettings,
+    RetrySettings,
+    SafeModeSettings,
+)
+from holdfast.store import Keep
+
+LOCAL_PERSON = PersonId("web:local")
+"""Whoever can open the home's socket: the file's owner, and nobody else."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrainSettings:
+    """How long an orderly stop may take."""
+
+    wait: int = 60 * SECOND
+    """For running turns and owed replies, before what is left is cut."""
+    teardown: int = 9 * SECOND
+    """For letting go of platforms and stages, after that."""
+    reply: int = 30 * SECOND
+    """For the reply of a turn that asked for a restart, before the restart begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySettings:
+    """What the stages follow; the same under the simulator."""
+
+    workers: int = 8
+    grace: int = 5 * SECOND
+    """Given to running tools when their turn is stopped."""
+    heartbeat: int = 10 * SECOND
+    reconcile: int = 5 * SECOND
+    busy: BusyMode = BusyMode.QUEUE
+    on_interruption: OnInterruption = OnInterruption.RESUME
+    owner_chat: ChatAddress | None = None
+    """Where the owner is told of a park and of safe mode."""
+    drain: DrainSettings = DrainSettings()
+    recovery: RecoverySettings = RecoverySettings()
+    safe_mode: SafeModeSettings = SafeModeSettings()
+    reset: ResetSettings = ResetSettings()
+    queue: QueueSettings = QueueSettings()
+    retry: RetrySettings = RetrySettings()
+    progress: ProgressSettings = ProgressSettings()
+    sharing: Sharing = Sharing()
+    keep: Keep = Keep(events=90 * DAY, set_aside=30 * DAY, instances=30 * DAY)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchdogSettings:
+    """When the thread outside the event loop ends the process."""
+
+    loop: int = 30 * SECOND
+    """The event loop has not turned for so long."""
+    slack: int = 5 * SECOND
+    """Beyond what an orderly stop may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """Who answers."""
+
+    use: str = "demo"
+    pace: int = SECOND // 2
+    """Per beat of the demonstration's work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One gateway, as configured."""
+
+    home: Path
+    gateway: GatewaySettings = GatewaySettings()
+    agent: AgentSettings = AgentSettings()
+    watchdog: WatchdogSettings = WatchdogSettings()
+    access: Access = field(default_factory=lambda: Access(owners=frozenset({LOCAL_PERSON})))

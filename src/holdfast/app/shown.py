@@ -1,0 +1,57 @@
+"""The ledger's values as JSON shows them: to the local API, to `--json`, to pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import asdict, is_dataclass
+from enum import Enum
+from typing import Any
+
+from holdfast.model import Delivery, Entry
+
+Json = dict[str, Any]
+
+
+def shown(value: Any) -> Any:
+    """Any value of the model as JSON can say it: records become objects, enums their words."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return shown(asdict(value))
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return shown(value._asdict())
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {str(name): shown(one) for name, one in value.items()}
+    if isinstance(value, Set):
+        return sorted(shown(one) for one in value)
+    if isinstance(value, (list, tuple)):
+        return [shown(one) for one in value]
+    return value
+
+
+def entry(found: Entry) -> Json:
+    """One entry of a transcript: its place, and its body under the word for its kind."""
+    return {
+        "seq": found.seq,
+        "turn": found.turn,
+        "at": found.at,
+        "kind": type(found.body).__name__.lower(),
+        **shown(found.body),
+    }
+
+
+def delivery(found: Delivery) -> Json:
+    """One part of what a chat is owed, with its number: the reader's cursor."""
+    return {
+        "number": found.order,
+        "kind": found.kind.value,
+        "text": found.text,
+        "part": found.part,
+        "parts": found.parts,
+        "options": list(found.options),
+        "reply_to": found.reply_to,
+        "state": found.state.value,
+        "reason": found.reason,
+        "turn": found.turn,
+        "at": found.created_at,
+    }

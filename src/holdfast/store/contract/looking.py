@@ -1,0 +1,58 @@
+"""Verbs that only look: what people, and reports made for them, read the ledger with."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from holdfast.model import (
+    ChatAddress,
+    Delivery,
+    Entry,
+    InboxRow,
+    Instance,
+    Key,
+    Position,
+    Request,
+    Session,
+    SessionId,
+    Turn,
+)
+
+from .stopping import RunningTurn
+from .values import Continuity, Happening, SessionLine
+
+
+class Looking(Protocol):
+    """What a running gateway's store and a ledger nobody runs on have in common; see `Store` for each."""
+
+    async def instances(self, limit: int = 50) -> tuple[Instance, ...]: ...
+
+    async def requests(self) -> tuple[Request, ...]: ...
+
+    async def live_session(self, key: Key) -> Session | None: ...
+
+    async def waiting(self, key: Key, limit: int = 50) -> tuple[InboxRow, ...]: ...
+
+    async def transcript(self, session: SessionId) -> tuple[Entry, ...]: ...
+
+    async def deliveries(
+        self, chat: ChatAddress, after: int = 0, limit: int = 100
+    ) -> tuple[Delivery, ...]: ...
+
+    async def running_turns(self) -> tuple[RunningTurn, ...]: ...
+
+    async def sessions(
+        self, before: SessionId | None = None, limit: int = 50, live_only: bool = False
+    ) -> tuple[SessionLine, ...]: ...
+
+    async def session(self, id: SessionId) -> Session: ...
+
+    async def turns(self, session: SessionId, limit: int = 100) -> tuple[Turn, ...]: ...
+
+    async def row(self, position: Position) -> InboxRow: ...
+
+    async def trace(self, position: Position) -> tuple[Happening, ...]: ...
+
+    async def continuity(self) -> Continuity: ...
+
+    async def verify(self) -> tuple[str, ...]: ...

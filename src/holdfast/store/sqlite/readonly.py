@@ -1,0 +1,75 @@
+"""A ledger that is only looked at: no lock is taken, nothing written, a running gateway not disturbed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from holdfast.clock import Clock
+from holdfast.errors import SchemaTooNew, Unusable
+from holdfast.model import InstanceId
+from holdfast.store.contract import Continuity
+
+from . import claims, intake, lists, steps
+from . import deliveries as sending
+from . import stopping as drains
+from .database import connect_reader, migrations, schema_version
+from .readers import Read, ReaderThreads
+from .verify import verify
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_AFTER_EVERY_RUN = InstanceId("~")
+
+
+def _look(
+    work: Callable[Concatenate[Read, P], R],
+) -> Callable[Concatenate[ReadOnlyLedger, P], Coroutine[Any, Any, R]]:
+    async def verb(self: ReadOnlyLedger, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await self._readers.read(lambda read: work(read, *args, **kwargs), self._clock.now())
+
+    return verb
+
+
+class ReadOnlyLedger:
+    """The verbs of the store that only look, each at the last commit."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        if not path.exists():
+            raise Unusable(f"there is no ledger in {path.parent}; nothing has run there yet")
+        self._clock = clock
+        db = connect_reader(path)
+        found, known = schema_version(db), migrations()[-1][0]
+        db.close()
+        if found > known:
+            raise SchemaTooNew(found, known)
+        if found < known:
+            raise Unusable(
+                f"the ledger in {path.parent} has schema {found} and this Holdfast reads {known}; "
+                "the next start of the gateway brings it up to date"
+            )
+        self._readers = ReaderThreads(lambda: connect_reader(path), threads=1)
+
+    async def continuity(self) -> Continuity:
+        """What the last run left; there is no run of our own."""
+        return await self._continuity(_AFTER_EVERY_RUN)
+
+    async def close(self) -> None:
+        await self._readers.close()
+
+    instances = _look(intake.instances)
+    requests = _look(intake.requests)
+    live_session = _look(claims.live_session)
+    waiting = _look(claims.waiting)
+    transcript = _look(steps.transcript)
+    deliveries = _look(sending.deliveries)
+    running_turns = _look(drains.running_turns)
+    sessions = _look(lists.sessions)
+    session = _look(lists.session)
+    turns = _look(lists.turns)
+    row = _look(lists.row)
+    trace = _look(lists.trace)
+    verify = _look(verify)
+    _continuity = _look(lists.continuity)
