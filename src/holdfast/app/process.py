@@ -40,6 +40,7 @@ from .watchdog import Watchdog
 
 WORKSPACE = "workspace"
 _BEATS_PER_LIMIT = 8
+_LOOK_AGAIN = 0.2
 
 log = logging.getLogger(__name__)
 
@@ -62,9 +63,8 @@ def main(arguments: list[str]) -> int:
 
 def run_gateway(settings: Settings, around: Surroundings) -> int:
     """Run a gateway in this process; raises `Unusable` before anything is changed if it cannot start."""
+    # The watchdog is never called off: closing the loop, or a thread that hangs, may hold up the end as well.
     watchdog = Watchdog(SystemClock(), settings.watchdog.loop / SECOND)
-    watchdog.start()
-    # It is never called off: closing the loop, or a thread that hangs, may hold up the end as well.
     return asyncio.run(_serve(settings, around, watchdog))
 
 
@@ -131,6 +131,9 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -
     ids = SystemIds(clock)
     notifier = Notifier(around.notify_socket)
     agent = load_agent(settings.agent.use, clock, settings.home, settings.agent.pace / SECOND)
+    # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
+    watchdog.start()
+    beating = asyncio.ensure_future(_beat(clock, settings, watchdog, notifier, around))
     store: Store = await open_ledger(settings.home, clock, ids)
     web = WebChat()
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
@@ -159,9 +162,8 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -
     )
     keeper = Keeper(around, gateway.request)
     api = _local_api(settings.home, gateway, web, keeper, clock, ids)
-    beating = asyncio.ensure_future(_beat(clock, settings, watchdog, notifier, around))
+    reporting = asyncio.ensure_future(_report_boot(gateway))
     try:
-        await _report_boot(store)
         await api.open()
         signals.attach(gateway)
         notifier.say(READY)
@@ -173,6 +175,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -
         watchdog.expect_end(limit)
         await api.close()
         beating.cancel()
+        reporting.cancel()
         await store.close()
 
 
@@ -194,17 +197,12 @@ async def _beat(
         await clock.sleep(every)
 
 
-async def _report_boot(store: Store) -> None:
-    """What the run before this one left, in one line of the log."""
-    found = await store.continuity()
-    log.info(
-        "the last run ended: %s; left: %d open turns, %d replies owed, %d sends unknown, %d messages waiting",
-        found.previous_ended,
-        len(found.open_turns),
-        found.owed,
-        found.unknown,
-        found.waiting,
-    )
+async def _report_boot(gateway: Gateway) -> None:
+    """What the run before this one left and what became of it, in the log, once recovery has looked."""
+    while (report := gateway.continuity) is None:
+        await gateway.clock.sleep(_LOOK_AGAIN)
+    for line in report.lines():
+        log.info("%s", line)
 
 
 def _local_api(
@@ -212,6 +210,11 @@ def _local_api(
 ) -> LocalApi:
     store = gateway.store
     actions = Actions(store, clock, ids, web, Looks(store, clock), keeper.stop_all)
+
+    async def continuity() -> Json:
+        found = gateway.continuity
+        report = {} if found is None else {"report": shown(found), "lines": list(found.lines())}
+        return {**await actions.looks.continuity(), **report}
 
     async def status() -> Json:
         left = await store.continuity()
@@ -223,6 +226,7 @@ def _local_api(
             "instance": store.instance,
             "kept_up_by": keeper.name,
             "platforms": shown(gateway.connections()),
+            "safe_mode": shown(gateway.safe_mode),
             "running": gateway.running,
             "open_turns": len(left.open_turns),
             "waiting": left.waiting,
@@ -230,7 +234,7 @@ def _local_api(
             "unknown": left.unknown,
         }
 
-    return LocalApi(home, all_verbs(actions, Following(store, clock), status))
+    return LocalApi(home, all_verbs(actions, Following(store, clock), status, continuity))
 
 
 def run_and_exit(arguments: list[str]) -> None:
