@@ -1,8 +1,4 @@
-"""App: configuration and the composition of the stages."""
+"""App: configuration and the composition of the stages. Import what is needed from its modules.
 
-from __future__ import annotations
-
-from .config import Config, load
-from .demo import Demo, open_demo
-
-__all__ = ["Config", "Demo", "load", "open_demo"]
+Nothing is imported here: whoever only wants to find the home, or to keep a gateway up, stays small.
+"""
