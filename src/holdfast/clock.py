@@ -159,6 +159,9 @@ async def in_time(clock: Clock, seconds: float, work: Coroutine[Any, Any, T]) ->
         await _let_go([task, bound])
     if not finished:
         raise TimeoutError(f"no answer within {seconds:g} seconds")
+    if task.cancelled():
+        # Cancelled from inside: passed on as it is, it would look as if we were the one to stop.
+        raise RuntimeError("the work cancelled itself")
     return task.result()
 
 

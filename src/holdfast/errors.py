@@ -23,6 +23,8 @@ HoldfastError
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 __all__ = [
     "BadAgent",
     "BadConfig",
@@ -33,6 +35,7 @@ __all__ = [
     "HomeLocked",
     "NotFound",
     "Refused",
+    "Report",
     "SchemaTooNew",
     "StaleWrite",
     "StopAsked",
@@ -43,7 +46,15 @@ __all__ = [
     "Unusable",
     "WeakDurability",
     "WrongState",
+    "unreported",
 ]
+
+Report = Callable[[str, BaseException], None]
+"""Where a stage says what it was doing and what went wrong, for the operator; must not raise."""
+
+
+def unreported(doing: str, fault: BaseException) -> None:
+    """Nobody reads it."""
 
 
 class HoldfastError(Exception):

@@ -41,10 +41,14 @@ class Crew:
         """Let a stage work until it is stopped."""
         self._tasks[name] = asyncio.create_task(self._keep(name, work), name=name)
 
-    async def stop(self) -> None:
-        """Cancel every stage and wait for their ends."""
+    def cancel(self) -> None:
+        """Cancel every stage; nobody waits for them."""
         for task in self._tasks.values():
             task.cancel()
+
+    async def stop(self) -> None:
+        """Cancel every stage and wait for their ends."""
+        self.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     async def _keep(self, name: str, work: Work) -> None:

@@ -1,4 +1,4 @@
-"""Where everything is kept: found before anything else, and cheaply."""
+"""What is known before anything else, and cheaply: where everything is kept, and what a gateway is told."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from holdfast.errors import BadConfig
 
 VARIABLE = "HOLDFAST_HOME"
 DEFAULT_HOME = "~/.holdfast"
+AGENT_VARIABLE = "HOLDFAST_AGENT_USE"
 
 
 def find_home(home: Path | None = None, environment: Mapping[str, str] | None = None) -> Path:
@@ -20,3 +21,8 @@ def find_home(home: Path | None = None, environment: Mapping[str, str] | None = 
     if found.exists() and not found.is_dir():
         raise BadConfig("home", str(chosen), "a folder, or a path where one can be made")
     return found
+
+
+def environment_with(agent: str | None) -> dict[str, str]:
+    """This process's environment, in which a gateway uses that agent (None: the configured one)."""
+    return {**os.environ, **({AGENT_VARIABLE: agent} if agent else {})}

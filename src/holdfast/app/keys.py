@@ -20,6 +20,8 @@ _UNITS = {"ms": 1, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY}
 _DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h|d)?")
 _PERSON = re.compile(r"[a-z][a-z0-9_-]*:\S+")
 _CHAT = re.compile(r"[^/\s]+/[^/\s]+/[^/\s]+(?:/[^/\s]+)?")
+_OUR_AGENTS = ("demo", "echo")
+_OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _WEEKS = 52 * 7 * DAY
 
 
@@ -89,13 +91,15 @@ def choice(options: type[StrEnum]) -> Kind:
     return Kind(", ".join(options), lambda value: options(_text(value)), str)
 
 
-def word(*options: str) -> Kind:
+def agent_name() -> Kind:
+    """Ours by name, or anybody's; whether that can be loaded is found out when it is."""
+
     def read(value: object) -> str:
-        if value not in options:
+        if value not in _OUR_AGENTS and not _OBJECT.fullmatch(_text(value)):
             raise ValueError
         return str(value)
 
-    return Kind(", ".join(options), read)
+    return Kind(f"{', '.join(_OUR_AGENTS)}, or module:object", read)
 
 
 def switch() -> Kind:
@@ -143,7 +147,7 @@ KEYS: tuple[Key, ...] = (
         names(_CHAT, ChatAddress, 'a list of addresses, like "telegram/bot/-100123"'),
         "groups in which those people may talk",
     ),
-    Key("agent.use", "agent.use", word("demo"), "who answers"),
+    Key("agent.use", "agent.use", agent_name(), "who answers"),
     Key("agent.pace", "agent.pace", duration(0, MINUTE), "per beat of the demonstration's work"),
     Key("workers", "gateway.workers", count(1, 256), "turns that run at the same time"),
     Key(

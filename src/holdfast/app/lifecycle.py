@@ -21,8 +21,9 @@ from holdfast.store import Store
 from .crew import Crew, Report, Work
 from .settings import DrainSettings
 
-CUTTING, REST = 1 / 2, 1 / 6
-"""Shares of the teardown's time: marking what is cut, and each of the three steps after it."""
+BEYOND_GRACE = 3 * SECOND
+"""What marking and cutting may take beyond the grace that tools get."""
+STEPS_AFTER_CUT = 3
 LOOK_AGAIN = 0.25
 """Seconds between two looks at what is still to be sent: a reply taken by its platform rings no bell."""
 
@@ -98,6 +99,8 @@ class Leaving:
     platforms: tuple[Platform, ...]
     connected: Callable[[], tuple[str, ...]]
     settings: DrainSettings
+    grace: int
+    """What tools get to end by themselves when their turn is cut."""
     on_interruption: OnInterruption
     """What a chat wants that has not chosen."""
     hurry: asyncio.Future[None]
@@ -112,7 +115,7 @@ async def stop(leaving: Leaving, why: Drain) -> Stopped:
     leaving.turns.close_door()
     await _step(leaving, "telling", _tell(leaving, why))
     await _wait_for_work(leaving)
-    await _bounded(leaving, "cutting", leaving.turns.cut(CUT_BY[why]), CUTTING)
+    await _bounded(leaving, "cutting", leaving.turns.cut(CUT_BY[why]), leaving.grace + BEYOND_GRACE)
     leaving.enter(RunState.STOPPING)
     await _bounded(leaving, "letting go of the stages", leaving.crew.stop())
     await _bounded(leaving, "letting go of the platforms", _close(leaving))
@@ -164,10 +167,13 @@ async def _step(leaving: Leaving, name: str, work: Coroutine[Any, Any, object]) 
 
 
 async def _bounded(
-    leaving: Leaving, name: str, work: Coroutine[Any, Any, object], share: float = REST
+    leaving: Leaving, name: str, work: Coroutine[Any, Any, object], within: float | None = None
 ) -> None:
-    """Give a step its share of the teardown; what takes longer, even to be cancelled, is left behind."""
-    seconds = leaving.settings.teardown * share / SECOND
+    """Give a step its time, or its share of the teardown; what takes longer is left behind.
+
+    It is not waited for after that: what hangs may well not let itself be cancelled either.
+    """
+    seconds = (leaving.settings.teardown / STEPS_AFTER_CUT if within is None else within) / SECOND
     task = asyncio.ensure_future(_step(leaving, name, work))
     bound = asyncio.ensure_future(leaving.clock.sleep(seconds))
     await asyncio.wait([task, bound], return_when=asyncio.FIRST_COMPLETED)
@@ -175,3 +181,8 @@ async def _bounded(
     if not task.done():
         task.cancel()
         leaving.report(name, TimeoutError(f"not done within {seconds:g} s"))
+
+
+def longest_stop(drain: DrainSettings, grace: int) -> int:
+    """The most milliseconds an orderly stop may take, for whoever waits for it with a watchdog."""
+    return drain.wait + grace + BEYOND_GRACE + drain.teardown

@@ -67,7 +67,7 @@ _WORDS = {"text": "text, not empty", "number": "a whole number from 0", "flag": 
 
 
 class LocalApi:
-    """Serves verbs on the home's socket. Open it only while holding the home's lock: the path is then ours."""
+    """Serves verbs on the home's socket; to be opened only by who holds the home's lock."""
 
     def __init__(self, home: Path, verbs: Mapping[str, Verb]) -> None:
         self._path = home / SOCKET

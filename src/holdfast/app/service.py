@@ -8,6 +8,7 @@ from pathlib import Path
 from holdfast.policy.settings import SECOND
 
 from .exits import BAD_CONFIG, RESTART
+from .lifecycle import longest_stop
 from .settings import Settings
 
 GATEWAY_MODULE = "holdfast.app.process"
@@ -23,8 +24,8 @@ def gateway_command(home: Path) -> tuple[str, ...]:
 
 def stop_seconds(settings: Settings) -> int:
     """The longest an orderly stop may take, so that nobody kills it before."""
-    drain = settings.gateway.drain
-    total = drain.wait + drain.teardown + settings.watchdog.slack
+    gateway = settings.gateway
+    total = longest_stop(gateway.drain, gateway.grace) + settings.watchdog.slack
     return -(-total // SECOND)
 
 

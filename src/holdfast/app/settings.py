@@ -29,7 +29,7 @@ class DrainSettings:
 
     wait: int = 60 * SECOND
     """For running turns and owed replies, before what is left is cut."""
-    teardown: int = 12 * SECOND
+    teardown: int = 9 * SECOND
     """For letting go of platforms and stages, after that."""
     reply: int = 30 * SECOND
     """For the reply of a turn that asked for a restart, before the restart begins."""

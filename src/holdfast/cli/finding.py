@@ -17,7 +17,9 @@ class SeveralSessions(Refused):
 
     def __init__(self, prefix: str, found: list[SessionId]) -> None:
         shown = ", ".join(found[:3])
-        super().__init__(f"{len(found)} sessions begin with {prefix}: {shown}{', …' if len(found) > 3 else ''}")
+        super().__init__(
+            f"{len(found)} sessions begin with {prefix}: {shown}{', …' if len(found) > 3 else ''}"
+        )
         self.found = found
 
 

@@ -24,7 +24,8 @@ from .tables import print_sessions, print_standing, print_trace
 SESSIONS_SHOWN = 50
 
 Which = Annotated[
-    str, typer.Argument(metavar="SESSION", help="A session's id or the beginning of it, or the name of a chat.")
+    str,
+    typer.Argument(metavar="SESSION", help="A session's id or the beginning of it, or the name of a chat."),
 ]
 
 
@@ -43,7 +44,9 @@ def status(home: Home = None, as_json: AsJson = False) -> None:
 
 
 def sessions(
-    everything: Annotated[bool, typer.Option("--all", help="Ended sessions, too, and without a limit.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Ended sessions, too, and without a limit.")
+    ] = False,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
@@ -84,7 +87,8 @@ def trace(
     which: Annotated[
         str,
         typer.Argument(
-            metavar="POSITION|SESSION", help="A message's position (`show` names it), or a session for all of its."
+            metavar="POSITION|SESSION",
+            help="A message's position (`show` names it), or a session for all of its.",
         ),
     ],
     home: Home = None,
@@ -120,7 +124,9 @@ def verify(home: Home = None, as_json: AsJson = False) -> None:
     elif found["sound"]:
         stdout().print("The ledger is [green]sound[/].")
     else:
-        stdout().print("The ledger is [red]broken[/]; nothing was changed. Keep a copy before you start it again:")
+        stdout().print(
+            "The ledger is [red]broken[/]; nothing was changed. Keep a copy before you start it again:"
+        )
         for problem in found["problems"]:
             stdout().print(f"  {problem}", markup=False)
     if not found["sound"]:

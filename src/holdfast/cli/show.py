@@ -75,7 +75,12 @@ def print_session(console: Console, found: Json) -> None:
     if found["calls"]:
         _heading(console, "Tool journal")
         calls = [
-            (f"{CALL_MARKS[one['state']]} {one['state']}", escape(one["name"]), one["effect"], one_line(one["arguments"]))
+            (
+                f"{CALL_MARKS[one['state']]} {one['state']}",
+                escape(one["name"]),
+                one["effect"],
+                one_line(one["arguments"]),
+            )
             for one in found["calls"]
         ]
         print_table(console, ("state", "tool", "class", "arguments"), calls)

@@ -20,7 +20,9 @@ def print_standing(console: Console, found: Json, now: int) -> None:
         pairs.append(("gateway", f"{word}, version {gateway['version']}"))
     else:
         pairs.append(("gateway", "[yellow]not running[/]; `holdfast up` starts it"))
-    pairs.append(("kept up by", f"process {found['supervisor']}" if found["supervisor"] else "nobody of ours"))
+    pairs.append(
+        ("kept up by", f"process {found['supervisor']}" if found["supervisor"] else "nobody of ours")
+    )
     if last is not None:
         how = last["ended"] or "[red]without a word: it crashed or was killed[/]"
         pairs.append(("last run", f"process {last['pid']}, ended {ago(last['seen_at'], now)}: {how}"))
@@ -57,7 +59,9 @@ def print_plan(console: Console, running: Sequence[Json]) -> None:
     if not running:
         console.print("Nothing runs: a restart now cuts nothing.")
         return
-    console.print(f"A restart now waits for {plural(len(running), 'turn')}, and cuts what is not done by then:")
+    console.print(
+        f"A restart now waits for {plural(len(running), 'turn')}, and cuts what is not done by then:"
+    )
     print_table(console, ("turn", "chat", "runs for", "quiet for"), running_rows(running))
 
 

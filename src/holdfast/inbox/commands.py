@@ -5,12 +5,11 @@ A crash in between repeats the command; the guard of its row makes it once.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from holdfast.clock import Clock, Rng
-from holdfast.errors import Refused, StoreClosed, StoreFault, SyncFailed
+from holdfast.errors import Refused, Report, StoreClosed, StoreFault, SyncFailed, unreported
 from holdfast.model import (
     BusyMode,
     ChatSettings,
@@ -42,8 +41,6 @@ TRIES = 3
 GO_ON = "Go on with what was left unfinished."
 _MANY = 1_000
 _PAGE = 500
-
-log = logging.getLogger(__name__)
 
 
 def _off() -> SafeMode:
@@ -308,8 +305,9 @@ HELP = "\n".join(f"{entry.usage}: {entry.says}" for entry in COMMANDS.values())
 class Commands:
     """Carries commands out for ever, whatever runs or hangs elsewhere."""
 
-    def __init__(self, desk: Desk, rng: Rng) -> None:
+    def __init__(self, desk: Desk, rng: Rng, report: Report = unreported) -> None:
         self._desk = desk
+        self._report = report
         self._rng = rng
         self._refusals: dict[Position, int] = {}
         """How often the ledger refused a command; forgotten with the process, which then tries again."""
@@ -327,7 +325,7 @@ class Commands:
                 raise
             except StoreFault as fault:
                 faults += 1
-                log.warning("commands wait for the ledger: %s", fault)
+                self._report("carrying out commands", fault)
                 await self._desk.clock.sleep(delay(faults, PATIENCE, self._rng.random()) / SECOND)
 
     async def carry_out_all(self) -> int:
@@ -377,18 +375,18 @@ class Commands:
         try:
             return self._desk.access()
         except Exception as error:  # noqa: BLE001 - who cannot be checked is not allowed, whatever went wrong
-            log.error("who may talk cannot be read: %s", type(error).__name__)
+            self._report("reading who may talk", error)
             return None
 
     async def _give_up(self, row: InboxRow, error: Exception) -> None:
-        log.error("command %s was not carried out: %s", row.position, type(error).__name__)
+        self._report(f"carrying out command {row.position}", error)
         text = "That could not be done just now; nothing was changed. Try again in a moment."
         asked = Asked(row, Command("", ""), owner=False)
         try:
             await _refuse(self._desk, asked, type(error).__name__, text)
-        except Refused:
-            # Carried out after all (by an earlier try whose answer got lost): the row says so.
-            log.info("command %s was settled already", row.position)
+        except Refused as refusal:
+            # Carried out after all: the row says so.
+            self._report(f"refusing command {row.position}", refusal)
 
 
 def _denied(reason: Denial) -> str:

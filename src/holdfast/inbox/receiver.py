@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from holdfast.clock import Clock, Rng
-from holdfast.errors import HoldfastError, StoreClosed, StoreFault, SyncFailed
+from holdfast.errors import HoldfastError, Report, StoreClosed, StoreFault, SyncFailed, unreported
 from holdfast.model import Accepted, Batch, Cursor, Inbound, SetAside, Sharing
 from holdfast.platforms import Arrival, Platform, PlatformDown, Revision
 from holdfast.policy.access import Access, Denied, may_talk
@@ -25,8 +24,6 @@ _SHOWN = 2_000
 
 New = Arrival | SetAside
 Event = New | Revision
-
-log = logging.getLogger(__name__)
 
 
 def _nobody_asked() -> None:
@@ -55,6 +52,7 @@ class Receiver:
         arrival: Callable[[], ArrivalSettings] = ArrivalSettings,
         sharing: Sharing = AS_USUAL,
         on_change: Callable[[], None] = _nobody_asked,
+        report: Report = unreported,
     ) -> None:
         self._store = store
         self._platform = platform
@@ -64,6 +62,7 @@ class Receiver:
         self._arrival = arrival
         self._sharing = sharing
         self._on_change = on_change
+        self._report = report
         self._account = account_of(platform.name, platform.account)
         self._connected = False
         self._failures = 0
@@ -85,7 +84,7 @@ class Receiver:
                     raise
                 except StoreFault as fault:
                     # The platform still has it: it is read again, from the position the ledger knows.
-                    log.warning("%s: not kept, so not confirmed: %s", self._account, fault)
+                    self._report(f"keeping what {self._account} brought", fault)
                     await self._pause(None)
                 except PlatformDown as down:
                     await self._lose(down, down.retry_after)
@@ -116,8 +115,7 @@ class Receiver:
             self._on_change()
 
     async def _lose(self, error: Exception, retry_after: float | None) -> None:
-        # By its name alone: what an adapter says may hold an address with a secret in it.
-        log.warning("%s cannot be read: %s", self._account, type(error).__name__)
+        self._report(f"reading {self._account}", error)
         self._now_connected(False)
         await self._pause(retry_after)
 
@@ -145,7 +143,6 @@ class Receiver:
     async def _revise(self, revision: Revision, settings: ArrivalSettings) -> bool:
         """Change or withdraw what still waits, True if it did; what is taken already stays as it was."""
         if revision.text is not None and len(revision.text) > settings.queue.longest:
-            log.warning("%s: an edit that is too long was passed over", self._account)
             return False
         place = revision.place.address
         try:
@@ -154,7 +151,7 @@ class Receiver:
         except StoreFault:
             raise
         except Exception as error:  # noqa: BLE001 - one revision that cannot be read never stops the rest
-            log.error("%s: an edit was passed over: %s", self._account, type(error).__name__)
+            self._report(f"changing a message of {self._account}", error)
             return False
 
     def _sort(self, events: list[New], settings: ArrivalSettings) -> _Sorted:
@@ -171,7 +168,7 @@ class Receiver:
         try:
             return self._access()
         except Exception as error:  # noqa: BLE001 - who cannot be checked is not allowed, whatever went wrong
-            log.error("who may talk cannot be read: %s", type(error).__name__)
+            self._report("reading who may talk", error)
             return None
 
     def _admit(
@@ -201,7 +198,7 @@ class Receiver:
         except StoreFault:
             raise
         except Exception as error:  # noqa: BLE001 - found out below which of them the ledger cannot take
-            log.error("%s: a batch was refused: %s", self._account, type(error).__name__)
+            self._report(f"keeping what {self._account} brought", error)
             return await self._keep_one_by_one(batch, settings)
 
     async def _keep_one_by_one(self, batch: Batch, settings: ArrivalSettings) -> tuple[Accepted, ...]:

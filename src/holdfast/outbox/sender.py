@@ -1,41 +1,394 @@
-"""Sending what is owed: claim before, record after; what a crash left in between is repeated, marked."""
+"""Sending what is owed: claim before, record after; what is unknown in between is settled, never guessed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any
 
-from holdfast.clock import Clock
-from holdfast.model import TryAgain
-from holdfast.platforms import Platform
+from holdfast.clock import Bell, Clock, Rng, first_of, in_time
+from holdfast.errors import Refused, Report, StoreClosed, StoreFault, SyncFailed, unreported
+from holdfast.model import (
+    Delivery,
+    DeliveryId,
+    DeliveryState,
+    Lost,
+    Owed,
+    OwedKind,
+    QuestionState,
+    Rejected,
+    SendResult,
+    Sent,
+    TryAgain,
+    TurnId,
+)
+from holdfast.platforms import Platform, PlatformDown
+from holdfast.policy.ages import age
+from holdfast.policy.retry import (
+    Settling,
+    after_asking,
+    after_send,
+    before_send,
+    delay,
+    left_line,
+    missing_line,
+)
+from holdfast.policy.settings import MINUTE, SECOND, RetrySettings
 from holdfast.store import Store
 
+PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
+"""How a ledger that cannot be written is tried again."""
+DOWN = RetrySettings(first=SECOND, most=MINUTE)
+"""How a platform that is down is tried again, unless somebody says that it is back."""
+SEND_WITHIN = 120.0
+"""Seconds after which a send counts as lost: a hung connection holds its own chat, and not for ever."""
+LOOK_AGAIN = 60.0
+"""Seconds after which the ledger is looked at anyway: the wall clock may have jumped."""
+AT_ONCE = 16
+LINE = "line:"
+"""Marks the lines that stand for something else; one of these that fails is not replaced in turn."""
+_DOUBTS = 1_000
 
-@dataclass(frozen=True, slots=True)
+
+def _always() -> bool:
+    return True
+
+
 class Sender:
-    """Serves one platform."""
+    """Serves one platform: one part in flight per chat, several chats at once.
 
-    store: Store
-    clock: Clock
-    platform: Platform
+    What it keeps in memory only says when to look; a fresh process finds everything in the ledger.
+    """
 
-    async def send_due(self) -> int:
-        """Send the next part of every chat that is due; returns how many were tried."""
-        due = await self.store.claim_deliveries((self.platform.name,))
-        for delivery in due:
-            await self.store.record_delivery(delivery.id, await self.platform.send(delivery))
-        return len(due)
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        rng: Rng,
+        platform: Platform,
+        settings: RetrySettings | None = None,
+        ready: Callable[[], bool] = _always,
+        at_once: int = AT_ONCE,
+        report: Report = unreported,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._rng = rng
+        self._platform = platform
+        self._settings = settings or RetrySettings()
+        self._ready = ready
+        self._at_once = at_once
+        self._report = report
+        self._bell = Bell()
+        """Rings when there may be something to do."""
+        self._moved = Bell()
+        """Rings when something was done, for who waits until nothing is."""
+        self._busy: dict[DeliveryId, asyncio.Task[None]] = {}
+        self._unrecorded: dict[DeliveryId, tuple[Delivery, SendResult]] = {}
+        """Results of sends that the ledger could not take yet; no second send happens meanwhile."""
+        self._ask_at: dict[DeliveryId, int] = {}
+        self._asked: dict[DeliveryId, int] = {}
+        self._down_until = 0
+        self._downs = 0
+        self._claiming = False
 
-    async def settle_doubts(self) -> None:
-        """Sends of unknown outcome go out again, visibly marked: this platform cannot be asked."""
-        for delivery in await self.store.in_doubt():
-            if delivery.chat.startswith(f"{self.platform.name}/"):
-                again = TryAgain(self.clock.now(), "outcome unknown, sent again")
-                await self.store.settle_delivery(delivery.id, again, repeated=True)
+    def poke(self) -> None:
+        """The platform is connected (again): what waits for it is tried at once."""
+        self._downs = self._down_until = 0
+        self._ask_at.clear()
+        self._bell.ring()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a part is being claimed, sent, asked about or recorded."""
+        sending = any(not task.done() for task in self._busy.values())
+        return self._claiming or sending or bool(self._unrecorded)
 
     async def work(self) -> None:
-        """Send for ever, whenever something is owed."""
+        """Send for ever whatever is owed, when it is due; a full disk or a dead connection only delays it."""
+        for delivery, result in list(self._unrecorded.values()):
+            self._begin(delivery, self._keep(delivery, result))
+        faults = 0
+        try:
+            while True:
+                seen, rung = self._store.version("outbox"), self._bell.rung
+                try:
+                    await self._look()
+                    self._moved.ring()
+                    wait = await self._time_to_next()
+                    faults = 0
+                except (SyncFailed, StoreClosed):
+                    raise
+                except StoreFault as fault:
+                    faults += 1
+                    self._report(f"sending to {self._platform.name}", fault)
+                    wait = delay(faults, PATIENCE, self._rng.random()) / SECOND
+                    await first_of(self._clock.sleep(wait), self._bell.since(rung))
+                    continue
+                await first_of(
+                    self._store.changed("outbox", seen), self._bell.since(rung), self._clock.sleep(wait)
+                )
+        finally:
+            await self._let_go()
+
+    async def quiet(self) -> None:
+        """Return when nothing is in flight or in doubt and nothing will go out by itself any more."""
         while True:
-            seen = self.store.version("outbox")
-            await self.settle_doubts()
-            if not await self.send_due():
-                await self.store.changed("outbox", seen)
+            rung = self._moved.rung
+            nothing = not await self._doubts() and await self._due_at() is None
+            # Who was at work during the look may have changed what it found, and has rung then.
+            if nothing and not self.busy and self._moved.rung == rung:
+                return
+            await self._moved.since(rung)
+
+    async def _let_go(self) -> None:
+        tasks = list(self._busy.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._busy.clear()
+
+    async def _look(self) -> None:
+        """Settle what is in doubt and begin with what is due, as far as there are hands."""
+        self._collect()
+        if not self._ready():
+            return
+        for delivery in await self._doubts():
+            if self._room() and self._is_time_to_ask(delivery):
+                await self._settle(delivery)
+        if self._room() and self._clock.now() >= self._down_until:
+            self._claiming = True
+            try:
+                for delivery in await self._store.claim_deliveries((self._platform.name,), self._room()):
+                    self._begin(delivery, self._deliver(delivery))
+            finally:
+                self._claiming = False
+
+    def _collect(self) -> None:
+        """Forget tasks that ended; what ended one by force (the ledger is gone) ends the sender."""
+        for id_, task in list(self._busy.items()):
+            if task.done():
+                del self._busy[id_]
+                task.result()
+
+    def _room(self) -> int:
+        return self._at_once - len(self._busy)
+
+    def _begin(self, delivery: Delivery, work: Coroutine[Any, Any, None]) -> None:
+        self._busy[delivery.id] = asyncio.ensure_future(self._until_done(work))
+
+    async def _until_done(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        finally:
+            self._bell.ring()
+            self._moved.ring()
+
+    async def _doubts(self) -> list[Delivery]:
+        ours = f"{self._platform.name}/"
+        found = await self._store.in_doubt(_DOUBTS)
+        return [d for d in found if d.chat.startswith(ours) and d.id not in self._busy]
+
+    def _is_time_to_ask(self, delivery: Delivery) -> bool:
+        return self._clock.now() >= self._ask_at.get(delivery.id, 0)
+
+    async def _due_at(self) -> int | None:
+        return await self._store.next_send_at((self._platform.name,))
+
+    async def _time_to_next(self) -> float:
+        """Seconds until something is to be done without a wake-up; a full house is woken by who leaves it."""
+        if not self._ready() or not self._room():
+            return LOOK_AGAIN
+        now = self._clock.now()
+        times = [self._ask_at.get(delivery.id, now) for delivery in await self._doubts()]
+        due = await self._due_at()
+        if due is not None:
+            times.append(max(due, self._down_until))
+        return min(max(min(times, default=now + MINUTE) - now, 50) / SECOND, LOOK_AGAIN)
+
+    # One part, from its claim to its record.
+
+    async def _deliver(self, delivery: Delivery) -> None:
+        over = before_send(delivery, self._clock.now(), self._settings)
+        if over is not None and over.state is DeliveryState.EXPIRED:
+            await self._expire(delivery, over.reason or "")
+            return
+        result = await self._send(delivery) if over is None else Rejected(over.reason or "")
+        await self._keep(delivery, result)
+
+    async def _send(self, delivery: Delivery) -> SendResult:
+        """Try once; whatever is not a clear word from the platform may have arrived."""
+        try:
+            result = await in_time(self._clock, SEND_WITHIN, self._platform.send(self._as_shown(delivery)))
+        except asyncio.CancelledError:
+            self._unrecorded[delivery.id] = (delivery, Lost("the send was cut off"))
+            raise
+        except PlatformDown as down:
+            return self._down(down)
+        except TimeoutError:
+            return Lost("no answer in time")
+        except Exception as error:  # noqa: BLE001 - an adapter's fault after which nobody knows what was sent
+            self._report(f"sending delivery {delivery.id}", error)
+            # By its name alone: what an adapter says may hold an address with a secret in it.
+            return Lost(f"the adapter failed ({type(error).__name__})")
+        self._downs = self._down_until = 0
+        return result
+
+    def _as_shown(self, delivery: Delivery) -> Delivery:
+        """Marked as a possible repeat, unless the platform shows a repeat with this key once.
+
+        Asked at the moment of sending: a platform that forgets keys may have forgotten this one since it was
+        decided to repeat. How old the key is nobody wrote down, but it cannot be older than the part.
+        """
+        if not delivery.repeated:
+            return delivery
+        sent_for = age(self._clock.now(), delivery.created_at)
+        by_key = replace(self._platform.capabilities, reconcile=False).settling(sent_for)
+        return replace(delivery, repeated=False) if by_key is Settling.REPEAT_WITH_KEY else delivery
+
+    def _down(self, down: PlatformDown) -> TryAgain:
+        """It certainly did not go out, and was no attempt; all chats wait a little, or until a poke."""
+        now = self._clock.now()
+        if now >= self._down_until:
+            self._downs += 1
+            self._down_until = now + delay(self._downs, DOWN, self._rng.random())
+        asked = int((down.retry_after or 0) * SECOND)
+        return TryAgain(now + min(asked, self._settings.age), "the platform is down", counts=False)
+
+    async def _keep(self, delivery: Delivery, result: SendResult) -> None:
+        """Record the result, again and again until the ledger has it; the part is not sent meanwhile."""
+        self._unrecorded[delivery.id] = (delivery, result)
+        result, owe = self._judged(delivery, result)
+        await self._insist(lambda: self._store.record_delivery(delivery.id, result, owe), delivery)
+        self._unrecorded.pop(delivery.id, None)
+        if isinstance(result, Rejected):
+            await self._close_questions(delivery, result.whole_chat)
+
+    async def _insist(self, write: Callable[[], Coroutine[Any, Any, None]], delivery: Delivery) -> None:
+        faults = 0
+        while True:
+            try:
+                return await write()
+            except (SyncFailed, StoreClosed):
+                raise
+            except Refused as refusal:
+                # Somebody else has settled it: what the ledger says stands.
+                self._report(f"recording delivery {delivery.id}", refusal)
+                return None
+            except StoreFault as fault:
+                faults += 1
+                self._report(f"recording delivery {delivery.id}", fault)
+                await self._clock.sleep(delay(faults, PATIENCE, self._rng.random()) / SECOND)
+
+    def _judged(self, delivery: Delivery, result: SendResult) -> tuple[SendResult, tuple[Owed, ...]]:
+        """What is recorded, and the line that takes the place of a part nobody will see."""
+        now, settling = self._clock.now(), self._settling(delivery)
+        then = after_send(result, delivery, settling, now, self._settings, self._rng.random())
+        if isinstance(result, Lost):
+            # Recorded as what it is; the next look settles it, or gives it up.
+            if settling is Settling.ASK:
+                self._ask_at[delivery.id] = then.at or now
+            return result, ()
+        if then.state is not DeliveryState.FAILED:
+            latest = now + self._settings.age
+            if isinstance(result, TryAgain):
+                result = replace(result, at=min(then.at or now, latest))
+            return result, ()
+        refused = Rejected(then.reason or "refused", then.whole_chat)
+        if then.whole_chat:
+            return refused, ()
+        line = missing_line if then.replaced else _left
+        return refused, _line(delivery, line(delivery.part, delivery.parts))
+
+    def _settling(self, delivery: Delivery) -> Settling:
+        return self._platform.capabilities.settling(age(self._clock.now(), delivery.created_at))
+
+    async def _expire(self, delivery: Delivery, reason: str) -> None:
+        """Too old to be sent: put back untried, then expired; told once per message, not per part."""
+        later = TryAgain(self._clock.now() + SECOND, reason, counts=False)
+        notice = delivery.kind is OwedKind.NOTICE
+        owe = () if notice else _line(delivery, left_line(1, 1, delivery.repeated), whole=True)
+        await self._insist(lambda: self._store.record_delivery(delivery.id, later, owe), delivery)
+        await self._insist(lambda: self._store.expire_delivery(delivery.id, reason), delivery)
+        await self._close_questions(delivery)
+
+    async def _close_questions(self, delivery: Delivery, whole_chat: bool = False) -> None:
+        """A question that reached nobody is closed, so that its turn does not wait for an answer."""
+        gone = [delivery]
+        if whole_chat:
+            later = await self._store.deliveries(delivery.chat, after=delivery.order, limit=_DOUBTS)
+            gone += [each for each in later if each.state is DeliveryState.FAILED]
+        for each in gone:
+            if each.kind is OwedKind.QUESTION and each.turn is not None:
+                await self._close_question(each, each.turn)
+
+    async def _close_question(self, delivery: Delivery, turn: TurnId) -> None:
+        journal = await self._store.journal(turn, 0)
+        still_open = [q for q in journal.questions if q.state is QuestionState.OPEN]
+        named = [q for q in still_open if q.id in delivery.dedupe] or still_open
+        if len(named) == 1:
+            question = named[0].id
+            await self._insist(lambda: self._store.question_undeliverable(question), delivery)
+
+    # One part of unknown outcome.
+
+    async def _settle(self, delivery: Delivery) -> None:
+        """Settle it as the platform allows: ask, or send again with its key or visibly marked."""
+        now, settings = self._clock.now(), self._settings
+        if self._settling(delivery) is Settling.ASK:
+            self._begin(delivery, self._ask(delivery))
+            return
+        over = before_send(delivery, now, settings)
+        if over is not None:
+            await self._give_up(delivery, over.reason or "")
+            return
+        # It may have arrived, which the ledger keeps; whether that shows is decided when it is sent.
+        at = now + delay(delivery.attempts, settings, self._rng.random())
+        again = TryAgain(at, "outcome unknown, sent again")
+        await self._insist(lambda: self._store.settle_delivery(delivery.id, again, repeated=True), delivery)
+
+    async def _give_up(self, delivery: Delivery, reason: str) -> None:
+        failed = Rejected(f"{reason}; it may have arrived")
+        owe = _line(delivery, left_line(delivery.part, delivery.parts, may_have_arrived=True))
+        await self._insist(lambda: self._store.settle_delivery(delivery.id, failed, owe=owe), delivery)
+
+    async def _ask(self, delivery: Delivery) -> None:
+        """Ask the platform whether it is there; if it does not say, ask again later, ever less often."""
+        now, settings = self._clock.now(), self._settings
+        try:
+            arrived = await in_time(self._clock, SEND_WITHIN, self._platform.find(delivery))
+        except Exception as error:  # noqa: BLE001 - asking changes nothing, so any failure means: not yet known
+            self._report(f"asking about delivery {delivery.id}", error)
+            if age(now, delivery.created_at) > settings.age:
+                await self._give_up(delivery, "too_old")
+                return
+            asked = self._asked[delivery.id] = self._asked.get(delivery.id, 0) + 1
+            self._ask_at[delivery.id] = now + delay(asked, settings, self._rng.random())
+            return
+        then = after_asking(arrived, delivery, now, settings, self._rng.random())
+        result: SendResult = Sent()
+        owe: tuple[Owed, ...] = ()
+        if then.state is DeliveryState.PENDING:
+            result = TryAgain(then.at or now, then.reason or "")
+        elif then.state is not DeliveryState.SENT:
+            result = Rejected(then.reason or "")
+            owe = _line(delivery, left_line(delivery.part, delivery.parts, arrived is None))
+        repeated = then.repeated
+        await self._insist(
+            lambda: self._store.settle_delivery(delivery.id, result, repeated=repeated, owe=owe), delivery
+        )
+        self._ask_at.pop(delivery.id, None)
+        self._asked.pop(delivery.id, None)
+
+
+def _left(part: int, parts: int) -> str:
+    return left_line(part, parts, may_have_arrived=False)
+
+
+def _line(delivery: Delivery, text: str, whole: bool = False) -> tuple[Owed, ...]:
+    """A visible line in place of a part (or of the whole message), once; never one for such a line itself."""
+    if delivery.dedupe.startswith(LINE):
+        return ()
+    once = f"{LINE}{delivery.dedupe}" if whole else f"{LINE}{delivery.key}"
+    return (Owed(delivery.chat, once, (text,), OwedKind.NOTICE, delivery.reply_to),)

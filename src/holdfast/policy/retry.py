@@ -143,6 +143,13 @@ def missing_line(part: int, parts: int) -> str:
     return f"[{which} could not be shown here: the platform refused it.]"
 
 
+def left_line(part: int, parts: int, may_have_arrived: bool) -> str:
+    """The line shown when a part was given up without the platform having refused it."""
+    which = "A message" if parts == 1 else f"Part {part} of {parts} of a message"
+    doubt = " It may have been shown all the same." if may_have_arrived else ""
+    return f"[{which} could not be delivered here and was left out.{doubt}]"
+
+
 def _again(result: TryAgain, delivery: Delivery, now: int, settings: RetrySettings, jitter: float) -> Next:
     attempts = delivery.attempts + result.counts
     over = give_up(attempts, delivery.created_at, now, settings)

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from .continuity import ContinuityReport, Fate
 from .facts import Outside, facts_of, judge_stale
-from .reconciler import Reconciler
+from .reconciler import SAFE_MODE_OFF, Care, Reconciler
 
-__all__ = ["Outside", "Reconciler", "facts_of", "judge_stale"]
+__all__ = [
+    "SAFE_MODE_OFF",
+    "Care",
+    "ContinuityReport",
+    "Fate",
+    "Outside",
+    "Reconciler",
+    "facts_of",
+    "judge_stale",
+]

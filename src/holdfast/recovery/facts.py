@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from holdfast.model import InstanceId, OnInterruption, PersonId, Tail
+from holdfast.model import InstanceId, OnInterruption, PersonId, Tail, TurnId
 from holdfast.policy.recovery import Decision, RecoveryFacts, decide
 from holdfast.policy.settings import RecoverySettings
 from holdfast.store import StaleTurn
@@ -16,11 +16,21 @@ class Outside:
     """What is true now and stands in no row of the turn."""
 
     alive: frozenset[InstanceId]
+    """Processes that run now, this one among them."""
     connected: frozenset[str]
     allowed: Callable[[PersonId], bool]
     safe_mode: bool = False
     lane_taken: bool = False
     on_interruption: OnInterruption = OnInterruption.RESUME
+    me: InstanceId | None = None
+    running: frozenset[TurnId] | None = None
+    """Turns this process still works on: it has let go of every other. None: nobody knows, so of none."""
+
+    def holds(self, owner: InstanceId | None, turn: TurnId) -> bool:
+        """Whether a living process may still be at work on that turn."""
+        if owner is None or owner not in self.alive:
+            return False
+        return owner != self.me or self.running is None or turn in self.running
 
 
 def facts_of(stale: StaleTurn, outside: Outside) -> RecoveryFacts:
@@ -35,7 +45,7 @@ def facts_of(stale: StaleTurn, outside: Outside) -> RecoveryFacts:
         resume_ended_empty=stale.tail is Tail.NOTE and stale.noted >= stale.interruptions,
         strikes=stale.strikes,
         interruptions=stale.interruptions,
-        owner_alive=stale.last_owner in outside.alive,
+        owner_alive=outside.holds(stale.last_owner, stale.turn),
         origin_known=True,
         platform_connected=stale.chat.partition("/")[0] in outside.connected,
         reason=stale.interruption,

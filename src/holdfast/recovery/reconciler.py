@@ -6,64 +6,191 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from holdfast.clock import Clock
-from holdfast.model import Owed, OwedKind, QuestionId, QuestionKind, TurnId, answer_key
+from holdfast.clock import Bell, Clock, first_of
+from holdfast.errors import Refused, Report, StoreClosed, SyncFailed, unreported
+from holdfast.model import ChatAddress, Owed, OwedKind, TurnId
 from holdfast.policy.recovery import Decision, Outcome
-from holdfast.policy.settings import HOUR, RecoverySettings
-from holdfast.policy.steps import reply_text
-from holdfast.policy.views import view
-from holdfast.store import Ask, StaleTurn, Store, Verdict
+from holdfast.policy.retry import delay
+from holdfast.policy.settings import (
+    DAY,
+    HOUR,
+    SECOND,
+    RecoverySettings,
+    RetrySettings,
+    SafeModeSettings,
+)
+from holdfast.policy.strikes import SafeMode, SafeModeFacts, safe_mode
+from holdfast.store import Continuity, Keep, StaleTurn, Store, Verdict
 
+from .continuity import ContinuityReport, continuity_report
 from .facts import Outside, judge_stale
+from .verdicts import with_answer, without_owner, write_verdict
 
 PAGE = 500
 """Turns written in one commit: others' commits come in between."""
 READ_AHEAD = 4 * PAGE
 """Turns read at once: every commit makes the reader look its pages up anew."""
-CONTINUE_OR_DROP = ("continue", "drop")
-CONTINUE_EXPIRES = HOUR
+PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
+"""How a ledger that cannot be used is tried again."""
+SAFE_MODE_OFF = "safe_mode_off"
+"""The request by which somebody ends safe mode. Its row stays open as long as it is what keeps it off."""
+_BATCHES = 20
+_INSTANCES = 200
 
 
 @dataclass(frozen=True, slots=True)
+class Care:
+    """What the reconciler follows besides the rules of recovery."""
+
+    safe_mode: SafeModeSettings = SafeModeSettings()
+    keep: Keep = Keep(events=30 * DAY, set_aside=30 * DAY, instances=30 * DAY)
+    owner: ChatAddress | None = None
+    """Where the owner is told of a park and of safe mode."""
+    every: int = 5 * SECOND
+    apart: int = SECOND // 5
+    """Rounds come no closer than this, however many wake-ups there are."""
+    retain_every: int = HOUR
+
+
+AS_USUAL = Care()
+_NOT_LOOKED = SafeMode(active=True, why="the ledger has not been looked at yet")
+
+
 class Reconciler:
     """One round is harmless at any time and any number of times: every write is guarded."""
 
-    store: Store
-    clock: Clock
-    settings: RecoverySettings
-    outside: Callable[[], Outside]
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        settings: RecoverySettings,
+        outside: Callable[[], Outside],
+        running: Callable[[], tuple[TurnId, ...] | None] | None = None,
+        care: Care = AS_USUAL,
+        report: Report = unreported,
+    ) -> None:
+        """`running` names the turns this process works on, or gives None while it claims one."""
+        self.store = store
+        self.clock = clock
+        self.settings = settings
+        self.outcomes: Counter[Outcome] = Counter()
+        """What was written back since this process started."""
+        self.continuity: ContinuityReport | None = None
+        """What this boot found and did, once its first round is done."""
+        self._outside = outside
+        self._running = running
+        self._care = care
+        self._report = report
+        self._safe_mode = _NOT_LOOKED
+        self._found: Continuity | None = None
+        self._decided: dict[TurnId, Decision] | None = {}
+        """What the first round decided, until the report is made."""
+        self._told_of: int | None = None
+        self._retained_at: float | None = None
+        self._bell = Bell()
+
+    @property
+    def safe_mode(self) -> SafeMode:
+        """As of the last look; before the first, nothing resumes by itself."""
+        return self._safe_mode
+
+    def poke(self) -> None:
+        """Something that recovery waits for has happened: a platform is connected, say."""
+        self._bell.ring()
+
+    def judge(self, stale: StaleTurn, now: int) -> Decision:
+        """What becomes of interrupted work now; for the claim, which asks once more."""
+        return judge_stale(stale, now, self._all_outside(), self.settings)
+
+    async def work(self) -> None:
+        """Look at boot, on every wake-up and every few seconds, for ever; a fault of the ledger delays it."""
+        faults = 0
+        while True:
+            seen, rung = self.store.version("recovery"), self._bell.rung
+            try:
+                await self.boot()
+                await self.upkeep()
+                faults = 0
+            except (SyncFailed, StoreClosed):
+                raise
+            except Exception as error:  # noqa: BLE001 - recovery that ends at the first fault recovers nothing
+                faults += 1
+                self._report("recovering", error)
+                await self.clock.sleep(delay(faults, PATIENCE, 0.5) / SECOND)
+                continue
+            await first_of(
+                self.store.changed("recovery", seen),
+                self._bell.since(rung),
+                self.clock.sleep(self._care.every / SECOND),
+            )
+            await self.clock.sleep(self._care.apart / SECOND)
+
+    async def boot(self) -> ContinuityReport:
+        """One round; the first one also makes the continuity report of this boot."""
+        if self._found is None:
+            self._found = await self.store.continuity()
+        await self.round()
+        if self.continuity is None:
+            self.continuity = continuity_report(self._found, self._decided or {}, self.clock.now())
+            self._decided = None
+        return self.continuity
 
     async def round(self) -> Counter[Outcome]:
         """Look at everything interrupted once, at what dead owners left first; what became of how many."""
-        while await self.store.interrupt_orphans(PAGE) == PAGE:
+        while await self.store.interrupt_orphans(PAGE, self._running_now()) == PAGE:
             pass
         await self.store.doubt_orphans()
-        return await self.settle_interrupted()
+        while len(await self.store.expire_questions(PAGE)) == PAGE:
+            pass
+        before = await self._look_at_safe_mode()
+        outcomes = await self.settle_interrupted()
+        if outcomes[Outcome.PARK] and before != await self._look_at_safe_mode():
+            # The crashes had a culprit and it is parked: they no longer stand against the others.
+            outcomes += await self.settle_interrupted()
+        self.outcomes += outcomes
+        await self._tell_of_safe_mode()
+        return outcomes
+
+    async def upkeep(self) -> None:
+        """Forget what is old and finished, every now and then, a bounded part at a time."""
+        now = self.clock.monotonic()
+        since = self._retained_at
+        if since is not None and (now - since) * SECOND < self._care.retain_every:
+            return
+        for _ in range(_BATCHES):
+            if not await self.store.retain(self._care.keep):
+                self._retained_at = now
+                return
+
+    def _running_now(self) -> tuple[TurnId, ...] | None:
+        return self._running() if self._running is not None else None
+
+    def _all_outside(self) -> Outside:
+        running = self._running_now()
+        given = self._outside()
+        return replace(
+            given,
+            safe_mode=given.safe_mode or self._safe_mode.active,
+            me=self.store.instance,
+            running=None if running is None else frozenset(running),
+        )
 
     async def settle_interrupted(self) -> Counter[Outcome]:
         """Decide about all interrupted work, page by page; other sessions' commits come in between."""
-        outside = replace(self.outside(), lane_taken=await self.store.lane_taken())
+        if self._safe_mode is _NOT_LOOKED:
+            await self._look_at_safe_mode()
+        outside = replace(self._all_outside(), lane_taken=await self.store.lane_taken())
         outcomes: Counter[Outcome] = Counter()
         after: TurnId | None = None
         while found := await self.store.stale_turns(after, READ_AHEAD):
             after = found[-1].turn
             for page in (found[start : start + PAGE] for start in range(0, len(found), PAGE)):
                 verdicts, outside = self._judge(page, outside)
-                verdicts = tuple([await self._with_answer(verdict) for verdict in verdicts])
-                written = set(await self.store.settle_stale(verdicts))
-                outcomes.update(v.decision.outcome for v in verdicts if v.stale.turn in written)
+                ready = tuple([await with_answer(self.store, verdict) for verdict in verdicts])
+                outcomes.update(await self._settle(ready))
         return outcomes
 
-    async def _with_answer(self, verdict: Verdict) -> Verdict:
-        """Work whose answer was complete owes that answer, under the key its own end would have used."""
-        if verdict.decision.outcome is not Outcome.DONE:
-            return verdict
-        stale = verdict.stale
-        entries = [e for e in await self.store.transcript(stale.session) if e.turn == stale.turn]
-        answer = Owed(stale.chat, answer_key(stale.turn), (reply_text(view(entries)),))
-        return verdict._replace(owe=(answer,))
-
-    def _judge(self, page: tuple[StaleTurn, ...], outside: Outside) -> tuple[tuple[Verdict, ...], Outside]:
+    def _judge(self, page: tuple[StaleTurn, ...], outside: Outside) -> tuple[list[Verdict], Outside]:
         """Decide about a page; the first suspect that goes takes the lane for those after it."""
         now = self.clock.now()
         verdicts = []
@@ -71,29 +198,64 @@ class Reconciler:
             decision = judge_stale(stale, now, outside, self.settings)
             if decision.outcome is Outcome.RESUME and stale.strikes >= self.settings.suspect_strikes:
                 outside = replace(outside, lane_taken=True)
-            verdicts.append(self._verdict(stale, decision, now))
-        return tuple(verdicts), outside
+            verdicts.append(write_verdict(stale, decision, now, self._care.owner))
+            if self._decided is not None:
+                self._decided[stale.turn] = decision
+        return verdicts, outside
 
-    def _verdict(self, stale: StaleTurn, decision: Decision, now: int) -> Verdict:
-        """What the person is told or asked, once per interruption by its key."""
-        asks = decision.outcome is Outcome.ASK
-        if not (asks or decision.told):
-            return Verdict(stale, decision)
-        once = f"{decision.reason}:{stale.turn}:{stale.interruptions}"
-        if asks:
-            owed = Owed(
-                stale.chat, once, (decision.row.sentence,), OwedKind.QUESTION, options=CONTINUE_OR_DROP
-            )
-            ask = Ask(
-                QuestionId(once),
-                QuestionKind.CONTINUE,
-                None,
-                decision.row.sentence,
-                now + CONTINUE_EXPIRES,
-                owed,
-                asked_of=stale.sender,
-                options=CONTINUE_OR_DROP,
-            )
-            return Verdict(stale, decision, ask=ask)
-        notice = Owed(stale.chat, once, (decision.row.sentence,), OwedKind.NOTICE)
-        return Verdict(stale, decision, owe=(notice,))
+    async def _settle(self, verdicts: tuple[Verdict, ...]) -> Counter[Outcome]:
+        """Write a page back; if the ledger refuses it, one by one: a bad row keeps back no other."""
+        try:
+            written = await self.store.settle_stale(verdicts)
+        except Refused as refusal:
+            self._report("writing a page of decisions", refusal)
+            written = tuple([turn for verdict in verdicts for turn in await self._settle_alone(verdict)])
+        done = frozenset(written)
+        return Counter(v.decision.outcome for v in verdicts if v.stale.turn in done)
+
+    async def _settle_alone(self, verdict: Verdict) -> tuple[TurnId, ...]:
+        # The owner's chat may be one nobody ever wrote from: then there is nowhere to tell it.
+        for attempt in (verdict, without_owner(verdict, self._care.owner)):
+            try:
+                return await self.store.settle_stale((attempt,))
+            except Refused as refusal:
+                self._report(f"deciding about turn {verdict.stale.turn}", refusal)
+        return ()
+
+    async def _look_at_safe_mode(self) -> SafeMode:
+        """Safe mode is not stored: it follows from how the instances ended, and from who ended it."""
+        offs = [each for each in await self.store.requests() if each.what == SAFE_MODE_OFF]
+        me = self.store.instance
+        facts = SafeModeFacts(
+            await self.store.instances(_INSTANCES),
+            me,
+            self._outside().alive - {me},
+            max((each.asked_at for each in offs), default=None),
+        )
+        now, settings = self.clock.now(), self._care.safe_mode
+        self._safe_mode = safe_mode(facts, now, settings)
+        without = safe_mode(replace(facts, ended_by_command_at=None), now, settings)
+        if offs and not without.active:
+            for each in offs:
+                await self._carried_out(each.id)
+        return self._safe_mode
+
+    async def _carried_out(self, request: int) -> None:
+        try:
+            await self.store.settle_request(request, "safe mode is off")
+        except Refused as refusal:
+            self._report(f"settling request {request}", refusal)
+
+    async def _tell_of_safe_mode(self) -> None:
+        mode, owner = self._safe_mode, self._care.owner
+        if not mode.active or owner is None or mode.since == self._told_of:
+            return
+        words = (
+            f"Safe mode is on: {mode.why}. Messages are answered, but work that was cut off does not go on "
+            "by itself until the gateway has run cleanly for a while, or somebody ends safe mode."
+        )
+        try:
+            await self.store.owe(Owed(owner, f"owner:safe_mode:{mode.since}", (words,), OwedKind.NOTICE))
+        except Refused as refusal:
+            self._report("telling the owner of safe mode", refusal)
+        self._told_of = mode.since

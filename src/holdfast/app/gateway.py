@@ -1,0 +1,256 @@
+"""The gateway: every stage, put together from parts that are given to it.
+
+No threads, no operating system, no time or chance of its own: the simulator composes the very same object
+from its own parts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holdfast.agents import Agent
+from holdfast.clock import Clock, Ids, Rng
+from holdfast.inbox import Commands, Desk, Receiver
+from holdfast.model import PersonId, Stopped
+from holdfast.outbox import Sender
+from holdfast.platforms import Platform
+from holdfast.policy.access import Access, Allowed, still_allowed
+from holdfast.policy.admission import Drain
+from holdfast.policy.recovery import Decision
+from holdfast.policy.settings import SECOND, TurnSettings
+from holdfast.recovery import Outside, Reconciler, judge_stale
+from holdfast.store import ArrivalSettings, ClaimSettings, StaleTurn, Store
+from holdfast.turns import Pool, PoolSettings, Runner
+
+from .crew import Crew, Report, to_log
+from .lifecycle import Leaving, RunState, Stages, start, stop
+from .requests import Requests
+from .settings import GatewaySettings
+
+_BEYOND_GRACE = 1.0
+"""Seconds a cut waits beyond what tools get to end by themselves."""
+
+
+def _unseen(state: RunState) -> None:
+    """Nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One platform, as people who look at a gateway see it."""
+
+    name: str
+    account: str
+    connected: bool
+
+
+class Gateway:
+    """One process run on one ledger: `run` it once; `request` its end from anywhere on the same loop."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        rng: Rng,
+        ids: Ids,
+        platforms: tuple[Platform, ...],
+        agent: Agent,
+        settings: GatewaySettings,
+        access: Callable[[], Access | None],
+        workspace: Path,
+        report: Report = to_log,
+        on_request: Callable[[Drain], None] | None = None,
+        on_state: Callable[[RunState], None] = _unseen,
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self.ids = ids
+        self.settings = settings
+        self.state = RunState.NEW
+        self._rng = rng
+        self._platforms = platforms
+        self._access = access
+        self._report = report
+        self._on_request = on_request or self.request
+        self._on_state = on_state
+        self._wanted: Drain | None = None
+        self._asked = asyncio.Event()
+        self._hurry: asyncio.Future[None] | None = None
+        self._in_a_hurry = False
+        self._pool = self._make_pool(agent, workspace)
+        self._senders = tuple(self._make_sender(platform) for platform in platforms)
+        self._receivers = tuple(map(self._make_receiver, platforms, self._senders))
+        self._reconciler = self._make_reconciler()
+        self._commands = Commands(self._make_desk(), rng)
+
+    async def run(self) -> Stopped:
+        """Start everything, work until an end is asked for, and stop in order; says how it ended.
+
+        Raises `SyncFailed` when the ledger can no longer keep anything: nothing is orderly then.
+        """
+        crew = Crew(self.clock, self._rng, self._report)
+        self._hurry = asyncio.get_running_loop().create_future()
+        if self._in_a_hurry:
+            self._hurry.set_result(None)
+        try:
+            start(crew, self._stages())
+            self._enter(RunState.RUNNING)
+            await self._until_asked(crew)
+            assert self._wanted is not None
+            return await stop(self._leaving(crew, self._hurry), self._wanted)
+        finally:
+            crew.cancel()
+
+    def request(self, why: Drain, at_once: bool = False) -> None:
+        """Ask for the end; the first word decides whether it is a restart. `at_once` ends the waiting."""
+        if self._wanted is None:
+            self._wanted = why
+        self._asked.set()
+        if at_once:
+            self._in_a_hurry = True
+            if self._hurry is not None and not self._hurry.done():
+                self._hurry.set_result(None)
+
+    @property
+    def draining(self) -> Drain | None:
+        """Why no turn starts any more, if so: what people who write now are told."""
+        return self._wanted if self.state in (RunState.DRAINING, RunState.STOPPING) else None
+
+    @property
+    def running(self) -> int:
+        """How many turns run here now."""
+        return len(self._pool.running())
+
+    def connections(self) -> tuple[Connection, ...]:
+        """Every platform, and whether it can be reached."""
+        return tuple(
+            Connection(platform.name, platform.account, receiver.connected)
+            for platform, receiver in zip(self._platforms, self._receivers, strict=True)
+        )
+
+    # The parts.
+
+    def _make_pool(self, agent: Agent, workspace: Path) -> Pool:
+        settings = self.settings
+        turns = TurnSettings(grace=settings.grace, progress=settings.progress)
+        runner = Runner(self.store, self.clock, self._rng, agent, workspace, turns, self._report)
+        pool = PoolSettings(settings.workers, settings.grace / SECOND + _BEYOND_GRACE)
+        return Pool(self.store, self.clock, runner, self._claim_settings, self._judge, pool)
+
+    def _make_receiver(self, platform: Platform, sender: Sender) -> Receiver:
+        return Receiver(
+            self.store,
+            platform,
+            self.clock,
+            self._rng,
+            self._access,
+            self.arrival_settings,
+            self.settings.sharing,
+            lambda: self._on_connection(sender),
+        )
+
+    def _make_sender(self, platform: Platform) -> Sender:
+        return Sender(
+            self.store,
+            self.clock,
+            self._rng,
+            platform,
+            self.settings.retry,
+            lambda: platform.name in self._connected(),
+        )
+
+    def _make_reconciler(self) -> Reconciler:
+        return Reconciler(self.store, self.clock, self.settings.recovery, self._outside)
+
+    def _make_desk(self) -> Desk:
+        return Desk(self.store, self.clock, self._access, self.arrival_settings)
+
+    def _stages(self) -> Stages:
+        names = [f"{platform.name}/{platform.account}" for platform in self._platforms]
+        drain = self.settings.drain
+        requests = Requests(
+            self.store, self.clock, self.clock.now(), drain.reply, self._is_quiet, self._on_request
+        )
+        return Stages(
+            tuple((name, one.work) for name, one in zip(names, self._receivers, strict=True)),
+            self._reconciler.work,
+            self._pool.work,
+            self._commands.work,
+            tuple((name, one.work) for name, one in zip(names, self._senders, strict=True)),
+            (("requests", requests.work), ("heartbeat", self._beat)),
+        )
+
+    def _leaving(self, crew: Crew, hurry: asyncio.Future[None]) -> Leaving:
+        return Leaving(
+            self.store,
+            self.clock,
+            self._pool,
+            crew,
+            self._platforms,
+            self._connected,
+            self.settings.drain,
+            self.settings.grace,
+            self.settings.on_interruption,
+            hurry,
+            self._enter,
+            self._report,
+        )
+
+    # What the stages are told.
+
+    def arrival_settings(self) -> ArrivalSettings:
+        """What an arriving message is admitted under now."""
+        return ArrivalSettings(self.settings.queue, self.settings.busy, self.draining)
+
+    def _claim_settings(self) -> ClaimSettings:
+        return ClaimSettings(self.settings.reset, self.settings.recovery, self.settings.busy)
+
+    def _judge(self, stale: StaleTurn, now: int) -> Decision:
+        return judge_stale(stale, now, self._outside(), self.settings.recovery)
+
+    def _outside(self) -> Outside:
+        return Outside(
+            frozenset({self.store.instance}),
+            frozenset(self._connected()),
+            self._is_allowed,
+            on_interruption=self.settings.on_interruption,
+        )
+
+    def _connected(self) -> tuple[str, ...]:
+        return tuple(one.name for one in self.connections() if one.connected)
+
+    def _is_allowed(self, person: PersonId) -> bool:
+        return isinstance(still_allowed(person, self._access(), self.clock.now()), Allowed)
+
+    def _is_quiet(self) -> bool:
+        return not self._pool.running() and not self._pool.claiming
+
+    def _on_connection(self, sender: Sender) -> None:
+        """A platform came or went: what waits for it is looked at now."""
+        self._reconciler.poke()
+        sender.poke()
+
+    # Its own life.
+
+    async def _until_asked(self, crew: Crew) -> None:
+        asked = asyncio.ensure_future(self._asked.wait())
+        waits: list[asyncio.Future[Any]] = [asked, crew.lost]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            asked.cancel()
+        if crew.lost.done():
+            raise crew.lost.result()
+
+    async def _beat(self) -> None:
+        while True:
+            await self.store.heartbeat()
+            await self.clock.sleep(self.settings.heartbeat / SECOND)
+
+    def _enter(self, state: RunState) -> None:
+        self.state = state
+        self._on_state(state)

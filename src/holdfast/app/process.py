@@ -1,0 +1,245 @@
+"""One gateway in one process: the only place that knows signals, exit codes, threads and supervisors.
+
+python -m holdfast.app.process HOME
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast import __version__
+from holdfast.agents import load_agent
+from holdfast.clock import Clock, Ids, SystemClock, SystemIds, SystemRng
+from holdfast.errors import HoldfastError, SyncFailed, Unusable
+from holdfast.model import Stopped
+from holdfast.platforms.web import WebChat
+from holdfast.policy.admission import Drain
+from holdfast.policy.settings import SECOND
+from holdfast.store import Store, open_ledger
+
+from .actions import Actions, Unwilling
+from .config import Surroundings, load_settings, surroundings
+from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
+from .following import Following
+from .gateway import Gateway
+from .lifecycle import RunState, longest_stop
+from .local import LocalApi
+from .looks import Looks
+from .notify import ALIVE, READY, STOPPING, Notifier
+from .settings import Settings
+from .shown import Json, shown
+from .verbs import all_verbs
+from .watchdog import Watchdog
+
+WORKSPACE = "workspace"
+_BEATS_PER_LIMIT = 8
+
+log = logging.getLogger(__name__)
+
+
+def main(arguments: list[str]) -> int:
+    """Run a gateway on this home until its end; the exit code says how that came."""
+    logging.basicConfig(
+        level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    try:
+        loaded = load_settings(Path(arguments[0]) if arguments else None)
+        return run_gateway(loaded.settings, surroundings())
+    except Unusable as error:
+        sys.stderr.write(f"holdfast: {error}\n")
+        return BAD_CONFIG
+    except HoldfastError as error:
+        sys.stderr.write(f"holdfast: {error}\n")
+        return FAILED
+
+
+def run_gateway(settings: Settings, around: Surroundings) -> int:
+    """Run a gateway in this process; raises `Unusable` before anything is changed if it cannot start."""
+    watchdog = Watchdog(SystemClock(), settings.watchdog.loop / SECOND)
+    watchdog.start()
+    # It is never called off: closing the loop, or a thread that hangs, may hold up the end as well.
+    return asyncio.run(_serve(settings, around, watchdog))
+
+
+class Signals:
+    """The first signal begins a drain; every further one ends the waiting."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._gateway: Gateway | None = None
+
+    def listen(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self.heard)
+
+    def attach(self, gateway: Gateway) -> None:
+        """From now on this gateway is meant; what came before is passed on to it."""
+        self._gateway = gateway
+        if self._count:
+            gateway.request(Drain.SHUTDOWN, at_once=self._count > 1)
+
+    def heard(self) -> None:
+        self._count += 1
+        if self._gateway is not None:
+            self._gateway.request(Drain.SHUTDOWN, at_once=self._count > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """Whoever starts this process again when it ends, and is to be asked for its end."""
+
+    around: Surroundings
+    drain: Callable[[Drain], None]
+
+    @property
+    def name(self) -> str | None:
+        if self._is_ours():
+            return f"holdfast supervisor, process {self.around.supervisor}"
+        return "systemd" if self.around.under_systemd else None
+
+    def carry_out(self, why: Drain) -> None:
+        """Begin a drain; for a stop the supervisor is asked, since it would start us again."""
+        if why is Drain.SHUTDOWN and self._is_ours():
+            os.kill(os.getppid(), signal.SIGTERM)
+        else:
+            self.drain(why)
+
+    def stop_all(self) -> str:
+        """Ask for the end of this gateway for good; says who was asked."""
+        if self.around.under_systemd and not self._is_ours():
+            raise Unwilling("systemd keeps this gateway up and would start it again: use systemctl stop")
+        asked = self.name or "the gateway itself"
+        self.carry_out(Drain.SHUTDOWN)
+        return asked
+
+    def _is_ours(self) -> bool:
+        # An orphan of a killed supervisor has another parent.
+        return self.around.supervisor is not None and self.around.supervisor == os.getppid()
+
+
+async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -> int:
+    signals = Signals()
+    signals.listen()
+    clock, rng = SystemClock(), SystemRng()
+    ids = SystemIds(clock)
+    notifier = Notifier(around.notify_socket)
+    agent = load_agent(settings.agent.use, clock, settings.home, settings.agent.pace / SECOND)
+    store: Store = await open_ledger(settings.home, clock, ids)
+    web = WebChat()
+    limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
+
+    def on_state(state: RunState) -> None:
+        log.info("the gateway is %s", state)
+        if state is RunState.DRAINING:
+            notifier.say(STOPPING)
+            watchdog.expect_end(limit)
+
+    def carry_out(why: Drain) -> None:
+        keeper.carry_out(why)
+
+    gateway = Gateway(
+        store,
+        clock,
+        rng,
+        ids,
+        (web,),
+        agent,
+        settings.gateway,
+        lambda: settings.access,
+        settings.home / WORKSPACE,
+        on_request=carry_out,
+        on_state=on_state,
+    )
+    keeper = Keeper(around, gateway.request)
+    api = _local_api(settings.home, gateway, web, keeper, clock, ids)
+    beating = asyncio.ensure_future(_beat(clock, settings, watchdog, notifier, around))
+    try:
+        await _report_boot(store)
+        await api.open()
+        signals.attach(gateway)
+        notifier.say(READY)
+        return _code(await gateway.run())
+    except SyncFailed as fault:
+        log.critical("%s", fault)
+        return FAILED
+    finally:
+        watchdog.expect_end(limit)
+        await api.close()
+        beating.cancel()
+        await store.close()
+
+
+def _code(how: Stopped) -> int:
+    return {Stopped.RESTART: RESTART, Stopped.STOPPED: STOPPED}.get(how, FAILED)
+
+
+async def _beat(
+    clock: Clock, settings: Settings, watchdog: Watchdog, notifier: Notifier, around: Surroundings
+) -> None:
+    """Show that the loop turns, to our own watchdog and to systemd's."""
+    every = settings.watchdog.loop / SECOND / _BEATS_PER_LIMIT
+    if around.watchdog_seconds is not None:
+        every = min(every, around.watchdog_seconds / 2)
+    while True:
+        watchdog.beat()
+        if around.watchdog_seconds is not None:
+            notifier.say(ALIVE)
+        await clock.sleep(every)
+
+
+async def _report_boot(store: Store) -> None:
+    """What the run before this one left, in one line of the log."""
+    found = await store.continuity()
+    log.info(
+        "the last run ended: %s; left: %d open turns, %d replies owed, %d sends unknown, %d messages waiting",
+        found.previous_ended,
+        len(found.open_turns),
+        found.owed,
+        found.unknown,
+        found.waiting,
+    )
+
+
+def _local_api(
+    home: Path, gateway: Gateway, web: WebChat, keeper: Keeper, clock: Clock, ids: Ids
+) -> LocalApi:
+    store = gateway.store
+    actions = Actions(store, clock, ids, web, Looks(store, clock), keeper.stop_all)
+
+    async def status() -> Json:
+        left = await store.continuity()
+        return {
+            "state": gateway.state.value,
+            "home": str(home),
+            "pid": os.getpid(),
+            "version": __version__,
+            "instance": store.instance,
+            "kept_up_by": keeper.name,
+            "platforms": shown(gateway.connections()),
+            "running": gateway.running,
+            "open_turns": len(left.open_turns),
+            "waiting": left.waiting,
+            "owed": left.owed,
+            "unknown": left.unknown,
+        }
+
+    return LocalApi(home, all_verbs(actions, Following(store, clock), status))
+
+
+def run_and_exit(arguments: list[str]) -> None:
+    """Run, then end the process for certain: a thread that hangs does not keep it."""
+    code = main(arguments)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    run_and_exit(sys.argv[1:])

@@ -1,0 +1,67 @@
+"""What the local API can be asked: names, arguments, and the actions behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from .actions import Actions
+from .following import Following
+from .local import Simple, Verb
+from .looks import Looks
+from .shown import Json
+
+_WHERE = {"session": "text?", "chat": "text?", "event_id": "text?"}
+
+
+def looking(looks: Looks) -> dict[str, Verb]:
+    """What needs no running gateway."""
+    return {
+        "runs": _verb(looks.runs, limit="number?"),
+        "sessions": _verb(looks.sessions, before="text?", limit="number?", live="flag?"),
+        "session": _verb(looks.session, session="text", entries="number?"),
+        "outbox": _verb(looks.outbox, chat="text", after="number?", limit="number?"),
+        "trace": _verb(looks.trace, position="number"),
+        "continuity": _verb(looks.continuity),
+        "verify": _verb(looks.verify),
+        "plan": _verb(looks.plan),
+    }
+
+
+def all_verbs(
+    actions: Actions, following: Following, status: Callable[[], Coroutine[Any, Any, Json]]
+) -> Mapping[str, Verb]:
+    """Everything, by name."""
+    return {
+        **looking(actions.looks),
+        "status": _verb(status),
+        "say": _verb(actions.say, chat="text", text="text", event_id="text?", question="text?"),
+        "follow": Verb(
+            {"chat": "text", "after": "number?", "steps": "flag?"},
+            stream=lambda given: following.follow(**_said(given)),
+        ),
+        "stop": _command(actions, "/stop"),
+        "new": _command(actions, "/new"),
+        "retry": _command(actions, "/retry"),
+        "resume": _command(actions, "/resume"),
+        "restart": _verb(actions.restart, when_quiet="flag?", event_id="text?"),
+        "shutdown": _verb(actions.shutdown),
+    }
+
+
+def _verb(run: Callable[..., Coroutine[Any, Any, Json]], **arguments: str) -> Verb:
+    return Verb(arguments, lambda given: run(**_said(given)))
+
+
+def _command(actions: Actions, words: str) -> Verb:
+    def run(given: Json) -> Coroutine[Any, Any, Json]:
+        where = {"session": None, "chat": None, **_said(given)}
+        return actions.command(words, **where)
+
+    simple: Simple = run
+    return Verb(_WHERE, simple)
+
+
+def _said(given: Json) -> Json:
+    """What was left out and what was given as null are the same."""
+    return {name: value for name, value in given.items() if value is not None}

@@ -1,0 +1,104 @@
+"""What became of what the last process left: put together once per boot, for people to read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from holdfast.model import TurnId, TurnState
+from holdfast.policy.recovery import Decision
+from holdfast.store import Continuity
+
+_LISTED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """One turn the boot found open: how it stood, and what was decided and why."""
+
+    turn: TurnId
+    found: TurnState
+    interruption: str | None
+    became: str
+    """The outcome, or the state it was left in where there was nothing to decide."""
+    row: str | None
+    """The row of the recovery table that decided."""
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuityReport:
+    """How the last process ended, what it left, and what became of each."""
+
+    at: int
+    previous_ended: str
+    previous_started_at: int | None
+    previous_seen_at: int | None
+    fates: tuple[Fate, ...]
+    counts: tuple[tuple[str, int], ...]
+    """How often each outcome was decided, most frequent first; also of turns not listed in `fates`."""
+    owed: int
+    unknown: int
+    waiting: int
+
+    def lines(self) -> tuple[str, ...]:
+        """The report as people read it."""
+        return render(self)
+
+
+_LEFT_ALONE: Mapping[TurnState, str] = {
+    TurnState.QUEUED: "it is in line and goes on",
+    TurnState.WAITING: "it waits for an answer to its question",
+}
+_ENDED = {
+    "none": "There was no run before this one.",
+    "stopped": "The last run was stopped in order.",
+    "restart": "The last run ended for a restart.",
+    "failed": "The last run gave up by itself and said so.",
+    "crashed": "The last run ended without a word: a crash, a kill or a power cut.",
+}
+
+
+def continuity_report(found: Continuity, decided: Mapping[TurnId, Decision], now: int) -> ContinuityReport:
+    """Put together what a boot found and what its first round decided. Pure."""
+    outcomes = Counter(str(decision.outcome) for decision in decided.values())
+    return ContinuityReport(
+        now,
+        found.previous_ended,
+        found.previous_started_at,
+        found.previous_seen_at,
+        tuple(_fate(turn, state, reason, decided.get(turn)) for turn, state, reason in found.open_turns),
+        tuple(sorted(outcomes.items(), key=lambda each: (-each[1], each[0]))),
+        found.owed,
+        found.unknown,
+        found.waiting,
+    )
+
+
+def _fate(turn: TurnId, state: TurnState, reason: str | None, decision: Decision | None) -> Fate:
+    if decision is None:
+        return Fate(turn, state, reason, state, None, _LEFT_ALONE.get(state, "nothing was decided yet"))
+    facts_reason = decision.facts.reason or reason
+    return Fate(turn, state, facts_reason, decision.outcome, decision.reason, decision.row.sentence)
+
+
+def render(report: ContinuityReport) -> tuple[str, ...]:
+    """Write the report down, one line per thing worth knowing."""
+    lines = [_ENDED.get(report.previous_ended, f"The last run ended as {report.previous_ended}.")]
+    lines.append(f"Turns found open: {len(report.fates)}.{_counted(report.counts)}")
+    lines += [_line(fate) for fate in report.fates[:_LISTED]]
+    if len(report.fates) > _LISTED:
+        lines.append(f"… and {len(report.fates) - _LISTED} more")
+    lines.append(f"Replies owed: {report.owed}; of unknown outcome: {report.unknown}.")
+    lines.append(f"Messages waiting: {report.waiting}.")
+    return tuple(lines)
+
+
+def _counted(counts: Sequence[tuple[str, int]]) -> str:
+    return f" Decided: {', '.join(f'{name} {count}' for name, count in counts)}." if counts else ""
+
+
+def _line(fate: Fate) -> str:
+    row = f" ({fate.row})" if fate.row else ""
+    return f"- {fate.turn}, {fate.found}: {fate.became}{row}: {fate.why}"

@@ -1,0 +1,161 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from holdfast.app.config import Loaded, Surroundings, describe, load_settings, surroundings
+from holdfast.app.keys import KEYS, shown_time, value_at
+from holdfast.app.settings import LOCAL_PERSON, Settings
+from holdfast.errors import BadConfig
+from holdfast.model import BusyMode, OnInterruption, PersonId
+from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND
+
+
+def load(home: Path, toml: str = "", **environment: str) -> Loaded:
+    (home / "holdfast.toml").write_text(toml)
+    return load_settings(home, environment)
+
+
+def complaint(home: Path, toml: str = "", **environment: str) -> BadConfig:
+    with pytest.raises(BadConfig) as caught:
+        load(home, toml, **environment)
+    return caught.value
+
+
+def test_without_a_word_from_anybody_the_defaults_hold(tmp_path: Path) -> None:
+    loaded = load_settings(tmp_path, {})
+    assert loaded.settings == Settings(tmp_path)
+    assert loaded.settings.gateway.drain.wait == 60 * SECOND
+    assert loaded.settings.gateway.recovery.window == HOUR
+    assert loaded.settings.access.owners == {LOCAL_PERSON}
+    assert loaded.sources == {}
+
+
+def test_the_file_says_what_it_says(tmp_path: Path) -> None:
+    settings = load(
+        tmp_path,
+        """
+        owners = ["telegram:7", "web:local"]
+        workers = 3
+        busy = "steer"
+        on_interruption = "ask"
+        agent.use = "my.module:agent"
+        [drain]
+        wait = 90
+        teardown = "1m"
+        [resume]
+        window = "2h"
+        [reset]
+        idle = "7d"
+        [groups]
+        per_person = false
+        """,
+    ).settings
+    assert settings.access.owners == {PersonId("telegram:7"), LOCAL_PERSON}
+    gateway = settings.gateway
+    assert (gateway.workers, gateway.busy, gateway.on_interruption) == (
+        3,
+        BusyMode.STEER,
+        OnInterruption.ASK,
+    )
+    assert settings.agent.use == "my.module:agent"
+    assert (gateway.drain.wait, gateway.drain.teardown) == (90 * SECOND, MINUTE)
+    assert (gateway.recovery.window, gateway.reset.idle) == (2 * HOUR, 7 * DAY)
+    assert gateway.sharing.groups_per_person is False
+
+
+def test_the_environment_wins_over_the_file_and_says_so(tmp_path: Path) -> None:
+    loaded = load(tmp_path, "workers = 3\ndrain.wait = 5", HOLDFAST_WORKERS="4")
+    assert loaded.settings.gateway.workers == 4
+    assert loaded.settings.gateway.drain.wait == 5 * SECOND
+    lines = {line.key: line for line in describe(loaded)}
+    assert (lines["workers"].value, lines["workers"].source, lines["workers"].default) == (
+        4,
+        "HOLDFAST_WORKERS",
+        8,
+    )
+    assert lines["drain.wait"].source == str(tmp_path / "holdfast.toml")
+    assert (lines["drain.wait"].value, lines["drain.wait"].default) == ("5s", "1m")
+    assert lines["busy"].source == "default"
+
+
+@pytest.mark.parametrize(
+    ("toml", "key", "value", "allowed"),
+    [
+        ("workers = 0", "workers", 0, "a whole number from 1 to 256"),
+        ('workers = "many"', "workers", "many", "a whole number"),
+        ("workers = true", "workers", True, "a whole number"),
+        ('busy = "loud"', "busy", "loud", "queue, collect, interrupt, steer"),
+        ('drain.wait = "soon"', "drain.wait", "soon", "seconds"),
+        ("drain.wait = 86400", "drain.wait", 86400, "from 0s to 1h"),
+        ('drain.wait = "-1"', "drain.wait", "-1", "from 0s"),
+        ('owners = "telegram:7 8"', "owners", "telegram:7 8", "immutable ids"),
+        ("owners = [7]", "owners", [7], "immutable ids"),
+        ('chats = ["telegram"]', "chats", ["telegram"], "addresses"),
+        ('groups.per_person = "maybe"', "groups.per_person", "maybe", "true or false"),
+        ('agent.use = "gpt"', "agent.use", "gpt", "demo, echo, or module:object"),
+        ("[progress]\nwarn = 100\nabort = 50", "progress.abort", 50.0, "at least progress.warn"),
+    ],
+)
+def test_a_bad_value_is_named_with_its_key_and_what_is_allowed(
+    tmp_path: Path, toml: str, key: str, value: object, allowed: str
+) -> None:
+    error = complaint(tmp_path, toml)
+    assert (error.key, error.value) == (key, value)
+    assert allowed in error.allowed
+
+
+@pytest.mark.parametrize(
+    ("toml", "suggested"),
+    [("drian.wait = 5", "drain.wait"), ("worker = 5", "workers"), ("[resume]\nwindows = 5", "resume.window")],
+)
+def test_an_unknown_key_is_an_error_that_names_the_nearest(tmp_path: Path, toml: str, suggested: str) -> None:
+    assert f"did you mean {suggested}?" in complaint(tmp_path, toml).allowed
+
+
+def test_a_slip_in_a_variables_name_is_noticed_and_other_peoples_variables_are_not(tmp_path: Path) -> None:
+    error = complaint(tmp_path, HOLDFAST_DRAIN_WIAT="5")
+    assert "HOLDFAST_DRAIN_WAIT" in error.allowed
+    load(tmp_path, HOLDFAST_SOMETHING_ELSE_ENTIRELY="5", HOLDFAST_HOME=str(tmp_path))
+
+
+def test_a_bad_variable_is_named_as_the_variable_it_is(tmp_path: Path) -> None:
+    assert complaint(tmp_path, HOLDFAST_WORKERS="x").key == "HOLDFAST_WORKERS"
+
+
+def test_a_file_that_is_no_toml_is_named_with_the_line(tmp_path: Path) -> None:
+    error = complaint(tmp_path, "workers: 5")
+    assert error.key == str(tmp_path / "holdfast.toml")
+    assert "line 1" in str(error.value)
+
+
+def test_a_file_in_the_place_of_the_home_is_refused(tmp_path: Path) -> None:
+    home = tmp_path / "file"
+    home.write_text("")
+    with pytest.raises(BadConfig, match="a folder"):
+        load_settings(home, {})
+
+
+def test_every_key_stands_in_the_settings_and_its_default_reads_back_as_itself(tmp_path: Path) -> None:
+    settings = Settings(tmp_path)
+    for key in KEYS:
+        value = value_at(settings, key.path)
+        assert key.kind.read(key.kind.show(value)) == value, key.name
+        assert re.fullmatch(r"HOLDFAST_[A-Z_]+", key.variable)
+    assert len({key.variable for key in KEYS}) == len(KEYS)
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "words"),
+    [(0, "0s"), (1, "1ms"), (1500, "1500ms"), (60_000, "1m"), (90_000, "90s"), (DAY, "1d"), (None, "never")],
+)
+def test_times_are_shown_as_people_write_them(milliseconds: int | None, words: str) -> None:
+    assert shown_time(milliseconds) == words
+
+
+def test_who_started_us_is_read_once_and_a_watchdog_meant_for_another_is_not_ours() -> None:
+    assert surroundings({}) == Surroundings()
+    told = {"NOTIFY_SOCKET": "/run/n", "WATCHDOG_USEC": "2000000", "INVOCATION_ID": "x"}
+    assert surroundings(told) == Surroundings("/run/n", 2.0, None, under_systemd=True)
+    assert surroundings({**told, "WATCHDOG_PID": "1"}).watchdog_seconds is None
+    assert surroundings({"HOLDFAST_SUPERVISOR": "12"}).supervisor == 12
