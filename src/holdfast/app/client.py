@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ async def ask(home: Path, do: str, **arguments: Any) -> Json:
         return _answer(home, await reader.readline())
 
 
-async def listen(home: Path, do: str, **arguments: Any) -> AsyncIterator[Json]:
+async def listen(home: Path, do: str, **arguments: Any) -> AsyncGenerator[Json, None]:
     """Ask for a stream and give its events, until the gateway goes."""
     async with _connected(home) as (reader, writer):
         await _send(writer, {"do": do, **arguments})

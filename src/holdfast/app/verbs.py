@@ -37,7 +37,7 @@ def all_verbs(
         "status": _verb(status),
         "say": _verb(actions.say, chat="text", text="text", event_id="text?", question="text?"),
         "follow": Verb(
-            {"chat": "text", "after": "number?", "steps": "flag?"},
+            {"chat": "text", "after": "number?", "steps": "flag?", "session": "text?", "seq": "number?"},
             stream=lambda given: following.follow(**_said(given)),
         ),
         "stop": _command(actions, "/stop"),

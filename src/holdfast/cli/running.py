@@ -48,7 +48,7 @@ def up(
 def stop(home: Home = None, as_json: AsJson = False) -> None:
     """Stop the gateway, and whoever would start it again; waits until it has ended.
 
-    Running turns are given time to finish (`drain.wait`); those that do not are marked and go on at the next start.
+    Running turns are given time to finish (`drain.wait`); those that do not go on at the next start.
     """
     _tell(carry_out(ending.stop(find_home(home))), as_json)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from holdfast.app.looks import address_of
 from holdfast.clock import SystemClock, first_of
 from holdfast.model import InboxRow, InboxState, Key, Position, Turn, TurnState
-from holdfast.app.looks import address_of
 from holdfast.store import LEDGER, ReadOnlyLedger
 
 from .client import Line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import readline
 import sys
 import termios
 import threading
@@ -11,15 +12,10 @@ from collections.abc import AsyncIterator
 
 from .screen import PROMPT
 
-try:
-    import readline
-except ImportError:  # pragma: no cover - a Python built without it reads plain lines
-    readline = None  # type: ignore[assignment]
-
 
 def typed_so_far() -> str:
     """What stands on the input line."""
-    return readline.get_line_buffer() if readline is not None else ""
+    return readline.get_line_buffer()
 
 
 async def read_terminal() -> AsyncIterator[str]:
