@@ -60,7 +60,7 @@ app.add_typer(service, name="service", rich_help_panel="Run it")
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command and give its exit code: 0 done, 1 not done, 75 restart wanted, 78 to be changed first."""
+    """Run one command; its exit code: 0 done, 1 not done, 75 restart wanted, 78 to be changed first."""
     as_json = "--json" in arguments
     try:
         code = get_command(app).main(arguments, prog_name="holdfast", standalone_mode=False)

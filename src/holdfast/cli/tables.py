@@ -16,7 +16,7 @@ def print_standing(console: Console, found: Json, now: int) -> None:
     gateway, last = found["gateway"], found["last_run"]
     pairs: list[tuple[str, str]] = [("home", escape(found["home"]))]
     if gateway is not None:
-        word = f"[green]running[/], process {gateway['pid']}, since {ago(gateway['started_at'], now)}"
+        word = f"[green]running[/], process {gateway['pid']}, for {span(max(0, now - gateway['started_at']))}"
         pairs.append(("gateway", f"{word}, version {gateway['version']}"))
     else:
         pairs.append(("gateway", "[yellow]not running[/]; `holdfast up` starts it"))

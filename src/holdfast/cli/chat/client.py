@@ -22,8 +22,8 @@ Hear = Callable[[Json], None]
 class Line:
     """Follows a chat for ever and speaks in it; `hear` gets every event, once and in order.
 
-    Besides the gateway's own events these are `{"lost": words}` and `{"reconnected": true}`. A message has its
-    event id before it is sent first, so sending it again after a break changes nothing.
+    Besides the gateway's own events these are `{"lost": words}` and `{"reconnected": true}`. A message has
+    its event id before it is sent first, so sending it again after a break changes nothing.
     """
 
     def __init__(self, home: Path, chat: str, clock: Clock, ids: Ids, hear: Hear, steps: bool = True) -> None:

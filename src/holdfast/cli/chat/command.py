@@ -41,9 +41,9 @@ def chat(
 ) -> None:
     """Talk to the agent in this terminal. The gateway may restart or die meanwhile: the chat goes on.
 
-    Type a line; see the agent's committed steps, its replies and notices. /help lists what a chat can do; Ctrl-D
-    or `exit` ends the chat, not the work. With input from a pipe each line is said and answered before the next,
-    and the exit code is 1 if one was not.
+    Type a line; see the agent's committed steps, its replies and notices. /help lists what a chat can do;
+    Ctrl-D or `exit` ends the chat, not the work. With input from a pipe each line is said and answered before
+    the next, and the exit code is 1 if one was not.
     """
     where = find_home(home)
     with contextlib.suppress(KeyboardInterrupt):
