@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from holdfast.clock import Clock, Rng
-from holdfast.errors import StoreClosed, SyncFailed
+from holdfast.errors import Report, StoreClosed, SyncFailed
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import MINUTE, SECOND, RetrySettings
 
@@ -16,7 +16,6 @@ PATIENCE = RetrySettings(first=SECOND // 5, most=MINUTE)
 """How soon a stage that broke begins again: for ever, ever less often."""
 
 Work = Callable[[], Coroutine[Any, Any, None]]
-Report = Callable[[str, BaseException], None]
 
 log = logging.getLogger(__name__)
 

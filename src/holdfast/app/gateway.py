@@ -14,19 +14,20 @@ from typing import Any
 
 from holdfast.agents import Agent
 from holdfast.clock import Clock, Ids, Rng
+from holdfast.errors import Report
 from holdfast.inbox import Commands, Desk, Receiver
-from holdfast.model import PersonId, Stopped
+from holdfast.model import PersonId, Stopped, TurnId
 from holdfast.outbox import Sender
 from holdfast.platforms import Platform
 from holdfast.policy.access import Access, Allowed, still_allowed
 from holdfast.policy.admission import Drain
-from holdfast.policy.recovery import Decision
 from holdfast.policy.settings import SECOND, TurnSettings
-from holdfast.recovery import Outside, Reconciler, judge_stale
-from holdfast.store import ArrivalSettings, ClaimSettings, StaleTurn, Store
+from holdfast.policy.strikes import SafeMode
+from holdfast.recovery import Care, ContinuityReport, Outside, Reconciler
+from holdfast.store import ArrivalSettings, ClaimSettings, Store
 from holdfast.turns import Pool, PoolSettings, Runner
 
-from .crew import Crew, Report, to_log
+from .crew import Crew, to_log
 from .lifecycle import Leaving, RunState, Stages, start, stop
 from .requests import Requests
 from .settings import GatewaySettings
@@ -85,7 +86,7 @@ class Gateway:
         self._senders = tuple(self._make_sender(platform) for platform in platforms)
         self._receivers = tuple(map(self._make_receiver, platforms, self._senders))
         self._reconciler = self._make_reconciler()
-        self._commands = Commands(self._make_desk(), rng)
+        self._commands = Commands(self._make_desk(), rng, report)
 
     async def run(self) -> Stopped:
         """Start everything, work until an end is asked for, and stop in order; says how it ended.
@@ -125,6 +126,16 @@ class Gateway:
         """How many turns run here now."""
         return len(self._pool.running())
 
+    @property
+    def safe_mode(self) -> SafeMode:
+        """Whether nothing resumes by itself, and why."""
+        return self._reconciler.safe_mode
+
+    @property
+    def continuity(self) -> ContinuityReport | None:
+        """What this boot found and what became of it, once recovery has looked."""
+        return self._reconciler.continuity
+
     def connections(self) -> tuple[Connection, ...]:
         """Every platform, and whether it can be reached."""
         return tuple(
@@ -139,7 +150,14 @@ class Gateway:
         turns = TurnSettings(grace=settings.grace, progress=settings.progress)
         runner = Runner(self.store, self.clock, self._rng, agent, workspace, turns, self._report)
         pool = PoolSettings(settings.workers, settings.grace / SECOND + _BEYOND_GRACE)
-        return Pool(self.store, self.clock, runner, self._claim_settings, self._judge, pool)
+        return Pool(
+            self.store,
+            self.clock,
+            runner,
+            self._claim_settings,
+            lambda stale, now: self._reconciler.judge(stale, now),
+            pool,
+        )
 
     def _make_receiver(self, platform: Platform, sender: Sender) -> Receiver:
         return Receiver(
@@ -151,6 +169,7 @@ class Gateway:
             self.arrival_settings,
             self.settings.sharing,
             lambda: self._on_connection(sender),
+            self._report,
         )
 
     def _make_sender(self, platform: Platform) -> Sender:
@@ -161,13 +180,24 @@ class Gateway:
             platform,
             self.settings.retry,
             lambda: platform.name in self._connected(),
+            report=self._report,
         )
 
     def _make_reconciler(self) -> Reconciler:
-        return Reconciler(self.store, self.clock, self.settings.recovery, self._outside)
+        settings = self.settings
+        care = Care(settings.safe_mode, settings.keep, settings.owner_chat, settings.reconcile)
+        return Reconciler(
+            self.store, self.clock, settings.recovery, self._outside, self._known_running, care, self._report
+        )
 
     def _make_desk(self) -> Desk:
-        return Desk(self.store, self.clock, self._access, self.arrival_settings)
+        return Desk(
+            self.store,
+            self.clock,
+            self._access,
+            self.arrival_settings,
+            lambda: self._reconciler.safe_mode,
+        )
 
     def _stages(self) -> Stages:
         names = [f"{platform.name}/{platform.account}" for platform in self._platforms]
@@ -209,9 +239,6 @@ class Gateway:
     def _claim_settings(self) -> ClaimSettings:
         return ClaimSettings(self.settings.reset, self.settings.recovery, self.settings.busy)
 
-    def _judge(self, stale: StaleTurn, now: int) -> Decision:
-        return judge_stale(stale, now, self._outside(), self.settings.recovery)
-
     def _outside(self) -> Outside:
         return Outside(
             frozenset({self.store.instance}),
@@ -225,6 +252,10 @@ class Gateway:
 
     def _is_allowed(self, person: PersonId) -> bool:
         return isinstance(still_allowed(person, self._access(), self.clock.now()), Allowed)
+
+    def _known_running(self) -> tuple[TurnId, ...] | None:
+        """The turns that run here; while one is being claimed nobody can say."""
+        return None if self._pool.claiming else self._pool.running()
 
     def _is_quiet(self) -> bool:
         return not self._pool.running() and not self._pool.claiming

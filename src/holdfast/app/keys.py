@@ -123,6 +123,17 @@ def names(form: re.Pattern[str], make: Callable[[str], T], words: str) -> Kind:
     return Kind(words, read, sorted)
 
 
+def address() -> Kind:
+    def read(value: object) -> ChatAddress | None:
+        if value in ("", "none"):
+            return None
+        if not _CHAT.fullmatch(_text(value)):
+            raise ValueError
+        return ChatAddress(_text(value))
+
+    return Kind('an address, like "telegram/bot/123", or none', read, lambda value: value or "none")
+
+
 def _text(value: object) -> str:
     """A number or text as text; a switch is neither, though Python counts it as a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
@@ -147,6 +158,7 @@ KEYS: tuple[Key, ...] = (
         names(_CHAT, ChatAddress, 'a list of addresses, like "telegram/bot/-100123"'),
         "groups in which those people may talk",
     ),
+    Key("owner_chat", "gateway.owner_chat", address(), "where the owner is told of what needs a person"),
     Key("agent.use", "agent.use", agent_name(), "who answers"),
     Key("agent.pace", "agent.pace", duration(0, MINUTE), "per beat of the demonstration's work"),
     Key("workers", "gateway.workers", count(1, 256), "turns that run at the same time"),

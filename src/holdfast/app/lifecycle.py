@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from holdfast.clock import Clock
-from holdfast.errors import StoreFault
+from holdfast.errors import Report, StoreFault
 from holdfast.model import Interruption, OnInterruption, Stopped
 from holdfast.platforms import Platform
 from holdfast.policy.admission import Drain
@@ -18,7 +18,7 @@ from holdfast.policy.farewell import farewells
 from holdfast.policy.settings import SECOND
 from holdfast.store import Store
 
-from .crew import Crew, Report, Work
+from .crew import Crew, Work
 from .settings import DrainSettings
 
 BEYOND_GRACE = 3 * SECOND

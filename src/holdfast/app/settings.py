@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from holdfast.model import BusyMode, OnInterruption, PersonId, Sharing
+from holdfast.model import BusyMode, ChatAddress, OnInterruption, PersonId, Sharing
 from holdfast.policy.access import Access
 from holdfast.policy.settings import (
     DAY,
@@ -46,6 +46,8 @@ class GatewaySettings:
     reconcile: int = 5 * SECOND
     busy: BusyMode = BusyMode.QUEUE
     on_interruption: OnInterruption = OnInterruption.RESUME
+    owner_chat: ChatAddress | None = None
+    """Where the owner is told of a park and of safe mode."""
     drain: DrainSettings = DrainSettings()
     recovery: RecoverySettings = RecoverySettings()
     safe_mode: SafeModeSettings = SafeModeSettings()

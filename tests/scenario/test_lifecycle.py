@@ -1,0 +1,373 @@
+"""Starting and stopping a whole gateway, with real stages on a real ledger and a clock that stands still."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from holdfast.app.lifecycle import RunState, longest_stop
+from holdfast.app.settings import DrainSettings
+from holdfast.errors import StoreUnavailable, SyncFailed
+from holdfast.model import Interruption, Key, OnInterruption, Place, Stopped, Turn, TurnState
+from holdfast.policy.admission import Drain
+from tests.support.gateways import PLATFORM, Mail, Town
+from tests.support.loops import on_a_loop
+
+RESTARTING = "The gateway is restarting."
+
+
+@asynccontextmanager
+async def town(home: Path) -> AsyncIterator[Town]:
+    made = Town(home)
+    await made.start()
+    try:
+        yield made
+    finally:
+        if not made.running.done():
+            await made.crash()
+
+
+async def turn_of(town: Town, chat: str = "c1", platform: str = PLATFORM) -> Turn:
+    session = await town.store.live_session(Key(Place(platform, "bot", chat).address))
+    assert session is not None
+    return (await town.store.turns(session.id))[0]
+
+
+@on_a_loop
+async def test_a_message_is_answered(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        one.mail.say("hello")
+        await one.until(lambda: one.mail.texts() == ["answer to hello"])
+        one.gateway.request(Drain.SHUTDOWN)
+        assert await one.ended() is Stopped.STOPPED
+        assert one.faults == []
+
+
+@on_a_loop
+async def test_a_drain_waits_for_what_finishes_and_cuts_only_what_does_not(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        one.model.hold("finisher", "straggler")
+        one.mail.say("finisher", "a")
+        one.mail.say("straggler", "b")
+        one.mail.say("quick", "c")
+        await one.until(lambda: len(one.model.begun) == 3 and bool(one.mail.texts("c")))
+        one.gateway.request(Drain.RESTART)
+        await one.until(lambda: one.gateway.state is RunState.DRAINING)
+        one.model.gates["finisher"].set()
+        await one.until(lambda: "answer to finisher" in one.mail.texts("a"))
+        finisher = await turn_of(one, "a")
+        assert one.gateway.state is RunState.DRAINING, "the other still runs"
+        drain = one.settings.drain
+        assert await one.ended_after(drain.wait + 1_000) is Stopped.RESTART
+        await one.start()
+        assert (finisher.state, finisher.interruptions) == (TurnState.DONE, 0)
+        straggler = await turn_of(one, "b")
+        assert (straggler.interruptions, straggler.interruption) == (1, Interruption.RESTART_TIMEOUT)
+        assert (await turn_of(one, "c")).interruptions == 0
+        one.model.gates["straggler"].set()
+        await one.until(lambda: "answer to straggler" in one.mail.texts("b"), step=100)
+        assert (await turn_of(one, "b")).id == straggler.id, "the same turn goes on"
+
+
+@on_a_loop
+async def test_each_chat_with_a_running_turn_is_told_once_before_the_wait_and_no_other(
+    tmp_path: Path,
+) -> None:
+    async with town(tmp_path) as one:
+        one.model.hold("long")
+        one.mail.say("quick", "idle")
+        one.mail.say("long", "busy")
+        await one.until(lambda: one.mail.texts("idle") == ["answer to quick"] and "long" in one.model.begun)
+        one.gateway.request(Drain.RESTART)
+        one.gateway.request(Drain.RESTART)
+        await one.until(lambda: bool(one.mail.texts("busy")))
+        (told,) = one.mail.texts("busy")
+        assert told.startswith(RESTARTING)
+        assert "try to resume" in told
+        await one.ended_after(one.settings.drain.wait + 1_000)
+        assert len(one.mail.texts("busy")) == 1
+        assert one.mail.texts("idle") == ["answer to quick"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"), [(OnInterruption.ASK, "I ask you"), (OnInterruption.NEVER, "wants nothing taken up")]
+)
+def test_a_chat_that_wants_no_resume_is_told_that_instead(
+    tmp_path: Path, wanted: OnInterruption, words: str
+) -> None:
+    @on_a_loop
+    async def run() -> None:
+        one = Town(tmp_path)
+        one.with_settings(on_interruption=wanted)
+        await one.start()
+        one.model.hold("long")
+        one.mail.say("long")
+        await one.until(lambda: bool(one.model.begun))
+        one.gateway.request(Drain.SHUTDOWN, at_once=True)
+        await one.until(lambda: bool(one.mail.texts()) or one.running.done())
+        await one.ended()
+        await one.start()
+        await one.until(lambda: bool(one.mail.texts()), step=100)
+        assert "shutting down" in one.mail.texts()[0]
+        assert words in one.mail.texts()[0]
+        assert "try to resume" not in one.mail.texts()[0]
+        await one.crash()
+
+    run()
+
+
+@on_a_loop
+async def test_a_second_signal_stops_at_once_and_still_marks_what_it_cuts(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        one.model.hold("long")
+        one.mail.say("long")
+        await one.until(lambda: bool(one.model.begun))
+        one.gateway.request(Drain.SHUTDOWN)
+        await one.until(lambda: one.gateway.state is RunState.DRAINING)
+        before = one.clock.now()
+        one.gateway.request(Drain.SHUTDOWN, at_once=True)
+        assert await one.ended() is Stopped.STOPPED
+        assert one.clock.now() == before
+        await one.start()
+        cut = await turn_of(one)
+        assert (cut.interruptions, cut.interruption) == (1, Interruption.SHUTDOWN_TIMEOUT)
+
+
+@on_a_loop
+async def test_a_signal_during_a_restart_leaves_it_a_restart(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        one.model.hold("long")
+        one.mail.say("long")
+        await one.until(lambda: bool(one.model.begun))
+        one.gateway.request(Drain.RESTART)
+        one.gateway.request(Drain.SHUTDOWN, at_once=True)
+        assert await one.ended() is Stopped.RESTART
+        await one.start()
+        assert (await turn_of(one)).interruption == Interruption.RESTART_TIMEOUT
+
+
+@on_a_loop
+async def test_a_message_during_a_drain_is_kept_said_so_and_answered_after_the_restart(
+    tmp_path: Path,
+) -> None:
+    async with town(tmp_path) as one:
+        one.model.hold("long")
+        one.mail.say("long", "a")
+        await one.until(lambda: bool(one.model.begun))
+        one.gateway.request(Drain.RESTART)
+        await one.until(lambda: one.gateway.state is RunState.DRAINING)
+        one.mail.say("meanwhile", "b")
+        await one.until(lambda: bool(one.mail.texts("b")))
+        assert "This is kept, and comes after the restart." in one.mail.texts("b")[0]
+        await one.ended_after(one.settings.drain.wait + 1_000)
+        assert "meanwhile" not in one.model.begun, "no turn starts during a drain"
+        await one.start()
+        await one.until(lambda: "answer to meanwhile" in one.mail.texts("b"))
+
+
+@on_a_loop
+async def test_a_reply_that_is_owed_is_work_for_the_drain(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        one.mail.sends_hang = True
+        one.mail.say("hello")
+        await one.until(lambda: bool(one.model.begun))
+        one.gateway.request(Drain.SHUTDOWN)
+        await one.until(lambda: one.gateway.state is RunState.DRAINING)
+        await one.pass_time(2_000)
+        assert not one.running.done(), "nothing runs, but a reply is on its way"
+        assert await one.ended_after(one.settings.drain.wait) is Stopped.STOPPED
+        one.mail.sends_hang = False
+        await one.start()
+        await one.until(lambda: one.mail.texts() == ["answer to hello"], step=100)
+
+
+@on_a_loop
+async def test_a_platform_that_hangs_in_its_close_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        await one.until(lambda: one.gateway.connections()[0].connected)
+        one.mail.closes_hang = True
+        one.gateway.request(Drain.SHUTDOWN)
+        drain = one.settings.drain
+        assert await one.ended_after(longest_stop(drain, one.settings.grace)) is Stopped.STOPPED
+        assert [name for name, _ in one.faults] == ["letting go of the platforms"]
+        await one.start()
+        assert (await one.store.continuity()).previous_ended == Stopped.STOPPED
+        one.mail.closes_hang = False
+
+
+@on_a_loop
+async def test_a_step_of_the_stop_that_fails_keeps_none_of_the_others_from_being_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with town(tmp_path) as one:
+        one.model.hold("long")
+        one.mail.say("long")
+        await one.until(lambda: bool(one.model.begun))
+
+        async def fails(*_: object) -> None:
+            raise StoreUnavailable("busy")
+
+        monkeypatch.setattr(one.store, "tell_running", fails)
+        one.gateway.request(Drain.RESTART, at_once=True)
+        assert await one.ended() is Stopped.RESTART
+        await one.start()
+        assert (await turn_of(one)).interruptions == 1
+
+
+@on_a_loop
+async def test_a_restart_asked_for_is_carried_out_once(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        one.mail.say("/restart")
+        assert await one.ended() is Stopped.RESTART
+        assert len(one.mail.texts()) == 1, "the command's reply goes out before the end"
+        # The platform brings the same command again, as it would after a lost acknowledgement.
+        one.mail.arrivals.append(one.mail.arrivals[0])
+        await one.start()
+        one.mail.say("hello")
+        await one.until(lambda: "answer to hello" in one.mail.texts())
+        await one.pass_time(2_000)
+        assert one.gateway.state is RunState.RUNNING
+
+
+@on_a_loop
+async def test_a_restart_asked_of_an_earlier_process_has_happened(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        one.model.hold("hangs")
+        one.mail.say("hangs")
+        await one.until(lambda: bool(one.model.begun))
+        await one.store.request("restart", "by the turn", after_turn=(await turn_of(one)).id)
+        await one.crash()
+        one.model.gates["hangs"].set()
+        await one.start()
+        await one.until(lambda: one.mail.texts() == ["answer to hangs"], step=100)
+        await one.pass_time(40_000)
+        assert one.gateway.state is RunState.RUNNING
+        assert await one.store.requests() == ()
+
+
+@on_a_loop
+async def test_a_turn_that_asks_for_a_restart_is_answered_first(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        one.model.hold("please restart")
+        one.mail.say("please restart")
+        await one.until(lambda: bool(one.model.begun))
+        turn = await turn_of(one)
+        await one.store.request("restart", "by the turn", after_turn=turn.id)
+        await one.pass_time(5_000)
+        assert one.gateway.state is RunState.RUNNING, "its reply is waited for"
+        one.model.gates["please restart"].set()
+        assert await one.ended_after(2_000) is Stopped.RESTART
+        assert one.mail.texts() == ["answer to please restart"]
+
+
+@on_a_loop
+async def test_a_turn_that_asks_and_never_ends_is_waited_for_no_longer_than_its_reply_may_take(
+    tmp_path: Path,
+) -> None:
+    async with town(tmp_path) as one:
+        one.model.hold("hangs")
+        one.mail.say("hangs")
+        await one.until(lambda: bool(one.model.begun))
+        await one.store.request("restart", "by the turn", after_turn=(await turn_of(one)).id)
+        await one.until(lambda: one.gateway.state is RunState.DRAINING, step=100)
+        assert await one.ended_after(one.settings.drain.wait + 1_000) is Stopped.RESTART
+
+
+@on_a_loop
+async def test_a_restart_when_quiet_waits_for_no_running_turn(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        one.model.hold("long")
+        one.mail.say("long")
+        await one.until(lambda: bool(one.model.begun))
+        await one.store.request("restart_when_quiet", "later")
+        await one.pass_time(120_000)
+        assert one.gateway.state is RunState.RUNNING
+        one.model.gates["long"].set()
+        assert await one.ended_after(2_000) is Stopped.RESTART
+        assert one.mail.texts() == ["answer to long"]
+
+
+@on_a_loop
+async def test_a_platform_that_is_down_at_boot_has_its_sessions_resumed_when_it_comes_back(
+    tmp_path: Path,
+) -> None:
+    one = Town(tmp_path)
+    other = Mail("other")
+    one.more.append(other)
+    await one.start()
+    one.model.hold("there", "here")
+    one.mail.say("here")
+    other.say("there", sender="bob")
+    await one.until(lambda: len(one.model.begun) == 2)
+    await one.crash()
+    other.down = True
+    one.model.gates["there"].set()
+    one.model.gates["here"].set()
+    await one.start()
+    await one.until(lambda: one.mail.texts() == ["answer to here"], step=100)
+    await one.pass_time(10_000)
+    assert other.texts() == []
+    held = await turn_of(one, platform="other")
+    assert (held.state, held.held) == (TurnState.INTERRUPTED, "platform_down")
+    other.down = False
+    await one.until(lambda: other.texts() == ["answer to there"], step=100)
+    await one.crash()
+
+
+@on_a_loop
+async def test_a_stage_that_breaks_begins_again_and_the_others_do_not_notice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with town(tmp_path) as one:
+        await one.until(lambda: one.gateway.connections()[0].connected)
+        broken = [RuntimeError("a bug"), RuntimeError("again")]
+        requests = one.store.requests
+
+        async def sometimes() -> object:
+            if broken:
+                raise broken.pop()
+            return await requests()
+
+        monkeypatch.setattr(one.store, "requests", sometimes)
+        await one.store.request("other", "wakes the stage")
+        await one.until(lambda: not broken, step=100)
+        one.mail.say("hello")
+        await one.until(lambda: one.mail.texts() == ["answer to hello"], step=100)
+        await one.store.request("restart", "now")
+        assert await one.ended_after(70_000) is Stopped.RESTART
+        assert {type(fault) for _, fault in one.faults} == {RuntimeError}
+
+
+@on_a_loop
+async def test_a_disk_that_does_not_confirm_ends_it_without_an_orderly_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with town(tmp_path) as one:
+        await one.until(lambda: one.gateway.connections()[0].connected)
+
+        async def fails(*_: object) -> None:
+            raise SyncFailed("the disk did not confirm")
+
+        monkeypatch.setattr(one.store, "heartbeat", fails)
+        await one.until(lambda: one.running.done(), step=1_000)
+        with pytest.raises(SyncFailed):
+            await one.running
+        await one.store.close()
+
+
+def test_the_longest_stop_counts_every_step() -> None:
+    drain = DrainSettings(wait=60_000, teardown=9_000)
+    assert longest_stop(drain, 5_000) > 60_000 + 9_000 + 5_000
+    assert longest_stop(replace(drain, wait=0), 5_000) < 20_000
+
+
+@on_a_loop
+async def test_what_is_asked_for_before_the_run_is_not_lost(tmp_path: Path) -> None:
+    one = Town(tmp_path)
+    await one.start()
+    one.gateway.request(Drain.SHUTDOWN, at_once=True)
+    await asyncio.wait([one.running])
+    assert await one.ended() is Stopped.STOPPED

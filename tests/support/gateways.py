@@ -1,0 +1,207 @@
+"""A whole gateway under test: a platform and a model that obey, on a clock that stands still."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from holdfast.agents import Agent, OnText, unheard
+from holdfast.app.gateway import Gateway
+from holdfast.app.settings import GatewaySettings
+from holdfast.errors import SyncFailed
+from holdfast.model import (
+    Accepted,
+    ChatKind,
+    Cursor,
+    Delivery,
+    Finish,
+    Origin,
+    PersonId,
+    Place,
+    Replied,
+    SendResult,
+    Sent,
+    Stopped,
+)
+from holdfast.platforms import Ack, Arrival, Capabilities, Idempotency, Incoming, PlatformDown
+from holdfast.policy.access import Access
+from holdfast.policy.views import Message, Role
+from holdfast.store import Store, open_ledger
+from holdfast.testing import ManualClock, SeededIds
+
+PLATFORM = "fake"
+ANN = "ann"
+PATIENCE = 20_000
+"""Looks at the real ledger before a test gives up: each waits for a thread, none for the time of day."""
+
+
+class Mail:
+    """What one platform has for us and got from us; it outlives the gateways that read it."""
+
+    def __init__(self, name: str = PLATFORM) -> None:
+        self.name = name
+        self.arrivals: list[Arrival] = []
+        self.sent: list[Delivery] = []
+        self.down = False
+        self.sends_hang = False
+        self.closes_hang = False
+        self.changed = asyncio.Event()
+
+    def say(self, text: str, chat: str = "c1", sender: str = ANN) -> None:
+        place = Place(self.name, "bot", chat)
+        number = len(self.arrivals) + 1
+        self.arrivals.append(
+            Arrival(f"e{number}", Origin(place, ChatKind.DIRECT, sender), text, f"m{number}")
+        )
+        self.changed.set()
+
+    def texts(self, chat: str = "c1") -> list[str]:
+        return [one.text for one in self.sent if one.chat == Place(self.name, "bot", chat).address]
+
+
+class Post:
+    """The platform as one gateway sees it."""
+
+    def __init__(self, mail: Mail) -> None:
+        self._mail = mail
+        self.name = mail.name
+        self.account = "bot"
+        self.capabilities = Capabilities(Ack.OFFSET, Idempotency.STRONG)
+        self.cursor: str | None = "offset"
+
+    async def connect(self) -> None:
+        if self._mail.down:
+            raise PlatformDown("not now")
+
+    async def receive(self, after: str | None) -> Incoming:
+        start = int(after or 0)
+        while len(self._mail.arrivals) <= start:
+            self._mail.changed.clear()
+            await self._mail.changed.wait()
+        found = tuple(self._mail.arrivals[start:])
+        return Incoming(found, Cursor("offset", str(start + len(found))))
+
+    async def confirm(self, incoming: Incoming, accepted: tuple[Accepted, ...]) -> None:
+        return None
+
+    async def send(self, delivery: Delivery) -> SendResult:
+        if self._mail.sends_hang:
+            await asyncio.get_running_loop().create_future()
+        self._mail.sent.append(delivery)
+        return Sent(delivery.key)
+
+    async def find(self, delivery: Delivery) -> bool | None:
+        return None
+
+    async def close(self) -> None:
+        while self._mail.closes_hang:
+            try:
+                await asyncio.get_running_loop().create_future()
+            except asyncio.CancelledError:
+                continue
+
+
+class Slow:
+    """A model that answers a message when it is told to; other messages at once."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.gates: dict[str, asyncio.Event] = {}
+
+    def hold(self, *texts: str) -> None:
+        for text in texts:
+            self.gates[text] = asyncio.Event()
+
+    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
+        text = [message.text for message in messages if message.role is Role.USER][-1]
+        self.begun.append(text)
+        if text in self.gates:
+            await self.gates[text].wait()
+        return Replied(f"answer to {text}", Finish.COMPLETE)
+
+
+class Town:
+    """One home, its platforms and its model, over any number of gateways."""
+
+    def __init__(self, home: Path, settings: GatewaySettings | None = None) -> None:
+        self.home = home
+        self.clock = ManualClock()
+        self.ids = SeededIds(self.clock)
+        self.mail = Mail()
+        self.more: list[Mail] = []
+        self.model = Slow()
+        self.settings = settings or GatewaySettings()
+        self.faults: list[tuple[str, BaseException]] = []
+        self.owner = PersonId(f"{PLATFORM}:{ANN}")
+        self.store: Store
+        self.gateway: Gateway
+        self.running: asyncio.Task[Stopped]
+
+    async def start(self) -> None:
+        """A fresh process takes the home."""
+        self.clock.advance(1)
+        self.store = await open_ledger(self.home, self.clock, self.ids, _sync_failed)
+        self.gateway = Gateway(
+            self.store,
+            self.clock,
+            _Half(),
+            self.ids,
+            tuple(Post(mail) for mail in (self.mail, *self.more)),
+            Agent(self.model),
+            self.settings,
+            lambda: Access(owners=frozenset({self.owner}), people=frozenset({PersonId("other:bob")})),
+            self.home / "workspace",
+            lambda stage, fault: self.faults.append((stage, fault)),
+        )
+        self.running = asyncio.ensure_future(self.gateway.run())
+
+    async def ended(self) -> Stopped:
+        """The gateway stops by itself; time goes on only as far as that needs."""
+        await self.until(lambda: self.running.done(), step=0)
+        return await self._over()
+
+    async def ended_after(self, most: int) -> Stopped:
+        """The same, while up to so many milliseconds pass."""
+        before = self.clock.now()
+        await self.until(lambda: self.running.done(), step=100)
+        assert self.clock.now() - before <= most, "it took too long"
+        return await self._over()
+
+    async def _over(self) -> Stopped:
+        how = await self.running
+        await self.store.close()
+        return how
+
+    async def crash(self) -> None:
+        """The process is gone without a word."""
+        self.running.cancel()
+        await asyncio.gather(self.running, return_exceptions=True)
+        await self.store.close()
+
+    async def until(self, condition: Callable[[], bool], step: int = 0) -> None:
+        """Look until it is so; each look waits for the ledger's threads, and `step` milliseconds pass."""
+        for _ in range(PATIENCE):
+            if condition():
+                return
+            self.clock.advance(step)
+            await self.store.instances(1)
+        raise AssertionError("it never came to that")
+
+    async def pass_time(self, milliseconds: int) -> None:
+        """Time passes in small steps, with work done in between."""
+        for _ in range(0, milliseconds, 100):
+            self.clock.advance(100)
+            for _ in range(5):
+                await self.store.instances(1)
+
+    def with_settings(self, **changes: object) -> None:
+        self.settings = replace(self.settings, **changes)  # type: ignore[arg-type] # checked by the dataclass
+
+
+class _Half:
+    def random(self) -> float:
+        return 0.5
+
+
+def _sync_failed(fault: SyncFailed) -> None:
+    """The store stays broken; whoever asks it is told."""
