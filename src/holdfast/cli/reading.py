@@ -139,7 +139,7 @@ async def _verify(home: Path) -> Json:
 
 
 def config(home: Home = None, as_json: AsJson = False) -> None:
-    """Show every setting, its value and where that is from: holdfast.toml, the environment, or the default."""
+    """Show every setting, its value and where that is from: holdfast.toml, the environment or the default."""
     loaded = load_settings(home)
     found = describe(loaded)
     if as_json:

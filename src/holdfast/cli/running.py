@@ -39,8 +39,8 @@ def up(
     """Run the gateway in the foreground; what happens is logged to standard error.
 
     Ctrl-C, SIGTERM or `holdfast stop` end it in good order: what runs is given time, and what is cut goes on
-    at the next start, from the exact step. Exit codes: 0 stopped as asked, 75 restart wanted, 78 something has
-    to be changed first, 1 anything else.
+    at the next start, from the exact step. Exit codes: 0 stopped as asked, 75 restart wanted, 78 to be
+    changed first, 1 anything else.
     """
     raise typer.Exit(run_up(Up(home, agent, supervise)))
 

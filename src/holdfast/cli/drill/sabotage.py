@@ -36,7 +36,7 @@ from holdfast.turns.toolbox import Toolbox
 from .agent import asking
 
 _WINDOW = 0.2
-"""Seconds a planted gap stays open: in the wild it takes a millisecond, and a few dozen kills have to hit it."""
+"""Seconds a planted gap stays open: in the wild it is a millisecond, and a few dozen kills are to hit it."""
 
 _clock = SystemClock()
 
