@@ -11,7 +11,7 @@ from holdfast.app.shown import Json
 from holdfast.clock import Bell, Clock, Ids
 
 FIRST_WAIT = 0.05
-LONGEST_WAIT = 1.0
+LONGEST_WAIT = 0.2
 _AGAIN = "try_again"
 _CONTEXT = 3
 """Deliveries from before that are shown when a chat begins."""
