@@ -13,7 +13,7 @@ from holdfast.app.settings import DrainSettings
 from holdfast.errors import StoreUnavailable, SyncFailed
 from holdfast.model import Interruption, Key, OnInterruption, Place, Stopped, Turn, TurnState
 from holdfast.policy.admission import Drain
-from tests.support.gateways import PLATFORM, Mail, Town
+from tests.support.gateways import PLATFORM, STEP, Mail, Town
 from tests.support.loops import on_a_loop
 
 RESTARTING = "The gateway is restarting."
@@ -42,7 +42,7 @@ async def test_a_message_is_answered(tmp_path: Path) -> None:
         one.mail.say("hello")
         await one.until(lambda: one.mail.texts() == ["answer to hello"])
         one.gateway.request(Drain.SHUTDOWN)
-        assert await one.ended() is Stopped.STOPPED
+        assert await one.ended_after(1_000) is Stopped.STOPPED
         assert one.faults == []
 
 
@@ -68,7 +68,7 @@ async def test_a_drain_waits_for_what_finishes_and_cuts_only_what_does_not(tmp_p
         assert (straggler.interruptions, straggler.interruption) == (1, Interruption.RESTART_TIMEOUT)
         assert (await turn_of(one, "c")).interruptions == 0
         one.model.gates["straggler"].set()
-        await one.until(lambda: "answer to straggler" in one.mail.texts("b"), step=100)
+        await one.until(lambda: "answer to straggler" in one.mail.texts("b"), step=STEP)
         assert (await turn_of(one, "b")).id == straggler.id, "the same turn goes on"
 
 
@@ -110,7 +110,7 @@ def test_a_chat_that_wants_no_resume_is_told_that_instead(
         await one.until(lambda: bool(one.mail.texts()) or one.running.done())
         await one.ended()
         await one.start()
-        await one.until(lambda: bool(one.mail.texts()), step=100)
+        await one.until(lambda: bool(one.mail.texts()), step=STEP)
         assert "shutting down" in one.mail.texts()[0]
         assert words in one.mail.texts()[0]
         assert "try to resume" not in one.mail.texts()[0]
@@ -181,7 +181,7 @@ async def test_a_reply_that_is_owed_is_work_for_the_drain(tmp_path: Path) -> Non
         assert await one.ended_after(one.settings.drain.wait) is Stopped.STOPPED
         one.mail.sends_hang = False
         await one.start()
-        await one.until(lambda: one.mail.texts() == ["answer to hello"], step=100)
+        await one.until(lambda: one.mail.texts() == ["answer to hello"], step=STEP)
 
 
 @on_a_loop
@@ -221,7 +221,7 @@ async def test_a_step_of_the_stop_that_fails_keeps_none_of_the_others_from_being
 async def test_a_restart_asked_for_is_carried_out_once(tmp_path: Path) -> None:
     async with town(tmp_path) as one:
         one.mail.say("/restart")
-        assert await one.ended() is Stopped.RESTART
+        assert await one.ended_after(2_000) is Stopped.RESTART
         assert len(one.mail.texts()) == 1, "the command's reply goes out before the end"
         # The platform brings the same command again, as it would after a lost acknowledgement.
         one.mail.arrivals.append(one.mail.arrivals[0])
@@ -242,7 +242,7 @@ async def test_a_restart_asked_of_an_earlier_process_has_happened(tmp_path: Path
         await one.crash()
         one.model.gates["hangs"].set()
         await one.start()
-        await one.until(lambda: one.mail.texts() == ["answer to hangs"], step=100)
+        await one.until(lambda: one.mail.texts() == ["answer to hangs"], step=STEP)
         await one.pass_time(40_000)
         assert one.gateway.state is RunState.RUNNING
         assert await one.store.requests() == ()
@@ -272,7 +272,7 @@ async def test_a_turn_that_asks_and_never_ends_is_waited_for_no_longer_than_its_
         one.mail.say("hangs")
         await one.until(lambda: bool(one.model.begun))
         await one.store.request("restart", "by the turn", after_turn=(await turn_of(one)).id)
-        await one.until(lambda: one.gateway.state is RunState.DRAINING, step=100)
+        await one.until(lambda: one.gateway.state is RunState.DRAINING, step=STEP)
         assert await one.ended_after(one.settings.drain.wait + 1_000) is Stopped.RESTART
 
 
@@ -307,13 +307,13 @@ async def test_a_platform_that_is_down_at_boot_has_its_sessions_resumed_when_it_
     one.model.gates["there"].set()
     one.model.gates["here"].set()
     await one.start()
-    await one.until(lambda: one.mail.texts() == ["answer to here"], step=100)
+    await one.until(lambda: one.mail.texts() == ["answer to here"], step=STEP)
     await one.pass_time(10_000)
     assert other.texts() == []
     held = await turn_of(one, platform="other")
     assert (held.state, held.held) == (TurnState.INTERRUPTED, "platform_down")
     other.down = False
-    await one.until(lambda: other.texts() == ["answer to there"], step=100)
+    await one.until(lambda: other.texts() == ["answer to there"], step=STEP)
     await one.crash()
 
 
@@ -333,9 +333,9 @@ async def test_a_stage_that_breaks_begins_again_and_the_others_do_not_notice(
 
         monkeypatch.setattr(one.store, "requests", sometimes)
         await one.store.request("other", "wakes the stage")
-        await one.until(lambda: not broken, step=100)
+        await one.until(lambda: not broken, step=STEP)
         one.mail.say("hello")
-        await one.until(lambda: one.mail.texts() == ["answer to hello"], step=100)
+        await one.until(lambda: one.mail.texts() == ["answer to hello"], step=STEP)
         await one.store.request("restart", "now")
         assert await one.ended_after(70_000) is Stopped.RESTART
         assert {type(fault) for _, fault in one.faults} == {RuntimeError}
@@ -351,8 +351,9 @@ async def test_a_disk_that_does_not_confirm_ends_it_without_an_orderly_word(
         async def fails(*_: object) -> None:
             raise SyncFailed("the disk did not confirm")
 
-        monkeypatch.setattr(one.store, "heartbeat", fails)
-        await one.until(lambda: one.running.done(), step=1_000)
+        monkeypatch.setattr(one.store, "requests", fails)
+        await one.store.request("anything", "wakes the stage")
+        await one.until(lambda: one.running.done())
         with pytest.raises(SyncFailed):
             await one.running
         await one.store.close()

@@ -31,8 +31,12 @@ from holdfast.testing import ManualClock, SeededIds
 
 PLATFORM = "fake"
 ANN = "ann"
-PATIENCE = 20_000
-"""Looks at the real ledger before a test gives up: each waits for a thread, none for the time of day."""
+PATIENCE = 2_000
+"""Looks before a test gives up."""
+STEP = 250
+"""Milliseconds that pass at once."""
+SETTLING = 4
+"""Commits a test waits for before it lets time pass: those under way come before them."""
 
 
 class Mail:
@@ -156,15 +160,15 @@ class Town:
         self.running = asyncio.ensure_future(self.gateway.run())
 
     async def ended(self) -> Stopped:
-        """The gateway stops by itself; time goes on only as far as that needs."""
-        await self.until(lambda: self.running.done(), step=0)
+        """The gateway ends without any time passing."""
+        await self.until(lambda: self.running.done())
         return await self._over()
 
     async def ended_after(self, most: int) -> Stopped:
-        """The same, while up to so many milliseconds pass."""
+        """The gateway ends while at most so many milliseconds pass."""
         before = self.clock.now()
-        await self.until(lambda: self.running.done(), step=100)
-        assert self.clock.now() - before <= most, "it took too long"
+        await self.until(lambda: self.running.done(), step=STEP)
+        assert self.clock.now() - before <= most + STEP, "it took too long"
         return await self._over()
 
     async def _over(self) -> Stopped:
@@ -179,20 +183,24 @@ class Town:
         await self.store.close()
 
     async def until(self, condition: Callable[[], bool], step: int = 0) -> None:
-        """Look until it is so; each look waits for the ledger's threads, and `step` milliseconds pass."""
+        """Look until it is so; between two looks `step` milliseconds pass, and what follows is done."""
         for _ in range(PATIENCE):
             if condition():
                 return
             self.clock.advance(step)
-            await self.store.instances(1)
+            await self._settle()
         raise AssertionError("it never came to that")
 
     async def pass_time(self, milliseconds: int) -> None:
-        """Time passes in small steps, with work done in between."""
-        for _ in range(0, milliseconds, 100):
-            self.clock.advance(100)
-            for _ in range(5):
-                await self.store.instances(1)
+        """Time passes in steps, with work done in between."""
+        for _ in range(0, milliseconds, STEP):
+            self.clock.advance(STEP)
+            await self._settle()
+
+    async def _settle(self) -> None:
+        """Let what is under way be committed, and what follows from that as well, a few times over."""
+        for _ in range(SETTLING):
+            await self.store.heartbeat()
 
     def with_settings(self, **changes: object) -> None:
         self.settings = replace(self.settings, **changes)  # type: ignore[arg-type] # checked by the dataclass

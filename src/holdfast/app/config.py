@@ -14,7 +14,7 @@ from holdfast.errors import BadConfig
 from .home import VARIABLE as HOME_VARIABLE
 from .home import find_home
 from .keys import KEYS, Key, value_at, with_value
-from .settings import Settings
+from .settings import LOCAL_PERSON, Settings
 
 FILE = "holdfast.toml"
 PREFIX = "HOLDFAST_"
@@ -72,7 +72,9 @@ def load_settings(home: Path | None = None, environment: Mapping[str, str] | Non
         settings = with_value(settings, key.path, _read(key, value, source))
         sources[key.name] = source
     _check_together(settings)
-    return Loaded(settings, sources)
+    # Who can open the home's socket could as well write the ledger: there is nothing to keep them out of.
+    owners = settings.access.owners | {LOCAL_PERSON}
+    return Loaded(with_value(settings, "access.owners", owners), sources)
 
 
 def describe(loaded: Loaded) -> tuple[Described, ...]:

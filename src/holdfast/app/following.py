@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 
 from holdfast.clock import Clock, first_of
@@ -26,7 +26,7 @@ class Following:
 
     async def follow(
         self, chat: str, after: int = 0, steps: bool = True, session: str | None = None, seq: int = 0
-    ) -> AsyncIterator[Json]:
+    ) -> AsyncGenerator[Json, None]:
         """For ever: everything the chat is owed after that number, and the steps of its turns.
 
         The steps are those from now on, or those after `seq` of `session`: who was cut off misses none. The

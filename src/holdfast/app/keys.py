@@ -52,7 +52,7 @@ class Key:
 
 def duration(least: int = 0, most: int = _WEEKS, never: bool = False) -> Kind:
     """A time, in seconds or with its unit; with `never` also the word, read as None."""
-    words = f"seconds, or a number with ms, s, m, h or d, from {shown_time(least)} to {shown_time(most)}"
+    words = f"a time from {shown_time(least)} to {shown_time(most)}, like 90, 90s or 10m"
 
     def read(value: object) -> int | None:
         if never and value == "never":
@@ -190,6 +190,7 @@ KEYS: tuple[Key, ...] = (
     Key("reset.idle", "gateway.reset.idle", duration(MINUTE, never=True), "quiet that begins a new session"),
     Key("reset.daily_at", "gateway.reset.daily_at", duration(0, DAY - 1, never=True), "after midnight UTC"),
     Key("queue.most", "gateway.queue.most", count(1, 10_000), "messages that may wait in one conversation"),
+    Key("queue.longest", "gateway.queue.longest", count(100, 1_000_000), "characters a message may have"),
     Key("queue.backlog", "gateway.queue.backlog", duration(MINUTE), "older messages are offered, not run"),
     Key("retry.first", "gateway.retry.first", duration(100, MINUTE), "before the first repeated send"),
     Key("retry.most", "gateway.retry.most", duration(SECOND, HOUR), "longest wait between sends"),

@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ _LONGEST_PATH = 100
 log = logging.getLogger(__name__)
 
 Simple = Callable[[Json], Coroutine[Any, Any, Json]]
-Stream = Callable[[Json], AsyncIterator[Json]]
+Stream = Callable[[Json], AsyncGenerator[Json, None]]
 
 
 class BadRequest(Exception):
@@ -115,28 +115,46 @@ class LocalApi:
             writer.close()
 
     async def _answer(self, line: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        id_: object = None
         try:
             request = _parse(line)
-            id_ = request.pop("id", None)
-            verb, given = self._verb(request)
-            if verb.stream is not None:
-                await _stream(verb.stream(given), id_, reader, writer)
-                return
-            assert verb.run is not None
-            await _write(writer, {"id": id_, "ok": await verb.run(given)})
-        except ConnectionError:
-            raise
-        except Exception as fault:  # noqa: BLE001 - the boundary to whoever asks: the fault is the answer
-            await _write(writer, {"id": id_, "error": _words_of(fault)})
+        except BadRequest as fault:
+            await _write(writer, {"id": None, "error": _words_of(fault)})
+            return
+        stream = _stream_of(self._verbs, request)
+        if stream is None:
+            await _write(writer, await answer_to(self._verbs, request))
+        else:
+            await _stream(stream, request, reader, writer)
 
-    def _verb(self, request: Json) -> tuple[Verb, Json]:
-        name = request.pop("do", None)
-        if not isinstance(name, str) or name not in self._verbs:
-            raise BadRequest(f"do = {name!r} is not allowed; allowed: {', '.join(sorted(self._verbs))}")
-        verb = self._verbs[name]
-        verb.check(request)
-        return verb, request
+
+async def answer_to(verbs: Mapping[str, Verb], request: Json) -> Json:
+    """Carry a request out; whatever is wrong with it or goes wrong is part of the answer."""
+    id_ = request.get("id")
+    try:
+        verb, given = _checked(verbs, request)
+        if verb.run is None:
+            raise BadRequest("this can only be followed")
+        return {"id": id_, "ok": await verb.run(given)}
+    except Exception as fault:  # noqa: BLE001 - the boundary to whoever asks: the fault is the answer
+        return {"id": id_, "error": _words_of(fault)}
+
+
+def _checked(verbs: Mapping[str, Verb], request: Json) -> tuple[Verb, Json]:
+    name = request.get("do")
+    if not isinstance(name, str) or name not in verbs:
+        raise BadRequest(f"do = {name!r} is not allowed; allowed: {', '.join(sorted(verbs))}")
+    given = {key: value for key, value in request.items() if key not in ("do", "id")}
+    verbs[name].check(given)
+    return verbs[name], given
+
+
+def _stream_of(verbs: Mapping[str, Verb], request: Json) -> AsyncGenerator[Json, None] | None:
+    """The stream that is asked for, if it is one and asked for well."""
+    try:
+        verb, given = _checked(verbs, request)
+    except BadRequest:
+        return None
+    return verb.stream(given) if verb.stream is not None else None
 
 
 async def _line(reader: asyncio.StreamReader) -> bytes:
@@ -160,7 +178,10 @@ def _parse(line: bytes) -> Json:
 
 
 async def _stream(
-    found: AsyncIterator[Json], id_: object, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    found: AsyncGenerator[Json, None],
+    request: Json,
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
 ) -> None:
     """Write what comes until the other side says anything more or goes."""
     heard = asyncio.ensure_future(reader.read(1))
@@ -172,9 +193,14 @@ async def _stream(
                 following.cancel()
                 await asyncio.gather(following, return_exceptions=True)
                 raise ConnectionAbortedError
-            await _write(writer, {"id": id_, "event": following.result()})
+            await _write(writer, {"id": request.get("id"), "event": following.result()})
+    except ConnectionError:
+        raise
+    except Exception as fault:  # noqa: BLE001 - the boundary to whoever listens: the fault is the last word
+        await _write(writer, {"id": request.get("id"), "error": _words_of(fault)})
     finally:
         heard.cancel()
+        await found.aclose()
 
 
 async def _write(writer: asyncio.StreamWriter, answer: Json) -> None:

@@ -22,6 +22,15 @@ def gateway_command(home: Path) -> tuple[str, ...]:
     return (sys.executable, "-m", GATEWAY_MODULE, str(home.absolute()))
 
 
+def supervisor_command(home: Path) -> tuple[str, ...]:
+    """How our own parent is started, which keeps a gateway up on this home; meant to be exec'ed.
+
+    Without the environment's Python settings and without site packages: it needs neither, and stays small.
+    """
+    file = Path(__file__).with_name("supervisor.py")
+    return (sys.executable, "-I", "-S", str(file), str(home.absolute()), *gateway_command(home))
+
+
 def stop_seconds(settings: Settings) -> int:
     """The longest an orderly stop may take, so that nobody kills it before."""
     gateway = settings.gateway

@@ -132,6 +132,15 @@ class Sender:
         finally:
             await self._let_go()
 
+    async def send_due(self) -> int:
+        """Look once: settle what is in doubt, send what is due now; returns how many parts were touched."""
+        await self._look()
+        begun = list(self._busy.values())
+        if begun:
+            await asyncio.wait(begun)
+        self._collect()
+        return len(begun)
+
     async def quiet(self) -> None:
         """Return when nothing is in flight or in doubt and nothing will go out by itself any more."""
         while True:

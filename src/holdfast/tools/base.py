@@ -25,7 +25,7 @@ class ToolContext:
     key: str
     """The idempotency key: the same on every run of this call."""
     progress: Callable[[], None] = unnoticed
-    """Call it when a long-running tool puts something out: the tool is alive, and not to be stopped as stuck."""
+    """To call when a long-running tool puts something out: it is alive, and not to be stopped as stuck."""
 
 
 class ToolFailed(Exception):

@@ -35,7 +35,7 @@ def test_the_file_says_what_it_says(tmp_path: Path) -> None:
     settings = load(
         tmp_path,
         """
-        owners = ["telegram:7", "web:local"]
+        owners = ["telegram:7"]
         workers = 3
         busy = "steer"
         on_interruption = "ask"
@@ -86,7 +86,7 @@ def test_the_environment_wins_over_the_file_and_says_so(tmp_path: Path) -> None:
         ('workers = "many"', "workers", "many", "a whole number"),
         ("workers = true", "workers", True, "a whole number"),
         ('busy = "loud"', "busy", "loud", "queue, collect, interrupt, steer"),
-        ('drain.wait = "soon"', "drain.wait", "soon", "seconds"),
+        ('drain.wait = "soon"', "drain.wait", "soon", "a time"),
         ("drain.wait = 86400", "drain.wait", 86400, "from 0s to 1h"),
         ('drain.wait = "-1"', "drain.wait", "-1", "from 0s"),
         ('owners = "telegram:7 8"', "owners", "telegram:7 8", "immutable ids"),

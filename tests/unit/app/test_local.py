@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ async def _buggy(given: Json) -> Json:
     raise RuntimeError("secret detail")
 
 
-async def _count(given: Json) -> AsyncIterator[Json]:
+async def _count(given: Json) -> AsyncGenerator[Json, None]:
     for number in range(given.get("after", 0), 3):
         yield {"number": number}
     await asyncio.get_running_loop().create_future()
@@ -169,7 +169,7 @@ async def test_a_stream_gives_its_events_until_the_listener_goes(tmp_path: Path)
     async with served(tmp_path):
         events = listen(tmp_path, "count", after=1)
         assert [await anext(events), await anext(events)] == [{"number": 1}, {"number": 2}]
-        await events.aclose()  # type: ignore[attr-defined] # it is a generator
+        await events.aclose()
         assert await ask(tmp_path, "echo", text="after it") == {"given": {"text": "after it"}}
 
 

@@ -22,6 +22,7 @@ from holdfast.policy.access import (
     may_issue,
     may_talk,
     read_code,
+    still_allowed,
 )
 from holdfast.policy.settings import HOUR, PairingSettings
 
@@ -137,3 +138,18 @@ def test_a_code_is_read_back_as_people_type_it(chance: int) -> None:
 @pytest.mark.parametrize("text", ["", "ABCD234", "ABCD23456", "ABCD234O", "ABCD234!"])
 def test_what_is_no_code_is_not_read_as_one(text: str) -> None:
     assert read_code(text) is None
+
+
+@pytest.mark.parametrize(
+    ("access", "outcome"),
+    [
+        (None, Denied(Denial.UNREADABLE)),
+        (Access(), Denied(Denial.PERSON)),
+        (Access(people=frozenset({ANN})), Allowed(owner=False)),
+        (Access(owners=frozenset({ANN})), Allowed(owner=True)),
+        (Access(grants={ANN: NOW}), Denied(Denial.GRANT_ENDED)),
+        (Access(grants={ANN: NOW + 1}), Allowed(owner=False)),
+    ],
+)
+def test_who_was_let_in_is_asked_for_again_by_id(access: Access | None, outcome: Allowed | Denied) -> None:
+    assert still_allowed(ANN, access, NOW) == outcome

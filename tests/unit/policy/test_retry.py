@@ -28,6 +28,7 @@ from holdfast.policy.retry import (
     before_send,
     delay,
     give_up,
+    left_line,
     missing_line,
 )
 from holdfast.policy.settings import DAY, MINUTE, SECOND, RetrySettings
@@ -223,3 +224,9 @@ def test_every_answer_of_a_platform_is_an_arrow_from_unknown(
     found = after_asking(arrived, replace(delivery, state=DeliveryState.UNKNOWN), NOW, SETTINGS, 0.0)
     advance(DELIVERY, DeliveryState.UNKNOWN, found.state)
     assert found.repeated >= delivery.repeated
+
+
+def test_the_line_for_a_part_given_up_says_which_and_whether_it_may_be_there() -> None:
+    assert "Part 2 of 3" in left_line(2, 3, may_have_arrived=False)
+    assert "may have been shown" not in left_line(2, 3, may_have_arrived=False)
+    assert "may have been shown" in left_line(1, 1, may_have_arrived=True)

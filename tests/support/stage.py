@@ -1,0 +1,297 @@
+"""Turns under test: a scripted model, tools that wait to be told, and a store that fails when asked to."""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from holdfast.agents import Agent, Message, OnText, unheard
+from holdfast.model import (
+    CallId,
+    CallState,
+    EffectClass,
+    Entry,
+    Fence,
+    Finish,
+    Replied,
+    Returned,
+    ToolCall,
+    Turn,
+)
+from holdfast.policy.settings import TurnSettings
+from holdfast.store import ClaimSettings, Judge, Store
+from holdfast.testing import ManualClock
+from holdfast.tools import Tool, ToolContext
+from holdfast.turns import Pool, PoolSettings, Runner
+from tests.support.ledger import SETTINGS, Ledger, resume_all
+
+T = TypeVar("T")
+
+LONG = 20.0
+"""Seconds after which a signal will not come any more."""
+
+
+async def soon(awaited: Awaitable[T]) -> T:
+    """Wait for a signal, but never for ever."""
+    async with asyncio.timeout(LONG):
+        return await awaited
+
+
+def wants(*names: str, text: str = "") -> Replied:
+    """A reply that asks for these tools."""
+    return Replied(text, Finish.CALLS, tuple(ToolCall(CallId("x"), name, "{}") for name in names))
+
+
+def says(text: str = "the answer") -> Replied:
+    return Replied(text, Finish.COMPLETE)
+
+
+class WatchedClock:
+    """The ledger's clock, which also tells who sleeps on it."""
+
+    def __init__(self, inner: ManualClock) -> None:
+        self._inner = inner
+        self._naps: list[float] = []
+        self._news = asyncio.Event()
+
+    def now(self) -> int:
+        return self._inner.now()
+
+    def monotonic(self) -> float:
+        return self._inner.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        self._naps.append(seconds)
+        self._news.set()
+        await self._inner.sleep(seconds)
+
+    async def nap(self, least: float, most: float | None = None) -> float:
+        """Return once somebody has lain down for that long; each nap is told once."""
+        async with asyncio.timeout(LONG):
+            while True:
+                for seconds in self._naps:
+                    if least <= seconds <= (least if most is None else most):
+                        self._naps.remove(seconds)
+                        return seconds
+                self._news.clear()
+                await self._news.wait()
+
+
+class NoChance:
+    """Chance that always comes out the same."""
+
+    def random(self) -> float:
+        return 1.0
+
+
+Line = Replied | Exception | Callable[[Sequence[Message]], Coroutine[Any, Any, Replied]]
+
+
+class Scripted:
+    """A model that replies, fails or waits as written; what it was shown is kept."""
+
+    def __init__(self, *lines: Line) -> None:
+        self.lines = list(lines)
+        self.shown: list[tuple[Message, ...]] = []
+        self.asked = asyncio.Event()
+
+    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
+        self.shown.append(tuple(messages))
+        self.asked.set()
+        line = self.lines.pop(0)
+        if isinstance(line, Exception):
+            raise line
+        if isinstance(line, Replied):
+            on_text(line.text)
+            return line
+        return await line(messages)
+
+
+async def hangs(_: Sequence[Message]) -> Replied:
+    await asyncio.Event().wait()
+    raise AssertionError("nobody sets it")
+
+
+class Deed:
+    """A tool that tells when it runs, ends when it is released, and says what to do when it is cancelled."""
+
+    def __init__(
+        self,
+        name: str = "deed",
+        effect: EffectClass = EffectClass.EFFECT,
+        when_cancelled: Callable[[], Awaitable[str]] | None = None,
+        held: bool = True,
+        found: str | Exception | None = None,
+    ) -> None:
+        self.name = name
+        self.effect = effect
+        self.runs: list[ToolContext] = []
+        self.checks: list[ToolContext] = []
+        self.running = asyncio.Event()
+        self.release = asyncio.Event()
+        self.cancelled = False
+        self._when_cancelled = when_cancelled
+        self._found = found
+        if not held:
+            self.release.set()
+
+    async def run(self, context: ToolContext, arguments: str) -> str:
+        self.runs.append(context)
+        self.running.set()
+        try:
+            await self.release.wait()
+        except asyncio.CancelledError:
+            self.cancelled = True
+            if self._when_cancelled is None:
+                raise
+            return await self._when_cancelled()
+        return f"{self.name} is done"
+
+    async def check(self, context: ToolContext, arguments: str) -> str | None:
+        self.checks.append(context)
+        if isinstance(self._found, Exception):
+            raise self._found
+        return self._found
+
+
+class Between:
+    """A store with somebody in between: keeps a log, fails or waits before a verb when told to."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.log: list[str] = []
+        self._news = asyncio.Event()
+        self.faults: dict[str, list[Exception]] = {}
+        self.before: dict[str, Callable[[], Awaitable[object]]] = {}
+        self.after: dict[str, Callable[[], Awaitable[object]]] = {}
+        self.reached: dict[str, asyncio.Event] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        verb = getattr(self._store, name)
+        if not inspect.iscoroutinefunction(verb):
+            return verb
+
+        async def between(*args: Any, **kwargs: Any) -> Any:
+            self.reach(name).set()
+            if name in self.before:
+                await self.before.pop(name)()
+            if self.faults.get(name):
+                raise self.faults[name].pop(0)
+            result = await verb(*args, **kwargs)
+            self.log.append(name)
+            self._news.set()
+            if name in self.after:
+                await self.after.pop(name)()
+            return result
+
+        return between
+
+    async def stops(self) -> Any:  # TEMP
+        found = []
+        for line in await self._store.sessions():
+            found += [t.id for t in await self._store.turns(line.id, 1) if t.stop and t.state == "running"]
+        return tuple(found)
+
+    async def logged(self, verb: str, times: int) -> None:
+        """Return once the verb has been carried out so often; once more is a fault."""
+        async with asyncio.timeout(LONG):
+            while (found := self.log.count(verb)) < times:
+                self._news.clear()
+                await self._news.wait()
+        assert found == times
+
+    def reach(self, verb: str) -> asyncio.Event:
+        """Set as soon as the verb is called."""
+        return self.reached.setdefault(verb, asyncio.Event())
+
+
+class Stage:
+    """The turns of one process run on a ledger under test."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        *lines: Line,
+        tools: Sequence[Tool] = (),
+        workers: int = 8,
+        claim: ClaimSettings = SETTINGS,
+        judge: Judge = resume_all,
+        settings: TurnSettings = TurnSettings(),  # noqa: B008 - frozen
+    ) -> None:
+        self.ledger = ledger
+        self.store = Between(ledger.store)
+        self.clock = WatchedClock(ledger.clock)
+        self.model = Scripted(*lines)
+        self.reports: list[tuple[str, BaseException]] = []
+        store = cast("Store", self.store)
+        self.runner = Runner(
+            store,
+            self.clock,
+            NoChance(),
+            Agent(self.model, tuple(tools)),
+            Path("workspace"),
+            settings,
+            lambda doing, fault: self.reports.append((doing, fault)),
+        )
+        self.pool = Pool(store, self.clock, self.runner, lambda: claim, judge, PoolSettings(workers))
+        self.task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> "Stage":
+        """The pool works while the block runs; then it is gone without a word."""
+        self.task = asyncio.ensure_future(self.pool.work())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self.task is not None
+        self.task.cancel()
+        await asyncio.wait([self.task])
+
+    async def run(self) -> None:
+        """Run everything there is to run until nothing is ready."""
+        async with asyncio.timeout(LONG):
+            while await self.pool.work_once():
+                pass
+
+    async def quiet(self) -> None:
+        await soon(self.pool.quiet())
+
+    async def leave(self) -> None:
+        """Close the door and wait for the last turn to rest."""
+        self.pool.close_door()
+        assert self.task is not None
+        await soon(asyncio.shield(self.task))
+
+    async def leave_after_answer(self, text: str, chat: str = "c1") -> None:
+        """Wait until this was said, then leave."""
+        seen = self.ledger.store.version("outbox")
+        while text not in await self.told(chat):
+            seen = await soon(self.ledger.store.changed("outbox", seen))
+        await self.leave()
+
+    async def fence(self, chat: str = "c1") -> Fence:
+        """What the turn that runs shows with its writes."""
+        turn = await self.turn(chat)
+        assert turn.owner is not None
+        return Fence(turn.session, turn.id, turn.generation, turn.owner)
+
+    async def turn(self, chat: str = "c1") -> Turn:
+        return (await self._turns(chat))[0]
+
+    async def _turns(self, chat: str) -> tuple[Turn, ...]:
+        from_chat = [line for line in await self.ledger.store.sessions() if line.key.endswith(f"/{chat}")]
+        return await self.ledger.store.turns(from_chat[0].id)
+
+    async def entries(self, chat: str = "c1") -> tuple[Entry, ...]:
+        turn = await self.turn(chat)
+        return await self.ledger.store.transcript(turn.session)
+
+    async def results(self, chat: str = "c1") -> list[tuple[CallState, str]]:
+        return [
+            (entry.body.state, entry.body.text)
+            for entry in await self.entries(chat)
+            if isinstance(entry.body, Returned)
+        ]
+
+    async def told(self, chat: str = "c1") -> list[str]:
+        return [part.text for part in await self.ledger.outbox(chat)]

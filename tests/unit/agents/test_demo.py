@@ -1,0 +1,71 @@
+from collections.abc import Sequence
+
+from holdfast.agents import CallId, DemoModel, EchoModel, Finish, Message, Role, ToolCall, demo_agent
+from holdfast.agents.demo import demo_reply
+from holdfast.clock import SystemClock
+from holdfast.model import CallState
+from tests.support.loops import on_a_loop
+
+
+def user(text: str) -> Message:
+    return Message(Role.USER, text)
+
+
+def worked(id: str, name: str, state: CallState, text: str = "") -> tuple[Message, Message]:
+    call = CallId(id)
+    return (
+        Message(Role.ASSISTANT, "", (ToolCall(call, name, "{}"),)),
+        Message(Role.TOOL, text, call=call, state=state),
+    )
+
+
+def test_it_says_what_it_did_from_the_transcript() -> None:
+    messages = (
+        user("Do 3 steps."),
+        *worked("1", "count", CallState.DONE),
+        *worked("2", "write_note", CallState.UNKNOWN),
+        *worked("3", "count", CallState.DONE),
+        *worked("4", "write_note", CallState.SKIPPED),
+        user("What did you do?"),
+    )
+    assert demo_reply(messages).text == (
+        "In this conversation I counted 2 times and may or may not have written a note."
+    )
+
+
+def test_it_does_not_claim_to_have_done_anything_at_first() -> None:
+    assert "nothing yet" in demo_reply((user("what have you done so far?"),)).text
+
+
+@on_a_loop
+async def test_it_writes_word_by_word() -> None:
+    seen: list[str] = []
+    reply = await DemoModel(SystemClock()).reply((user("Do 1 step."),), seen.append)
+    assert seen[0] == "Step "
+    assert seen[-1] == reply.text
+    assert len(seen) == len(reply.text.split())
+    assert all(later.startswith(earlier) for earlier, later in zip(seen, seen[1:], strict=False))
+
+
+def test_its_model_asks_only_for_tools_it_has() -> None:
+    names = [tool.name for tool in demo_agent(SystemClock()).tools]
+    messages: list[Message] = [user("Do 4 steps.")]
+    for number in range(20):
+        reply = demo_reply(messages)
+        if reply.finish is Finish.COMPLETE:
+            break
+        assert reply.calls[0].name in names
+        state = CallState.UNKNOWN if number == 1 else CallState.DONE
+        messages += worked(str(number), reply.calls[0].name, state, "note of step 2\n")
+    else:
+        raise AssertionError("it never ended")
+
+
+@on_a_loop
+async def test_echo_says_back_what_was_said_since_its_last_answer() -> None:
+    async def echo(messages: Sequence[Message]) -> str:
+        return (await EchoModel().reply(messages)).text
+
+    assert await echo((user("a"),)) == "a"
+    messages = (user("a"), Message(Role.ASSISTANT, "a"), Message(Role.NOTE, "n"), user("b"), user("c"))
+    assert await echo(messages) == "b\nc"

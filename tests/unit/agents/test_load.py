@@ -1,0 +1,102 @@
+"""Bringing your own agent: the example in the documentation runs, and what is wrong is said in words."""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast.agents import Agent, DemoModel, EchoModel, load_agent
+from holdfast.clock import SystemClock
+from holdfast.errors import BadAgent, Unusable
+from tests.unit.project.tree import ROOT
+
+CLOCK = SystemClock()
+PAGE = ROOT / "docs" / "howto" / "bring-your-own-agent.md"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    """A home folder whose modules are forgotten afterwards."""
+    path, modules = list(sys.path), set(sys.modules)
+    yield tmp_path
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        del sys.modules[name]
+
+
+def write(home: Path, name: str, text: str) -> None:
+    (home / f"{name}.py").write_text(text, encoding="utf-8")
+
+
+def example() -> str:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    return str(code)
+
+
+def test_ours_are_known_by_name(tmp_path: Path) -> None:
+    assert isinstance(load_agent("demo", CLOCK, tmp_path).model, DemoModel)
+    assert isinstance(load_agent("echo", CLOCK, tmp_path).model, EchoModel)
+
+
+def test_a_function_is_given_the_clock(home: Path) -> None:
+    lines = (
+        "from holdfast.agents import Agent, DemoModel",
+        "def make(clock):",
+        "    return Agent(DemoModel(clock, 3.0))",
+    )
+    write(home, "made_by_me", "\n".join(lines))
+    assert load_agent("made_by_me:make", CLOCK, home).model == DemoModel(CLOCK, 3.0)
+
+
+def test_a_file_in_the_home_hides_nothing_that_is_installed(home: Path) -> None:
+    write(home, "colorsys", "raise RuntimeError('the wrong one')")
+    sys.modules.pop("colorsys", None)
+    with pytest.raises(BadAgent, match="has no attribute"):
+        load_agent("colorsys:agent", CLOCK, home)
+
+
+MODEL = "from holdfast.agents import Agent, EchoModel\nfrom holdfast.tools import EffectClass\n"
+TOOL = "class T:\n    name = 'dig'\n    effect = EffectClass.READ\n    async def run(self, c, a): return ''\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "cause"),
+    [
+        ("import no_such_thing", "ModuleNotFoundError: No module named 'no_such_thing'"),
+        ("agent = 1 / 0", "ZeroDivisionError"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("def def", "SyntaxError"),
+        ("other = 1", "AttributeError"),
+        ("agent = 42", "it is a int, not an Agent"),
+        ("def agent(clock):\n    raise ValueError('no key')", "ValueError: no key"),
+        ("def agent(clock):\n    return None", "it is a NoneType"),
+        (f"{MODEL}agent = Agent(object())", "has no method `reply`"),
+        (f"{MODEL}agent = Agent(EchoModel(), (object(),))", "has no `name`"),
+        (f"{MODEL}{TOOL}agent = Agent(EchoModel(), (T(), T()))", "two of its tools are called 'dig'"),
+        (f"{MODEL}{TOOL}T.effect = 'read'\nagent = Agent(EchoModel(), (T(),))", "has no `effect`"),
+        (f"{MODEL}{TOOL}T.run = None\nagent = Agent(EchoModel(), (T(),))", "has no method `run`"),
+    ],
+)
+def test_an_agent_that_cannot_be_used_is_named_with_the_cause(home: Path, source: str, cause: str) -> None:
+    write(home, "broken", source)
+    with pytest.raises(BadAgent) as caught:
+        load_agent("broken:agent", CLOCK, home)
+    assert isinstance(caught.value, Unusable)
+    assert "'broken:agent'" in str(caught.value)
+    assert cause in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["ours", "module:", ":object", "no.such.module:agent"])
+def test_a_name_that_means_nothing_is_refused_in_words(home: Path, name: str) -> None:
+    with pytest.raises(BadAgent, match=re.escape(name)):
+        load_agent(name, CLOCK, home)
+
+
+def test_the_example_in_the_documentation_has_twenty_lines_and_loads(home: Path) -> None:
+    write(home, "dice", example())
+    agent = load_agent("dice:agent", CLOCK, home)
+    assert isinstance(agent, Agent)
+    assert [tool.name for tool in agent.tools] == ["roll"]
+    assert len([line for line in example().splitlines() if line.strip()]) <= 20

@@ -1,0 +1,47 @@
+"""`docs/reference/configuration.md`, written from the keys themselves.
+
+After a change that is meant:  .venv/bin/python -m tests.unit.app.config_page
+"""
+
+from pathlib import Path
+
+from holdfast.app.config import describe, load_settings
+from tests.unit.project.tree import ROOT
+
+PAGE = ROOT / "docs" / "reference" / "configuration.md"
+UPDATE = ".venv/bin/python -m tests.unit.app.config_page"
+
+HEAD = """\
+# Configuration
+
+<!-- Written by tests/unit/app/config_page.py from holdfast.app.keys; do not edit by hand. -->
+
+`holdfast.toml` in the home folder (`HOLDFAST_HOME`, else `~/.holdfast`), TOML. A key with a dot may stand in a section:
+`drain.wait = 60` is `[drain]` with `wait = 60`. Every key has a variable in the environment, which wins over the file:
+`HOLDFAST_DRAIN_WAIT` for `drain.wait`; lists have commas there. A value that is not allowed, or a key nobody knows, keeps
+the gateway from starting: it says key, value and what is allowed, and ends with exit code 78.
+
+Times are seconds, or a number with its unit: `500ms`, `90s`, `10m`, `24h`, `7d`.
+
+| key | default | allowed | what it is |
+|---|---|---|---|
+"""
+
+
+def page() -> str:
+    lines = describe(load_settings(Path("nowhere"), {}))
+    rows = [
+        f"| `{line.key}` | {_shown(line.default)} | {line.allowed} | {line.help} |\n".replace("|  |", "| |")
+        for line in lines
+    ]
+    return HEAD + "".join(rows)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(f"`{one}`" for one in value) or "none"
+    return f"`{str(value).lower()}`" if isinstance(value, bool) else f"`{value}`"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
