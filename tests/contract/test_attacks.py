@@ -96,7 +96,7 @@ async def test_a_process_that_let_go_of_a_turn_does_not_hold_it(ledger: Ledger) 
     await ledger.recover()
     again = await ledger.claim()
     await ledger.ask(again.fence)
-    reply = await ledger.say("red")
+    reply = await ledger.word("red")
     await ledger.store.answer(QuestionId("q1"), reply, "red", ANN)
     assert await ledger.try_claim(lambda stale, now: rule("platform_down")) is None
     (stale,) = await ledger.store.stale_turns()
@@ -173,7 +173,7 @@ async def test_continue_goes_on_although_another_question_is_open(ledger: Ledger
     await ledger.crash()
     await ledger.store.interrupt_orphans()
     await ledger.settle("chat_says_ask", ask=ledger.question("go on?", None))
-    reply = await ledger.say("continue")
+    reply = await ledger.word("continue")
     await ledger.store.answer(QuestionId("go on?"), reply, "continue", ANN)
     assert (await ledger.claim()).turn.id == claimed.turn.id
 

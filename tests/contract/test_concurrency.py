@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.clock import SystemClock, SystemIds
-from holdfast.model import Batch, Inbound, Position, SessionId, TurnState
-from holdfast.store import Store
+from holdfast.model import Batch, Inbound, OwedKind, Position, SessionId, TurnState
+from holdfast.policy.settings import QueueSettings
+from holdfast.store import ArrivalSettings, Store
 from tests.support.backends import BACKENDS
 from tests.support.ledger import ACCOUNT, ANN, SETTINGS, answers, key, never_asked, owed, place
 from tests.support.loops import LONG, on_a_loop
@@ -15,6 +16,7 @@ from tests.support.loops import LONG, on_a_loop
 CLAIMERS, CHATS, TURNS, RUNS = 8, ("c1", "c2", "c3"), 1_500, 10
 EACH = TURNS // len(CHATS)
 AT_ONCE = 25
+ROOMY = ArrivalSettings(QueueSettings(most=TURNS))
 
 
 class Crowd:
@@ -37,7 +39,7 @@ class Crowd:
             for chat in CHATS:
                 numbers = range(first, first + AT_ONCE)
                 batch = [Inbound(f"{chat} {n}", key(chat), place(chat), ANN, f"{n}") for n in numbers]
-                await self._store.accept(Batch(ACCOUNT, tuple(batch)))
+                await self._store.accept(Batch(ACCOUNT, tuple(batch)), ROOMY)
 
     async def _work(self) -> None:
         while True:
@@ -81,8 +83,9 @@ async def test_every_turn_is_done_once_by_one_owner_in_order(tmp_path: Path, bac
         assert {(turn.state, turn.attempt, turn.owner) for turn in turns} == {(TurnState.DONE, 1, None)}
         causes = [turn.cause for turn in sorted(turns, key=lambda turn: turn.generation)]
         assert causes == sorted(set(causes)) == crowd.answered[session.id]
-        replies = await store.deliveries(session.chat, limit=TURNS)
-        assert [reply.order for reply in replies] == list(range(1, EACH + 1))
+        owed_here = await store.deliveries(session.chat, limit=2 * TURNS)
+        assert [one.order for one in owed_here] == list(range(1, len(owed_here) + 1))
+        assert sum(one.kind is OwedKind.REPLY for one in owed_here) == EACH
     assert await store.claim(SETTINGS, never_asked) is None
     assert await store.verify() == ()
     await store.close()

@@ -29,8 +29,9 @@ from tests.support.ledger import ACCOUNT, ANN, BOB, Ledger, address, key, owed
 
 async def test_an_accepted_message_is_kept_as_it_came(ledger: Ledger) -> None:
     file = Attachment("sha256:1", "ünï.txt", "text/plain", 3)
+    sent_at = ledger.clock.now() - 5
     position = await ledger.say(
-        "grüße\n\0", event_id="x", message_id="m1", sent_at=5, attachments=(file,), sender=BOB
+        "grüße\n\0", event_id="x", message_id="m1", sent_at=sent_at, attachments=(file,), sender=BOB
     )
     row = await ledger.store.row(position)
     assert (row.account, row.event_id, row.key, row.place.address) == (ACCOUNT, "x", key(), address())
@@ -40,7 +41,7 @@ async def test_an_accepted_message_is_kept_as_it_came(ledger: Ledger) -> None:
         BOB,
         InboxKind.MESSAGE,
     )
-    assert (row.message_id, row.sent_at, row.accepted_at) == ("m1", 5, ledger.clock.now())
+    assert (row.message_id, row.sent_at, row.accepted_at) == ("m1", sent_at, ledger.clock.now())
     assert (row.state, row.turn, row.question) == (InboxState.WAITING, None, None)
 
 

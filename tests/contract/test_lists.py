@@ -85,7 +85,7 @@ async def test_a_trace_is_one_messages_whole_life_across_restarts(ledger: Ledger
     await ledger.recover()
     second = ledger.store.instance
     again = await ledger.claim()
-    reply = await ledger.say("red")
+    reply = await ledger.word("red")
     (question,) = again.journal.questions
     await ledger.store.answer(question.id, reply, "red", ANN)
     await ledger.store.finish(again.fence, TurnState.DONE, (answers(),), (owed("reply", "a", "b"),))
@@ -161,7 +161,7 @@ async def test_a_boot_finds_what_was_open_owed_in_doubt_and_waiting(ledger: Ledg
         await ledger.store.owe(owed(f"n{n}", chat="c3"))
     (delivery,) = await ledger.send()
     await ledger.store.record_delivery(delivery.id, Lost("?"))
-    await ledger.say("meanwhile", chat="c1")
+    await ledger.word("meanwhile", chat="c1")
     await ledger.command("/help")
     await ledger.crash()
     found = await ledger.store.continuity()

@@ -52,7 +52,7 @@ async def test_a_question_and_the_message_that_carries_it_are_one_commit(ledger:
 
 async def test_a_waiting_turn_holds_its_session(ledger: Ledger) -> None:
     await asked(ledger)
-    await ledger.say("something else")
+    await ledger.say("something else", sender=BOB)
     async with ledger.unchanged():
         assert await ledger.try_claim() is None
 
@@ -60,7 +60,7 @@ async def test_a_waiting_turn_holds_its_session(ledger: Ledger) -> None:
 async def test_an_answer_is_taken_once_and_queues_its_turn(ledger: Ledger) -> None:
     claimed = await asked(ledger)
     ledger.clock.advance(MINUTE)
-    reply, second = await ledger.say("the red one"), await ledger.say("no, the blue one")
+    reply, second = await ledger.word("the red one"), await ledger.word("no, the blue one")
     await ledger.store.answer(Q1, reply, "red", ANN, (owed("thanks"),))
     record = await question(ledger, claimed)
     assert (record.state, record.answer) == (QuestionState.ANSWERED, "red")
@@ -80,7 +80,7 @@ async def test_the_same_answer_works_after_a_restart(ledger: Ledger) -> None:
     claimed = await asked(ledger)
     await ledger.crash()
     assert await ledger.store.interrupt_orphans() == 0
-    await ledger.store.answer(Q1, await ledger.say("red"), "red", ANN)
+    await ledger.store.answer(Q1, await ledger.word("red"), "red", ANN)
     assert (await ledger.claim(never_asked)).turn.id == claimed.turn.id
 
 
@@ -88,7 +88,7 @@ async def test_an_answer_is_accepted_while_the_turn_still_runs(ledger: Ledger) -
     claimed = await ledger.begin()
     await ledger.start(claimed.fence, "c1")
     await ledger.append(claimed.fence, ask=(ledger.question(),))
-    await ledger.store.answer(Q1, await ledger.say("red"), "red", ANN)
+    await ledger.store.answer(Q1, await ledger.word("red"), "red", ANN)
     assert (await ledger.turn(claimed.session.id)).state is TurnState.RUNNING
     async with ledger.refused(WrongState):
         await ledger.store.wait(claimed.fence)
@@ -104,7 +104,7 @@ async def test_only_who_was_asked_can_answer(ledger: Ledger) -> None:
 
 async def test_a_question_to_everybody_is_answered_by_anybody(ledger: Ledger) -> None:
     await asked(ledger, asked_of=None)
-    await ledger.store.answer(Q1, await ledger.say("me!", sender=BOB), "red", BOB)
+    await ledger.store.answer(Q1, await ledger.word("me!", sender=BOB), "red", BOB)
 
 
 async def test_an_answer_needs_a_question_and_a_row_that_waits(ledger: Ledger) -> None:
@@ -172,10 +172,10 @@ async def test_a_turn_goes_on_when_the_last_of_its_questions_is_closed(ledger: L
     )
     await ledger.store.wait(claimed.fence)
     ledger.clock.advance(MINUTE)
-    await ledger.store.answer(Q1, await ledger.say("one"), "one", ANN)
+    await ledger.store.answer(Q1, await ledger.word("one"), "one", ANN)
     turn = await ledger.turn(claimed.session.id)
     assert (turn.state, turn.progress_at) == (TurnState.WAITING, ledger.clock.now())
-    await ledger.store.answer(QuestionId("q2"), await ledger.say("two"), "two", ANN)
+    await ledger.store.answer(QuestionId("q2"), await ledger.word("two"), "two", ANN)
     assert (await ledger.turn(claimed.session.id)).state is TurnState.QUEUED
 
 
@@ -208,7 +208,7 @@ async def test_the_oldest_questions_expire_first_a_batch_at_a_time(ledger: Ledge
 
 async def test_a_question_set_aside_lets_the_turn_see_the_message(ledger: Ledger) -> None:
     claimed = await asked(ledger)
-    other = await ledger.say("forget it, do this instead")
+    other = await ledger.word("forget it, do this instead")
     await ledger.store.set_question_aside(Q1)
     assert (await question(ledger, claimed)).state is QuestionState.SET_ASIDE
     async with ledger.refused(WrongState):
@@ -237,7 +237,7 @@ async def test_an_answer_to_interrupted_work_is_kept_and_is_progress(ledger: Led
     await ledger.crash()
     await ledger.store.interrupt_orphans()
     ledger.clock.advance(MINUTE)
-    await ledger.store.answer(Q1, await ledger.say("red"), "red", ANN)
+    await ledger.store.answer(Q1, await ledger.word("red"), "red", ANN)
     turn = await ledger.turn(claimed.session.id)
     assert (turn.state, turn.progress_at) == (TurnState.INTERRUPTED, ledger.clock.now())
     await ledger.settle("resume")
@@ -264,7 +264,7 @@ async def test_the_gateway_asks_whether_to_go_on_and_the_turn_waits(ledger: Ledg
 async def test_continue_is_consent_to_resume_this_interruption(ledger: Ledger) -> None:
     claimed = await continue_or_drop(ledger)
     ledger.clock.advance(MINUTE)
-    await ledger.store.answer(Q1, await ledger.say("yes"), "continue", ANN)
+    await ledger.store.answer(Q1, await ledger.word("yes"), "continue", ANN)
     turn = await ledger.turn(claimed.session.id)
     assert (turn.state, turn.progress_at) == (TurnState.QUEUED, ledger.clock.now())
     seen = []
@@ -290,7 +290,7 @@ async def test_anything_but_continue_drops_the_work(ledger: Ledger, close: str, 
     before = await ledger.store.session(claimed.session.id)
     match close:
         case "answer":
-            await ledger.store.answer(Q1, await ledger.say("drop it"), "drop", ANN)
+            await ledger.store.answer(Q1, await ledger.word("drop it"), "drop", ANN)
         case "set_aside":
             await ledger.store.set_question_aside(Q1)
         case "undeliverable":

@@ -190,7 +190,7 @@ async def test_a_question_still_open_makes_the_turn_wait_without_a_note(ledger: 
     turn = await ledger.turn(claimed.session.id)
     assert (turn.state, turn.noted) == (TurnState.WAITING, turn.interruptions)
     (question,) = (await ledger.store.journal(turn.id, 1)).questions
-    await ledger.store.answer(question.id, await ledger.say("red"), "red", ANN)
+    await ledger.store.answer(question.id, await ledger.word("red"), "red", ANN)
     assert (await ledger.claim(never_asked)).turn.id == turn.id
 
 
@@ -202,7 +202,7 @@ async def test_a_turn_is_not_made_to_wait_for_an_answer_that_came_meanwhile(ledg
     await ledger.store.interrupt_orphans()
     stale = await ledger.store.stale_turns()
     (question,) = (await ledger.store.journal(claimed.turn.id, 1)).questions
-    await ledger.store.answer(question.id, await ledger.say("red"), "red", ANN)
+    await ledger.store.answer(question.id, await ledger.word("red"), "red", ANN)
     async with ledger.unchanged():
         assert await ledger.store.settle_stale((Verdict(stale[0], rule("question_open")),)) == ()
 
@@ -211,7 +211,7 @@ async def test_a_turn_is_not_made_to_wait_for_an_answer_that_came_meanwhile(ledg
 async def test_an_ending_is_written_with_its_reason_and_what_is_told(ledger: Ledger, name: str) -> None:
     turn = await left_behind(ledger)
     (stale,) = await ledger.store.stale_turns()
-    waits = await ledger.say("waits")
+    waits = await ledger.word("waits")
     before = await ledger.store.session(stale.session)
     assert await ledger.settle(name, owe=(owed("told"),)) == (turn,)
     decision = rule(name)

@@ -76,7 +76,7 @@ async def test_unfinished_work_keeps_its_session_whatever_the_reset_policy_says(
     claimed = await ledger.begin()
     await ledger.recover()
     ledger.clock.advance(2 * DAY)
-    await ledger.say("new message")
+    await ledger.word("new message")
     again = await ledger.claim(reset=IDLE)
     assert (again.turn.id, again.session.id) == (claimed.turn.id, claimed.session.id)
     assert await told(ledger) == []

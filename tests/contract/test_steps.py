@@ -49,10 +49,10 @@ async def test_entries_come_back_as_they_were_appended(ledger: Ledger) -> None:
 
 async def test_a_step_is_one_commit(ledger: Ledger) -> None:
     claimed = await ledger.begin()
-    waits = await ledger.say("meanwhile")
+    waits = await ledger.word("meanwhile")
     await ledger.start(claimed.fence, "c1")
     step = Step(
-        (result("c1"), Said("meanwhile", ANN), asks("c2")),
+        (result("c1"), asks("c2")),
         plan=(planned("c2"),),
         start=(CallId("c2"),),
         consume=(waits,),

@@ -40,7 +40,7 @@ async def test_with_nothing_to_stop_nothing_is_stopped(ledger: Ledger, kind: Sto
 async def test_stop_ends_what_nobody_runs_and_keeps_session_and_messages(ledger: Ledger, how: str) -> None:
     claimed = await unfinished(ledger, how)
     before = await ledger.store.session(claimed.session.id)
-    await ledger.say("waits")
+    await ledger.word("waits")
     stop = await ledger.store.stop(key(), StopKind.STOP, await ledger.command())
     assert (stop.outcome, stop.turn, stop.withdrawn) == (StopOutcome.ENDED, claimed.turn.id, ())
     turn = await ledger.turn(claimed.session.id)
@@ -56,7 +56,7 @@ async def test_stop_ends_what_nobody_runs_and_keeps_session_and_messages(ledger:
 async def test_new_ends_the_session_and_withdraws_what_waited_before_it(ledger: Ledger, how: str) -> None:
     claimed = await unfinished(ledger, how)
     before = await ledger.store.session(claimed.session.id)
-    waited = [await ledger.say("one"), await ledger.say("two")]
+    waited = [await ledger.word("one"), await ledger.word("two")]
     command = await ledger.command("/new")
     after = await ledger.say("after")
     stop = await ledger.store.stop(key(), StopKind.NEW, command)

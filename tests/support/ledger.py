@@ -154,6 +154,10 @@ class Ledger:
         (accepted,) = await self.store.accept(Batch(ACCOUNT, (self.message(text, chat, **more),)))
         return accepted.position
 
+    async def word(self, text: str = "hello", chat: str = "c1", **more: Any) -> Position:
+        """An operator's word arrives: it waits whatever is asked or under way."""
+        return await self.say(text, chat, kind=InboxKind.OPERATOR, **more)
+
     async def command(self, text: str = "/stop", chat: str = "c1") -> Position:
         return await self.say(text, chat, kind=InboxKind.COMMAND)
 

@@ -6,7 +6,7 @@ holds once the decision is committed, so they are sent after that commit and nev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -106,7 +106,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class SetAsideQuestion:
-    """The question closes as set aside; the model sees that and the message, in the same turn."""
+    """The question closes as set aside; the model sees that and the message, in the same turn.
+
+    So do others of that turn that were asked of the same person.
+    """
 
     question: QuestionId
     ack: str | None = None
@@ -176,6 +179,17 @@ def admit(facts: ArrivalFacts, now: int, settings: QueueSettings) -> Admission:
     if question is not None and _is_about(facts, question, settings):
         return _reply_to(facts, question, settings)
     return _wait(facts, question, settings)
+
+
+def question_for(questions: Sequence[QuestionRecord], sender: PersonId, text: str) -> QuestionRecord | None:
+    """Of a turn's open questions, the one a message is about: the gateway's own, or one it can answer.
+
+    If it fits none it is about the first that its sender was asked; others only learn what is waited for.
+    """
+    asked = [one for one in questions if one.asked_of is None or one.asked_of == sender]
+    own = [one for one in asked if one.kind is QuestionKind.CONTINUE]
+    fitting = [one for one in asked if parse_answer(one, text) is not None]
+    return next(iter((*own, *fitting, *asked, *questions)), None)
 
 
 def _open_question(facts: ArrivalFacts, now: int) -> QuestionRecord | None:

@@ -132,7 +132,7 @@ class Work(Protocol):
         by: Position,
         owe: tuple[Owed, ...] = (),
     ) -> Entry:
-        """Undo as `mark` does, and turn the command's row into a waiting message with that text, in one commit.
+        """Undo as `mark` does and turn the command's row into a waiting message, in one commit.
 
         The row then causes the new turn, like any message. Raises `WrongState` for a row that is no waiting
         command of this conversation; nothing is undone then.

@@ -22,6 +22,7 @@ from holdfast.model import (
     Owed,
     OwedKind,
     Position,
+    QuestionState,
     Said,
     Session,
     SessionId,
@@ -65,8 +66,10 @@ def claim(tx: Tx, settings: ClaimSettings, judge: Judge) -> Claimed | None:
         key = Key(row[0])
         try:
             chat = _Chat(ChatAddress(row[1]), rows.chat_settings(*row[2:]))
-            session, last = _live(tx, key)
-            begun = _read_begun(tx, session, last) if session and last and last.ended_at is None else None
+            session, last, longest_fatal = _live(tx, key)
+            begun = None
+            if session and last and last.ended_at is None:
+                begun = _read_begun(tx, session, last, longest_fatal)
             waiting = () if begun else _read_waiting(tx, settings, key, chat)
         except ValueError as damage:
             _lay_aside(tx, key, damage)
@@ -74,7 +77,7 @@ def claim(tx: Tx, settings: ClaimSettings, judge: Judge) -> Claimed | None:
         if begun is not None and _may_go_on(tx, begun, judge):
             return _claim_again(tx, settings, chat, begun)
         if waiting:
-            return _claim_new(tx, settings, key, chat, session, last, waiting)
+            return _claim_new(tx, settings, key, chat, session, last, waiting, longest_fatal)
         refresh_conversation(tx, key)
     # Others may be ready behind those that were refused: whoever asked should ask again.
     tx.changed("turns")
@@ -96,13 +99,26 @@ class _Begun(NamedTuple):
     cause: InboxRow
     entries: tuple[Entry, ...]
     journal: Journal
+    longest_fatal: int = 0
+    take: tuple[Position, ...] = ()
 
 
-def _read_begun(tx: Tx, session: Session, turn: Turn) -> _Begun:
+def _read_begun(tx: Tx, session: Session, turn: Turn, longest_fatal: int) -> _Begun:
     cause = tx.one("row", position=turn.cause)
     assert cause is not None
     entries = tuple(rows.entry(row) for row in tx.all("entries_of_turn", turn=turn.id))
-    return _Begun(session, turn, rows.inbox_row(cause), entries, journal(tx, turn.id, session.generation + 1))
+    recorded = journal(tx, turn.id, session.generation + 1)
+    take = _rows_to_take(tx, session.key, turn, recorded)
+    return _Begun(session, turn, rows.inbox_row(cause), entries, recorded, longest_fatal, take)
+
+
+def _rows_to_take(tx: Tx, key: Key, turn: Turn, journal: Journal) -> tuple[Position, ...]:
+    """Waiting rows that are answered inside this turn rather than after it."""
+    interrupted = turn.interruptions > turn.noted
+    if not interrupted and all(one.state is not QuestionState.SET_ASIDE for one in journal.questions):
+        return ()
+    found = tx.all("rows_to_take", key=key, turn=turn.id, interrupted=interrupted)
+    return tuple(Position(row[0]) for row in found)
 
 
 def _read_waiting(tx: Tx, settings: ClaimSettings, key: Key, chat: _Chat) -> tuple[InboxRow, ...]:
@@ -118,11 +134,12 @@ def _lay_aside(tx: Tx, key: Key, damage: ValueError) -> None:
     tx.event("set_aside", f"conversation:{key}", reason=str(damage))
 
 
-def _live(tx: Tx, key: Key) -> tuple[Session | None, Turn | None]:
+def _live(tx: Tx, key: Key) -> tuple[Session | None, Turn | None, int]:
+    """The live session, its newest turn, and how long its longest run lived that ended in a death."""
     row = tx.one("session_with_last_turn", key=key)
     if row is None:
-        return None, None
-    return rows.session(row[:13]), rows.turn(row[13:]) if row[13] is not None else None
+        return None, None, 0
+    return rows.session(row[:13]), rows.turn(row[13:]) if row[13] is not None else None, row[33]
 
 
 def _may_go_on(tx: Tx, begun: _Begun, judge: Judge) -> bool:
@@ -153,7 +170,7 @@ def _claim_again(tx: Tx, settings: ClaimSettings, chat: _Chat, begun: _Begun) ->
     )
     assert row is not None
     tx.run("processes_follow", session=session.id, turn=turn.id, generation=session.generation + 1)
-    return _claimed(tx, begun._replace(turn=rows.turn(row)), chat, fresh=False)
+    return _claimed(tx, settings, begun._replace(turn=rows.turn(row)), chat, fresh=False)
 
 
 def _claim_new(
@@ -164,6 +181,7 @@ def _claim_new(
     session: Session | None,
     last: Turn | None,
     waiting: tuple[InboxRow, ...],
+    longest_fatal: int,
 ) -> Claimed:
     session, fresh = _session_for(tx, settings, key, chat.address, session, waiting[0].kind)
     if fresh:
@@ -201,8 +219,9 @@ def _claim_new(
     entries = append_entries(tx, session.id, born.id, bodies, born.last_seq)
     for one in waiting:
         take_row(tx, born.id, key, one.position)
-    begun = _Begun(session, born, waiting[0], entries, Journal(born.id, born.generation))
-    return _claimed(tx, begun, chat, fresh)
+    fatal = 0 if fresh else longest_fatal
+    begun = _Begun(session, born, waiting[0], entries, Journal(born.id, born.generation), fatal)
+    return _claimed(tx, settings, begun, chat, fresh)
 
 
 def _opening(
@@ -256,7 +275,7 @@ def _begin_session(tx: Tx, key: Key, chat: ChatAddress, began: Began, told: str 
     return Session(id_, key, chat, began, tx.now, generation=0, incarnation=row[0], strikes=0)
 
 
-def _claimed(tx: Tx, begun: _Begun, chat: _Chat, fresh: bool) -> Claimed:
+def _claimed(tx: Tx, settings: ClaimSettings, begun: _Begun, chat: _Chat, fresh: bool) -> Claimed:
     """Raise the session's counters, one more generation and one more strike, and hand the turn over."""
     session, turn = begun.session, begun.turn
     tx.run("raise_generation", session=session.id, turn=turn.id)
@@ -273,6 +292,9 @@ def _claimed(tx: Tx, begun: _Begun, chat: _Chat, fresh: bool) -> Claimed:
         chat.settings,
         resumed=turn.attempt > 1,
         fresh=fresh,
+        take=begun.take,
+        suspect=is_suspect(session.strikes, settings.recovery),
+        longest_fatal=begun.longest_fatal,
     )
 
 

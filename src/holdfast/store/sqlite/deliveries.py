@@ -15,11 +15,15 @@ from holdfast.model import (
     Sent,
     TryAgain,
 )
+from holdfast.policy.settings import DAY
 
 from . import rows
 from .commit import Row, Tx
 from .owing import owe_all, refresh_chat
 from .readers import Read
+
+LONGEST_WAIT = DAY
+"""A time further ahead was written by a clock that ran ahead: waiting for it would mute a chat."""
 
 
 def owe(tx: Tx, owed: Owed) -> bool:
@@ -29,12 +33,20 @@ def owe(tx: Tx, owed: Owed) -> bool:
 def claim_deliveries(tx: Tx, platforms: tuple[str, ...], limit: int = 32) -> tuple[Delivery, ...]:
     taken: list[Delivery] = []
     for platform in platforms:
-        for (chat,) in tx.all("chats_due", platform=platform, now=tx.now, limit=limit - len(taken)):
+        due = {"now": tx.now, "latest": tx.now + LONGEST_WAIT, "limit": limit - len(taken)}
+        for chat, _ in tx.all("chats_due", platform=platform, **due):
             row = tx.one("take_delivery", chat=chat, owner=tx.instance, now=tx.now)
-            tx.run("close_chat_line", chat=chat)
+            tx.run("close_chat_line", chat=chat, latest=tx.now + LONGEST_WAIT)
             if row is not None:
                 taken.append(rows.delivery(row))
     return tuple(taken)
+
+
+def next_send_at(read: Read, platforms: tuple[str, ...]) -> int | None:
+    latest = read.now + LONGEST_WAIT
+    found = (read.one("next_send", platform=platform, latest=latest) for platform in platforms)
+    times = [row[0] if row[0] <= latest else read.now for row in found if row is not None]
+    return min(times, default=None)
 
 
 def record_delivery(tx: Tx, id: DeliveryId, result: SendResult, owe: tuple[Owed, ...] = ()) -> None:
@@ -58,12 +70,17 @@ def _settle(
         raise _is_not(tx, id, f"{source} and ours" if sending else source)
     chat = str(row[0])
     if isinstance(result, TryAgain) and not result.counts:
-        tx.run("throttle_chat", chat=chat, at=result.at)
+        tx.run("throttle_chat", chat=chat, at=_within_a_day(tx, result.at))
     if isinstance(result, Rejected) and result.whole_chat:
         for (failed,) in tx.all("fail_chat", chat=chat, reason=result.reason, now=tx.now):
             tx.event("failed", f"delivery:{failed}", reason=result.reason)
     owe_all(tx, owe)
     refresh_chat(tx, chat)
+
+
+def _within_a_day(tx: Tx, at: int) -> int:
+    """A longer wait is asked for again when this one is over; in the ledger it would count as damage."""
+    return min(at, tx.now + LONGEST_WAIT)
 
 
 def _write(
@@ -86,7 +103,7 @@ def _write(
             tx.event("try_again", f"delivery:{id}", reason=reason, at=at)
             return tx.one(
                 "delivery_pending",
-                at=at,
+                at=_within_a_day(tx, at),
                 reason=reason,
                 counts=counts and is_attempt,
                 repeated=repeated,

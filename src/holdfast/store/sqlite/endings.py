@@ -7,6 +7,7 @@ from holdfast.model import (
     Body,
     Fence,
     InboxState,
+    InstanceId,
     Key,
     Owed,
     Position,
@@ -23,6 +24,7 @@ from .codec import load_message
 from .commit import Tx
 from .intake import drop_wakeups_of, refresh_conversation, settle_row
 from .owing import owe_all
+from .readers import Read
 from .steps import append_entries, endings_of_calls, pass_fence, settle_open_calls, weigh
 
 _EVERYTHING = 2**62
@@ -171,15 +173,24 @@ def _stop_turn(
     if turn is None or ended:
         return StopOutcome.NOTHING
     if state == TurnState.RUNNING:
-        tx.run("ask_stop", turn=turn, kind=kind, now=tx.now)
-        # What is written from here on is no answer to what it asked.
-        tx.run("cancel_questions", turn=turn, now=tx.now)
-        tx.event("stop_asked", f"turn:{turn}", kind=kind)
-        tx.changed("turns")
+        ask_to_stop(tx, TurnId(turn), kind)
         return StopOutcome.ASKED
     end_turn(tx, session, TurnId(turn), TurnState.CANCELLED, kind)
     tx.run("bump_generation", session=session)
     return StopOutcome.ENDED
+
+
+def stops(read: Read, instance: InstanceId) -> tuple[TurnId, ...]:
+    return tuple(TurnId(row[0]) for row in read.all("stops", owner=instance))
+
+
+def ask_to_stop(tx: Tx, turn: TurnId, kind: StopKind) -> None:
+    """Ask the owner of a running turn to end it; the request survives a crash."""
+    tx.run("ask_stop", turn=turn, kind=kind, now=tx.now)
+    # What is written from here on is no answer to what it asked.
+    tx.run("cancel_questions", turn=turn, now=tx.now)
+    tx.event("stop_asked", f"turn:{turn}", kind=kind)
+    tx.changed("turns")
 
 
 def _withdraw(tx: Tx, key: Key, by: Position | None) -> tuple[str, ...]:

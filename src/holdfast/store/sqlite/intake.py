@@ -16,6 +16,7 @@ from holdfast.model import (
     InboxRow,
     InboxState,
     Instance,
+    Key,
     Owed,
     PersonId,
     Position,
@@ -25,7 +26,7 @@ from holdfast.model import (
     Stopped,
     TurnId,
 )
-from holdfast.store.contract import AS_CONFIGURED, ArrivalSettings, Edit
+from holdfast.store.contract import Edit
 
 from . import rows
 from .codec import dump_message
@@ -53,8 +54,8 @@ def instances(read: Read, limit: int = 50) -> tuple[Instance, ...]:
     return tuple(rows.instance(row) for row in read.all("instances", limit=limit))
 
 
-def accept(tx: Tx, batch: Batch, settings: ArrivalSettings = AS_CONFIGURED) -> tuple[Accepted, ...]:
-    accepted = tuple(accept_one(tx, batch.account, message) for message in batch.messages)
+def accept_rest(tx: Tx, batch: Batch) -> None:
+    """What of a batch is no message: what could not be read, who was refused, how far it reaches."""
     for unreadable in batch.unreadable:
         _set_aside(tx, batch.account, unreadable)
     for event_id, reason in batch.refused:
@@ -64,7 +65,6 @@ def accept(tx: Tx, batch: Batch, settings: ArrivalSettings = AS_CONFIGURED) -> t
     if batch.cursor is not None:
         cursor = batch.cursor
         tx.run("move_cursor", account=batch.account, name=cursor.name, value=cursor.value, now=tx.now)
-    return accepted
 
 
 def _set_aside(tx: Tx, account: str, unreadable: SetAside) -> None:
@@ -81,9 +81,25 @@ def _set_aside(tx: Tx, account: str, unreadable: SetAside) -> None:
 
 
 def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
+    """Keep a row that is nobody's message: a command, a wake-up, an operator's word."""
+    kept = keep_row(tx, account, message, bool(tx.one("conversation_exists", key=message.key)))
+    if not kept.fresh:
+        return kept
+    if _is_of_the_past(tx, message):
+        tx.run("drop_on_arrival", position=kept.position, now=tx.now)
+        tx.event("dropped", f"inbox:{kept.position}", reason="conversation ended")
+        refresh_conversation(tx, message.key)
+    elif message.kind is InboxKind.COMMAND:
+        tx.changed("inbox")
+    else:
+        line_up(tx, message.key)
+    return kept
+
+
+def keep_row(tx: Tx, account: str, message: Inbound, known_conversation: bool) -> Accepted:
+    """Write one row down, once: a known event adds nothing and is told its first position."""
     address = message.place.address
-    queued = message.kind is not InboxKind.COMMAND
-    if not tx.one("conversation_exists", key=message.key):
+    if not known_conversation:
         # A known event adds nothing, not even the conversation it would belong to by now.
         if known := _known(tx, account, message.event_id):
             return known
@@ -109,17 +125,12 @@ def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
         return known
     position = Position(row[0])
     tx.event("accepted", f"inbox:{position}", kind=message.kind)
-    if _is_of_the_past(tx, message):
-        tx.run("drop_on_arrival", position=position, now=tx.now)
-        tx.event("dropped", f"inbox:{position}", reason="conversation ended")
-        refresh_conversation(tx, message.key)
-    elif not queued:
-        tx.changed("inbox")
-    elif refresh_conversation(tx, message.key):
-        tx.changed("turns")
-    else:
-        tx.changed("recovery")
     return Accepted(message.event_id, position, fresh=True)
+
+
+def line_up(tx: Tx, key: Key) -> None:
+    """Something waits there now: for a worker, or for recovery to think again about what is before it."""
+    tx.changed("turns" if refresh_conversation(tx, key) else "recovery")
 
 
 def _known(tx: Tx, account: str, event_id: str) -> Accepted | None:

@@ -57,6 +57,14 @@ def answer(
         _go_on(tx, TurnId(turn), SessionId(session), kind, QuestionState.ANSWERED)
 
 
+def set_aside_by(tx: Tx, question: QuestionId, by: Position, person: PersonId) -> None:
+    """A person wrote something else: what they were asked in that turn closes, and the row waits for it."""
+    for (beside,) in tx.all("set_aside_beside", id=question, person=person, now=tx.now):
+        tx.event(QuestionState.SET_ASIDE, f"question:{beside}", by=by)
+    tx.run("bind_row", position=by, question=question)
+    _close(tx, question, QuestionState.SET_ASIDE)
+
+
 def set_question_aside(tx: Tx, question: QuestionId) -> None:
     _close(tx, question, QuestionState.SET_ASIDE)
 

@@ -72,7 +72,8 @@ def reader(words: type[W]) -> Callable[[str | None], W | None]:
     return known.get
 
 
-_began, _busy, _stopped = reader(Began), reader(BusyMode), reader(Stopped)
+_began, _stopped = reader(Began), reader(Stopped)
+busy_or_none = reader(BusyMode)
 on_interruption_or_none = reader(OnInterruption)
 _tail, _stop = reader(Tail), reader(StopKind)
 
@@ -196,7 +197,7 @@ def turn(row: Row) -> Turn:
 
 
 def chat_settings(busy: Any, on_interruption: Any, agent: Any, model: Any) -> ChatSettings:
-    return ChatSettings(_busy(busy), on_interruption_or_none(on_interruption), agent, model)
+    return ChatSettings(busy_or_none(busy), on_interruption_or_none(on_interruption), agent, model)
 
 
 def call(turn: TurnId, row: Row) -> CallRecord:
@@ -213,7 +214,7 @@ def call(turn: TurnId, row: Row) -> CallRecord:
 
 
 def question(row: Row) -> QuestionRecord:
-    id_, kind, call_, state, text, options, asked_of, expires_at, answer, call_hash = row
+    id_, kind, call_, state, text, options, asked_of, expires_at, answer, call_hash, asked_at = row
     return QuestionRecord(
         QuestionId(id_),
         QuestionKind(kind),
@@ -225,6 +226,7 @@ def question(row: Row) -> QuestionRecord:
         expires_at,
         answer,
         call_hash,
+        asked_at,
     )
 
 

@@ -28,12 +28,28 @@ _question_state, _turn_state = reader(QuestionState), reader(TurnState)
 
 
 def interrupt_orphans(tx: Tx, limit: int = 500, running: tuple[TurnId, ...] | None = None) -> int:
-    found = tx.all("orphans", owner=tx.instance, limit=limit)
+    found = tx.all(
+        "orphans",
+        owner=tx.instance,
+        running=None if running is None else json.dumps(running),
+        limit=limit,
+    )
     if not found:
         return 0
     turns = json.dumps([row[0] for row in found])
-    tx.run("interrupt_orphans", turns=turns, reason=Interruption.RESTART_INTERRUPTED, now=tx.now)
-    runs = [(session, max(0, (beat or 0) - claimed)) for _, session, _, claimed, beat in found]
+    tx.run(
+        "interrupt_orphans",
+        turns=turns,
+        reason=Interruption.RESTART_INTERRUPTED,
+        owner=tx.instance,
+        now=tx.now,
+    )
+    # How long a run lived whose process is alive says nothing about deaths.
+    runs = [
+        (session, max(0, (beat or 0) - claimed))
+        for _, session, owner, claimed, beat in found
+        if owner != tx.instance
+    ]
     tx.run("remember_fatal_runs", runs=json.dumps(runs))
     detail = json.dumps({"reason": Interruption.RESTART_INTERRUPTED})
     _events(tx, (("interrupted", f"turn:{row[0]}", detail) for row in found))

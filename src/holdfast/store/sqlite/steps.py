@@ -18,6 +18,7 @@ from holdfast.model import (
     Key,
     Noted,
     Owed,
+    PersonId,
     Position,
     Replied,
     Returned,
@@ -35,7 +36,7 @@ from holdfast.policy.results import Skip, skipped_text, unknown_text
 from holdfast.store.contract import Ask, Recorded, Spawned, Step, Usage
 
 from . import rows
-from .codec import dump_body, dump_list
+from .codec import dump_body, dump_list, load_message
 from .commit import Tx, Value
 from .intake import refresh_conversation, row_is_not
 from .owing import owe_all
@@ -171,15 +172,17 @@ def _ending(id_: str, name: str, state: str) -> Returned:
 
 
 def record(tx: Tx, fence: Fence, step: Step) -> Recorded:
-    stop, last_seq, waiting = pass_fence(tx, fence, step.tail, step.append)
+    taken = _still_waiting(tx, fence, step.consume) if step.consume else {}
+    append = (*step.append, *taken.values())
+    stop, last_seq, waiting = pass_fence(tx, fence, Tail.MESSAGE if taken else step.tail, append)
     if stop is not None and (step.start or step.plan or step.ask or step.consume):
         raise StopAsked(fence.turn)
     tx.changed("steps")
     if step.plan or step.start:
         _plan_and_start(tx, fence, step, last_seq)
-    entries = append_entries(tx, fence.session, fence.turn, step.append, last_seq)
+    entries = append_entries(tx, fence.session, fence.turn, append, last_seq)
     if step.consume:
-        _consume(tx, fence, step.consume)
+        _consume(tx, fence, step.consume, taken)
     for ask in step.ask:
         add_question(tx, fence.session, fence.turn, ask)
     if step.owe:
@@ -190,7 +193,7 @@ def record(tx: Tx, fence: Fence, step: Step) -> Recorded:
         consume_process(tx, process)
     for usage in step.usage:
         _add_usage(tx, fence, usage)
-    return Recorded(entries, stop, waiting - len(step.consume))
+    return Recorded(entries, stop, waiting - len(taken))
 
 
 _CALLS_PER_COMMIT = 10_000
@@ -218,11 +221,25 @@ def _plan_and_start(tx: Tx, fence: Fence, step: Step, last_seq: int) -> None:
             raise _call_is_not(tx, fence.turn, id_, "planned, or cut off and safe to run again")
 
 
-def _consume(tx: Tx, fence: Fence, positions: tuple[Position, ...]) -> None:
+def _still_waiting(tx: Tx, fence: Fence, positions: tuple[Position, ...]) -> dict[Position, Said]:
+    """What those of the rows say now that wait in the turn's conversation, in the order they arrived."""
+    found = tx.all("rows_to_consume", positions=json.dumps(positions), session=fence.session)
+    return {
+        Position(position): Said(text, PersonId(sender), attachments)
+        for position, sender, body in found
+        for text, attachments in (load_message(body),)
+    }
+
+
+def _consume(tx: Tx, fence: Fence, positions: tuple[Position, ...], taken: Mapping[Position, Said]) -> None:
+    """Take the rows that still wait; one that does not is passed over if it ever was of this conversation."""
     row = tx.one("key_of_session", session=fence.session)
     assert row is not None
     key = Key(row[0])
     for position in positions:
+        if position not in taken and not tx.one("row_was_of", position=position, key=key):
+            raise row_is_not(tx, position, "waiting in this conversation")
+    for position in taken:
         take_row(tx, fence.turn, key, position)
     refresh_conversation(tx, key)
 

@@ -18,7 +18,7 @@ from holdfast.errors import SyncFailed
 from holdfast.model import InstanceId, TurnId
 from holdfast.store.contract import Continuity
 
-from . import claims, endings, intake, lists, questions, retention, stale, steps
+from . import arrivals, claims, endings, intake, lists, questions, retention, stale, steps
 from . import deliveries as sending
 from . import processes as background
 from . import stopping as drains
@@ -102,13 +102,10 @@ class SqliteStore:
     async def continuity(self) -> Continuity:
         return await self._continuity(self._instance)
 
-    # Signatures first: these are filled in by the commits that follow.
     async def stops(self) -> tuple[TurnId, ...]:
-        raise NotImplementedError
+        return await self._stops(self._instance)
 
-    async def next_send_at(self, platforms: tuple[str, ...]) -> int | None:
-        raise NotImplementedError
-
+    # Signatures first: these are filled in by the commits that follow.
     async def retry(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError
 
@@ -121,7 +118,7 @@ class SqliteStore:
     heartbeat = _commit(intake.heartbeat)
     end_instance = _commit(intake.end_instance)
     instances = _look(intake.instances)
-    accept = _commit(intake.accept)
+    accept = _commit(arrivals.accept)
     cursor = _look(intake.cursor)
     revise = _commit(intake.revise)
     commands = _look(intake.commands)
@@ -140,6 +137,7 @@ class SqliteStore:
     wait = _commit(endings.wait)
     put_back = _commit(endings.put_back)
     interrupt = _commit(endings.interrupt)
+    _stops = _look(endings.stops)
     clear_suspect = _commit(endings.clear_suspect)
     mark = _commit(steps.mark)
     transcript = _look(steps.transcript)
@@ -153,6 +151,7 @@ class SqliteStore:
 
     owe = _commit(sending.owe)
     claim_deliveries = _commit(sending.claim_deliveries)
+    next_send_at = _look(sending.next_send_at)
     record_delivery = _commit(sending.record_delivery)
     settle_delivery = _commit(sending.settle_delivery)
     expire_delivery = _commit(sending.expire_delivery)

@@ -92,6 +92,7 @@ CREATE TABLE inbox (
 ) STRICT;
 CREATE INDEX inbox_waiting ON inbox (key, position) WHERE state = 'waiting' AND kind <> 'command';
 CREATE INDEX inbox_commands ON inbox (position) WHERE state = 'waiting' AND kind = 'command';
+CREATE INDEX inbox_offered ON inbox (key) WHERE state = 'offered';
 CREATE INDEX inbox_by_message ON inbox (chat, message_id) WHERE message_id IS NOT NULL;
 
 CREATE TABLE cursors (
@@ -150,6 +151,7 @@ CREATE TABLE turns (
 CREATE UNIQUE INDEX one_open_turn ON turns (session) WHERE ended_at IS NULL;
 CREATE INDEX turns_interrupted ON turns (id) WHERE state = 'interrupted';
 CREATE INDEX turns_suspect ON turns (suspect) WHERE suspect = 1;
+CREATE INDEX turns_stopping ON turns (owner) WHERE stop IS NOT NULL;
 CREATE INDEX turns_by_session ON turns (session, id);
 
 -- The transcript: append-only. `call` names the call of a result, `count` the interruption of a note.

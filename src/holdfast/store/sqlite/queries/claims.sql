@@ -31,7 +31,7 @@ SELECT s.id, s.key, s.chat, s.began, s.began_at, s.generation, s.incarnation, s.
        s.suspended_at, s.suspended_why, s.ended_at, s.ended_why, s.completed_at,
        t.id, t.session, t.cause, t.state, t.generation, t.attempt, t.owner, t.begun_at, t.claimed_at,
        t.progress_at, t.tail, t.noted, t.interruptions, t.interrupted_at, t.interruption, t.stop, t.held,
-       t.ended_at, t.why, t.last_seq
+       t.ended_at, t.why, t.last_seq, s.longest_fatal
 FROM sessions s LEFT JOIN turns t ON t.id = s.last_turn
 WHERE s.key = :key AND s.ended_at IS NULL
 
@@ -71,6 +71,26 @@ UPDATE turns SET state = 'interrupted' WHERE id = :turn AND state = 'queued'
 UPDATE inbox SET state = 'taken', turn = :turn, settled_at = :now
 WHERE position = :position AND key = :key AND state = 'waiting'
 
+-- name: rows_to_consume
+SELECT position, sender, body FROM inbox
+WHERE position IN (SELECT value FROM json_each(:positions)) AND state = 'waiting' AND kind <> 'command'
+  AND key = (SELECT key FROM sessions WHERE id = :session)
+ORDER BY position
+
+-- name: row_was_of
+SELECT 1 FROM inbox WHERE position = :position AND key = :key AND kind <> 'command'
+
+-- name: rows_to_take
+-- What belongs into a turn that is taken up again: what set its question aside and, if it was interrupted,
+-- the oldest message.
+SELECT position FROM inbox
+WHERE key = :key AND state = 'waiting' AND kind <> 'command'
+  AND (question IN (SELECT id FROM questions WHERE turn = :turn)
+       OR (:interrupted AND position = (SELECT min(i.position) FROM inbox i
+                                        WHERE i.key = :key AND i.state = 'waiting' AND i.kind <> 'command'
+                                          AND i.kind = 'message')))
+ORDER BY position
+
 -- name: processes_follow
 -- A resumed turn takes its processes along to its new generation.
 UPDATE processes SET generation = :generation WHERE session = :session AND turn = :turn
@@ -98,7 +118,7 @@ SELECT seq, turn, at, kind, call, count, body FROM entries WHERE session = :sess
 SELECT id, name, arguments, effect, state, generation FROM tool_calls WHERE turn = :turn ORDER BY place
 
 -- name: questions_of_turn
-SELECT id, kind, call, state, text, options, asked_of, expires_at, answer, call_hash
+SELECT id, kind, call, state, text, options, asked_of, expires_at, answer, call_hash, asked_at
 FROM questions WHERE turn = :turn ORDER BY id
 
 -- name: live_session

@@ -1,6 +1,19 @@
 -- name: chats_due
-SELECT address FROM chats WHERE platform = :platform AND send_at IS NOT NULL AND send_at <= :now
+-- A time beyond `latest` is damage, and such a chat due.
+SELECT address, send_at FROM chats WHERE platform = :platform AND send_at IS NOT NULL AND send_at <= :now
+UNION ALL
+SELECT address, send_at FROM chats WHERE platform = :platform AND send_at IS NOT NULL AND send_at > :latest
 ORDER BY send_at LIMIT :limit
+
+-- name: next_send
+-- The earliest time in line, or one beyond `latest` if there is such damage.
+SELECT send_at FROM (
+    SELECT * FROM (SELECT send_at FROM chats WHERE platform = :platform AND send_at IS NOT NULL AND send_at > :latest
+                   LIMIT 1)
+    UNION ALL
+    SELECT * FROM (SELECT send_at FROM chats WHERE platform = :platform AND send_at IS NOT NULL
+                   ORDER BY send_at LIMIT 1))
+LIMIT 1
 
 -- name: take_delivery
 UPDATE outbox SET state = 'sending', owner = :owner, claimed_at = :now
@@ -11,7 +24,9 @@ RETURNING id, chat, number, kind, part, parts, body, options, reply_to, dedupe, 
 
 -- name: close_chat_line
 -- Nothing more goes to this chat until what was taken has been recorded.
-UPDATE chats SET send_at = NULL WHERE address = :chat
+UPDATE chats SET send_at = NULL,
+       throttled_until = CASE WHEN throttled_until > :latest THEN 0 ELSE throttled_until END
+WHERE address = :chat
 
 -- A part in `sending` has an owner, one of unknown outcome has none: the owner tells which is meant.
 -- name: delivery_sent

@@ -45,5 +45,8 @@ UPDATE sessions SET strikes = 0, longest_fatal = 0 WHERE id = :session
 -- name: ask_stop
 UPDATE turns SET stop = :kind, stop_at = :now WHERE id = :turn AND stop IS NOT 'new'
 
+-- name: stops
+SELECT id FROM turns INDEXED BY turns_stopping WHERE owner = :owner AND stop IS NOT NULL ORDER BY id
+
 -- name: cancel_questions
 UPDATE questions SET state = 'cancelled', closed_at = :now WHERE turn = :turn AND state = 'open'

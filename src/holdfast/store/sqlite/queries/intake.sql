@@ -28,6 +28,24 @@ INSERT INTO chats (address, platform) VALUES (:address, :platform) ON CONFLICT (
 -- name: conversation_exists
 SELECT 1 FROM conversations WHERE key = :key
 
+-- name: arrival
+-- How the conversation stands that a message arrives in; no row when it is a new one. A question is open to
+-- an answer only while its time and its incarnation last.
+SELECT h.busy, t.id, t.state,
+       (SELECT count(*) FROM (SELECT 1 FROM inbox i
+                              WHERE i.key = :key AND i.state = 'waiting' AND i.kind <> 'command' LIMIT :most)),
+       EXISTS (SELECT 1 FROM questions q WHERE q.session = s.id AND q.state = 'open')
+FROM conversations c JOIN chats h ON h.address = c.chat
+LEFT JOIN sessions s ON s.key = c.key AND s.ended_at IS NULL
+LEFT JOIN turns t ON t.id = s.last_turn AND t.ended_at IS NULL
+WHERE c.key = :key
+
+-- name: commands_pending
+SELECT body FROM inbox WHERE state = 'waiting' AND kind = 'command' AND key = :key ORDER BY position
+
+-- name: offered_before
+SELECT 1 FROM inbox WHERE key = :key AND state = 'offered' LIMIT 1
+
 -- name: add_conversation
 INSERT INTO conversations (key, chat) VALUES (:key, :chat)
 

@@ -4,6 +4,29 @@ WHERE id = :id AND state = 'open' AND expires_at > :now AND (asked_of IS NULL OR
   AND incarnation = (SELECT incarnation FROM sessions s WHERE s.id = questions.session AND s.ended_at IS NULL)
 RETURNING turn, session, kind
 
+-- name: open_questions
+-- Those that `answer_question` would let somebody answer now.
+SELECT q.id, q.kind, q.call, q.state, q.text, q.options, q.asked_of, q.expires_at, q.answer, q.call_hash, q.asked_at
+FROM questions q JOIN sessions s ON s.id = q.session AND s.ended_at IS NULL AND s.incarnation = q.incarnation
+WHERE q.turn = :turn AND q.state = 'open' AND q.expires_at > :now ORDER BY q.id
+
+-- name: pressed_question
+-- The same for the one whose button was pressed; from elsewhere only by who was asked.
+SELECT q.id, q.kind, q.call, q.state, q.text, q.options, q.asked_of, q.expires_at, q.answer, q.call_hash, q.asked_at
+FROM questions q JOIN sessions s ON s.id = q.session AND s.ended_at IS NULL AND s.incarnation = q.incarnation
+WHERE q.id = :id AND q.state = 'open' AND q.expires_at > :now AND (s.chat = :chat OR q.asked_of = :person)
+
+-- name: set_aside_beside
+-- What else of that turn the same person was asked.
+UPDATE questions SET state = 'set_aside', closed_at = :now
+WHERE turn = (SELECT turn FROM questions WHERE id = :id) AND state = 'open' AND id <> :id AND kind <> 'continue'
+  AND (asked_of IS NULL OR asked_of = :person)
+RETURNING id
+
+-- name: bind_row
+-- It waits for the turn whose question it set aside.
+UPDATE inbox SET question = :question WHERE position = :position AND state = 'waiting'
+
 -- name: answer_row
 UPDATE inbox SET state = 'answered', question = :question, settled_at = :now
 WHERE position = :position AND state = 'waiting'

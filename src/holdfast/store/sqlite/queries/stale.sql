@@ -1,11 +1,16 @@
 -- name: orphans
-SELECT t.id, t.session, t.last_owner, t.claimed_at, i.heartbeat_at
+-- Without a list of what this process runs, its own are not looked at.
+SELECT t.id, t.session, t.owner, t.claimed_at, i.heartbeat_at
 FROM turns t LEFT JOIN instances i ON i.id = t.owner
-WHERE t.ended_at IS NULL AND t.state = 'running' AND t.owner <> :owner
+WHERE t.ended_at IS NULL AND t.state = 'running'
+  AND (t.owner <> :owner
+       OR (:running IS NOT NULL AND t.id NOT IN (SELECT value FROM json_each(:running))))
 LIMIT :limit
 
 -- name: interrupt_orphans
-UPDATE turns SET state = 'interrupted', owner = NULL, suspect = 0, interruption = :reason, interrupted_at = :now,
+-- One that this very process has lost is let go of for sure; recovery need not wait for it.
+UPDATE turns SET state = 'interrupted', owner = NULL, suspect = 0,
+       last_owner = CASE WHEN owner <> :owner THEN last_owner END, interruption = :reason, interrupted_at = :now,
        interruptions = interruptions + 1
 WHERE id IN (SELECT value FROM json_each(:turns)) AND state = 'running'
 

@@ -1,0 +1,150 @@
+"""Arrivals: a message is kept, and what becomes of it is decided and carried out, in one commit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from holdfast.model import (
+    Accepted,
+    Batch,
+    Inbound,
+    InboxKind,
+    InboxState,
+    Key,
+    Owed,
+    OwedKind,
+    Position,
+    QuestionRecord,
+    StopKind,
+    TurnId,
+    TurnState,
+)
+from holdfast.policy.admission import (
+    Admission,
+    Answer,
+    ArrivalFacts,
+    DropWork,
+    Interrupt,
+    Offer,
+    Refuse,
+    SetAsideQuestion,
+    admit,
+    question_for,
+)
+from holdfast.policy.answers import parse_command
+from holdfast.store.contract import AS_CONFIGURED, ArrivalSettings
+
+from . import rows
+from .codec import load_message
+from .commit import Row, Tx
+from .endings import ask_to_stop
+from .intake import accept_one, accept_rest, keep_row, line_up, settle_row
+from .owing import owe_all
+from .questions import answer, set_aside_by, set_question_aside
+
+_ENDS_TURNS = ("stop", "new")
+_turn_state = rows.reader(TurnState)
+
+
+def accept(tx: Tx, batch: Batch, settings: ArrivalSettings = AS_CONFIGURED) -> tuple[Accepted, ...]:
+    accepted = tuple(_take_in(tx, batch.account, message, settings) for message in batch.messages)
+    accept_rest(tx, batch)
+    return accepted
+
+
+def _take_in(tx: Tx, account: str, message: Inbound, settings: ArrivalSettings) -> Accepted:
+    """Keep one row; a person's message is admitted, and so is a command that is too long to be one."""
+    longest = settings.queue.longest
+    too_long = len(message.text) > longest
+    if message.kind is not InboxKind.MESSAGE and not (message.kind is InboxKind.COMMAND and too_long):
+        return accept_one(tx, account, message)
+    standing = tx.one("arrival", key=message.key, most=settings.queue.most)
+    row = replace(message, text=message.text[:longest]) if too_long else message
+    kept = keep_row(tx, account, row, standing is not None)
+    if not kept.fresh:
+        return kept
+    admission = admit(_facts(tx, message, standing, settings), tx.now, settings.queue)
+    if admission.ack is not None:
+        kept = replace(kept, words=admission.ack)
+        _owe_words(tx, message, kept, is_offer=isinstance(admission, Offer))
+    _carry_out(tx, message, kept.position, admission, standing)
+    return kept
+
+
+def _owe_words(tx: Tx, message: Inbound, kept: Accepted, is_offer: bool) -> None:
+    """Owe what is true of the row; of several old ones the person is asked once."""
+    if is_offer and tx.one("offered_before", key=message.key):
+        return
+    words = (kept.words or "",)
+    notice = Owed(message.place.address, f"ack:{kept.position}", words, OwedKind.NOTICE, message.message_id)
+    owe_all(tx, (notice,))
+
+
+def _facts(tx: Tx, message: Inbound, standing: Row | None, settings: ArrivalSettings) -> ArrivalFacts:
+    busy, turn, state, waiting, asks = standing or (None, None, None, 0, False)
+    question: QuestionRecord | None = None
+    if message.pressed is not None:
+        question = _pressed(tx, message)
+    elif asks and turn is not None:
+        question = _open_question(tx, TurnId(turn), message)
+    return ArrivalFacts(
+        message.kind,
+        message.sender,
+        message.text,
+        rows.time_or_none(message.sent_at),
+        _turn_state(state),
+        rows.busy_or_none(busy) or settings.busy,
+        waiting,
+        question,
+        question.asked_at if question else None,
+        message.pressed,
+        settings.draining,
+    )
+
+
+def _pressed(tx: Tx, message: Inbound) -> QuestionRecord | None:
+    row = tx.one(
+        "pressed_question",
+        id=message.pressed,
+        chat=message.place.address,
+        person=message.sender,
+        now=tx.now,
+    )
+    return rows.question(row) if row else None
+
+
+def _open_question(tx: Tx, turn: TurnId, message: Inbound) -> QuestionRecord | None:
+    if _is_ending(tx, message.key):
+        return None
+    found = rows.readable(rows.question, tx.all("open_questions", turn=turn, now=tx.now))
+    return question_for(found, message.sender, message.text)
+
+
+def _is_ending(tx: Tx, key: Key) -> bool:
+    """A `/stop` or `/new` that arrived first is about to end what asks: this is no answer to it."""
+    pending = (parse_command(load_message(body)[0]) for (body,) in tx.all("commands_pending", key=key))
+    return any(command is not None and command.name in _ENDS_TURNS for command in pending)
+
+
+def _carry_out(
+    tx: Tx, message: Inbound, position: Position, admission: Admission, standing: Row | None
+) -> None:
+    match admission:
+        case Answer(question, value):
+            answer(tx, question, position, value, message.sender)
+            return
+        case Refuse(reason):
+            settle_row(tx, position, InboxState.REFUSED, reason)
+            return
+        case Offer():
+            settle_row(tx, position, InboxState.OFFERED)
+            return
+        case SetAsideQuestion(question):
+            set_aside_by(tx, question, position, message.sender)
+        case DropWork(question):
+            set_question_aside(tx, question)
+        case Interrupt() if standing is not None:
+            ask_to_stop(tx, TurnId(standing[1]), StopKind.INTERRUPT)
+        case _:
+            pass
+    line_up(tx, message.key)
