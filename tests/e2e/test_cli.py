@@ -190,5 +190,3 @@ def test_the_drill_reports_a_planted_bug() -> None:
     done = holdfast("drill", "--kills", "2", "--seed", "1", "--sabotage", "phantom-turn")
     assert done.returncode == 1, done.stderr
     assert "phantom-turn, was noticed" in done.stdout
-
-

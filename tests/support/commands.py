@@ -109,4 +109,6 @@ def kill_gateway(home: Path) -> None:
 
 def notes(home: Path) -> list[str]:
     """What the demonstration wrote into its files."""
-    return [line for file in (home / "workspace").rglob("notes-*.txt") for line in file.read_text().splitlines()]
+    return [
+        line for file in (home / "workspace").rglob("notes-*.txt") for line in file.read_text().splitlines()
+    ]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from holdfast.app.client import Declined, NotRunning, ask
+from holdfast.app.control import stop_gateway
 from holdfast.app.shown import Json
 from holdfast.app.supervisor import supervisor_of
 from holdfast.clock import SystemClock
@@ -29,32 +29,27 @@ class Outcome:
 
 async def stop(home: Path) -> Outcome:
     """Stop gateway and supervisor, and wait for both ends."""
+    gateway, supervisor = await _status(home), supervisor_of(home)
     try:
-        before = await ask(home, "status")
-        asked = (await ask(home, "shutdown"))["asked"]
+        asked = await stop_gateway(home)
     except NotRunning:
-        return await _stop_supervisor(home)
+        return Outcome(True, f"No gateway runs on {home}; there is nothing to stop.", {"asked": None})
     except Declined as refusal:
         return Outcome(False, f"{refusal}; nothing was changed", {"asked": None})
-    await _ended(supervisor_of(home))
-    await _ended(before["pid"])
-    cut = before["running"]
-    words = f"Stopped (process {before['pid']}; asked {asked})."
-    if cut:
-        words += (
-            f" {plural(cut, 'turn')} ran when it was asked; what did not finish goes on at the next start."
-        )
-    return Outcome(True, words, {"asked": asked, "pid": before["pid"], "running": cut})
+    await _ended(supervisor)
+    await _ended(gateway["pid"] if gateway else None)
+    running = gateway["running"] if gateway else 0
+    words = f"Stopped; {asked} was asked."
+    if running:
+        words += f" {plural(running, 'turn')} ran then; what did not finish goes on at the next start."
+    return Outcome(True, words, {"asked": asked, "running": running})
 
 
-async def _stop_supervisor(home: Path) -> Outcome:
-    """No gateway answers; its parent may be about to start one."""
-    parent = supervisor_of(home)
-    if parent is None:
-        return Outcome(True, f"No gateway runs on {home}; there is nothing to stop.", {"asked": None})
-    os.kill(parent, signal.SIGTERM)
-    await _ended(parent)
-    return Outcome(True, f"Stopped the supervisor (process {parent}); no gateway ran.", {"asked": parent})
+async def _status(home: Path) -> Json | None:
+    try:
+        return await ask(home, "status")
+    except NotRunning:
+        return None
 
 
 async def restart(home: Path, when_quiet: bool, wait: bool) -> Outcome:

@@ -11,13 +11,10 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from holdfast.app.exits import BAD_CONFIG, FAILED
 from holdfast.app.home import environment_with, find_home
+from holdfast.app.launch import gateway_command, supervisor_command
 from holdfast.errors import Unusable
-
-GATEWAY = "holdfast.app.process"
-_BAD_CONFIG = 78
-_HERE = Path(__file__).parent
-SUPERVISOR = _HERE.parent / "app" / "supervisor.py"
 
 
 class Up(NamedTuple):
@@ -48,26 +45,17 @@ def parse_up(arguments: list[str]) -> Up | None:
     return up
 
 
-def command_of(up: Up, home: Path) -> list[str]:
-    """The program this process turns into."""
-    gateway = [sys.executable, "-m", GATEWAY, str(home)]
-    if not up.supervise:
-        return gateway
-    # Isolated and without site-packages: the parent needs nothing but the standard library, and stays small.
-    return [sys.executable, "-I", "-S", str(SUPERVISOR), str(home), *gateway]
-
-
 def run_up(up: Up) -> int:
     """Turn into the gateway or its parent; returns only when that cannot be done."""
     try:
-        home = find_home(up.home).absolute()
-        command = command_of(up, home)
+        home = find_home(up.home)
+        command = supervisor_command(home) if up.supervise else gateway_command(home)
         sys.stdout.flush()
         sys.stderr.flush()
         os.execve(command[0], command, environment_with(up.agent))
     except Unusable as error:
         sys.stderr.write(f"holdfast: {error}\n")
-        return _BAD_CONFIG
+        return BAD_CONFIG
     except OSError as error:
         sys.stderr.write(f"holdfast: the gateway cannot be started: {error}; nothing was changed\n")
-        return 1
+        return FAILED

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from holdfast.app.client import Declined, NotRunning
+from holdfast.app.client import Declined, NotRunning, ask
 from holdfast.app.exits import FAILED
 from holdfast.app.home import find_home
 from holdfast.app.shown import Json
@@ -56,6 +56,10 @@ def chat(
 async def _in_terminal(home: Path, name: str, wait: float) -> None:
     screen = Screen(stdout(), typed_so_far)
     async with _line(home, name, wait, screen.event, screen.line) as line:
+        pid = (await ask(home, "status"))["pid"]
+        screen.line(
+            f"[dim]The gateway is process {pid}; kill -9 it at any moment, and see what becomes of it.[/]"
+        )
         screen.line("[dim]Type a line; /help lists commands; Ctrl-D leaves, and the work goes on.[/]")
         async for text in read_terminal():
             if text.strip() in GOODBYES:

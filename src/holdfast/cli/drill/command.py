@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -19,8 +19,9 @@ from holdfast.cli.output import print_json, print_table, stderr, stdout
 from holdfast.clock import SystemRng
 from holdfast.errors import BadConfig
 
-from .counting import Counts
-from .exercise import Plan, Result, exercise
+if TYPE_CHECKING:
+    from .counting import Counts
+    from .exercise import Result
 
 
 class SabotageName(StrEnum):
@@ -56,6 +57,9 @@ def drill(
     logs, and a separate process that writes down every effect. Exit code 1 if anything is not as it should
     be.
     """
+    # The other commands are quicker without the drill's agents and processes.
+    from .exercise import Plan, exercise  # noqa: PLC0415 - it buys start-up time
+
     chosen = int(SystemRng().random() * 1_000_000) if seed is None else seed
     plan = Plan(kills, chosen, sabotage.value if sabotage else None)
     console = stderr()
