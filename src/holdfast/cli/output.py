@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -44,7 +44,7 @@ def print_table(console: Console, columns: Sequence[str], rows: Iterable[Sequenc
     """A table for a terminal; for a pipe lines with tabs between the cells, ready for `cut` and `awk`."""
     if not console.is_terminal:
         for row in ([name.upper() for name in columns], *rows):
-            console.print("\t".join(Text.from_markup(cell).plain for cell in row), markup=False)
+            _print_cells(console, row)
         return
     table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for row in rows:
@@ -52,11 +52,16 @@ def print_table(console: Console, columns: Sequence[str], rows: Iterable[Sequenc
     console.print(table)
 
 
-def print_pairs(console: Console, pairs: Iterable[tuple[str, RenderableType]]) -> None:
+def _print_cells(console: Console, cells: Sequence[str]) -> None:
+    """One line for a program; past the console, which would turn tabs into blanks."""
+    console.file.write("\t".join(Text.from_markup(cell).plain for cell in cells) + "\n")
+
+
+def print_pairs(console: Console, pairs: Iterable[tuple[str, str]]) -> None:
     """Names and what they stand at, one a line."""
     if not console.is_terminal:
-        for name, value in pairs:
-            console.print(f"{name}\t{value}")
+        for pair in pairs:
+            _print_cells(console, pair)
         return
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
