@@ -9,6 +9,7 @@ import typer
 from typer.main import get_command
 
 from holdfast import __version__
+from holdfast.app.client import NotRunning
 from holdfast.app.exits import BAD_CONFIG, FAILED
 from holdfast.errors import HoldfastError, Unusable
 
@@ -71,6 +72,9 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:
         # Whoever read us has seen enough; a closing flush would complain once more.
         sys.stderr.close()
+        return FAILED
+    except NotRunning as error:
+        complain(f"{error}; `holdfast up` starts one", as_json)
         return FAILED
     except Unusable as error:
         complain(str(error), as_json)

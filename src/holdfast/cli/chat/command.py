@@ -6,12 +6,14 @@ import asyncio
 import contextlib
 import json
 import sys
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from holdfast.app.client import Declined, NotRunning, ask
 from holdfast.app.exits import FAILED
@@ -19,10 +21,10 @@ from holdfast.app.home import find_home
 from holdfast.app.shown import Json
 from holdfast.cli.options import AsJson, Home, run
 from holdfast.cli.output import complain, stdout
-from holdfast.clock import Clock, SystemClock, SystemIds, in_time
+from holdfast.clock import Clock, SystemClock, SystemIds, first_of
 
 from .answers import Answers
-from .client import FIRST_WAIT, Line
+from .client import FIRST_WAIT, Hear, Line
 from .screen import Screen, delivery_line
 from .typing import read_terminal, typed_so_far
 
@@ -54,22 +56,23 @@ def chat(
 
 
 async def _in_terminal(home: Path, name: str, wait: float) -> None:
-    screen = Screen(stdout(), typed_so_far)
-    async with _line(home, name, wait, screen.event, screen.line) as line:
+    above, screen = Screen(stdout()), Screen(stdout(), typed_so_far)
+    async with _line(home, name, wait, screen.event, above.line) as line:
         pid = (await ask(home, "status"))["pid"]
-        screen.line(
-            f"[dim]The gateway is process {pid}; kill -9 it at any moment, and see what becomes of it.[/]"
-        )
-        screen.line("[dim]Type a line; /help lists commands; Ctrl-D leaves, and the work goes on.[/]")
+        above.line(f"[dim]The gateway is process {pid}: kill -9 it at any moment, and see it go on.[/]")
+        above.line("[dim]Type a line; /help lists commands; Ctrl-D leaves.[/]")
         async for text in read_terminal():
             if text.strip() in GOODBYES:
                 break
-            if not text.strip():
-                continue
-            try:
-                await line.say(text)
-            except Declined as refusal:
-                screen.line(f"[red]not taken:[/] {refusal}")
+            if text.strip():
+                await _say(line, text, screen)
+
+
+async def _say(line: Line, text: str, screen: Screen) -> None:
+    try:
+        await line.say(text)
+    except Declined as refusal:
+        screen.line(f"[red]not taken:[/] {escape(str(refusal))}")
 
 
 async def _from_pipe(home: Path, name: str, wait: float, as_json: bool) -> bool:
@@ -98,46 +101,59 @@ async def _from_pipe(home: Path, name: str, wait: float, as_json: bool) -> bool:
     return answered
 
 
+def _no_context(line: str) -> None:
+    """A pipe gets answers to what it said, and nothing from before."""
+
+
 @asynccontextmanager
 async def _line(
-    home: Path, name: str, wait: float, hear: object, context: object = None
+    home: Path, name: str, wait: float, hear: Hear, context: Callable[[str], None] = _no_context
 ) -> AsyncIterator[Line]:
     """A line that is followed while it is used; the first connection has to work within `wait` seconds."""
     clock = SystemClock()
-    assert callable(hear)
     line = Line(home, name, clock, SystemIds(clock), hear)
-    for one in await in_time(clock, wait + 1, _skip(line, clock)) if wait else await line.skip():
-        if callable(context):
-            context(f"[dim]earlier:[/] {delivery_line(one)}")
+    for one in await _begin(line, wait, clock):
+        context(f"[dim]earlier:[/] {delivery_line(one)}")
     following = asyncio.ensure_future(line.follow())
     try:
-        await line.heard.since(0)
+        await first_of(line.heard.since(0), _over(following))
         yield line
     finally:
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
 
 
-async def _skip(line: Line, clock: Clock) -> tuple[Json, ...]:
+async def _over(following: asyncio.Future[None]) -> None:
+    """Only a refusal ends the following; it is raised here."""
+    await asyncio.shield(following)
+
+
+async def _begin(line: Line, wait: float, clock: Clock) -> tuple[Json, ...]:
+    """The first connection: tried until it works, for so long."""
+    until = clock.monotonic() + wait
     while True:
         try:
             return await line.skip()
         except NotRunning:
-            await clock.sleep(FIRST_WAIT)
+            if clock.monotonic() >= until:
+                raise
+        await clock.sleep(FIRST_WAIT)
 
 
 async def _piped_lines() -> AsyncIterator[str]:
-    """The lines of standard input, without a thread that could outlive us."""
-    reader = asyncio.StreamReader()
+    """The lines of standard input, read in a thread that nothing waits for."""
     loop = asyncio.get_running_loop()
-    try:
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    except ValueError:
-        # A regular file is no pipe; reading it never waits.
-        for text in sys.stdin:
-            if text.strip():
-                yield text.rstrip("\n")
-        return
-    while text := (await reader.readline()).decode(errors="replace"):
+    lines: asyncio.Queue[str] = asyncio.Queue()
+
+    def read() -> None:
+        text = " "
+        while text:
+            text = sys.stdin.readline()
+            with contextlib.suppress(RuntimeError):
+                # The loop may have ended meanwhile.
+                loop.call_soon_threadsafe(lines.put_nowait, text)
+
+    threading.Thread(target=read, name="piped", daemon=True).start()
+    while text := await lines.get():
         if text.strip():
             yield text.rstrip("\n")
