@@ -65,6 +65,8 @@ async def test_running_turns_are_named_oldest_first_with_their_times(ledger: Led
     ledger.clock.advance(1_000)
     second = await ledger.begin(chat="b")
     done = await ledger.complete(chat="c")
+    asking = await ledger.begin(chat="c1")
+    await ledger.ask(asking.fence)
     found = await ledger.store.running_turns()
     assert [one.turn for one in found] == [first.turn.id, second.turn.id]
     assert [one.claimed_at for one in found] == [first.turn.claimed_at, second.turn.claimed_at]

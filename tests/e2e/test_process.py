@@ -175,7 +175,12 @@ def test_a_killed_gateway_is_started_again_and_its_work_goes_on(home: Path) -> N
     os.kill(child, signal.SIGKILL)
     started.ready()
     assert started.ask("status")["pid"] != child
-    assert started.ask("continuity")["continuity"]["previous_ended"] == "crashed"
+    found = started.ask("continuity")
+    assert found["continuity"]["previous_ended"] == "crashed"
+    while "lines" not in found:
+        found = started.ask("continuity")
+    assert "a crash, a kill or a power cut" in found["lines"][0]
+    assert [fate["became"] for fate in found["report"]["fates"]] == ["resume"]
     assert started.replies("home", 1)[0].startswith("All 4 steps are done")
     assert "supervisor" in started.ask("shutdown")["asked"]
     assert started.end()[0] == 0
@@ -247,3 +252,27 @@ def test_a_stop_ends_whatever_keeps_the_gateway_up_also_while_no_gateway_runs(ho
     assert "supervisor" in asyncio.run(stop_gateway(home))
     waiting.communicate(timeout=LONG)
     assert waiting.returncode == 0
+
+
+def test_an_operator_gives_commands_in_the_place_of_the_people_once(home: Path) -> None:
+    gateway = Started(home, HOLDFAST_AGENT_PACE="60").ready()
+    gateway.ask("say", chat="home", text="Do 2 steps.")
+    while not gateway.ask("plan")["running"]:
+        pass
+    stopped = gateway.ask("stop", chat="home", event_id="mine")
+    assert (stopped["state"], stopped["fresh"]) == ("executed", True)
+    again = gateway.ask("stop", chat="home", event_id="mine")
+    assert (again["position"], again["fresh"]) == (stopped["position"], False)
+    while gateway.ask("plan")["running"]:
+        pass
+    (session,) = gateway.ask("sessions")["sessions"]
+    assert session["state"] == "cancelled"
+    assert gateway.ask("resume", session=session["id"])["state"] == "refused", (
+        "nothing was left to go on with"
+    )
+    assert gateway.ask("new", session=session["id"])["state"] == "executed"
+    assert gateway.ask("session", session=session["id"])["session"]["ended_why"] == "new"
+    with pytest.raises(Declined, match="there is no"):
+        gateway.ask("stop", chat="nobody-wrote-here")
+    gateway.process.terminate()
+    assert gateway.end()[0] == 0

@@ -230,10 +230,11 @@ async def test_sessions_lists_this_chats_own_and_no_others(ledger: Ledger) -> No
     assert len(answer.splitlines()) == 3
 
 
-async def test_queue_sets_the_mode_of_this_chat_and_shows_it(ledger: Ledger) -> None:
-    assert (await said(ledger, "/queue")).startswith("Mode: queue")
-    await said(ledger, "/queue STEER")
-    assert (await said(ledger, "/queue")).startswith("Mode: steer")
+async def test_queue_shows_the_modes_and_sets_that_of_this_chat(ledger: Ledger) -> None:
+    shown = await said(ledger, "/queue")
+    for mode in BusyMode:
+        assert f"/queue {mode}:" in shown
+    assert "is shown to me at the next step" in await said(ledger, "/queue STEER")
     await ledger.say("hello")
     assert (await ledger.claim()).settings.busy is BusyMode.STEER
     answer, position = await told(ledger, "/queue sideways")

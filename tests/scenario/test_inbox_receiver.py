@@ -240,6 +240,7 @@ async def test_a_platform_that_goes_down_is_connected_again_less_and_less_eagerl
         await slept.since(n)
         connects = platform.connects
         ledger.clock.advance(wait - 1)
+        await ledger.store.instances(1)
         assert platform.connects == connects
         ledger.clock.advance(1)
     while not platform.confirmed:

@@ -158,7 +158,7 @@ async def test_where_keys_count_an_unknown_send_is_repeated_unmarked_and_shows_o
     await ledger.store.owe(owed("a", "hello"))
     await send_for(ledger, sender(ledger, platform), 4_000)
     assert platform.shown == ["hello"]
-    assert [d.key for d in platform.sends] == ["a/1", "a/1"]
+    assert [(d.key, d.repeated) for d in platform.sends] == [("a/1", False)] * 2
     assert await states(ledger) == [SENT]
 
 
@@ -451,25 +451,35 @@ async def test_a_question_behind_the_part_that_found_the_chat_gone_is_closed_too
 async def test_work_wakes_up_for_what_is_owed_and_at_the_time_of_a_retry(ledger: Ledger) -> None:
     await chat(ledger)
     platform, slept = FakePlatform(), watch(ledger.clock)
-    platform.play += [Sent(), TryAgain(ledger.clock.now() + 20_000, "flood", counts=False)]
-    working = asyncio.ensure_future(sender(ledger, platform).work())
-    await slept.since(0)
+    platform.play.append(TryAgain(ledger.clock.now() + 20_000, "flood", counts=False))
+    sending = sender(ledger, platform)
+    working = asyncio.ensure_future(sending.work())
+    await slept.since(0)  # there was nothing to do
     await ledger.store.owe(owed("a", "one"))
-    await ledger.store.owe(owed("b", "two"))
-    while len(platform.sends) < 2:
-        await platform.bell.since(platform.bell.rung)
-    while await states(ledger) != [SENT, PENDING]:
-        pass
-    at = slept.rung
+    await slept.until(20.0)
+    assert platform.shown == []
     ledger.clock.advance(20_000)
-    while len(platform.sends) < 3:
-        await slept.since(at - 1)
-        at += 1
-        ledger.clock.advance(20_000)
-        await ledger.store.instances(1)
+    await sending.quiet()
     working.cancel()
     await asyncio.gather(working, return_exceptions=True)
-    assert platform.shown == ["one", "two"]
+    assert platform.shown == ["one"]
+
+
+async def test_quiet_waits_for_what_is_in_doubt_and_for_what_is_due_later(ledger: Ledger) -> None:
+    await chat(ledger)
+    platform, slept = FakePlatform(), watch(ledger.clock)
+    platform.play.append(Lost("timeout"))
+    await ledger.store.owe(owed("a", "one", "two"))
+    sending = sender(ledger, platform)
+    working = asyncio.ensure_future(sending.work())
+    quiet = asyncio.ensure_future(sending.quiet())
+    await slept.until(0.75)  # the repeat of the first part
+    assert not quiet.done()
+    ledger.clock.advance(750)
+    await quiet
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
+    assert platform.shown == ["(again?) one", "two"]
 
 
 async def test_a_full_disk_delays_sending_and_a_closed_ledger_ends_it(ledger: Ledger) -> None:

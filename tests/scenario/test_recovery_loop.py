@@ -324,7 +324,7 @@ async def test_the_continuity_report_says_what_was_open_what_became_of_it_and_wh
         theirs.turn.id: (TurnState.RUNNING, "resume", "resume"),
     }
     assert report.counts == (("resume", 2),)
-    assert (report.owed, report.waiting) == (2, 1)
+    assert (report.owed, report.waiting) == (3, 1)  # the word that it waits is owed as well
     text = "\n".join(report.lines())
     assert "without a word: a crash" in text
     assert f"{working.turn.id}, running: resume (resume): It goes on where it was cut off." in text

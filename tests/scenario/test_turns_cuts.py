@@ -174,6 +174,19 @@ async def test_what_a_turn_had_produced_when_it_was_cut_is_kept(ledger: Ledger) 
         assert (await stage.turn()).state is TurnState.INTERRUPTED
 
 
+async def test_a_turn_is_marked_also_when_what_it_produced_cannot_be_kept(ledger: Ledger) -> None:
+    quick, slow = Deed("quick"), Deed("slow", EffectClass.READ)
+    await ledger.say()
+    async with Stage(ledger, wants("quick", "slow"), tools=[quick, slow]) as stage:
+        await soon(slow.running.wait())
+        stage.store.faults["record"] = [DiskFull("no room")] * 2
+        quick.release.set()
+        await stage.clock.nap(1.0)
+        await soon(stage.pool.cut(REASON))
+        assert await stage.results() == []
+        assert (await stage.turn()).state is TurnState.INTERRUPTED
+
+
 async def test_an_answer_that_is_there_when_the_drain_ends_is_given(ledger: Ledger) -> None:
     async def answers(_: Sequence[Message]) -> Replied:
         cutting.append(asyncio.ensure_future(stage.pool.cut(REASON)))

@@ -105,8 +105,9 @@ async def test_a_message_in_steer_mode_reaches_the_model_at_the_next_step_and_ca
     deed = Deed()
     await ledger.say("do it")
     await steering(ledger)
-    async with Stage(ledger, wants("deed"), says("as you wish"), tools=[deed]) as stage:
+    async with Stage(ledger, wants("deed"), says("as you wish"), says("woken"), tools=[deed]) as stage:
         await soon(deed.running.wait())
+        turn = await stage.turn()
         position = await ledger.say("but quickly")
         await ledger.say("", kind=InboxKind.WAKEUP)
         deed.release.set()
@@ -114,7 +115,7 @@ async def test_a_message_in_steer_mode_reaches_the_model_at_the_next_step_and_ca
         assert not deed.cancelled
         assert after_the_first(stage.model.shown[1])[-1] == (Role.USER, "but quickly")
         row = await ledger.store.row(position)
-        assert (row.state, row.turn) == (InboxState.TAKEN, (await stage.turn()).id)
+        assert (row.state, row.turn) == (InboxState.TAKEN, turn.id)
 
 
 async def test_steering_that_comes_too_late_is_the_next_turn(ledger: Ledger) -> None:

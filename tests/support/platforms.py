@@ -12,7 +12,6 @@ from holdfast.model import (
     Cursor,
     Delivery,
     Origin,
-    Place,
     QuestionId,
     SendResult,
     Sent,
@@ -173,16 +172,30 @@ def failing(store: Store, **faults: list[Exception]) -> Store:
     return cast(Store, Failing(store, **faults))
 
 
-def watch(clock: ManualClock) -> Bell:
-    """A bell that rings whenever somebody begins to sleep on this clock."""
-    bell, sleep = Bell(), clock.sleep
+class Slept(Bell):
+    """Rings whenever somebody begins to sleep, and knows for how long."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[float] = []
+
+    async def until(self, seconds: float) -> None:
+        """Return once somebody has begun to sleep for that long."""
+        while seconds not in self.asked:
+            await self.since(self.rung)
+
+
+def watch(clock: ManualClock) -> Slept:
+    """Know of everybody who begins to sleep on this clock."""
+    slept, sleep = Slept(), clock.sleep
 
     async def watched(seconds: float) -> None:
-        bell.ring()
+        slept.asked.append(seconds)
+        slept.ring()
         await sleep(seconds)
 
     clock.sleep = watched  # type: ignore[method-assign]
-    return bell
+    return slept
 
 
 class Reports:
@@ -193,6 +206,3 @@ class Reports:
 
     def __call__(self, doing: str, fault: BaseException) -> None:
         self.doing.append(doing)
-
-
-PLACE: Place = place()

@@ -187,12 +187,6 @@ class Between:
 
         return between
 
-    async def stops(self) -> Any:  # TEMP
-        found = []
-        for line in await self._store.sessions():
-            found += [t.id for t in await self._store.turns(line.id, 1) if t.stop and t.state == "running"]
-        return tuple(found)
-
     async def logged(self, verb: str, times: int) -> None:
         """Return once the verb has been carried out so often; once more is a fault."""
         async with asyncio.timeout(LONG):
@@ -294,4 +288,5 @@ class Stage:
         ]
 
     async def told(self, chat: str = "c1") -> list[str]:
-        return [part.text for part in await self.ledger.outbox(chat)]
+        """What the chat is owed, but for the acknowledgements of messages."""
+        return [part.text for part in await self.ledger.outbox(chat) if not part.dedupe.startswith("ack:")]

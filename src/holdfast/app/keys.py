@@ -135,8 +135,8 @@ def address() -> Kind:
 
 
 def _text(value: object) -> str:
-    """A number or text as text; a switch is neither, though Python counts it as a number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+    """A number or text as text; a switch reads as neither."""
+    if not isinstance(value, (int, float, str)):
         raise ValueError
     return str(value).strip()
 

@@ -76,10 +76,9 @@ class LocalApi:
         self._talks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
-        """Listen; what an earlier process left at the path is removed."""
+        """Listen; a socket that an earlier process left at the path gives way."""
         if len(os.fsencode(self._path)) > _LONGEST_PATH:
             raise BadConfig("home", str(self._path.parent), f"a path with at most {_LONGEST_PATH} bytes")
-        self._path.unlink(missing_ok=True)
         # The file must not be open to others for even a moment.
         former = os.umask(0o177)
         try:

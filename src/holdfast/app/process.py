@@ -40,6 +40,7 @@ from .watchdog import Watchdog
 
 WORKSPACE = "workspace"
 _BEATS_PER_LIMIT = 8
+_LOOK_AGAIN = 0.2
 
 log = logging.getLogger(__name__)
 
@@ -160,8 +161,8 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -
     keeper = Keeper(around, gateway.request)
     api = _local_api(settings.home, gateway, web, keeper, clock, ids)
     beating = asyncio.ensure_future(_beat(clock, settings, watchdog, notifier, around))
+    reporting = asyncio.ensure_future(_report_boot(gateway))
     try:
-        await _report_boot(store)
         await api.open()
         signals.attach(gateway)
         notifier.say(READY)
@@ -173,6 +174,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -
         watchdog.expect_end(limit)
         await api.close()
         beating.cancel()
+        reporting.cancel()
         await store.close()
 
 
@@ -194,17 +196,12 @@ async def _beat(
         await clock.sleep(every)
 
 
-async def _report_boot(store: Store) -> None:
-    """What the run before this one left, in one line of the log."""
-    found = await store.continuity()
-    log.info(
-        "the last run ended: %s; left: %d open turns, %d replies owed, %d sends unknown, %d messages waiting",
-        found.previous_ended,
-        len(found.open_turns),
-        found.owed,
-        found.unknown,
-        found.waiting,
-    )
+async def _report_boot(gateway: Gateway) -> None:
+    """What the run before this one left and what became of it, in the log, once recovery has looked."""
+    while (report := gateway.continuity) is None:
+        await gateway.clock.sleep(_LOOK_AGAIN)
+    for line in report.lines():
+        log.info("%s", line)
 
 
 def _local_api(
@@ -212,6 +209,11 @@ def _local_api(
 ) -> LocalApi:
     store = gateway.store
     actions = Actions(store, clock, ids, web, Looks(store, clock), keeper.stop_all)
+
+    async def continuity() -> Json:
+        found = gateway.continuity
+        report = {} if found is None else {"report": shown(found), "lines": list(found.lines())}
+        return {**await actions.looks.continuity(), **report}
 
     async def status() -> Json:
         left = await store.continuity()
@@ -223,6 +225,7 @@ def _local_api(
             "instance": store.instance,
             "kept_up_by": keeper.name,
             "platforms": shown(gateway.connections()),
+            "safe_mode": shown(gateway.safe_mode),
             "running": gateway.running,
             "open_turns": len(left.open_turns),
             "waiting": left.waiting,
@@ -230,7 +233,7 @@ def _local_api(
             "unknown": left.unknown,
         }
 
-    return LocalApi(home, all_verbs(actions, Following(store, clock), status))
+    return LocalApi(home, all_verbs(actions, Following(store, clock), status, continuity))
 
 
 def run_and_exit(arguments: list[str]) -> None:

@@ -11,6 +11,8 @@ from .local import Simple, Verb
 from .looks import Looks
 from .shown import Json
 
+Look = Callable[[], Coroutine[Any, Any, Json]]
+
 _WHERE = {"session": "text?", "chat": "text?", "event_id": "text?"}
 
 
@@ -28,13 +30,12 @@ def looking(looks: Looks) -> dict[str, Verb]:
     }
 
 
-def all_verbs(
-    actions: Actions, following: Following, status: Callable[[], Coroutine[Any, Any, Json]]
-) -> Mapping[str, Verb]:
-    """Everything, by name."""
+def all_verbs(actions: Actions, following: Following, status: Look, continuity: Look) -> Mapping[str, Verb]:
+    """Everything, by name; a running gateway knows more of itself and of its boot than the ledger says."""
     return {
         **looking(actions.looks),
         "status": _verb(status),
+        "continuity": _verb(continuity),
         "say": _verb(actions.say, chat="text", text="text", event_id="text?", question="text?"),
         "follow": Verb(
             {"chat": "text", "after": "number?", "steps": "flag?", "session": "text?", "seq": "number?"},

@@ -253,7 +253,7 @@ async def _queue(desk: Desk, asked: Asked) -> None:
     wanted = asked.command.args.lower()
     default = desk.arrival().busy
     if not wanted:
-        await _done(desk, asked, words.mode(None, default))
+        await _done(desk, asked, words.modes(default))
     elif wanted not in tuple(BusyMode):
         text = f"There is no mode {words.shown(wanted)}; nothing was changed. Modes: {', '.join(BusyMode)}."
         await _refuse(desk, asked, "unknown_mode", text)

@@ -157,11 +157,12 @@ def retried(calls: Sequence[CallRecord], said: str) -> str:
     return "\n".join([f"I answer this once more: “{shown(said)}”", *lasting(calls)])
 
 
-def mode(current: BusyMode | None, default: BusyMode) -> str:
-    """The mode in force, and the others."""
-    now = current or default
-    others = [f"/queue {each}: {MODES[each]}" for each in BusyMode if each is not now]
-    return "\n".join([f"Mode: {now} ({MODES[now]}).", *others])
+def modes(default: BusyMode) -> str:
+    """What there is to choose from; the default is what a chat has that chose nothing."""
+    listed = [
+        f"/queue {each}: {says}{' (default)' if each is default else ''}" for each, says in MODES.items()
+    ]
+    return "\n".join(["What becomes of a message that comes while I work:", *listed])
 
 
 def _listed(items: Sequence[str]) -> list[str]:

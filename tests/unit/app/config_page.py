@@ -16,10 +16,11 @@ HEAD = """\
 
 <!-- Written by tests/unit/app/config_page.py from holdfast.app.keys; do not edit by hand. -->
 
-`holdfast.toml` in the home folder (`HOLDFAST_HOME`, else `~/.holdfast`), TOML. A key with a dot may stand in a section:
-`drain.wait = 60` is `[drain]` with `wait = 60`. Every key has a variable in the environment, which wins over the file:
-`HOLDFAST_DRAIN_WAIT` for `drain.wait`; lists have commas there. A value that is not allowed, or a key nobody knows, keeps
-the gateway from starting: it says key, value and what is allowed, and ends with exit code 78.
+`holdfast.toml` in the home folder (`HOLDFAST_HOME`, else `~/.holdfast`), TOML. A key with a dot may stand
+in a section: `drain.wait = 60` is `[drain]` with `wait = 60`. Every key has a variable in the environment,
+which wins over the file: `HOLDFAST_DRAIN_WAIT` for `drain.wait`; lists have commas there. A value that is
+not allowed, or a key nobody knows, keeps the gateway from starting: it says key, value and what is allowed,
+and ends with exit code 78.
 
 Times are seconds, or a number with its unit: `500ms`, `90s`, `10m`, `24h`, `7d`.
 

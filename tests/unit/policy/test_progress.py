@@ -2,8 +2,10 @@
 
 import pytest
 
-from holdfast.policy.progress import RunFacts, Stuck, stuck
+from holdfast.model import Body, CallState
+from holdfast.policy.progress import RunFacts, Stuck, is_progress, stuck
 from holdfast.policy.settings import HOUR, SECOND, ProgressSettings
+from tests.support.transcripts import noted, replied, returned, said
 
 NOW = 1_800_000_000_000
 SETTINGS = ProgressSettings()
@@ -34,3 +36,21 @@ def test_a_run_without_readable_progress_is_judged_from_its_claim() -> None:
 
 def test_a_clock_that_jumped_back_aborts_nobody() -> None:
     assert stuck(RunFacts(NOW + HOUR, NOW + 2 * HOUR), NOW, SETTINGS) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "moves"),
+    [
+        (said("go on"), True),
+        (replied("thinking"), True),
+        (replied("", "a"), True),
+        (replied(""), False),
+        (returned("a"), True),
+        (returned("a", state=CallState.FAILED), True),
+        (returned("a", state=CallState.UNKNOWN), False),
+        (returned("a", state=CallState.SKIPPED), False),
+        (noted(), False),
+    ],
+)
+def test_only_messages_model_output_and_real_results_are_progress(body: Body, moves: bool) -> None:
+    assert is_progress(body) is moves
