@@ -11,6 +11,9 @@ from holdfast.inbox import Receiver
 from holdfast.model import ChatKind, InboxKind, InboxState, PersonId, Position, SetAside
 from holdfast.platforms import Incoming, PlatformDown
 from holdfast.policy.access import Access
+from holdfast.policy.admission import Drain
+from holdfast.policy.settings import QueueSettings
+from holdfast.store import ArrivalSettings
 from tests.support.ledger import ANN, Ledger, key, place
 from tests.support.platforms import FakePlatform, HalfRng, Reports, arrival, failing, revision, watch
 
@@ -283,3 +286,31 @@ async def test_an_immutable_id_counts_and_a_name_that_looks_like_it_does_not(led
     access = Access(people=frozenset({PersonId("fake:7")}))
     accepted = await receiver(ledger, platform, access=lambda: access).read_once()
     assert [(one.event_id, one.position) for one in accepted] == [("e1", Position(1))]
+
+
+async def test_what_comes_during_a_drain_is_kept_said_so_and_answered_once_after_it(ledger: Ledger) -> None:
+    platform = FakePlatform()
+    platform.updates.append(arrival("one"))
+    draining = ArrivalSettings(draining=Drain.RESTART)
+    (accepted,) = await receiver(ledger, platform, arrival=lambda: draining).read_once()
+    assert "comes after the restart" in (accepted.words or "")
+    await ledger.crash()
+    assert (await ledger.claim()).cause.position == accepted.position
+    assert await ledger.try_claim() is None
+    (part,) = await ledger.outbox()
+    assert (part.text, part.reply_to) == (accepted.words, "m-e1")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [(QueueSettings(most=0), "Not taken: 0 messages wait"), (QueueSettings(longest=3), "I take 3 at most")],
+)
+async def test_what_is_not_taken_is_refused_in_words(
+    ledger: Ledger, settings: QueueSettings, words: str
+) -> None:
+    platform = FakePlatform()
+    platform.updates.append(arrival("hello"))
+    await receiver(ledger, platform, arrival=lambda: ArrivalSettings(settings)).read_once()
+    assert await texts(ledger) == []
+    (part,) = await ledger.outbox()
+    assert words in part.text

@@ -124,6 +124,7 @@ async def test_a_ledger_that_fails_during_recovery_strands_nothing_and_is_not_ha
         assert len(faults) == 2 - n
         ledger.clock.advance(wait)
     await slept.since(3)
+    assert slept.asked[:3] == [0.375, 0.75, 1.5]
     assert (await ledger.turn(claimed.session.id)).state is TurnState.QUEUED
     assert reports.doing == ["recovering"] * 3
     await end(working)

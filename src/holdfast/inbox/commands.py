@@ -323,7 +323,7 @@ class Commands:
                 faults = 0
             except (SyncFailed, StoreClosed):
                 raise
-            except StoreFault as fault:
+            except Exception as fault:  # noqa: BLE001 - a /stop must work whatever else does not
                 faults += 1
                 self._report("carrying out commands", fault)
                 await self._desk.clock.sleep(delay(faults, PATIENCE, self._rng.random()) / SECOND)

@@ -120,7 +120,7 @@ class Sender:
                     faults = 0
                 except (SyncFailed, StoreClosed):
                     raise
-                except StoreFault as fault:
+                except Exception as fault:  # noqa: BLE001 - a sender that ends at the first fault sends nothing
                     faults += 1
                     self._report(f"sending to {self._platform.name}", fault)
                     wait = delay(faults, PATIENCE, self._rng.random()) / SECOND
@@ -190,6 +190,10 @@ class Sender:
     async def _until_done(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
+        except (SyncFailed, StoreClosed):
+            raise
+        except Exception as fault:  # noqa: BLE001 - one part's fault is not the others'; its row shows it
+            self._report(f"sending to {self._platform.name}", fault)
         finally:
             self._bell.ring()
             self._moved.ring()
