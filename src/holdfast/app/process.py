@@ -63,9 +63,8 @@ def main(arguments: list[str]) -> int:
 
 def run_gateway(settings: Settings, around: Surroundings) -> int:
     """Run a gateway in this process; raises `Unusable` before anything is changed if it cannot start."""
+    # The watchdog is never called off: closing the loop, or a thread that hangs, may hold up the end as well.
     watchdog = Watchdog(SystemClock(), settings.watchdog.loop / SECOND)
-    watchdog.start()
-    # It is never called off: closing the loop, or a thread that hangs, may hold up the end as well.
     return asyncio.run(_serve(settings, around, watchdog))
 
 
@@ -132,6 +131,9 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -
     ids = SystemIds(clock)
     notifier = Notifier(around.notify_socket)
     agent = load_agent(settings.agent.use, clock, settings.home, settings.agent.pace / SECOND)
+    # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
+    watchdog.start()
+    beating = asyncio.ensure_future(_beat(clock, settings, watchdog, notifier, around))
     store: Store = await open_ledger(settings.home, clock, ids)
     web = WebChat()
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
@@ -160,7 +162,6 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -
     )
     keeper = Keeper(around, gateway.request)
     api = _local_api(settings.home, gateway, web, keeper, clock, ids)
-    beating = asyncio.ensure_future(_beat(clock, settings, watchdog, notifier, around))
     reporting = asyncio.ensure_future(_report_boot(gateway))
     try:
         await api.open()

@@ -65,7 +65,10 @@ class Supervisor:
         while True:
             began = time.monotonic()
             code = self._one_run()
-            if self._asked or code == BAD_CONFIG:
+            if self._asked:
+                # It was about to restart, and is not wanted any more.
+                return STOPPED if code == RESTART else code
+            if code == BAD_CONFIG:
                 return code
             wait, failures = delay_after(code, time.monotonic() - began, failures)
             _say(f"the gateway ended with {code}; starting it again" + (f" in {wait:g} s" if wait else ""))

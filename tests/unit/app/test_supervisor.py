@@ -107,6 +107,14 @@ def test_a_child_that_dies_after_a_stop_was_asked_for_is_not_started_again(super
     assert supervised.end() == 128 + signal.SIGKILL
 
 
+def test_a_restart_on_its_way_when_a_stop_is_asked_for_becomes_the_stop(supervised: Supervised) -> None:
+    supervised.child_is_up()
+    os.kill(supervised.pid, signal.SIGTERM)
+    assert supervised.hear() == "heard SIGTERM"
+    supervised.tell("exit 75")
+    assert supervised.end() == 0
+
+
 def test_a_stop_during_the_pause_between_two_runs_ends_it_without_another(supervised: Supervised) -> None:
     supervised.child_is_up()
     supervised.tell("exit 3")
