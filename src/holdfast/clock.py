@@ -73,10 +73,13 @@ class SystemClock:
 
 
 class SystemRng:
-    """The machine's randomness."""
+    """The machine's randomness; with a seed the same numbers every time."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._random = random.Random(seed)
 
     def random(self) -> float:
-        return random.random()
+        return self._random.random()
 
 
 class SystemIds:

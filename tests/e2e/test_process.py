@@ -13,7 +13,7 @@ import pytest
 
 from holdfast.app.client import Declined, NotRunning, ask, listen
 from holdfast.app.control import look, stop_gateway
-from holdfast.app.service import gateway_command, supervisor_command
+from holdfast.app.launch import gateway_command, supervisor_command
 from holdfast.app.supervisor import supervisor_of
 from holdfast.clock import SystemClock
 from holdfast.store import LEDGER, ReadOnlyLedger

@@ -11,27 +11,19 @@ from pathlib import Path
 
 from holdfast.errors import BadConfig
 
+from .home import VARIABLE as HOME_VARIABLE
+from .home import find_home
 from .keys import KEYS, Key, value_at, with_value
 from .settings import LOCAL_PERSON, Settings
 
-DEFAULT_HOME = "~/.holdfast"
 FILE = "holdfast.toml"
 PREFIX = "HOLDFAST_"
 
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 _BY_VARIABLE: Mapping[str, Key] = {key.variable: key for key in KEYS}
-_OTHER_VARIABLES = ("HOLDFAST_HOME", "HOLDFAST_SUPERVISOR")
+_OTHER_VARIABLES = (HOME_VARIABLE, "HOLDFAST_SUPERVISOR")
 _ALIKE = 0.85
 """How close a variable's name must be to one of ours to be a slip rather than somebody else's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Config:
-    """What the demonstration needs to know before it starts."""
-
-    home: Path
-    pace: float = 0.5
-    """Seconds per beat of the demonstration's work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +60,6 @@ class Surroundings:
     under_systemd: bool = False
 
 
-def load(home: Path | None = None, pace: float | None = None) -> Config:
-    """Settings of the demonstration: arguments, then `HOLDFAST_HOME`, then defaults."""
-    if pace is not None and not 0 <= pace <= 60:
-        raise BadConfig("pace", pace, "seconds from 0 to 60")
-    found = find_home(home, os.environ)
-    return Config(found) if pace is None else Config(found, pace)
-
-
 def load_settings(home: Path | None = None, environment: Mapping[str, str] | None = None) -> Loaded:
     """Everything a gateway needs to know; raises `BadConfig` with key, value and what is allowed.
 
@@ -108,15 +92,6 @@ def describe(loaded: Loaded) -> tuple[Described, ...]:
         )
         for key in KEYS
     )
-
-
-def find_home(home: Path | None, environment: Mapping[str, str]) -> Path:
-    """The folder that holds everything."""
-    chosen = home or Path(environment.get("HOLDFAST_HOME") or DEFAULT_HOME)
-    found = chosen.expanduser()
-    if found.exists() and not found.is_dir():
-        raise BadConfig("home", str(chosen), "a folder, or a path where one can be made")
-    return found
 
 
 def surroundings(environment: Mapping[str, str] | None = None) -> Surroundings:

@@ -24,11 +24,18 @@ class Following:
     store: Store
     clock: Clock
 
-    async def follow(self, chat: str, after: int = 0, steps: bool = True) -> AsyncGenerator[Json, None]:
-        """For ever: everything the chat is owed after that number, and the steps of its turns from now on."""
+    async def follow(
+        self, chat: str, after: int = 0, steps: bool = True, session: str | None = None, seq: int = 0
+    ) -> AsyncGenerator[Json, None]:
+        """For ever: everything the chat is owed after that number, and the steps of its turns.
+
+        The steps are those from now on, or those after `seq` of `session`: who was cut off misses none. The
+        first event says that somebody listens.
+        """
         address, watched = address_of(chat), _Steps(self.store, key_of(chat)) if steps else None
         if watched is not None:
-            await watched.skip()
+            await watched.skip(session, seq)
+        yield {"following": chat, **(watched.cursor if watched is not None else {})}
         while True:
             versions = [(topic, self.store.version(topic)) for topic in ("outbox", "steps")]
             if watched is not None:
@@ -58,12 +65,20 @@ class _Steps:
         self._session: SessionId | None = None
         self._seq = 0
 
-    async def skip(self) -> None:
-        """What is there already is history; who wants that asks for the session."""
+    async def skip(self, session: str | None = None, seq: int = 0) -> None:
+        """What was seen, or without a word on that what is there already, is history."""
+        if session is not None:
+            self._session, self._seq = SessionId(session), seq
+            return
         live = await self._store.live_session(self._key)
         if live is not None:
             entries = await self._store.transcript(live.id)
             self._session, self._seq = live.id, entries[-1].seq if entries else 0
+
+    @property
+    def cursor(self) -> Json:
+        """What to give back after a break."""
+        return {"session": self._session, "seq": self._seq} if self._session else {}
 
     async def new(self) -> AsyncIterator[Json]:
         live = await self._store.live_session(self._key)
@@ -75,4 +90,4 @@ class _Steps:
         for one in await self._store.transcript(live.id):
             if one.seq > self._seq:
                 self._seq = one.seq
-                yield {"entry": entry(one)}
+                yield {"entry": entry(one), "session": live.id}

@@ -38,7 +38,7 @@ def all_verbs(actions: Actions, following: Following, status: Look, continuity: 
         "continuity": _verb(continuity),
         "say": _verb(actions.say, chat="text", text="text", event_id="text?", question="text?"),
         "follow": Verb(
-            {"chat": "text", "after": "number?", "steps": "flag?"},
+            {"chat": "text", "after": "number?", "steps": "flag?", "session": "text?", "seq": "number?"},
             stream=lambda given: following.follow(**_said(given)),
         ),
         "stop": _command(actions, "/stop"),

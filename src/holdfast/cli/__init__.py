@@ -1,68 +1,21 @@
-"""The command line."""
+"""The command line. Nothing heavy is imported here: `up` has to be quick, and stays small."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-from rich.console import Console
-
-from holdfast import __version__
-from holdfast.app import load
-from holdfast.errors import HoldfastError, Unusable
-
-from .demo import run_demo
+import sys
 
 __all__ = ["main"]
-
-EXIT_BAD_CONFIG = 78
-
-app = typer.Typer(
-    help="Holdfast: a gateway between chat platforms and AI agents whose sessions cannot be lost.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-)
-
-
-@app.callback(invoke_without_command=True)
-def _root(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
-) -> None:
-    if version:
-        print(__version__)
-        raise typer.Exit
-    if context.invoked_subcommand is None:
-        print(context.get_help())
-
-
-@app.command()
-def demo(
-    text: Annotated[
-        str, typer.Argument(help="What to ask for; a number in it is the number of steps.")
-    ] = "Please do your 6 steps.",
-    home: Annotated[
-        Path | None,
-        typer.Option(help="Where everything is kept.", show_default="$HOLDFAST_HOME, else ~/.holdfast"),
-    ] = None,
-    pace: Annotated[
-        float | None, typer.Option(help="Seconds per beat of the work.", show_default="0.5")
-    ] = None,
-) -> None:
-    """Run one long piece of work in the terminal. Kill it with `kill -9`, run it again: it goes on."""
-    run_demo(load(home, pace), text, Console())
 
 
 def main() -> None:
     """Run the command line; what went wrong is said in words, and the exit code says whose fault it is."""
-    try:
-        app()
-    except Unusable as error:
-        Console(stderr=True).print(f"[red]holdfast:[/] {error}", highlight=False)
-        raise SystemExit(EXIT_BAD_CONFIG) from None
-    except HoldfastError as error:
-        Console(stderr=True).print(f"[red]holdfast:[/] {error}", highlight=False)
-        raise SystemExit(1) from None
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["up"]:
+        from .up import parse_up, run_up  # noqa: PLC0415 - only the command that is asked for is imported
+
+        up = parse_up(arguments[1:])
+        if up is not None:
+            raise SystemExit(run_up(up))
+    from .program import run  # noqa: PLC0415 - typer and rich take longer than a gateway's start
+
+    raise SystemExit(run(arguments))

@@ -10,12 +10,14 @@ from holdfast.model import (
     Entry,
     InboxRow,
     Instance,
+    Journal,
     Key,
     Position,
     Request,
     Session,
     SessionId,
     Turn,
+    TurnId,
 )
 
 from .stopping import RunningTurn
@@ -34,6 +36,8 @@ class Looking(Protocol):
     async def waiting(self, key: Key, limit: int = 50) -> tuple[InboxRow, ...]: ...
 
     async def transcript(self, session: SessionId) -> tuple[Entry, ...]: ...
+
+    async def journal(self, turn: TurnId, generation: int) -> Journal: ...
 
     async def deliveries(
         self, chat: ChatAddress, after: int = 0, limit: int = 100

@@ -64,6 +64,7 @@ class ReadOnlyLedger:
     live_session = _look(claims.live_session)
     waiting = _look(claims.waiting)
     transcript = _look(steps.transcript)
+    journal = _look(steps.journal)
     deliveries = _look(sending.deliveries)
     running_turns = _look(drains.running_turns)
     sessions = _look(lists.sessions)

@@ -1,0 +1,159 @@
+"""`holdfast chat`: a terminal client; with input from a pipe it says each line and waits for its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from holdfast.app.client import Declined, NotRunning, ask
+from holdfast.app.exits import FAILED
+from holdfast.app.home import find_home
+from holdfast.app.shown import Json
+from holdfast.cli.options import AsJson, Home, run
+from holdfast.cli.output import complain, stdout
+from holdfast.clock import Clock, SystemClock, SystemIds, first_of
+
+from .answers import Answers
+from .client import FIRST_WAIT, Hear, Line
+from .screen import Screen, delivery_line
+from .typing import read_terminal, typed_so_far
+
+GOODBYES = ("exit", "quit", "/exit", "/quit")
+
+
+def chat(
+    name: Annotated[
+        str, typer.Option("--chat", help="Which conversation; each name is one of its own.")
+    ] = "terminal",
+    wait: Annotated[
+        float, typer.Option(help="Seconds to wait for a gateway that is not up yet.", min=0)
+    ] = 0.0,
+    home: Home = None,
+    as_json: AsJson = False,
+) -> None:
+    """Talk to the agent in this terminal. The gateway may restart or die meanwhile: the chat goes on.
+
+    Type a line; see the agent's committed steps, its replies and notices. /help lists what a chat can do;
+    Ctrl-D or `exit` ends the chat, not the work. With input from a pipe each line is said and answered before
+    the next, and the exit code is 1 if one was not.
+    """
+    where = find_home(home)
+    with contextlib.suppress(KeyboardInterrupt):
+        if sys.stdin.isatty() and not as_json:
+            run(_in_terminal(where, name, wait))
+        elif not run(_from_pipe(where, name, wait, as_json)):
+            raise typer.Exit(FAILED)
+
+
+async def _in_terminal(home: Path, name: str, wait: float) -> None:
+    above, screen = Screen(stdout()), Screen(stdout(), typed_so_far)
+    async with _line(home, name, wait, screen.event, above.line) as line:
+        pid = (await ask(home, "status"))["pid"]
+        above.line(f"[dim]The gateway is process {pid}: kill -9 it at any moment, and see it go on.[/]")
+        above.line("[dim]Type a line; /help lists commands; Ctrl-D leaves.[/]")
+        async for text in read_terminal():
+            if text.strip() in GOODBYES:
+                break
+            if text.strip():
+                await _say(line, text, screen)
+
+
+async def _say(line: Line, text: str, screen: Screen) -> None:
+    try:
+        await line.say(text)
+    except Declined as refusal:
+        screen.line(f"[red]not taken:[/] {escape(str(refusal))}")
+
+
+async def _from_pipe(home: Path, name: str, wait: float, as_json: bool) -> bool:
+    screen = Screen(stdout())
+
+    def hear(event: Json) -> None:
+        if as_json:
+            print(json.dumps(event), flush=True)
+        else:
+            screen.event(event)
+
+    answered = True
+    async with _line(home, name, wait, hear) as line:
+        answers = Answers(home, line)
+        try:
+            async for text in _piped_lines():
+                try:
+                    accepted = await line.say(text)
+                except Declined as refusal:
+                    complain(f"not taken: {refusal}", as_json)
+                    answered = False
+                    continue
+                answered = await answers.wait_for(accepted["position"]) and answered
+        finally:
+            await answers.close()
+    return answered
+
+
+def _no_context(line: str) -> None:
+    """A pipe gets answers to what it said, and nothing from before."""
+
+
+@asynccontextmanager
+async def _line(
+    home: Path, name: str, wait: float, hear: Hear, context: Callable[[str], None] = _no_context
+) -> AsyncIterator[Line]:
+    """A line that is followed while it is used; the first connection has to work within `wait` seconds."""
+    clock = SystemClock()
+    line = Line(home, name, clock, SystemIds(clock), hear)
+    for one in await _begin(line, wait, clock):
+        context(f"[dim]earlier:[/] {delivery_line(one)}")
+    following = asyncio.ensure_future(line.follow())
+    try:
+        await first_of(line.heard.since(0), _over(following))
+        yield line
+    finally:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+
+
+async def _over(following: asyncio.Future[None]) -> None:
+    """Only a refusal ends the following; it is raised here."""
+    await asyncio.shield(following)
+
+
+async def _begin(line: Line, wait: float, clock: Clock) -> tuple[Json, ...]:
+    """The first connection: tried until it works, for so long."""
+    until = clock.monotonic() + wait
+    while True:
+        try:
+            return await line.skip()
+        except NotRunning:
+            if clock.monotonic() >= until:
+                raise
+        await clock.sleep(FIRST_WAIT)
+
+
+async def _piped_lines() -> AsyncIterator[str]:
+    """The lines of standard input, read in a thread that nothing waits for."""
+    loop = asyncio.get_running_loop()
+    lines: asyncio.Queue[str] = asyncio.Queue()
+
+    def read() -> None:
+        text = " "
+        while text:
+            text = sys.stdin.readline()
+            with contextlib.suppress(RuntimeError):
+                # The loop may have ended meanwhile.
+                loop.call_soon_threadsafe(lines.put_nowait, text)
+
+    threading.Thread(target=read, name="piped", daemon=True).start()
+    while text := await lines.get():
+        if text.strip():
+            yield text.rstrip("\n")

@@ -1,0 +1,86 @@
+"""How a chat looks: what the agent does step by step, what it answers, what the gateway has to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.markup import escape
+
+from holdfast.app.shown import Json
+from holdfast.cli.words import CALL_MARKS, one_line
+
+_INDENT = "         "
+PROMPT = "> "
+
+
+class Screen:
+    """Prints events as they come, above the line somebody may be typing."""
+
+    def __init__(
+        self, console: Console, typed: Callable[[], str] | None = None, show_said: bool = False
+    ) -> None:
+        self._console = console
+        self._typed = typed
+        """What stands on the input line now; None when nobody types here."""
+        self._show_said = show_said
+
+    def event(self, event: Json) -> None:
+        """Show one event of the chat; those that say nothing to a person show nothing."""
+        line = event_line(event, self._show_said)
+        if line is not None:
+            self.line(line)
+
+    def line(self, markup: str) -> None:
+        """Print one line, and put back what was being typed."""
+        typed = self._typed() if self._typed else None
+        if typed is not None:
+            self._console.file.write("\r\x1b[K")
+        self._console.print(markup)
+        if typed is not None:
+            self._console.file.write(PROMPT + typed)
+        self._console.file.flush()
+
+    def prompt(self) -> None:
+        """Show that something can be typed."""
+        if self._typed:
+            self._console.file.write(PROMPT)
+            self._console.file.flush()
+
+
+def event_line(event: Json, show_said: bool = False) -> str | None:
+    """One event as a line of markup."""
+    if "delivery" in event:
+        return delivery_line(event["delivery"])
+    if "entry" in event:
+        return entry_line(event["entry"], show_said)
+    if "lost" in event:
+        return "[dim]the gateway is away; what you type is kept and sent when it is back[/]"
+    if "reconnected" in event:
+        return "[dim]reconnected[/]"
+    return None
+
+
+def delivery_line(delivery: Json) -> str:
+    """A reply, a question or a notice, as the chat got it."""
+    text = escape(delivery["text"])
+    if delivery["kind"] == "reply":
+        return f"[bold green]agent[/]    {text}"
+    if delivery["kind"] == "question":
+        options = escape(f" [{' / '.join(delivery['options'])}]") if delivery["options"] else ""
+        return f"[bold magenta]question[/] {text}{options}"
+    return f"[bold yellow]gateway[/]  {text}"
+
+
+def entry_line(entry: Json, show_said: bool = False) -> str | None:
+    """A committed step; a final answer is shown when it is delivered, not twice."""
+    match entry["kind"]:
+        case "said" if show_said:
+            return f"[bold cyan]you[/]      {escape(entry['text'])}"
+        case "replied" if entry["calls"]:
+            return f"[bold]agent[/]    {escape(entry['text'])}"
+        case "returned":
+            return f"{_INDENT}{CALL_MARKS[entry['state']]} {escape(entry['text'].strip())}"
+        case "noted":
+            return f"{_INDENT}[dim](the agent is told: {one_line(entry['text'], 110)})[/]"
+    return None

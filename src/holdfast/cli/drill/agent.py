@@ -1,0 +1,121 @@
+"""The drill's agent: several steps per message, every second one an effect that a witness counts.
+
+What it does next follows from the messages alone: whatever it is shown after a kill, it goes on there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from holdfast.agents import Agent, OnText, unheard
+from holdfast.clock import Clock
+from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
+from holdfast.policy.views import Message, Role
+from holdfast.tools import ToolContext, ToolFailed
+
+WITNESS = "witness.sock"
+_ASKED = re.compile(r"drill (\S+) (\d+)")
+_NAMES = re.compile(r"answer to (.*)")
+_BEAT = 0.02
+"""Seconds a step takes, about."""
+
+
+def asking(name: str, steps: int) -> str:
+    """A message that asks for so many steps."""
+    return f"drill {name} {steps}"
+
+
+def answered(text: str) -> tuple[str, ...]:
+    """Which messages a reply answers."""
+    found = _NAMES.search(text)
+    return tuple(found[1].split(", ")) if found else ()
+
+
+def agent(clock: Clock) -> Agent:
+    """The drill's agent, for `agent.use`."""
+    return Agent(DrillModel(clock), (Look(clock), Mark(clock)))
+
+
+@dataclass(frozen=True, slots=True)
+class DrillModel:
+    """Works through every message it has not answered yet, then answers all of them at once."""
+
+    clock: Clock
+
+    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
+        await self.clock.sleep(_beat(str(len(messages))) / 2)
+        return drill_reply(messages)
+
+
+def drill_reply(messages: Sequence[Message]) -> Replied:
+    """The next call nobody has made yet, or the answer."""
+    asked, done = _open_work(messages)
+    for name, steps in asked.items():
+        for step in range(1, steps + 1):
+            if (name, step) not in done:
+                tool = "look" if step % 2 else "mark"
+                arguments = json.dumps({"message": name, "step": step})
+                return Replied("", Finish.CALLS, (ToolCall(CallId(tool), tool, arguments),))
+    return Replied(f"answer to {', '.join(asked)}", Finish.COMPLETE)
+
+
+def _open_work(messages: Sequence[Message]) -> tuple[dict[str, int], set[tuple[str, int]]]:
+    """What was asked since the last answer, and the steps that have a result, whatever it is."""
+    asked: dict[str, int] = {}
+    done: set[tuple[str, int]] = set()
+    calls: dict[CallId, ToolCall] = {}
+    for message in messages:
+        if message.role is Role.USER:
+            asked |= {name: int(steps) for name, steps in _ASKED.findall(message.text)}
+        elif message.role is Role.ASSISTANT and not message.calls:
+            asked.clear()
+        calls |= {call.id: call for call in message.calls}
+        if message.role is Role.TOOL and message.call in calls:
+            given = json.loads(calls[message.call].arguments)
+            done.add((given["message"], given["step"]))
+    return asked, done
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Takes a moment and changes nothing."""
+
+    clock: Clock
+    name: str = "look"
+    effect: EffectClass = EffectClass.READ
+
+    async def run(self, context: ToolContext, arguments: str) -> str:
+        await self.clock.sleep(_beat(arguments))
+        return "seen"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Tells the witness, in the middle of its time: a kill falls before it, or after it, or between."""
+
+    clock: Clock
+    name: str = "mark"
+    effect: EffectClass = EffectClass.EFFECT
+
+    async def run(self, context: ToolContext, arguments: str) -> str:
+        given = json.loads(arguments)
+        await self.clock.sleep(_beat(arguments) / 2)
+        try:
+            reader, writer = await asyncio.open_unix_connection(context.workspace.parent / WITNESS)
+            writer.write(f"{given['message']} {given['step']}\n".encode())
+            seen = await reader.readline()
+            writer.close()
+        except OSError as error:
+            raise ToolFailed(f"there is no witness: {error}") from None
+        await self.clock.sleep(_beat(arguments) / 2)
+        return seen.decode().strip()
+
+
+def _beat(what: str) -> float:
+    """Between half of a beat and one and a half, always the same for the same work."""
+    return _BEAT * (0.5 + zlib.crc32(what.encode()) / 2**32)

@@ -1,0 +1,138 @@
+"""`holdfast drill`: prove it on this machine."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from holdfast.app.exits import FAILED
+from holdfast.app.shown import Json
+from holdfast.cli.options import AsJson, run
+from holdfast.cli.output import print_json, print_table, stderr, stdout
+from holdfast.clock import SystemRng
+from holdfast.errors import BadConfig
+
+if TYPE_CHECKING:
+    from .counting import Counts
+    from .exercise import Result
+
+
+class SabotageName(StrEnum):
+    """The bugs that can be planted."""
+
+    ACK_BEFORE_COMMIT = "ack-before-commit"
+    LOSE_REPLIES = "lose-replies"
+    LOSE_WAITING = "lose-waiting"
+    FORGET_EVENTS = "forget-events"
+    RESEND_UNMARKED = "resend-unmarked"
+    PHANTOM_TURN = "phantom-turn"
+    RERUN_EFFECTS = "rerun-effects"
+
+
+def drill(
+    kills: Annotated[int, typer.Option(min=1, max=100_000, help="How often to kill it.")] = 20,
+    sabotage: Annotated[
+        SabotageName | None, typer.Option(help="Plant a known bug first: the drill has to notice it.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="The same seed kills after the same delays.", show_default="random")
+    ] = None,
+    home: Annotated[
+        Path | None,
+        typer.Option(help="An empty folder to work in, kept afterwards.", show_default="a temporary one"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Kill a real gateway N times under load, and count what people lost, got twice or never asked for.
+
+    It runs `holdfast up` in a home of its own, never yours, while several people write to an agent whose
+    steps have effects; SIGKILL falls at random moments. What is counted comes from outside: the people's own
+    logs, and a separate process that writes down every effect. Exit code 1 if anything is not as it should
+    be.
+    """
+    # The other commands are quicker without the drill's agents and processes.
+    from .exercise import Plan, exercise  # noqa: PLC0415 - it buys start-up time
+
+    chosen = int(SystemRng().random() * 1_000_000) if seed is None else seed
+    plan = Plan(kills, chosen, sabotage.value if sabotage else None)
+    console = stderr()
+    with _workplace(home) as place, console.status("starting") as status:
+
+        def progress(kill: int, counts: Counts) -> None:
+            status.update(f"{kill} of {kills} kills, {counts.messages} messages, {counts.answers} answers")
+
+        result = run(exercise(place, plan, progress))
+    if as_json:
+        print_json(as_facts(result))
+    else:
+        _print(stdout(), result)
+    if not result.sound:
+        raise typer.Exit(FAILED)
+
+
+@contextmanager
+def _workplace(home: Path | None) -> Iterator[Path]:
+    if home is None:
+        with tempfile.TemporaryDirectory(prefix="holdfast-drill-") as folder:
+            yield Path(folder)
+        return
+    home.mkdir(parents=True, exist_ok=True)
+    if any(home.iterdir()):
+        raise BadConfig("--home", str(home), "an empty folder: a drill never touches anybody's ledger")
+    yield home.absolute()
+
+
+def as_facts(result: Result) -> Json:
+    """The result for programs."""
+    counts = result.counts
+    return {
+        "kills": result.plan.kills,
+        "kills_in_start": result.kills_in_start,
+        "messages": counts.messages,
+        "answers": counts.answers,
+        "effects": counts.effects,
+        "lost": counts.lost,
+        "duplicated": counts.duplicated,
+        "phantom": counts.phantom,
+        "effects_doubled": counts.effects_doubled,
+        "reconnects": result.breaks,
+        "ledger_problems": list(result.problems),
+        "sound": result.sound,
+        "examples": list(counts.examples),
+        "seconds": round(result.seconds, 2),
+        "seed": result.plan.seed,
+        "sabotage": result.plan.sabotage,
+    }
+
+
+def _print(console: Console, result: Result) -> None:
+    counts = result.counts
+    rows = [
+        ("kills", str(result.plan.kills), f"{result.kills_in_start} of them while it started"),
+        ("messages", str(counts.messages), "the gateway said it keeps"),
+        ("answers", str(counts.answers), "seen by those who asked"),
+        ("effects", str(counts.effects), "written down by the witness"),
+        ("lost", _good(counts.lost), "messages never answered"),
+        ("duplicated", _good(counts.duplicated), "answers or parts seen twice"),
+        ("phantom", _good(counts.phantom), "answers or effects nobody asked for"),
+        ("effects doubled", _good(counts.effects_doubled), "the same step had its effect again"),
+        ("ledger", "[green]sound[/]" if not result.problems else "[red]broken[/]", "by its own check"),
+    ]
+    print_table(console, ("", "number", "what it is"), rows)
+    for words in (*counts.examples, *result.problems):
+        console.print(f"  {words}", markup=False)
+    console.print(f"[dim]{result.seconds:.1f} s, {result.breaks} reconnects, seed {result.plan.seed}[/]")
+    if result.plan.sabotage is not None:
+        noticed = "[green]noticed[/]" if not result.sound else "[red]NOT noticed; try more kills[/]"
+        console.print(f"The planted bug, {result.plan.sabotage}, was {noticed}.")
+
+
+def _good(number: int) -> str:
+    return "[green]0[/]" if number == 0 else f"[red]{number}[/]"

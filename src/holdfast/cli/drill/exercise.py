@@ -1,0 +1,141 @@
+"""One drill: people talk, the gateway is killed again and again, all is let finish, then it is counted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.app.client import Declined, NotRunning, ask
+from holdfast.clock import Clock, Rng, SystemClock, SystemIds, SystemRng
+from holdfast.store import LEDGER, ReadOnlyLedger
+
+from .counting import Counts, count
+from .people import Person
+from .processes import Processes
+
+_SHORTEST, _LONGEST = 0.02, 0.7
+"""Seconds a gateway runs, once it answers, before it is killed."""
+_IN_ITS_START = 0.2
+"""Share of kills that fall into the start and the recovery in it."""
+_START_TAKES = 0.5
+_PATIENCE = 15.0
+"""Seconds without anything new after which what is missing counts as lost."""
+_LOOK_AGAIN = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done."""
+
+    kills: int
+    seed: int
+    sabotage: str | None = None
+    people: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of it."""
+
+    plan: Plan
+    counts: Counts
+    kills_in_start: int
+    breaks: int
+    """How often a person's connection broke and came back."""
+    problems: tuple[str, ...]
+    """What the ledger's own check found."""
+    seconds: float
+
+    @property
+    def sound(self) -> bool:
+        return self.counts.sound and not self.problems
+
+
+Progress = Callable[[int, Counts], None]
+
+
+async def exercise(home: Path, plan: Plan, progress: Progress) -> Result:
+    """Carry the drill out in an empty home; raises `DrillFailed` when that is not possible."""
+    clock = SystemClock()
+    processes = Processes(home, clock, plan.sabotage)
+    rng = SystemRng(plan.seed)
+    people = [
+        Person(f"person{number}", home, clock, SystemIds(clock), SystemRng(plan.seed + number))
+        for number in range(1, plan.people + 1)
+    ]
+    began = clock.monotonic()
+    try:
+        await processes.prepare()
+        await processes.start()
+        await processes.until_ready()
+        for person in people:
+            person.begin()
+        in_start = 0
+        for kill in range(plan.kills):
+            in_start += await _kill(processes, clock, rng)
+            progress(kill + 1, count([person.seen for person in people], processes.effects()))
+            await processes.start()
+        await processes.until_ready()
+        await _let_finish(home, people, clock)
+        await processes.stop()
+    finally:
+        for person in people:
+            await person.leave()
+        await processes.end()
+    return Result(
+        plan,
+        count([person.seen for person in people], processes.effects()),
+        in_start,
+        sum(person.breaks for person in people),
+        await _problems(home, clock),
+        clock.monotonic() - began,
+    )
+
+
+async def _kill(processes: Processes, clock: Clock, rng: Rng) -> bool:
+    """Kill at a random moment; says whether it fell into the start."""
+    in_start = rng.random() < _IN_ITS_START
+    if in_start:
+        await clock.sleep(rng.random() * _START_TAKES)
+    else:
+        await processes.until_ready()
+        await clock.sleep(_SHORTEST + rng.random() * (_LONGEST - _SHORTEST))
+    await processes.kill()
+    return in_start
+
+
+async def _let_finish(home: Path, people: list[Person], clock: Clock) -> None:
+    """Until everything kept is answered and nothing is under way, or nothing new comes any more."""
+    await asyncio.gather(*(person.enough() for person in people))
+    heard, since = -1, clock.monotonic()
+    while clock.monotonic() - since < _PATIENCE:
+        now = sum(person.line.heard.rung for person in people)
+        if now != heard:
+            heard, since = now, clock.monotonic()
+        if not any(person.seen.unanswered() for person in people) and await _is_quiet(home, people):
+            return
+        await clock.sleep(_LOOK_AGAIN)
+
+
+async def _is_quiet(home: Path, people: list[Person]) -> bool:
+    """Nothing runs, waits or is owed, and everybody has heard everything."""
+    try:
+        status = await ask(home, "status")
+        unheard = [
+            await ask(home, "outbox", chat=person.seen.chat, after=person.line.seen, limit=1)
+            for person in people
+        ]
+    except (NotRunning, ConnectionError, Declined):
+        return False
+    under_way = status["open_turns"] or status["waiting"] or status["owed"] or status["unknown"]
+    return not under_way and not any(one["deliveries"] for one in unheard)
+
+
+async def _problems(home: Path, clock: Clock) -> tuple[str, ...]:
+    ledger = ReadOnlyLedger(home / LEDGER, clock)
+    try:
+        return await ledger.verify()
+    finally:
+        await ledger.close()

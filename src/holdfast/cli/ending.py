@@ -1,0 +1,113 @@
+"""Asking a gateway for its end or a new beginning, and waiting for that."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from holdfast.app.client import Declined, NotRunning, ask
+from holdfast.app.control import stop_gateway
+from holdfast.app.shown import Json
+from holdfast.app.supervisor import supervisor_of
+from holdfast.clock import SystemClock
+
+from .words import plural
+
+_LOOK_AGAIN = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of it, in words, and as facts for programs."""
+
+    done: bool
+    words: str
+    facts: Json = field(default_factory=dict)
+
+
+async def stop(home: Path) -> Outcome:
+    """Stop gateway and supervisor, and wait for both ends."""
+    gateway, supervisor = await _status(home), supervisor_of(home)
+    try:
+        asked = await stop_gateway(home)
+    except NotRunning:
+        return Outcome(True, f"No gateway runs on {home}; there is nothing to stop.", {"asked": None})
+    except Declined as refusal:
+        return Outcome(False, f"{refusal}; nothing was changed", {"asked": None})
+    await _ended(supervisor)
+    await _ended(gateway["pid"] if gateway else None)
+    running = gateway["running"] if gateway else 0
+    words = f"Stopped; {asked} was asked."
+    if running:
+        words += f" {plural(running, 'turn')} ran then; what did not finish goes on at the next start."
+    return Outcome(True, words, {"asked": asked, "running": running})
+
+
+async def _status(home: Path) -> Json | None:
+    try:
+        return await ask(home, "status")
+    except NotRunning:
+        return None
+
+
+async def restart(home: Path, when_quiet: bool, wait: bool) -> Outcome:
+    """Ask for a restart, as a row that is carried out once, and wait for the gateway that comes after."""
+    before = await ask(home, "status")
+    await ask(home, "restart", when_quiet=when_quiet)
+    facts: Json = {"pid": before["pid"], "kept_up_by": before["kept_up_by"], "when_quiet": when_quiet}
+    keeper = before["kept_up_by"]
+    if keeper is None:
+        words = "Asked. Nobody keeps this gateway up: it ends with exit code 75, and you start it again."
+        return Outcome(True, words, facts)
+    if not wait:
+        return Outcome(True, f"Asked; {keeper} starts it again.", facts)
+    after = await _next(home, before["instance"])
+    facts["new_pid"] = after["pid"]
+    return Outcome(True, f"Restarted: process {before['pid']} ended, process {after['pid']} runs.", facts)
+
+
+async def _next(home: Path, instance: str) -> Json:
+    """The status of the gateway that comes after that one, once it answers."""
+    clock = SystemClock()
+    while True:
+        try:
+            found = await ask(home, "status")
+            if found["instance"] != instance:
+                return found
+        except NotRunning:
+            pass
+        await clock.sleep(_LOOK_AGAIN)
+
+
+async def _ended(pid: int | None) -> None:
+    """Return once that process has ended."""
+    if pid is None:
+        return
+    if hasattr(os, "pidfd_open"):
+        try:
+            handle = os.pidfd_open(pid)
+        except ProcessLookupError:
+            return
+        loop, over = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(handle, over.set)
+        try:
+            await over.wait()
+        finally:
+            loop.remove_reader(handle)
+            os.close(handle)
+        return
+    clock = SystemClock()
+    while _lives(pid):
+        await clock.sleep(_LOOK_AGAIN)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

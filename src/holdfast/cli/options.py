@@ -1,0 +1,39 @@
+"""Options that every command has, and what stands around each of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from holdfast.app.looks import Looks
+from holdfast.clock import SystemClock
+from holdfast.store import LEDGER, ReadOnlyLedger
+
+T = TypeVar("T")
+
+Home = Annotated[
+    Path | None,
+    typer.Option("--home", help="Where everything is kept.", show_default="$HOLDFAST_HOME, else ~/.holdfast"),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs; times are milliseconds UTC.")]
+
+
+@asynccontextmanager
+async def looking(home: Path) -> AsyncIterator[tuple[ReadOnlyLedger, Looks]]:
+    """Look into a ledger, whether a gateway runs on it or not; nothing is locked and nothing written."""
+    clock = SystemClock()
+    ledger = ReadOnlyLedger(home / LEDGER, clock)
+    try:
+        yield ledger, Looks(ledger, clock)
+    finally:
+        await ledger.close()
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Carry one command out."""
+    return asyncio.run(work)

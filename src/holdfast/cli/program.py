@@ -1,0 +1,95 @@
+"""The command line in full: every command, its help, and what stands around all of them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from typer.main import get_command
+
+from holdfast import __version__
+from holdfast.app.client import NotRunning
+from holdfast.app.exits import BAD_CONFIG, FAILED
+from holdfast.errors import HoldfastError, Unusable
+
+from . import reading, running
+from .chat.command import chat
+from .drill.command import drill
+from .output import complain
+
+_INTERRUPTED = 130
+
+app = typer.Typer(
+    help="Holdfast: a gateway between chat platforms and AI agents whose sessions cannot be lost.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+service = typer.Typer(help="Run the gateway as a service of this machine.", no_args_is_help=True)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    if version:
+        print(__version__)
+        raise typer.Exit
+
+
+for _panel, _commands in (
+    ("Run it", (running.up, running.stop, running.restart, chat)),
+    (
+        "Look at it",
+        (
+            reading.status,
+            reading.sessions,
+            reading.show,
+            reading.trace,
+            reading.verify,
+            reading.config,
+        ),
+    ),
+    ("Trust it", (drill,)),
+):
+    for _command in _commands:
+        app.command(rich_help_panel=_panel)(_command)
+service.command("print")(running.print_service)
+app.add_typer(service, name="service", rich_help_panel="Run it")
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; its exit code: 0 done, 1 not done, 75 restart wanted, 78 to be changed first."""
+    as_json = "--json" in arguments
+    try:
+        code = get_command(app).main(arguments, prog_name="holdfast", standalone_mode=False)
+    except typer.Exit as end:
+        return end.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read us has seen enough; a closing flush would complain once more.
+        sys.stderr.close()
+        return FAILED
+    except NotRunning as error:
+        complain(f"{error}; `holdfast up` starts one", as_json)
+        return FAILED
+    except Unusable as error:
+        complain(str(error), as_json)
+        return BAD_CONFIG
+    except HoldfastError as error:
+        complain(str(error), as_json)
+        return FAILED
+    except Exception as error:  # noqa: BLE001 - usage errors of the parser know how to show themselves
+        return _usage(error)
+    return code if isinstance(code, int) else 0
+
+
+def _usage(error: Exception) -> int:
+    show = getattr(error, "show", None)
+    if show is None:
+        raise error
+    show()
+    return FAILED

@@ -1,0 +1,158 @@
+"""Commands that only look: they work with and without a running gateway, and never disturb one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from holdfast.app.config import describe, load_settings
+from holdfast.app.exits import FAILED
+from holdfast.app.home import find_home
+from holdfast.app.looks import Looks
+from holdfast.app.shown import Json, shown
+from holdfast.clock import SystemClock
+
+from . import show as showing
+from .finding import find_session
+from .options import AsJson, Home, looking, run
+from .output import print_json, print_table, stdout
+from .standing import standing_of
+from .tables import print_sessions, print_standing, print_trace
+
+SESSIONS_SHOWN = 50
+
+Which = Annotated[
+    str,
+    typer.Argument(metavar="SESSION", help="A session's id or the beginning of it, or the name of a chat."),
+]
+
+
+def status(home: Home = None, as_json: AsJson = False) -> None:
+    """Whether a gateway runs, what it works on, what is owed, and how the run before it ended.
+
+    Exit code 0 if one runs, 1 if none does.
+    """
+    found = run(standing_of(find_home(home)))
+    if as_json:
+        print_json(found)
+    else:
+        print_standing(stdout(), found, SystemClock().now())
+    if found["gateway"] is None:
+        raise typer.Exit(FAILED)
+
+
+def sessions(
+    everything: Annotated[
+        bool, typer.Option("--all", help="Ended sessions, too, and without a limit.")
+    ] = False,
+    home: Home = None,
+    as_json: AsJson = False,
+) -> None:
+    """List sessions, newest first: whose they are, and where their last turn stands."""
+    found = run(_sessions(find_home(home), everything))
+    if as_json:
+        print_json({"sessions": found})
+    else:
+        print_sessions(stdout(), found, SystemClock().now(), everything)
+
+
+async def _sessions(home: Path, everything: bool) -> list[Json]:
+    async with looking(home) as (_, looks):
+        page: list[Json] = (await looks.sessions(limit=SESSIONS_SHOWN, live=not everything))["sessions"]
+        found = page
+        while everything and page:
+            page = (await looks.sessions(before=page[-1]["id"], limit=SESSIONS_SHOWN))["sessions"]
+            found += page
+        return found
+
+
+def show(session: Which, home: Home = None, as_json: AsJson = False) -> None:
+    """Show one session: its transcript, turns, tool journal, and what it owed to whom."""
+    found = run(_show(find_home(home), session))
+    if as_json:
+        print_json(found)
+    else:
+        showing.print_session(stdout(), found)
+
+
+async def _show(home: Path, which: str) -> Json:
+    async with looking(home) as (ledger, looks):
+        session = await find_session(ledger, looks, which)
+        return await showing.collect(ledger, looks, session)
+
+
+def trace(
+    which: Annotated[
+        str,
+        typer.Argument(
+            metavar="POSITION|SESSION",
+            help="A message's position (`show` names it), or a session for all of its.",
+        ),
+    ],
+    home: Home = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell one message's whole life, across restarts: accepted, claimed, every step, answered, delivered."""
+    found = run(_trace(find_home(home), which))
+    if as_json:
+        print_json({"traces": found})
+    else:
+        for one in found:
+            print_trace(stdout(), one)
+
+
+async def _trace(home: Path, which: str) -> list[Json]:
+    async with looking(home) as (ledger, looks):
+        if which.isdigit() and len(which) < showing.SHORTEST_ID:
+            return [await _life(looks, int(which))]
+        session = await find_session(ledger, looks, which)
+        turns = await ledger.turns(session.id)
+        return [await _life(looks, turn.cause) for turn in reversed(turns)]
+
+
+async def _life(looks: Looks, position: int) -> Json:
+    return {"position": position, **await looks.trace(position)}
+
+
+def verify(home: Home = None, as_json: AsJson = False) -> None:
+    """Check every invariant of the ledger. Exit code 1 if one is broken; nothing is repaired or changed."""
+    found = run(_verify(find_home(home)))
+    if as_json:
+        print_json(found)
+    elif found["sound"]:
+        stdout().print("The ledger is [green]sound[/].")
+    else:
+        stdout().print(
+            "The ledger is [red]broken[/]; nothing was changed. Keep a copy before you start it again:"
+        )
+        for problem in found["problems"]:
+            stdout().print(f"  {problem}", markup=False)
+    if not found["sound"]:
+        raise typer.Exit(FAILED)
+
+
+async def _verify(home: Path) -> Json:
+    async with looking(home) as (_, looks):
+        return await looks.verify()
+
+
+def config(home: Home = None, as_json: AsJson = False) -> None:
+    """Show every setting, its value and where that is from: holdfast.toml, the environment or the default."""
+    loaded = load_settings(home)
+    found = describe(loaded)
+    if as_json:
+        print_json({"home": str(loaded.settings.home), "settings": [shown(one) for one in found]})
+        return
+    out = stdout()
+    rows = [
+        (
+            one.key,
+            str(one.value) if one.source == "default" else f"[bold]{one.value}[/]",
+            one.source,
+            one.help,
+        )
+        for one in found
+    ]
+    print_table(out, ("key", "value", "from", "what it is"), rows)

@@ -1,0 +1,103 @@
+"""Commands that start, stop and restart the gateway, or have a machine do so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from holdfast.app.config import load_settings
+from holdfast.app.exits import FAILED
+from holdfast.app.home import find_home
+from holdfast.app.service import unit_text
+from holdfast.app.shown import Json
+
+from . import ending
+from .options import AsJson, Home, looking
+from .options import run as carry_out
+from .output import print_json, stdout
+from .tables import print_plan
+from .up import Up, run_up
+
+
+def up(
+    home: Home = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            help="Who answers: demo, echo, or yours as module:object.",
+            show_default="agent.use of holdfast.toml",
+        ),
+    ] = None,
+    supervise: Annotated[
+        bool,
+        typer.Option("--supervise/--no-supervise", help="Start it again after every exit nobody asked for."),
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Run the gateway in the foreground; what happens is logged to standard error.
+
+    Ctrl-C, SIGTERM or `holdfast stop` end it in good order: what runs is given time, and what is cut goes on
+    at the next start, from the exact step. Exit codes: 0 stopped as asked, 75 restart wanted, 78 to be
+    changed first, 1 anything else.
+    """
+    raise typer.Exit(run_up(Up(home, agent, supervise)))
+
+
+def stop(home: Home = None, as_json: AsJson = False) -> None:
+    """Stop the gateway, and whoever would start it again; waits until it has ended.
+
+    Running turns are given time to finish (`drain.wait`); those that do not go on at the next start.
+    """
+    _tell(carry_out(ending.stop(find_home(home))), as_json)
+
+
+def restart(
+    plan: Annotated[bool, typer.Option("--plan", help="Only show what a restart would cut now.")] = False,
+    when_quiet: Annotated[bool, typer.Option("--when-quiet", help="Wait until no turn runs.")] = False,
+    wait: Annotated[bool, typer.Option(help="Wait until the new gateway answers.")] = True,
+    home: Home = None,
+    as_json: AsJson = False,
+) -> None:
+    """Restart the gateway: running turns get time to finish, and go on afterwards if they did not."""
+    if plan:
+        _plan(find_home(home), as_json)
+    else:
+        _tell(carry_out(ending.restart(find_home(home), when_quiet, wait)), as_json)
+
+
+def _plan(home: Path, as_json: bool) -> None:
+    found = carry_out(_planned(home))
+    if as_json:
+        print_json(found)
+    else:
+        print_plan(stdout(), found["running"])
+
+
+async def _planned(home: Path) -> Json:
+    async with looking(home) as (_, looks):
+        return await looks.plan()
+
+
+def _tell(outcome: ending.Outcome, as_json: bool) -> None:
+    if as_json:
+        print_json({"done": outcome.done, **outcome.facts, "words": outcome.words})
+    else:
+        stdout().print(outcome.words, markup=False)
+    if not outcome.done:
+        raise typer.Exit(FAILED)
+
+
+def print_service(home: Home = None, as_json: AsJson = False) -> None:
+    """Print a systemd unit that keeps this gateway up; it says itself where to put it."""
+    text = unit_text(load_settings(home).settings)
+    if as_json:
+        print_json({"unit": text})
+        return
+    print(
+        "# Put this into ~/.config/systemd/user/holdfast.service, then:\n"
+        "#   systemctl --user daemon-reload && systemctl --user enable --now holdfast\n"
+        "#   loginctl enable-linger   # so that it runs while you are logged out\n"
+    )
+    print(text, end="")

@@ -1,0 +1,136 @@
+"""One session with everything the ledger knows of it."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+
+from holdfast.app.looks import Looks
+from holdfast.app.shown import delivery, shown
+from holdfast.model import Delivery, Session, Turn
+from holdfast.store import ReadOnlyLedger
+
+from .output import Json, print_pairs, print_table
+from .words import CALL_MARKS, coloured, moment, one_line
+
+SHORTEST_ID = 16
+"""Digits a position never has: what is longer is the beginning of an id."""
+
+_PAGE = 500
+_TAB = "  "
+
+
+async def collect(ledger: ReadOnlyLedger, looks: Looks, session: Session) -> Json:
+    """Transcript, turns, tool journal, outbox and what waits, as JSON."""
+    found = await looks.session(session.id, entries=1_000_000)
+    turns = await ledger.turns(session.id)
+    return {
+        **found,
+        "calls": [call for turn in reversed(turns) for call in await _calls(ledger, turn)],
+        "outbox": [delivery(one) for one in await _outbox(ledger, session)],
+    }
+
+
+async def _calls(ledger: ReadOnlyLedger, turn: Turn) -> list[Json]:
+    journal = await ledger.journal(turn.id, turn.generation)
+    return [{"turn": turn.id, **shown(call)} for call in journal.calls]
+
+
+async def _outbox(ledger: ReadOnlyLedger, session: Session) -> list[Delivery]:
+    """What was owed in the name of this session, and what the gateway itself said in its chat meanwhile."""
+    found: list[Delivery] = []
+    after = 0
+    while page := await ledger.deliveries(session.chat, after, _PAGE):
+        found += [one for one in page if one.session == session.id or _meanwhile(one, session)]
+        after = page[-1].order
+    return found
+
+
+def _meanwhile(one: Delivery, session: Session) -> bool:
+    during = session.began_at <= one.created_at and (
+        session.ended_at is None or one.created_at <= session.ended_at
+    )
+    return one.session is None and during
+
+
+def print_session(console: Console, found: Json) -> None:
+    """The session as a person reads it, from top to bottom."""
+    session = found["session"]
+    state = "parked" if session["suspended_at"] else "ended" if session["ended_at"] else "live"
+    print_pairs(
+        console,
+        [
+            ("session", session["id"]),
+            ("conversation", escape(session["key"])),
+            ("began", f"{moment(session['began_at'])} ({session['began']})"),
+            ("state", f"{state}, generation {session['generation']}, strikes {session['strikes']}"),
+        ],
+    )
+    _heading(console, "Transcript")
+    for entry in found["entries"]:
+        console.print(_line(entry))
+    _heading(console, "Turns")
+    turns = [_turn_row(turn) for turn in reversed(found["turns"])]
+    print_table(console, ("turn", "message", "state", "runs", "interrupted", "began", "why"), turns)
+    if found["calls"]:
+        _heading(console, "Tool journal")
+        calls = [
+            (
+                f"{CALL_MARKS[one['state']]} {one['state']}",
+                escape(one["name"]),
+                one["effect"],
+                one_line(one["arguments"]),
+            )
+            for one in found["calls"]
+        ]
+        print_table(console, ("state", "tool", "class", "arguments"), calls)
+    if found["outbox"]:
+        _heading(console, "Outbox")
+        print_table(console, ("number", "kind", "state", "text"), [_owed_row(one) for one in found["outbox"]])
+    if found["waiting"]:
+        _heading(console, "Waiting")
+        waiting = [(str(one["position"]), one["kind"], one_line(one["text"])) for one in found["waiting"]]
+        print_table(console, ("message", "kind", "text"), waiting)
+
+
+def _heading(console: Console, words: str) -> None:
+    console.print(f"\n[bold]{words}[/]")
+
+
+def _line(entry: Json) -> str:
+    head = f"[dim]{entry['seq']:>4} {moment(entry['at'])}[/] "
+    match entry["kind"]:
+        case "said":
+            return f"{head}[bold cyan]{escape(entry['sender'])}[/]{_TAB}{escape(entry['text'])}"
+        case "replied":
+            calls = "".join(
+                f"\n{_TAB * 12}[dim]calls {escape(call['name'])} {escape(call['arguments'])}[/]"
+                for call in entry["calls"]
+            )
+            return f"{head}[bold]agent[/]{_TAB}{escape(entry['text'])}{calls}"
+        case "returned":
+            return f"{head}{CALL_MARKS[entry['state']]} {escape(entry['text'].strip())}"
+        case "noted":
+            return f"{head}[dim](the agent is told: {one_line(entry['text'], 100)})[/]"
+        case "undone":
+            return f"{head}[dim](entries {entry['first']} to {entry['last']} were undone)[/]"
+        case kind:
+            return f"{head}[dim]({kind})[/] {one_line(entry.get('text', ''), 100)}"
+
+
+def _turn_row(turn: Json) -> tuple[str, ...]:
+    interrupted = f"{turn['interruptions']}× ({turn['interruption']})" if turn["interruptions"] else "–"
+    return (
+        turn["id"],
+        str(turn["cause"]),
+        coloured(turn["state"]),
+        str(turn["attempt"]),
+        interrupted,
+        moment(turn["begun_at"]),
+        escape(turn["why"] or turn["held"] or "–"),
+    )
+
+
+def _owed_row(one: Json) -> tuple[str, ...]:
+    reason = f" ({escape(one['reason'])})" if one["reason"] else ""
+    return (str(one["number"]), one["kind"], coloured(one["state"]) + reason, one_line(one["text"], 100))

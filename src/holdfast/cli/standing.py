@@ -1,0 +1,56 @@
+"""How a home stands: who runs on it, what they work on, what the run before left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from holdfast.app.client import Declined, NotRunning, ask
+from holdfast.app.shown import Json, shown
+from holdfast.app.supervisor import supervisor_of
+from holdfast.model import Instance
+from holdfast.store import LEDGER
+
+from .options import looking
+
+
+async def standing_of(home: Path) -> Json:
+    """One look at everything; a home where nothing has run yet is no fault."""
+    found: Json = {"home": str(home), "gateway": None, "supervisor": supervisor_of(home), "last_run": None}
+    if not (home / LEDGER).exists():
+        return found
+    async with looking(home) as (ledger, looks):
+        runs = await ledger.instances(limit=1)
+        continuity = await ledger.continuity()
+        found |= {
+            "running": (await looks.plan())["running"],
+            "owed": continuity.owed,
+            "unknown": continuity.unknown,
+            "waiting": continuity.waiting,
+            "open_turns": shown(continuity.open_turns),
+        }
+    if runs:
+        found["gateway" if await answers(home) else "last_run"] = _run(runs[0])
+    return found
+
+
+async def answers(home: Path) -> bool:
+    """Whether a gateway listens on this home."""
+    try:
+        await ask(home, "plan")
+    except NotRunning:
+        return False
+    except Declined:
+        return True
+    return True
+
+
+def _run(run: Instance) -> Json:
+    ended = run.stopped.value if run.stopped else None
+    return {
+        "instance": run.id,
+        "pid": run.pid,
+        "version": run.version,
+        "started_at": run.started_at,
+        "seen_at": run.stopped_at or run.heartbeat_at,
+        "ended": ended,
+    }

@@ -1,0 +1,118 @@
+"""What the looking commands print for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.markup import escape
+
+from .output import Json, print_pairs, print_table
+from .words import ago, coloured, moment, one_line, plural, span
+
+
+def print_standing(console: Console, found: Json, now: int) -> None:
+    """A few lines that say at a glance whether all is well."""
+    gateway, last = found["gateway"], found["last_run"]
+    pairs: list[tuple[str, str]] = [("home", escape(found["home"]))]
+    if gateway is not None:
+        word = f"[green]running[/], process {gateway['pid']}, for {span(max(0, now - gateway['started_at']))}"
+        pairs.append(("gateway", f"{word}, version {gateway['version']}"))
+    else:
+        pairs.append(("gateway", "[yellow]not running[/]; `holdfast up` starts it"))
+    pairs.append(
+        ("kept up by", f"process {found['supervisor']}" if found["supervisor"] else "nobody of ours")
+    )
+    if last is not None:
+        how = last["ended"] or "[red]without a word: it crashed or was killed[/]"
+        pairs.append(("last run", f"process {last['pid']}, ended {ago(last['seen_at'], now)}: {how}"))
+    if "owed" in found:
+        pairs += _numbers(found)
+    print_pairs(console, pairs)
+    if found.get("running"):
+        print_table(console, ("running turn", "chat", "for", "quiet for"), running_rows(found["running"]))
+
+
+def _numbers(found: Json) -> list[tuple[str, str]]:
+    unknown = found["unknown"]
+    return [
+        ("turns", f"{len(found['running'])} running, {len(found['open_turns'])} unfinished"),
+        ("messages", f"{found['waiting']} waiting"),
+        (
+            "replies",
+            f"{found['owed']} on their way"
+            + (f", [yellow]{unknown} with an unknown outcome[/]" if unknown else ""),
+        ),
+    ]
+
+
+def running_rows(running: Sequence[Json]) -> list[tuple[str, ...]]:
+    """Running turns, as a restart would cut them."""
+    return [
+        (turn["turn"], escape(turn["chat"]), span(turn["running_for"]), span(turn["quiet_for"]))
+        for turn in running
+    ]
+
+
+def print_plan(console: Console, running: Sequence[Json]) -> None:
+    """What a restart would cut now."""
+    if not running:
+        console.print("Nothing runs: a restart now cuts nothing.")
+        return
+    console.print(
+        f"A restart now waits for {plural(len(running), 'turn')}, and cuts what is not done by then:"
+    )
+    print_table(console, ("turn", "chat", "runs for", "quiet for"), running_rows(running))
+
+
+def print_sessions(console: Console, sessions: Sequence[Json], now: int, everything: bool) -> None:
+    """One line per session."""
+    if not sessions:
+        console.print("No sessions." if everything else "No live sessions; --all shows ended ones, too.")
+        return
+    rows = [
+        (
+            line["id"],
+            escape(line["key"]),
+            ago(line["began_at"], now),
+            coloured(line["state"]) if line["state"] else "–",
+            _remarks(line, now),
+        )
+        for line in sessions
+    ]
+    print_table(console, ("session", "conversation", "began", "last turn", ""), rows)
+
+
+def _remarks(line: Json, now: int) -> str:
+    remarks = []
+    if line["suspended"]:
+        remarks.append("[red]parked[/]")
+    if line["held"]:
+        remarks.append(f"held: {line['held']}")
+    if line["strikes"]:
+        remarks.append(plural(line["strikes"], "strike"))
+    if line["ended_at"]:
+        remarks.append(f"[dim]ended {ago(line['ended_at'], now)}[/]")
+    return ", ".join(remarks)
+
+
+def print_trace(console: Console, trace: Json) -> None:
+    """A message's life, one line per happening, with a rule wherever another process goes on."""
+    message = trace["message"]
+    console.print(
+        f"[bold]message {trace['position']}[/] from {escape(message['sender'])}: {one_line(message['text'])}"
+        f" [dim]({message['state']})[/]"
+    )
+    process: str | None = None
+    began: int | None = None
+    for event in trace["happenings"]:
+        if event["instance"] != process and process is not None and event["instance"]:
+            console.print("  [yellow]── the process ended here; another one goes on ──[/]")
+        process = event["instance"] or process
+        began = event["at"] if began is None else began
+        detail = f"  {one_line(event['detail'], 100)}" if event["detail"] else ""
+        console.print(
+            f"  [dim]{moment(event['at'])} +{(event['at'] - began) / 1000:.3f}s[/]  "
+            f"{escape(event['what'])}  [dim]{escape(event['subject'])}[/]{detail}"
+        )
+    console.print()

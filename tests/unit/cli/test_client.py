@@ -1,0 +1,132 @@
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.app.client import Declined
+from holdfast.app.local import LocalApi, Verb
+from holdfast.app.shown import Json
+from holdfast.cli.chat.client import Line
+from holdfast.clock import SystemClock, SystemIds
+from holdfast.errors import DiskFull, WrongState
+
+
+class FakeGateway:
+    """Keeps messages like the ledger does, and streams what it is told to."""
+
+    def __init__(self) -> None:
+        self.said: list[Json] = []
+        self.followed: list[Json] = []
+        self.faults: list[Exception] = []
+        self.events: list[Json] = []
+
+    async def say(self, given: Json) -> Json:
+        if self.faults:
+            raise self.faults.pop(0)
+        self.said.append(given)
+        return {"position": len(self.said), "fresh": True, "words": None}
+
+    async def follow(self, given: Json) -> AsyncGenerator[Json, None]:
+        self.followed.append(given)
+        yield {"following": given["chat"], "session": given.get("session", "s1"), "seq": given.get("seq", 4)}
+        for event in self.events:
+            yield event
+        await asyncio.Event().wait()
+
+    @asynccontextmanager
+    async def running(self, home: Path) -> AsyncIterator[None]:
+        say = {"chat": "text", "text": "text", "event_id": "text?"}
+        follow = {"chat": "text", "after": "number?", "steps": "flag?", "session": "text?", "seq": "number?"}
+        api = LocalApi(home, {"say": Verb(say, self.say), "follow": Verb(follow, stream=self.follow)})
+        await api.open()
+        try:
+            yield
+        finally:
+            await api.close()
+
+
+class TellingClock(SystemClock):
+    """Says when somebody has begun to wait."""
+
+    def __init__(self) -> None:
+        self.slept = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.set()
+        await super().sleep(seconds)
+
+
+def line_to(home: Path, hear: Any = lambda event: None) -> Line:
+    clock = SystemClock()
+    return Line(home, "terminal", clock, SystemIds(clock), hear)
+
+
+def test_what_was_typed_while_the_gateway_was_away_is_sent_once_it_is_back(tmp_path: Path) -> None:
+    async def scene() -> list[Json]:
+        gateway = FakeGateway()
+        clock = TellingClock()
+        saying = asyncio.ensure_future(
+            Line(tmp_path, "terminal", clock, SystemIds(clock), print).say("hello")
+        )
+        await clock.slept.wait()
+        async with gateway.running(tmp_path):
+            await saying
+        return gateway.said
+
+    (said,) = asyncio.run(scene())
+    assert said["text"] == "hello"
+
+
+def test_a_message_is_sent_again_under_the_same_event_until_it_is_kept(tmp_path: Path) -> None:
+    async def scene() -> list[Json]:
+        gateway = FakeGateway()
+        gateway.faults = [DiskFull("no room"), DiskFull("no room")]
+        async with gateway.running(tmp_path):
+            await line_to(tmp_path).say("hello", event_id="e1")
+        return gateway.said
+
+    assert [said["event_id"] for said in asyncio.run(scene())] == ["e1"]
+
+
+def test_a_refusal_is_not_insisted_on(tmp_path: Path) -> None:
+    async def scene() -> None:
+        gateway = FakeGateway()
+        gateway.faults = [WrongState("it", "closed", "open")]
+        async with gateway.running(tmp_path):
+            await line_to(tmp_path).say("hello")
+
+    with pytest.raises(Declined):
+        asyncio.run(scene())
+
+
+def test_after_a_break_it_goes_on_behind_the_last_thing_heard_and_says_so_once(tmp_path: Path) -> None:
+    async def scene() -> tuple[list[Json], list[Json]]:
+        gateway, heard = FakeGateway(), list[Json]()
+        line = line_to(tmp_path, heard.append)
+        following = asyncio.ensure_future(line.follow())
+        gateway.events = [
+            {"delivery": {"number": 7, "kind": "reply", "text": "a"}},
+            {"entry": {"seq": 9, "kind": "said", "text": "b"}, "session": "s1"},
+        ]
+        async with gateway.running(tmp_path):
+            await line.heard.since(2)
+        gateway.events = []
+        async with gateway.running(tmp_path):
+            await line.heard.since(4)
+        following.cancel()
+        return gateway.followed, heard
+
+    followed, heard = asyncio.run(scene())
+    assert followed[0] == {"chat": "terminal", "after": 0, "steps": True}
+    assert followed[1] == {"chat": "terminal", "after": 7, "steps": True, "session": "s1", "seq": 9}
+    assert [list(event)[0] for event in heard] == [
+        "following",
+        "delivery",
+        "entry",
+        "lost",
+        "reconnected",
+        "following",
+    ]

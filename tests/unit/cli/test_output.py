@@ -1,0 +1,121 @@
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from holdfast.cli.output import complain, print_json, print_pairs, print_table
+from holdfast.cli.tables import print_plan, print_sessions, print_standing, print_trace
+
+NOW = 1_700_000_100_000
+HOME = {"home": "/h", "gateway": None, "supervisor": None, "last_run": None}
+
+
+def console(terminal: bool = False) -> Console:
+    return Console(
+        file=io.StringIO(), force_terminal=terminal, width=100 if terminal else 10_000, highlight=False
+    )
+
+
+def said(of: Console) -> str:
+    assert isinstance(of.file, io.StringIO)
+    return of.file.getvalue()
+
+
+def test_a_pipe_gets_lines_with_tabs_and_no_colour() -> None:
+    out = console()
+    print_table(out, ("one", "two"), [("[red]a[/]", "b " * 100)])
+    assert said(out).splitlines() == ["ONE\tTWO", "a\t" + "b " * 100]
+
+
+def test_a_terminal_gets_a_table_in_colour() -> None:
+    out = console(terminal=True)
+    print_table(out, ("one", "two"), [("[red]a[/]", "b")])
+    assert "\x1b[31ma" in said(out)
+    assert "one" in said(out)
+
+
+def test_pairs_stand_one_a_line() -> None:
+    out = console()
+    print_pairs(out, [("home", "/h"), ("gateway", "[green]running[/]")])
+    assert said(out) == "home\t/h\ngateway\trunning\n"
+
+
+def test_json_is_ascii_even_of_half_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"text": "\ud83d é"})
+    shown = capsys.readouterr().out
+    assert shown.isascii()
+    assert json.loads(shown) == {"text": "\ud83d é"}
+
+
+def test_a_complaint_goes_to_standard_error_and_its_brackets_are_kept(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    complain("key = [1] is not allowed")
+    complain("it broke", as_json=True)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.splitlines() == ["holdfast: key = [1] is not allowed", '{"error": "it broke"}']
+
+
+def test_a_home_where_nothing_ran_stands_without_numbers() -> None:
+    out = console()
+    print_standing(out, HOME, NOW)
+    assert "not running" in said(out)
+    assert "messages" not in said(out)
+
+
+def test_a_crashed_run_is_said_to_have_ended_without_a_word() -> None:
+    out = console()
+    last = {"pid": 7, "seen_at": NOW - 5_000, "ended": None}
+    numbers = {"running": [], "open_turns": [1], "waiting": 2, "owed": 3, "unknown": 4}
+    print_standing(out, {**HOME, "last_run": last, **numbers}, NOW)
+    assert "process 7, ended 5 s ago: without a word" in said(out)
+    assert "2 waiting" in said(out)
+    assert "3 on their way, 4 with an unknown outcome" in said(out)
+
+
+def test_a_plan_names_every_turn_a_restart_would_cut() -> None:
+    out = console()
+    turn = {"turn": "t1", "chat": "web/main/a", "running_for": 61_000, "quiet_for": 2_000}
+    print_plan(out, [turn])
+    assert "t1\tweb/main/a\t1 min\t2 s" in said(out)
+    quiet = console()
+    print_plan(quiet, [])
+    assert "cuts nothing" in said(quiet)
+
+
+def test_a_parked_session_with_strikes_says_so() -> None:
+    line = {
+        "id": "s1",
+        "key": "web/main/a",
+        "began_at": NOW - 60_000,
+        "state": "parked",
+        "suspended": True,
+        "held": None,
+        "strikes": 3,
+        "ended_at": None,
+    }
+    out = console()
+    print_sessions(out, [line], NOW, everything=False)
+    assert said(out).splitlines()[1] == "s1\tweb/main/a\t1 min ago\tparked\tparked, 3 strikes"
+
+
+def test_a_trace_shows_where_one_process_ended_and_another_went_on() -> None:
+    def happened(at: int, what: str, instance: str) -> dict[str, object]:
+        return {"at": at, "what": what, "subject": "turn:t", "instance": instance, "detail": None}
+
+    out = console()
+    print_trace(
+        out,
+        {
+            "position": 3,
+            "message": {"sender": "web:local", "text": "[b]hi", "state": "taken"},
+            "happenings": [happened(NOW, "claimed", "i1"), happened(NOW + 1_500, "interrupted", "i2")],
+        },
+    )
+    lines = said(out).splitlines()
+    assert lines[0] == "message 3 from web:local: [b]hi (taken)"
+    assert "claimed" in lines[1]
+    assert "another one goes on" in lines[2]
+    assert "+1.500s" in lines[3]
