@@ -19,6 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from holdfast.errors import HoldfastError, StaleWrite, StopAsked, WrongState
 from holdfast.model import (
     TURN,
+    BusyMode,
     CallId,
     CallState,
     ChatSettings,
@@ -35,6 +36,7 @@ from holdfast.model import (
     NoteKind,
     OnInterruption,
     OwedKind,
+    PersonId,
     Position,
     QuestionId,
     QuestionKind,
@@ -50,23 +52,40 @@ from holdfast.model import (
     TryAgain,
     TurnId,
     TurnState,
+    Undone,
 )
 from holdfast.policy.recovery import Decision, Outcome, RecoveryFacts, decide
-from holdfast.policy.settings import MINUTE, SECOND
+from holdfast.policy.settings import MINUTE, SECOND, QueueSettings
 from holdfast.policy.strikes import RunEnd
-from holdfast.store import StaleTurn, Step, StopOutcome, Verdict
+from holdfast.store import ArrivalSettings, Edit, StaleTurn, Step, StopOutcome, Verdict
 from holdfast.store.sqlite import LEDGER
 from holdfast.store.sqlite.database import connect_writer, migrate
 from tests.support.backends import SqliteBackend
-from tests.support.ledger import ANN, SETTINGS, Ledger, address, answers, asks, key, owed, planned, result
+from tests.support.ledger import (
+    ANN,
+    BOB,
+    PLATFORM,
+    SETTINGS,
+    Ledger,
+    address,
+    answers,
+    asks,
+    key,
+    owed,
+    planned,
+    result,
+)
 from tests.support.small_ledger import Part, Question, Session, SmallLedger, Turn
 
 CHATS = ("c1", "c2", "c3")
 FOR_EVER = 2**62
+BUSY = list(BusyMode)
+ARRIVAL = ArrivalSettings(QueueSettings(most=4))
 RAM = Path("/dev/shm")
 T = TypeVar("T")
 
 chats = st.sampled_from(CHATS)
+texts = st.sampled_from(["hello", "red", "continue", "drop"])
 stops = st.sampled_from(list(StopKind))
 effects = st.sampled_from(list(EffectClass))
 ends = st.sampled_from([TurnState.DONE, TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED])
@@ -101,6 +120,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.loop = asyncio.Runner()
         self.ledger = Ledger(SqliteBackend(self.home))
         self.run(self.ledger.open())
+        self.ledger.arrival = ARRIVAL
         self.model = SmallLedger(CHATS)
         self.events: dict[int, str] = {}
         self.lost: list[Fence] = []
@@ -176,17 +196,33 @@ class LedgerMachine(RuleBasedStateMachine):
 
     # What comes in
 
-    @rule(chat=chats)
-    def a_message_arrives(self, chat: str) -> None:
-        self.accept(chat)
+    @rule(chat=chats, text=texts, sender=st.sampled_from([ANN, ANN, BOB]))
+    def a_message_arrives(self, chat: str, text: str, sender: PersonId) -> None:
+        self.accept(chat, text, sender)
 
-    def accept(self, chat: str) -> Position:
+    def accept(self, chat: str, text: str = "hello", sender: PersonId = ANN) -> Position:
         event = self.name("event")
-        position = self.run(self.ledger.say(event, chat, event_id=event))
+        more = {"event_id": event, "message_id": event, "sender": sender}
+        position = self.run(self.ledger.say(text, chat, **more))
         assert position not in self.model.rows
         self.events[position] = event
-        self.model.add(position, chat, text=event)
+        turn = self.model.conversations[chat].open_turn
+        self.model.arrive(position, chat, text, sender, self.now, ARRIVAL)
+        if turn is not None and not turn.is_open:
+            self.let_go(turn)
         return position
+
+    def withdrawable(self) -> list[int]:
+        return [p for p in self.events if self.model.rows[p].state is InboxState.WAITING]
+
+    @precondition(lambda self: self.withdrawable())
+    @rule(data=st.data())
+    def a_sender_takes_a_message_back(self, data: st.DataObject) -> None:
+        position = data.draw(st.sampled_from(self.withdrawable()))
+        row = self.model.rows[position]
+        edit = Edit(address(row.chat), self.events[position], None)
+        assert self.run(self.ledger.store.revise(edit)) == position
+        row.settle(InboxState.WITHDRAWN)
 
     @precondition(lambda self: self.events)
     @rule(data=st.data())
@@ -215,17 +251,72 @@ class LedgerMachine(RuleBasedStateMachine):
         expected = StopOutcome.NOTHING
         if turn is not None:
             expected = StopOutcome.ASKED if turn.state is TurnState.RUNNING else StopOutcome.ENDED
-        waited = [row for row in self.model.waiting(chat) if row.kind is InboxKind.MESSAGE]
+        waited = [row for row in self.model.waiting(chat) if row.kind is not InboxKind.WAKEUP]
         stop = self.run(self.ledger.store.stop(key(chat), kind, position))
         assert (stop.outcome, stop.turn) == (expected, turn.id if turn else None)
         assert stop.withdrawn == (tuple(row.text for row in waited) if kind is StopKind.NEW else ())
         self.model.stop(chat, kind, position or FOR_EVER)
 
     @precondition(lambda self: self.events)
-    @rule(data=st.data(), choice=st.sampled_from(list(OnInterruption)))
-    def a_chat_chooses(self, data: st.DataObject, choice: OnInterruption) -> None:
+    @rule(data=st.data(), choice=st.sampled_from(list(OnInterruption)), busy=st.sampled_from(BUSY))
+    def a_chat_chooses(self, data: st.DataObject, choice: OnInterruption, busy: BusyMode) -> None:
         chat = data.draw(st.sampled_from(sorted({row.chat for row in self.model.rows.values()})))
-        self.run(self.ledger.store.configure_chat(address(chat), ChatSettings(on_interruption=choice)))
+        self.run(self.ledger.store.configure_chat(address(chat), ChatSettings(busy, choice)))
+        self.model.conversations[chat].busy = busy
+
+    def sessions(self) -> list[Session]:
+        return [session for one in self.model.conversations.values() for session in one.sessions]
+
+    def command(self, session: Session) -> Position:
+        position = self.run(self.ledger.command("/resume", session.chat))
+        self.model.add(position, session.chat, InboxKind.COMMAND, "/resume")
+        return position
+
+    @precondition(lambda self: self.sessions())
+    @rule(data=st.data())
+    def a_person_revives_a_session(self, data: st.DataObject) -> None:
+        session = data.draw(st.sampled_from(self.sessions()))
+        by = self.command(session)
+        row = self.model.rows[by]
+        verb = self.ledger.store.revive(SessionId(session.id), by, "go on")
+        if self.model.revive(session, row, "go on", self.now):
+            self.run(verb)
+        else:
+            self.refused(WrongState, verb)
+            self.run(self.ledger.store.settle_row(by, InboxState.REFUSED))
+            row.settle(InboxState.REFUSED)
+
+    @precondition(lambda self: any(session.ended for session in self.sessions()))
+    @rule(data=st.data())
+    def a_person_reopens_a_session(self, data: st.DataObject) -> None:
+        session = data.draw(st.sampled_from([one for one in self.sessions() if one.ended]))
+        by = self.command(session)
+        verb = self.ledger.store.reopen(SessionId(session.id), by)
+        if self.model.reopen(session):
+            self.run(verb)
+            self.model.rows[by].settle(InboxState.EXECUTED)
+        else:
+            self.refused(WrongState, verb)
+            self.run(self.ledger.store.settle_row(by, InboxState.REFUSED))
+            self.model.rows[by].settle(InboxState.REFUSED)
+
+    @precondition(lambda self: self.sessions())
+    @rule(data=st.data(), is_current=st.booleans())
+    def a_person_retries(self, data: st.DataObject, is_current: bool) -> None:
+        session = data.draw(st.sampled_from(self.sessions()))
+        by = self.command(session)
+        row = self.model.rows[by]
+        entries = self.run(self.ledger.store.transcript(SessionId(session.id)))
+        undo = Undone(1, entries[-1].seq)
+        generation = session.generation + (0 if is_current else 1)
+        verb = self.ledger.store.retry(SessionId(session.id), generation, undo, "again", (), ANN, by)
+        if session.ended or session.open_turn or not is_current:
+            self.refused(WrongState, verb)
+            self.run(self.ledger.store.settle_row(by, InboxState.REFUSED))
+            row.settle(InboxState.REFUSED)
+        else:
+            self.run(verb)
+            row.kind, row.text = InboxKind.MESSAGE, "again"
 
     # Running turns
 
@@ -261,12 +352,14 @@ class LedgerMachine(RuleBasedStateMachine):
         chat = claimed.place.chat
         assert chat in self.model.first_in_line()
         before = self.model.conversations[chat].open_turn
+        to_take = self.model.to_take(before) if before else []
         was_judged = bool(judged) and judged[-1][0].turn == claimed.turn.id
         assert was_judged is (before is not None and before.interruptions > before.noted)
         turn, fresh = self.model.claim(chat, claimed.fence, self.now)
         assert (claimed.turn.id, claimed.turn.cause, claimed.fresh) == (turn.id, turn.cause, fresh)
         assert (claimed.turn.attempt, claimed.fence.generation) == (turn.attempt, turn.generation)
         assert claimed.session.strikes == turn.session.strikes
+        assert (list(claimed.take), claimed.suspect) == (to_take, turn.suspect)
         return True
 
     @precondition(lambda self: self.mine())
@@ -312,12 +405,16 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def a_message_is_steered_in(self, data: st.DataObject) -> None:
         turn, fence = self.draw(data, [t for t in self.mine() if self.model.waiting(t.session.chat)])
-        row = self.model.waiting(turn.session.chat)[0]
-        step = self.ledger.append(fence, Said(row.text, ANN), consume=(Position(row.position),))
+        chat = turn.session.chat
+        row = self.model.waiting(chat)[0]
+        mine = (one for one in self.model.rows.values() if one.chat == chat)
+        gone = [one.position for one in mine if one.state is InboxState.WITHDRAWN]
+        step = self.ledger.append(fence, consume=tuple(map(Position, (*gone, row.position))))
         if turn.stop is not None:
             self.refused(StopAsked, step)
             return
-        self.run(step)
+        recorded = self.run(step)
+        assert [entry.body for entry in recorded.entries] == [Said(row.text, row.sender)]
         row.settle(InboxState.TAKEN, turn.id)
         self.progressed(turn, productive=False)
 
@@ -330,12 +427,12 @@ class LedgerMachine(RuleBasedStateMachine):
         turn.noted = turn.interruptions
 
     @precondition(lambda self: self.mine())
-    @rule(data=st.data())
-    def a_question_is_asked(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), options=st.sampled_from([(), ("red", "blue")]))
+    def a_question_is_asked(self, data: st.DataObject, options: tuple[str, ...]) -> None:
         turn, fence = self.draw(data, self.mine())
         id, call = self.name("question"), self.name("call")
         sent = owed(id, chat=turn.session.chat, kind=OwedKind.QUESTION)
-        ask = self.ledger.question(id, call, owed=sent)
+        ask = self.ledger.question(id, call, owed=sent, options=options)
         plan, begins = (planned(call),), (CallId(call),)
         verb = self.ledger.append(fence, asks(call), plan=plan, start=begins, ask=(ask,), tail=Tail.QUESTION)
         if turn.stop:
@@ -343,7 +440,7 @@ class LedgerMachine(RuleBasedStateMachine):
             return
         self.run(verb)
         turn.plan(call, EffectClass.EFFECT, start=True)
-        turn.questions.append(Question(id, QuestionKind.CLARIFY, ask.expires_at))
+        turn.questions.append(Question(id, QuestionKind.CLARIFY, ask.expires_at, options, self.now))
         self.model.owe(turn.session.chat, id)
         self.progressed(turn)
 
@@ -426,7 +523,9 @@ class LedgerMachine(RuleBasedStateMachine):
     def a_person_answers(self, data: st.DataObject, value: str) -> None:
         turn = data.draw(st.sampled_from(self.asking()))
         question = data.draw(st.sampled_from(turn.open_questions))
-        position = self.accept(turn.session.chat)
+        chat = turn.session.chat
+        position = self.run(self.ledger.word("a word", chat))
+        self.model.add(position, chat, InboxKind.OPERATOR, "a word")
         self.model.refresh(self.now)
         verb = self.ledger.store.answer(QuestionId(question.id), position, value, ANN)
         if question.expires_at <= self.now:
@@ -481,6 +580,19 @@ class LedgerMachine(RuleBasedStateMachine):
             turn.interruptions += 1
             turn.run_ended(RunEnd.DIED)
 
+    @precondition(lambda self: self.mine())
+    @rule(data=st.data())
+    def the_pool_has_lost_a_turn(self, data: st.DataObject) -> None:
+        lost, _ = self.draw(data, self.mine())
+        running = tuple(TurnId(turn.id) for turn in self.mine() if turn is not lost)
+        found = [lost, *self.orphans()]
+        assert self.run(self.ledger.store.interrupt_orphans(running=running)) == len(found)
+        self.let_go(lost)
+        for turn in found:
+            turn.move(TurnState.INTERRUPTED)
+            turn.interruptions += 1
+            turn.run_ended(RunEnd.DIED)
+
     @precondition(lambda self: self.model.turns(TurnState.INTERRUPTED))
     @rule()
     def recovery_looks(self) -> None:
@@ -513,8 +625,8 @@ class LedgerMachine(RuleBasedStateMachine):
     def carry_out(self, verdict: Verdict) -> bool:
         stale, turn = verdict.stale, self.model.turn(verdict.stale.turn)
         session = turn.session
-        guards = (turn.state, turn.generation, session.incarnation)
-        if guards != (TurnState.INTERRUPTED, stale.generation, stale.incarnation):
+        guards = (turn.state, turn.generation, session.incarnation, turn.consented == turn.interruptions)
+        if guards != (TurnState.INTERRUPTED, stale.generation, stale.incarnation, stale.consented):
             return False
         if not self.model.decided(turn, verdict.decision):
             return False
@@ -680,6 +792,8 @@ class LedgerMachine(RuleBasedStateMachine):
     async def compare(self) -> None:
         store = self.ledger.store
         assert await store.verify() == ()
+        assert list(await store.stops()) == sorted(turn.id for turn in self.mine() if turn.stop)
+        assert await store.next_send_at((PLATFORM,)) == self.model.next_send_at()
         lines = {line.id: line for line in await store.sessions(limit=1000)}
         known = [session for one in self.model.conversations.values() for session in one.sessions]
         assert set(lines) == {session.id for session in known}
@@ -773,7 +887,8 @@ class LedgerMachine(RuleBasedStateMachine):
         causes = Counter(turn.cause for turn in turns)
         assert set(causes.values()) <= {1}, "every turn has a cause of its own"
         for conversation in model.conversations.values():
-            begun = [turn.cause for session in conversation.sessions for turn in session.turns]
+            born = [turn for session in conversation.sessions for turn in session.turns]
+            begun = [turn.cause for turn in sorted(born, key=lambda turn: turn.id)]
             assert begun == sorted(begun), "turns begin in the order their causes arrived"
             for session in conversation.sessions:
                 self.every_call_has_one_result(session)

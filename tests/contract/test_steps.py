@@ -26,8 +26,8 @@ from holdfast.model import (
     call_key,
 )
 from holdfast.policy.settings import MINUTE
-from holdfast.store import Spawned, Step, Usage
-from tests.support.ledger import ANN, Ledger, answers, asks, key, owed, planned, result, spawned
+from holdfast.store import Edit, Spawned, Step, Usage
+from tests.support.ledger import ANN, BOB, Ledger, address, answers, asks, key, owed, planned, result, spawned
 
 EVERY_BODY: tuple[Body, ...] = (
     Said("grüße", ANN, (Attachment("sha256:1", "a.txt", "text/plain", 3),)),
@@ -306,25 +306,62 @@ async def test_an_opening_note_is_no_resume_note(ledger: Ledger) -> None:
     assert (await ledger.turn(claimed.session.id)).noted == 0
 
 
-async def test_a_row_is_consumed_by_one_turn_once(ledger: Ledger) -> None:
+async def test_a_row_is_consumed_by_one_turn_once_and_stands_after_all_else(ledger: Ledger) -> None:
     claimed = await ledger.begin()
-    waits = await ledger.say("steer")
-    await ledger.append(claimed.fence, Said("steer", ANN), consume=(waits,))
-    for position in (waits, claimed.turn.cause, Position(99)):
-        async with ledger.refused(WrongState):
-            await ledger.append(claimed.fence, Said("steer", ANN), consume=(position,))
+    waits = await ledger.say("steer", sender=BOB)
+    note = Noted(NoteKind.GENERAL, 1, "note")
+    recorded = await ledger.append(claimed.fence, note, consume=(waits,), tail=Tail.NOTE)
+    assert [(entry.seq, entry.body) for entry in recorded.entries] == [(2, note), (3, Said("steer", BOB))]
+    assert (await ledger.turn(claimed.session.id)).tail is Tail.MESSAGE
     row = await ledger.store.row(waits)
     assert (row.state, row.turn) == (InboxState.TAKEN, claimed.turn.id)
+    again = await ledger.append(claimed.fence, consume=(waits, claimed.turn.cause))
+    assert again.entries == ()
+    assert await ledger.store.transcript(claimed.session.id) == (*claimed.entries, *recorded.entries)
     await ledger.finish(claimed.fence)
     assert await ledger.try_claim() is None
 
 
-async def test_a_turn_takes_no_row_of_another_conversation(ledger: Ledger) -> None:
+async def test_what_is_consumed_is_what_it_says_now_in_the_order_it_came(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    positions = [await ledger.say(f"{n}", message_id=f"m{n}") for n in range(3)]
+    await ledger.store.revise(Edit(address(), "m0", "edited"))
+    recorded = await ledger.append(claimed.fence, consume=(positions[2], positions[0], positions[2]))
+    assert [entry.body for entry in recorded.entries] == [Said("edited", ANN), Said("2", ANN)]
+    assert recorded.waiting == 1
+
+
+async def test_a_row_that_was_withdrawn_meanwhile_is_passed_over(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    gone = await ledger.say("gone", message_id="m1")
+    stays = await ledger.say("stays")
+    await ledger.store.revise(Edit(address(), "m1", None))
+    recorded = await ledger.append(claimed.fence, asks(), consume=(gone,), tail=Tail.PARTIAL)
+    assert [entry.body for entry in recorded.entries] == [asks()]
+    assert recorded.waiting == 1
+    assert (await ledger.turn(claimed.session.id)).tail is Tail.PARTIAL
+    recorded = await ledger.append(claimed.fence, consume=(gone, stays))
+    assert [entry.body for entry in recorded.entries] == [Said("stays", ANN)]
+    assert (await ledger.store.row(gone)).state is InboxState.WITHDRAWN
+
+
+async def test_a_turn_takes_no_row_of_another_conversation_and_no_command(ledger: Ledger) -> None:
     claimed = await ledger.begin(chat="c1")
-    other = await ledger.say(chat="c2")
-    async with ledger.refused(WrongState):
-        await ledger.append(claimed.fence, Said("hello", ANN), consume=(other,))
+    other, command, here = await ledger.say(chat="c2"), await ledger.command(), await ledger.say("here")
+    for position in (other, command, Position(99)):
+        async with ledger.refused(WrongState):
+            await ledger.append(claimed.fence, answers(), consume=(here, position))
     assert (await ledger.claim()).cause.position == other
+
+
+async def test_a_message_taken_in_is_progress_and_nothing_to_show(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    waits = await ledger.say("steer")
+    ledger.clock.advance(MINUTE)
+    await ledger.append(claimed.fence, consume=(waits,))
+    assert (await ledger.turn(claimed.session.id)).progress_at == ledger.clock.now()
+    await ledger.store.interrupt(claimed.fence, "restart_timeout")
+    assert (await ledger.store.session(claimed.session.id)).strikes == 1
 
 
 async def test_a_process_is_known_by_pid_and_start_time_together(ledger: Ledger) -> None:

@@ -30,7 +30,7 @@ ADDED = {
     "inbox": "SELECT position, event_id FROM inbox WHERE position > ?",
     "claimed": "SELECT id, substr(subject, 6) || '/' || (detail ->> 'generation') FROM events "
     "WHERE what = 'claimed' AND id > ?",
-    "owed": "SELECT rowid, dedupe FROM outbox WHERE part = parts AND rowid > ?",
+    "owed": "SELECT rowid, dedupe FROM outbox WHERE part = parts AND kind = 'reply' AND rowid > ?",
     "sent": "SELECT id, substr(subject, 10) FROM events WHERE what = 'sent' AND id > ?",
 }
 ENTRIES = "SELECT body ->> 'text' FROM entries WHERE (body ->> 'text') LIKE '%/%'"

@@ -41,7 +41,18 @@ from holdfast.model import (
 )
 from holdfast.policy.recovery import Decision
 from holdfast.policy.settings import HOUR, RecoverySettings, ResetSettings
-from holdfast.store import Ask, ClaimSettings, Judge, Recorded, Spawned, StaleTurn, Step, Store, Verdict
+from holdfast.store import (
+    AS_CONFIGURED,
+    Ask,
+    ClaimSettings,
+    Judge,
+    Recorded,
+    Spawned,
+    StaleTurn,
+    Step,
+    Store,
+    Verdict,
+)
 from holdfast.testing import ManualClock, SeededIds
 from tests.support.backends import Backend, Dump
 from tests.support.judging import rule
@@ -110,6 +121,8 @@ class Ledger:
         self.ids = SeededIds(self.clock)
         self.damaged = False
         """The test planted damage, so the ledger need not be sound at its end."""
+        self.arrival = AS_CONFIGURED
+        """What messages are admitted by."""
         self._events = 0
 
     async def open(self) -> None:
@@ -151,7 +164,8 @@ class Ledger:
 
     async def say(self, text: str = "hello", chat: str = "c1", **more: Any) -> Position:
         """A message arrives and is accepted."""
-        (accepted,) = await self.store.accept(Batch(ACCOUNT, (self.message(text, chat, **more),)))
+        batch = Batch(ACCOUNT, (self.message(text, chat, **more),))
+        (accepted,) = await self.store.accept(batch, self.arrival)
         return accepted.position
 
     async def word(self, text: str = "hello", chat: str = "c1", **more: Any) -> Position:

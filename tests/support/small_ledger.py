@@ -9,21 +9,37 @@ from holdfast.model import (
     INBOX,
     QUESTION,
     TURN,
+    BusyMode,
+    CallId,
     CallState,
     DeliveryState,
     EffectClass,
     Fence,
     InboxKind,
     InboxState,
+    PersonId,
+    QuestionId,
     QuestionKind,
+    QuestionRecord,
     QuestionState,
     StopKind,
     TurnState,
     advance,
 )
+from holdfast.policy.admission import (
+    Answer,
+    ArrivalFacts,
+    DropWork,
+    Interrupt,
+    Refuse,
+    SetAsideQuestion,
+    admit,
+    question_for,
+)
 from holdfast.policy.recovery import LEADS_TO, Decision, Outcome
 from holdfast.policy.strikes import RunEnd, after_claim, after_end, is_suspect
-from tests.support.ledger import SETTINGS
+from holdfast.store import ArrivalSettings
+from tests.support.ledger import ANN, SETTINGS
 
 
 @dataclass
@@ -32,8 +48,11 @@ class Row:
     chat: str
     kind: InboxKind
     text: str
+    sender: PersonId = ANN
     state: InboxState = InboxState.WAITING
     turn: str | None = None
+    question: str | None = None
+    """While it waits: the question it set aside."""
 
     def settle(self, state: InboxState, turn: str | None = None) -> None:
         self.state = InboxState(advance(INBOX, self.state, state))
@@ -55,7 +74,23 @@ class Question:
     id: str
     kind: QuestionKind
     expires_at: int
+    options: tuple[str, ...] = ()
+    asked_at: int = 0
     state: QuestionState = QuestionState.OPEN
+
+    @property
+    def record(self) -> QuestionRecord:
+        return QuestionRecord(
+            QuestionId(self.id),
+            self.kind,
+            None if self.kind is QuestionKind.CONTINUE else CallId("call"),
+            self.state,
+            "which one?",
+            self.options,
+            ANN,
+            self.expires_at,
+            asked_at=self.asked_at,
+        )
 
     def close(self, state: QuestionState) -> None:
         self.state = QuestionState(advance(QUESTION, self.state, state))
@@ -175,10 +210,11 @@ class Conversation:
     parts: list[Part] = field(default_factory=list)
     throttled_until: int = 0
     ready_at: int | None = None
+    busy: BusyMode | None = None
 
     @property
     def live(self) -> Session | None:
-        return self.sessions[-1] if self.sessions and not self.sessions[-1].ended else None
+        return next((session for session in self.sessions if not session.ended), None)
 
     @property
     def open_turn(self) -> Turn | None:
@@ -211,6 +247,62 @@ class SmallLedger:
     def add(self, position: int, chat: str, kind: InboxKind = InboxKind.MESSAGE, text: str = "") -> Row:
         row = self.rows[position] = Row(position, chat, kind, text)
         return row
+
+    def arrive(
+        self, position: int, chat: str, text: str, sender: PersonId, now: int, settings: ArrivalSettings
+    ) -> Row:
+        """A message is kept, and the rule decides on what stands here what becomes of it."""
+        conversation, waiting = self.conversations[chat], len(self.waiting(chat))
+        turn = conversation.open_turn
+        open_now = [one for one in turn.open_questions if one.expires_at > now] if turn else []
+        questions = {one.id: one for one in sorted(open_now, key=lambda one: one.id)}
+        record = question_for([one.record for one in questions.values()], sender, text)
+        facts = ArrivalFacts(
+            InboxKind.MESSAGE,
+            sender,
+            text,
+            None,
+            turn.state if turn else None,
+            conversation.busy or settings.busy,
+            waiting,
+            record,
+            record.asked_at if record else None,
+        )
+        row = self.add(position, chat, text=text)
+        row.sender = sender
+        admission = admit(facts, now, settings.queue)
+        if admission.ack:
+            self.owe(chat, f"ack:{position}")
+        match admission:
+            case Refuse():
+                row.settle(InboxState.REFUSED)
+            case Interrupt():
+                assert turn is not None
+                self.ask_to_stop(turn, StopKind.INTERRUPT)
+            case Answer(question, value):
+                assert turn is not None
+                row.settle(InboxState.ANSWERED)
+                turn.progress_at = max(turn.progress_at or 0, now)
+                own = questions[question].kind is QuestionKind.CONTINUE
+                self.close(turn, questions[question], QuestionState.ANSWERED, own and value == "continue")
+            case SetAsideQuestion(question):
+                assert turn is not None
+                row.question = question
+                for one in turn.open_questions:
+                    if one.kind is not QuestionKind.CONTINUE:
+                        self.close(turn, one, QuestionState.SET_ASIDE)
+            case DropWork(question):
+                assert turn is not None
+                self.close(turn, questions[question], QuestionState.SET_ASIDE)
+        return row
+
+    def to_take(self, turn: Turn) -> list[int]:
+        """Rows answered inside a turn that is taken up again."""
+        waiting = self.waiting(turn.session.chat)
+        asked = {question.id for question in turn.questions}
+        oldest = next((row for row in waiting if row.kind is InboxKind.MESSAGE), None)
+        interrupted = turn.interruptions > turn.noted
+        return [row.position for row in waiting if row.question in asked or (interrupted and row is oldest)]
 
     def owe(self, chat: str, dedupe: str, count: int = 1) -> None:
         """Told once: what was owed before is not owed again."""
@@ -273,10 +365,13 @@ class SmallLedger:
         if fresh:
             begun = max((session.incarnation for session in conversation.sessions), default=0)
             conversation.sessions.append(Session(fence.session, conversation.chat, incarnation=begun))
-        row = self.waiting(conversation.chat)[0]
-        row.settle(InboxState.TAKEN, fence.turn)
-        turn = Turn(fence.turn, conversation.sessions[-1], row.position, fence, now, 0)
-        conversation.sessions[-1].turns.append(turn)
+        rows = self.waiting(conversation.chat)
+        for row in rows if conversation.busy is BusyMode.COLLECT else rows[:1]:
+            row.settle(InboxState.TAKEN, fence.turn)
+        session = conversation.live
+        assert session is not None
+        turn = Turn(fence.turn, session, rows[0].position, fence, now, 0)
+        session.turns.append(turn)
         return turn, fresh
 
     def end_session(self, session: Session) -> None:
@@ -308,14 +403,52 @@ class SmallLedger:
                     row.settle(InboxState.WITHDRAWN)
         turn, session = conversation.open_turn, conversation.live
         if turn is not None and turn.state is TurnState.RUNNING:
-            turn.stop = turn.stop if turn.stop is StopKind.NEW else kind
-            turn.cancel_questions()
+            self.ask_to_stop(turn, kind)
             return
         if turn is not None:
             turn.end(TurnState.CANCELLED, kind)
             turn.session.generation += 1
         if session is not None and kind is StopKind.NEW:
             self.end_session(session)
+
+    def ask_to_stop(self, turn: Turn, kind: StopKind) -> None:
+        turn.stop = turn.stop if turn.stop is StopKind.NEW else kind
+        turn.cancel_questions()
+
+    def revive(self, session: Session, by: Row, text: str, now: int) -> bool:
+        """Whether the session can go on, by what a person's command says; if so it does."""
+        turn = session.turns[-1]
+        asked = [one for one in turn.open_questions if one.kind is QuestionKind.CONTINUE]
+        asked = asked if turn.state is TurnState.WAITING else []
+        held = turn.state is TurnState.INTERRUPTED or bool(asked)
+        left = session.suspended or turn.state in (TurnState.EXPIRED, TurnState.PARKED)
+        if session.ended or not (held or (left and not turn.is_open)):
+            return False
+        if session.suspended:
+            session.suspended, session.strikes = False, 0
+            session.generation += 1
+        if not turn.is_open:
+            by.kind, by.text = InboxKind.MESSAGE, text
+            return True
+        by.settle(InboxState.EXECUTED)
+        turn.consented = turn.interruptions
+        turn.progress_at = max(turn.progress_at or 0, now)
+        for one in asked:
+            one.close(QuestionState.ANSWERED)
+        if turn.state is TurnState.WAITING:
+            turn.move(TurnState.QUEUED)
+        return True
+
+    def reopen(self, session: Session) -> bool:
+        conversation = self.conversations[session.chat]
+        if not session.ended or conversation.open_turn is not None:
+            return False
+        if conversation.live:
+            self.end_session(conversation.live)
+        session.ended, session.suspended, session.strikes = False, False, 0
+        session.generation += 1
+        session.incarnation = 1 + max(one.incarnation for one in conversation.sessions)
+        return True
 
     def close(self, turn: Turn, question: Question, state: QuestionState, consent: bool = False) -> None:
         """Its turn goes on, or, the question being the gateway's own and not consented to, is dropped."""
@@ -369,6 +502,15 @@ class SmallLedger:
                 continue
             if max(part.not_before, conversation.throttled_until) <= now:
                 yield conversation.chat, part
+
+    def next_send_at(self) -> int | None:
+        """When the next part in line may go out, past or to come."""
+        times = [
+            max(part.not_before, one.throttled_until)
+            for one in self.conversations.values()
+            if (part := one.next_part) is not None and part.state is DeliveryState.PENDING
+        ]
+        return min(times, default=None)
 
     def crash(self) -> None:
         """The process is gone: nobody owns anything any more, and what it did stands."""
