@@ -236,6 +236,16 @@ async def test_a_restart_asked_for_is_carried_out_once(tmp_path: Path) -> None:
 
 
 @on_a_loop
+async def test_a_stop_asked_for_as_a_request_is_carried_out_once(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        await one.store.request("stop", "enough")
+        assert await one.ended_after(2_000) is Stopped.STOPPED
+        await one.start()
+        await one.pass_time(5_000)
+        assert one.gateway.state is RunState.RUNNING
+
+
+@on_a_loop
 async def test_a_restart_asked_of_an_earlier_process_has_happened(tmp_path: Path) -> None:
     async with town(tmp_path) as one:
         one.model.hold("hangs")
