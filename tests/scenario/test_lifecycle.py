@@ -56,12 +56,15 @@ async def test_a_drain_waits_for_what_finishes_and_cuts_only_what_does_not(tmp_p
         await one.until(lambda: len(one.model.begun) == 3 and bool(one.mail.texts("c")))
         one.gateway.request(Drain.RESTART)
         await one.until(lambda: one.gateway.state is RunState.DRAINING)
+        begun = one.clock.now()
+        await one.pass_time(10_000)
         one.model.gates["finisher"].set()
         await one.until(lambda: "answer to finisher" in one.mail.texts("a"))
         finisher = await turn_of(one, "a")
         assert one.gateway.state is RunState.DRAINING, "the other still runs"
         drain = one.settings.drain
         assert await one.ended_after(drain.wait + 1_000) is Stopped.RESTART
+        assert one.clock.now() - begun >= drain.wait, "the time was used"
         await one.start()
         assert (finisher.state, finisher.interruptions) == (TurnState.DONE, 0)
         straggler = await turn_of(one, "b")
@@ -229,6 +232,16 @@ async def test_a_restart_asked_for_is_carried_out_once(tmp_path: Path) -> None:
         one.mail.say("hello")
         await one.until(lambda: "answer to hello" in one.mail.texts())
         await one.pass_time(2_000)
+        assert one.gateway.state is RunState.RUNNING
+
+
+@on_a_loop
+async def test_a_stop_asked_for_as_a_request_is_carried_out_once(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        await one.store.request("stop", "enough")
+        assert await one.ended_after(2_000) is Stopped.STOPPED
+        await one.start()
+        await one.pass_time(5_000)
         assert one.gateway.state is RunState.RUNNING
 
 

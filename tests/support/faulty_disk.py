@@ -16,6 +16,7 @@ from holdfast.store.sqlite import LEDGER
 from holdfast.store.sqlite.database import connect_writer
 from holdfast.store.sqlite.home import HomeLock
 from holdfast.store.sqlite.store import end_process, open_under
+from holdfast.store.sqlite.writer import WriterThread
 from tests.support.connections import Scripted, sqlite_error
 from tests.support.ledger import ACCOUNT, ANN, key, place
 from tests.support.seccomp import make_syncs_fail
@@ -54,6 +55,7 @@ def simulated(first: str) -> Callable[[SqliteStore], None]:
         raise sqlite_error("SQLITE_IOERR_FSYNC")
 
     def arm(store: SqliteStore) -> None:
+        assert isinstance(store._writer, WriterThread)
         db = store._writer._db
         assert isinstance(db, Scripted)
         db.script["COMMIT"] = fail

@@ -80,8 +80,7 @@ class Gateway:
         self._on_state = on_state
         self._wanted: Drain | None = None
         self._asked = asyncio.Event()
-        self._hurry: asyncio.Future[None] | None = None
-        self._in_a_hurry = False
+        self._hurry = asyncio.Event()
         self._pool = self._make_pool(agent, workspace)
         self._senders = tuple(self._make_sender(platform) for platform in platforms)
         self._receivers = tuple(map(self._make_receiver, platforms, self._senders))
@@ -94,15 +93,12 @@ class Gateway:
         Raises `SyncFailed` when the ledger can no longer keep anything: nothing is orderly then.
         """
         crew = Crew(self.clock, self._rng, self._report)
-        self._hurry = asyncio.get_running_loop().create_future()
-        if self._in_a_hurry:
-            self._hurry.set_result(None)
         try:
             start(crew, self._stages())
             self._enter(RunState.RUNNING)
             await self._until_asked(crew)
             assert self._wanted is not None
-            return await stop(self._leaving(crew, self._hurry), self._wanted)
+            return await stop(self._leaving(crew), self._wanted)
         finally:
             crew.cancel()
 
@@ -112,9 +108,7 @@ class Gateway:
             self._wanted = why
         self._asked.set()
         if at_once:
-            self._in_a_hurry = True
-            if self._hurry is not None and not self._hurry.done():
-                self._hurry.set_result(None)
+            self._hurry.set()
 
     @property
     def draining(self) -> Drain | None:
@@ -214,7 +208,7 @@ class Gateway:
             (("requests", requests.work), ("heartbeat", self._beat)),
         )
 
-    def _leaving(self, crew: Crew, hurry: asyncio.Future[None]) -> Leaving:
+    def _leaving(self, crew: Crew) -> Leaving:
         return Leaving(
             self.store,
             self.clock,
@@ -225,7 +219,7 @@ class Gateway:
             self.settings.drain,
             self.settings.grace,
             self.settings.on_interruption,
-            hurry,
+            self._hurry,
             self._enter,
             self._report,
         )

@@ -103,8 +103,8 @@ class Leaving:
     """What tools get to end by themselves when their turn is cut."""
     on_interruption: OnInterruption
     """What a chat wants that has not chosen."""
-    hurry: asyncio.Future[None]
-    """Done when nobody wants to wait any longer."""
+    hurry: asyncio.Event
+    """Set when nobody wants to wait any longer."""
     enter: Callable[[RunState], None]
     report: Report
 
@@ -133,11 +133,12 @@ async def _tell(leaving: Leaving, why: Drain) -> None:
 async def _wait_for_work(leaving: Leaving) -> None:
     """Until nothing runs and nothing is owed, or the time is up, or somebody is in a hurry."""
     until = leaving.clock.now() + leaving.settings.wait
-    tasks: list[asyncio.Future[None]] = [
+    tasks: list[asyncio.Future[Any]] = [
         asyncio.ensure_future(_all_quiet(leaving, until)),
         asyncio.ensure_future(leaving.clock.sleep(leaving.settings.wait / SECOND)),
+        asyncio.ensure_future(leaving.hurry.wait()),
     ]
-    await asyncio.wait([*tasks, leaving.hurry], return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

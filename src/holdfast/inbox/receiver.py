@@ -130,7 +130,8 @@ class Receiver:
         Nobody shall be shown what its sender changed or took back before we even saw it.
         """
         result: list[New] = []
-        for event in events:
+        # A platform may bring an event twice in one read: what was taken back must not come back with it.
+        for event in _each_once(events):
             if isinstance(event, Revision):
                 waits = await self._revise(event, settings)
                 at = _place_of(event, result)
@@ -214,6 +215,14 @@ class Receiver:
                 unreadable.append(_set_aside(message, error))
         await self._store.accept(replace(batch, messages=(), unreadable=tuple(unreadable)), settings)
         return tuple(accepted)
+
+
+def _each_once(events: tuple[Event, ...]) -> list[Event]:
+    """Every event at its first place; those without an id cannot be told apart."""
+    first: dict[str | int, Event] = {}
+    for place, event in enumerate(events):
+        first.setdefault(place if event.event_id is None else event.event_id, event)
+    return list(first.values())
 
 
 def _place_of(revision: Revision, events: list[New]) -> int | None:

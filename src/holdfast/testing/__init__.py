@@ -1,7 +1,53 @@
-"""What tests of Holdfast, and of platforms and tools made for it, are written with."""
+"""What tests of Holdfast, and of platforms and tools made for it, are written with.
+
+A scenario is data: who says what, when, on which kind of platform. `run_world` plays it on the real ledger
+and the real stages, in virtual time, with the task order, kills and faults that its seed gives, until nothing
+is left to do; then the invariants are judged from outside. `sweep` kills a scenario at every step it takes.
+
+    scenario = Scenario("an answer", (Say(0.1, "tools effect"),))
+    assert not run_world(scenario, Options(seed=1)).violations
+    assert not sweep(scenario, Options(seed=1)).failures
+"""
 
 from __future__ import annotations
 
+from .checker import INVARIANTS, violations
 from .clock import ManualClock, SeededIds
+from .compose import Boot, Parts
+from .faults import FaultRates, Faults
+from .history import History
+from .platforms import KINDS
+from .ports import SeededRng
+from .scenario import Act, Babble, BootBeside, Outage, Revise, Say, Scenario, SetClock, Stop
+from .sweep import Swept, crash_points, sweep
+from .world import Kill, Options, Outcome, run_world
 
-__all__ = ["ManualClock", "SeededIds"]
+__all__ = [
+    "INVARIANTS",
+    "KINDS",
+    "Act",
+    "Babble",
+    "Boot",
+    "BootBeside",
+    "FaultRates",
+    "Faults",
+    "History",
+    "Kill",
+    "ManualClock",
+    "Options",
+    "Outage",
+    "Outcome",
+    "Parts",
+    "Revise",
+    "Say",
+    "Scenario",
+    "SeededIds",
+    "SeededRng",
+    "SetClock",
+    "Stop",
+    "Swept",
+    "crash_points",
+    "run_world",
+    "sweep",
+    "violations",
+]

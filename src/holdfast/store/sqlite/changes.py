@@ -12,11 +12,12 @@ class Changes:
 
     def __init__(self) -> None:
         self._versions: Counter[str] = Counter()
-        self._waiters: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)
+        # Dicts for their order: who waited first is woken first.
+        self._waiters: defaultdict[str, dict[asyncio.Future[None], None]] = defaultdict(dict)
 
     def announce(self, topics: Iterable[str]) -> None:
         """Count a change of each topic and wake whoever waits for it."""
-        for topic in topics:
+        for topic in sorted(topics):
             self._versions[topic] += 1
             for waiter in self._waiters.pop(topic, ()):
                 if not waiter.done():
@@ -29,9 +30,9 @@ class Changes:
         """Return once the topic's version is above `since`."""
         while self._versions[topic] <= since:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiters[topic].add(waiter)
+            self._waiters[topic][waiter] = None
             try:
                 await waiter
             finally:
-                self._waiters[topic].discard(waiter)
+                self._waiters[topic].pop(waiter, None)
         return self._versions[topic]

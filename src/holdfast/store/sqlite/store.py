@@ -26,6 +26,7 @@ from .changes import Changes
 from .commit import Tx
 from .database import connect_reader, connect_writer, migrate, settle_log
 from .home import HomeLock
+from .ports import Readers, Writer
 from .readers import Read, ReaderThreads
 from .sql import SQL
 from .verify import verify
@@ -70,8 +71,8 @@ class SqliteStore:
         instance: InstanceId,
         clock: Clock,
         lock: HomeLock,
-        writer: WriterThread,
-        readers: ReaderThreads,
+        writer: Writer,
+        readers: Readers,
         changes: Changes,
     ) -> None:
         self._instance = instance
@@ -212,7 +213,7 @@ async def open_under(
     changes = Changes()
     try:
         # The clock may have been set back since the last run; what is newest must still sort last.
-        ids.start_after(await asyncio.to_thread(_prepare, path))
+        ids.start_after(await asyncio.to_thread(prepare, path))
         instance = InstanceId(ids.new())
         writer = WriterThread(lambda: connect(path), clock, ids, instance, changes.announce, on_sync_failed)
     except BaseException:
@@ -228,7 +229,7 @@ async def open_under(
     return store
 
 
-def _prepare(path: Path) -> str:
+def prepare(path: Path) -> str:
     """Bring the file up to date and return the newest id in it."""
     with closing(connect_writer(path)) as db:
         settle_log(db)

@@ -1,0 +1,198 @@
+"""An agent whose work is a pure function of what people wrote, and tools that leave marks outside the ledger.
+
+A message is a script and a tag: `tools read effect #3`. Scripts:
+
+    plain               an answer at once
+    tools A B …         one call after the other: read, idempotent, reconcilable, effect
+    parallel            all four side by side
+    long N              N reads, one after the other
+    slow N              an answer after N seconds
+    crash               kills the process
+    hang                never answers
+    fail                the model refuses for good
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from holdfast.agents import ModelError, OnText, unheard
+from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
+from holdfast.policy.views import Message, Role
+from holdfast.tools import Tool, ToolContext
+
+from .faults import Faults, Injected
+from .history import Asked, History, Ran, Span
+from .life import Life
+from .loop import SimLoop
+from .ports import pause
+
+CLASSES = tuple(effect.value for effect in EffectClass)
+THINKS = 0.5
+WORKS = 0.2
+
+
+@dataclass(slots=True)
+class Witness:
+    """Stands beside model and tools and writes down what they do, looking into the ledger as it stands."""
+
+    loop: SimLoop
+    history: History
+    faults: Faults
+    trace: Callable[[str], None]
+    generation_of: Callable[[str], int | None]
+    """The generation of a running turn's session; None if the turn does not run."""
+    turn_saying: Callable[[str], tuple[str, str, bool] | None]
+    """Session, turn and whether it runs, of the turn that holds this text."""
+    done: dict[str, str] = field(default_factory=dict)
+    """What idempotent and reconcilable tools have done in the world, by key."""
+
+    def ran(self, what: str, tool: Tool, context: ToolContext, arguments: str) -> None:
+        self.trace(f"{tool.name} {what} {context.key}")
+        self.history.ran.append(
+            Ran(
+                what,
+                tool.name,
+                tool.effect,
+                context.key,
+                context.session,
+                context.turn,
+                arguments,
+                context.generation,
+                self.generation_of(context.turn),
+            )
+        )
+
+    def hold(self, session: str, holder: str, life: Life) -> Callable[[], None]:
+        """Somebody works for a session from now on, until the returned function is called or they die."""
+        begun = self.loop.steps
+        open_ = [True]
+
+        def let_go() -> None:
+            if open_:
+                open_.clear()
+                self.history.spans.append(Span(f"session {session}", holder, begun, self.loop.steps))
+
+        life.on_end.append(let_go)
+        return let_go
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedTool:
+    """One tool of one effect class; the world keeps what it did."""
+
+    name: str
+    effect: EffectClass
+    life: Life
+    witness: Witness
+
+    async def run(self, context: ToolContext, arguments: str) -> str:
+        self.life.check()
+        witness = self.witness
+        witness.ran("begun", self, context, arguments)
+        holder = f"process {self.life.number} turn {context.turn} generation {context.generation}"
+        let_go = witness.hold(context.session, holder, self.life)
+        try:
+            await pause(witness.loop, WORKS * witness.faults.between(0.1, 1.0))
+            witness.ran("happened", self, context, arguments)
+            witness.done[context.key] = arguments
+            await pause(witness.loop, WORKS * witness.faults.between(0.1, 1.0))
+            if witness.faults.hits("tool_breaks"):
+                raise Injected("the tool broke after its effect")
+            witness.ran("returned", self, context, arguments)
+            return f"{self.name} did {arguments}"
+        finally:
+            let_go()
+
+    async def check(self, context: ToolContext, arguments: str) -> str | None:
+        self.life.check()
+        self.witness.ran("asked", self, context, arguments)
+        await pause(self.witness.loop, WORKS)
+        return f"{self.name} had done {arguments}" if context.key in self.witness.done else None
+
+
+def scripted_tools(life: Life, witness: Witness) -> tuple[Tool, ...]:
+    """A tool of each effect class, named after it."""
+    return tuple(ScriptedTool(effect.value, effect, life, witness) for effect in EffectClass)
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedModel:
+    """Follows the scripts of the messages not yet answered, one call after the other."""
+
+    life: Life
+    witness: Witness
+
+    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
+        self.life.check()
+        witness = self.witness
+        requests, results = unanswered(messages)
+        last = requests[-1] if requests else ""
+        found = witness.turn_saying(last)
+        witness.trace(f"model {last}")
+        witness.history.asked.append(Asked(last, tuple(messages), found is not None and found[2]))
+        session, turn, _ = found or ("?", "?", False)
+        holder = f"process {self.life.number} turn {turn} generation {witness.generation_of(turn)}"
+        let_go = witness.hold(session, holder, self.life)
+        try:
+            await self._think(last)
+            reply = script_reply(requests, results)
+            on_text(reply.text)
+            return reply
+        finally:
+            let_go()
+
+    async def _think(self, request: str) -> None:
+        word, *rest = request.partition("#")[0].split() or [""]
+        if word == "crash":
+            self.life.kill()
+        if word == "hang":
+            await asyncio.get_running_loop().create_future()
+        await pause(self.witness.loop, float(rest[0]) if word == "slow" else THINKS)
+        if word == "fail":
+            raise ModelError("the model refuses for good")
+        if self.witness.faults.hits("model_errors"):
+            raise ModelError("the model is overloaded", transient=True)
+
+
+def unanswered(messages: Sequence[Message]) -> tuple[list[str], int]:
+    """What people said since the last answer, and how many results came since the first of it."""
+    requests: list[str] = []
+    results = 0
+    for message in messages:
+        if message.role is Role.USER:
+            requests.append(message.text)
+        elif message.role is Role.TOOL and requests:
+            results += 1
+        elif message.role is Role.ASSISTANT and not message.calls:
+            requests, results = [], 0
+    return requests, results
+
+
+def script_reply(requests: Sequence[str], results: int) -> Replied:
+    """What the model says next to these requests, once so many calls have their results."""
+    for number, group in enumerate(group for request in requests for group in steps_of(request)):
+        if results < len(group):
+            # One id per call is enough: the gateway gives its own.
+            calls = tuple(
+                ToolCall(CallId(f"{name}{place}"), name, json.dumps({"step": number, "place": place}))
+                for place, name in enumerate(group)
+            )
+            return Replied("", Finish.CALLS, calls)
+        results -= len(group)
+    return Replied(f"answer to {' | '.join(requests)}", Finish.COMPLETE)
+
+
+def steps_of(request: str) -> list[tuple[str, ...]]:
+    """The groups of calls a script asks for, in order."""
+    word, *rest = request.partition("#")[0].split() or [""]
+    if word == "tools":
+        return [(name,) for name in rest if name in CLASSES]
+    if word == "parallel":
+        return [CLASSES]
+    if word == "long":
+        return [("read",)] * int(rest[0] if rest else 3)
+    return []

@@ -1,0 +1,281 @@
+"""The invariants, judged from outside: what platforms, tools and models saw, and the ledger read apart.
+
+Each function takes a `History` and returns what is wrong with it, in words. I1, I7, I8 and I9 hold at every
+instant: what they need was written down at that instant.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+
+from holdfast.model import INBOX, TURN, CallState, EffectClass, Entry, TurnId, answer_key
+from holdfast.policy.views import Message, Role, view
+from holdfast.store.sqlite.codec import load_body
+
+from .history import EntryLine, History, Span
+
+Invariant = Callable[[History], Iterator[str]]
+
+
+def i1_confirmed_means_kept(history: History) -> Iterator[str]:
+    """Every confirmed update has exactly one inbox row, set-aside row or refusal, from that instant on."""
+    kinds = {(event.account, event.event_id): event.kind for event in history.events}
+    ledger = history.ledger
+    rows = Counter((row.account, row.event_id) for row in ledger.inbox)
+    for account, event_id, known in history.confirmed:
+        event = (account, event_id)
+        if kinds.get(event) == "revision":
+            continue
+        if not known:
+            yield f"{account} {event_id} was confirmed before it was kept"
+        homes = rows[event] + (event in ledger.set_aside) + (event in ledger.refused)
+        if homes != 1:
+            yield f"{account} {event_id} is confirmed and stands in {homes} places"
+
+
+def i2_consumed_once(history: History) -> Iterator[str]:
+    """Every inbox row is consumed exactly once, visibly; every turn reaches one final state."""
+    ledger = history.ledger
+    said = Counter(text for text in map(_said, ledger.entries) if text is not None)
+    taken = Counter(row.text for row in ledger.inbox if row.state == "taken")
+    for row in ledger.inbox:
+        if row.state not in INBOX.finals and row.state != "offered":
+            yield f"inbox row {row.position} ({row.text}) is still {row.state}"
+        if row.state in ("refused", "dropped", "offered") and not row.reason:
+            yield f"inbox row {row.position} ({row.text}) is {row.state} without a reason"
+        if said[row.text] != taken[row.text]:
+            yield f"{row.text!r} was taken {taken[row.text]} times and said {said[row.text]} times"
+    for turn in ledger.turns:
+        if turn.state not in TURN.finals and turn.id not in ledger.open_questions:
+            yield f"turn {turn.id} is still {turn.state}"
+
+
+def i3_replies_arrive(history: History) -> Iterator[str]:
+    """Every part of a done turn's reply is delivered, or stands in a visible final state with its reason."""
+    shown = {shown.key for shown in history.shown}
+    by_dedupe = defaultdict(list)
+    for line in history.ledger.outbox:
+        by_dedupe[line.dedupe].append(line)
+        if line.state == "sent" and f"{line.dedupe}/{line.part}" not in shown:
+            yield f"part {line.id} ({line.dedupe}) is sent and nobody sees it"
+        if line.state not in ("sent", "failed", "expired"):
+            yield f"part {line.id} ({line.dedupe}) is still {line.state}"
+        if line.state in ("failed", "expired") and not line.reason:
+            yield f"part {line.id} ({line.dedupe}) is {line.state} without a reason"
+    causes = {row.position: row.text for row in history.ledger.inbox}
+    for turn in history.ledger.turns:
+        if turn.state != "done":
+            continue
+        reply = "".join(line.text for line in by_dedupe[answer_key(TurnId(turn.id))])
+        if not reply:
+            yield f"turn {turn.id} is done and owes no reply"
+        elif causes.get(turn.cause, "") not in reply:
+            yield f"turn {turn.id} answers something else than {causes.get(turn.cause)!r}: {reply!r}"
+
+
+def i4_no_silent_duplicate(history: History) -> Iterator[str]:
+    """Unmarked deliveries of a part are one at most; where sends are idempotent, all are."""
+    unmarked = Counter((shown.platform, shown.key) for shown in history.shown if not shown.marked)
+    for (platform, key), count in unmarked.items():
+        if count > 1:
+            yield f"{key} was shown {count} times unmarked on {platform}"
+    every = Counter((shown.platform, shown.key) for shown in history.shown)
+    for (platform, key), count in every.items():
+        if platform in history.idempotent and count > 1:
+            yield f"{key} was shown {count} times on {platform}, which has idempotent sends"
+
+
+def i5_effects_once(history: History) -> Iterator[str]:
+    """An effect tool runs at most once per call; the others always with the same key."""
+    keys: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    runs = Counter[tuple[str, str, str]]()
+    for ran in history.ran:
+        call = (ran.turn, ran.tool, ran.arguments)
+        keys[call].add(ran.key)
+        if ran.what == "begun" and ran.effect in (EffectClass.EFFECT, EffectClass.RECONCILABLE):
+            runs[call] += 1
+    for (turn, tool, arguments), count in runs.items():
+        if count > 1:
+            yield f"{tool} {arguments} of turn {turn} ran {count} times"
+    for (turn, tool, arguments), known in keys.items():
+        if len(known) > 1:
+            yield f"{tool} {arguments} of turn {turn} ran under the keys {', '.join(sorted(known))}"
+
+
+def i6_unknown_is_told_once(history: History) -> Iterator[str]:
+    """An effect that began and never returned is unknown to the model, once, and never a success."""
+    returned = {ran.key for ran in history.ran if ran.what == "returned"}
+    begun = {ran.key for ran in history.ran if ran.what == "begun"}
+    for call in history.ledger.calls:
+        key = f"{call.turn}:{call.id}"
+        effect = call.effect == EffectClass.EFFECT
+        if call.state == CallState.DONE and effect and key not in returned:
+            yield f"{call.name} {key} is done in the ledger and never returned"
+        if call.state in (CallState.SKIPPED, CallState.PLANNED) and key in begun:
+            yield f"{call.name} {key} is {call.state} in the ledger and was run"
+        if effect and key in begun - returned and call.state != CallState.UNKNOWN:
+            yield f"{call.name} {key} was cut off and is {call.state}, not unknown"
+    unknown = {(call.turn, call.id) for call in history.ledger.calls if call.state == CallState.UNKNOWN}
+    results = Counter((e.turn, e.call) for e in history.ledger.entries if e.kind == "returned")
+    for turn, id_ in unknown:
+        if results[turn, id_] != 1:
+            yield f"unknown call {turn}:{id_} has {results[turn, id_]} results"
+
+
+def i7_no_phantom(history: History) -> Iterator[str]:
+    """Each turn has one cause that somebody sent; no model is called outside a running turn."""
+    sent = {(event.account, event.event_id) for event in history.events}
+    rows = {row.position: row for row in history.ledger.inbox}
+    causes = Counter(turn.cause for turn in history.ledger.turns)
+    for turn in history.ledger.turns:
+        row = rows.get(turn.cause)
+        if row is None or row.turn != turn.id:
+            yield f"turn {turn.id} has no cause that says so"
+        elif row.kind in ("message", "command") and (row.account, row.event_id) not in sent:
+            yield f"turn {turn.id} comes from {row.event_id}, which nobody sent"
+        if causes[turn.cause] > 1:
+            yield f"inbox row {turn.cause} caused {causes[turn.cause]} turns"
+    for asked in history.asked:
+        if not asked.running:
+            yield f"a model was called outside a running turn, about {asked.request!r}"
+
+
+def i8_one_at_a_time(history: History) -> Iterator[str]:
+    """One running turn per session, one connection per bot identity, over all processes."""
+    by_what: dict[str, list[Span]] = defaultdict(list)
+    for span in history.spans:
+        by_what[span.what].append(span)
+    for what, spans in by_what.items():
+        spans.sort(key=lambda span: span.begun)
+        for earlier, later in _overlapping(spans):
+            yield f"{what} was held by {earlier.holder} and by {later.holder} at once"
+
+
+def _overlapping(spans: Sequence[Span]) -> Iterator[tuple[Span, Span]]:
+    for number, later in enumerate(spans):
+        for earlier in spans[:number]:
+            over = earlier.ended is not None and earlier.ended <= later.begun
+            if not over and earlier.holder != later.holder:
+                yield earlier, later
+                return
+
+
+def i9_fences_hold(history: History) -> Iterator[str]:
+    """No turn writes, and no tool runs, under a generation lower than its session's at that instant."""
+    for write in history.writes:
+        if write.generation < write.before:
+            yield (
+                f"entry {write.seq} of {write.session} was written under generation {write.generation}, "
+                f"when its session had {write.before}"
+            )
+    for ran in history.ran:
+        if ran.what == "begun" and ran.current != ran.generation:
+            yield (
+                f"{ran.tool} {ran.key} began under generation {ran.generation}, "
+                f"when its turn had {ran.current or 'no owner'}"
+            )
+
+
+def i10_in_order(history: History) -> Iterator[str]:
+    """Within a chat parts arrive in order; turns of a conversation start in the order of their causes."""
+    last: dict[tuple[str, str], int] = {}
+    for shown in history.shown:
+        chat = (shown.platform, shown.chat)
+        if shown.order < last.get(chat, 0):
+            yield f"part {shown.order} of {'/'.join(chat)} came after part {last[chat]}"
+        last[chat] = max(shown.order, last.get(chat, 0))
+    newest: dict[str, int] = {}
+    for turn in sorted(history.ledger.turns, key=lambda turn: turn.id):
+        if turn.cause < newest.get(turn.key, 0):
+            yield f"turn {turn.id} of {turn.key} began after a later message's"
+        newest[turn.key] = max(turn.cause, newest.get(turn.key, 0))
+
+
+def i16_transcripts_stay_valid(history: History) -> Iterator[str]:
+    """A provider would take every transcript, as it was shown and as it stands."""
+    for asked in history.asked:
+        for complaint in complaints(asked.messages):
+            yield f"the model was shown something invalid about {asked.request!r}: {complaint}"
+    by_session: dict[str, list[EntryLine]] = defaultdict(list)
+    for entry in history.ledger.entries:
+        by_session[entry.session].append(entry)
+    for session, lines in by_session.items():
+        seen = view([_entry(line) for line in lines])
+        for problem in seen.problems:
+            yield f"the transcript of {session} has a problem: {problem.words}"
+        for complaint in complaints(seen.messages):
+            yield f"the transcript of {session} is invalid: {complaint}"
+
+
+def i17_sound_on_disk(history: History) -> Iterator[str]:
+    """`integrity_check` and foreign keys hold after every crash."""
+    yield from history.damage
+
+
+def i18_booting_twice_is_booting_once(history: History) -> Iterator[str]:
+    """A boot at rest changes nothing."""
+    for before, after in history.boots:
+        for table in before:
+            gone = [row for row in before[table] if row not in after[table]]
+            new = [row for row in after[table] if row not in before[table]]
+            if gone or new:
+                yield f"another boot changed {table}: {gone[:2]} became {new[:2]}"
+
+
+INVARIANTS: dict[str, Invariant] = {
+    "I1": i1_confirmed_means_kept,
+    "I2": i2_consumed_once,
+    "I3": i3_replies_arrive,
+    "I4": i4_no_silent_duplicate,
+    "I5": i5_effects_once,
+    "I6": i6_unknown_is_told_once,
+    "I7": i7_no_phantom,
+    "I8": i8_one_at_a_time,
+    "I9": i9_fences_hold,
+    "I10": i10_in_order,
+    "I16": i16_transcripts_stay_valid,
+    "I17": i17_sound_on_disk,
+    "I18": i18_booting_twice_is_booting_once,
+}
+
+
+def violations(history: History) -> list[str]:
+    """Everything that is wrong, each with the number of its invariant."""
+    found = [f"{name}: {words}" for name, check in INVARIANTS.items() for words in check(history)]
+    return list(dict.fromkeys(found))
+
+
+def complaints(messages: Sequence[Message]) -> Iterator[str]:
+    """Why a provider would refuse these messages."""
+    if messages and messages[0].role in (Role.ASSISTANT, Role.TOOL):
+        yield "it begins with the assistant"
+    owed: list[str] = []
+    before: Role | None = None
+    for message in messages:
+        if message.role is Role.TOOL:
+            if not owed or owed.pop(0) != message.call:
+                yield f"the result of {message.call} is out of place"
+        elif owed:
+            yield f"a {message.role} message stands before the results of {owed}"
+            owed = []
+        elif message.role is before is Role.ASSISTANT:
+            yield "two assistant messages stand in a row"
+        owed += [call.id for call in message.calls]
+        before = message.role
+    if owed:
+        yield f"it ends without the results of {owed}"
+    ids = [call.id for message in messages for call in message.calls]
+    if len(ids) != len(set(ids)):
+        yield "a call id stands twice"
+
+
+def _entry(line: EntryLine) -> Entry:
+    return Entry(
+        line.seq, TurnId(line.turn), line.at, load_body(line.kind, line.call, line.number, line.body)
+    )
+
+
+def _said(line: EntryLine) -> str | None:
+    return json.loads(line.body)["text"] if line.kind == "said" and line.body else None

@@ -1,0 +1,60 @@
+"""The gateway of a simulated process: the very same composition, made from the world's own parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holdfast.agents import Agent
+from holdfast.app.gateway import Gateway
+from holdfast.app.settings import GatewaySettings
+from holdfast.clock import Clock, Ids, Rng
+from holdfast.platforms import Platform
+from holdfast.policy.access import Access
+from holdfast.policy.admission import Drain
+from holdfast.store import Store
+
+Stopper = Callable[[Drain], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a process is made from: the ports it may use, and nothing else."""
+
+    store: Store
+    clock: Clock
+    rng: Rng
+    ids: Ids
+    platforms: tuple[Platform, ...]
+    agent: Agent
+    access: Access
+    workspace: Path
+    settings: GatewaySettings
+    report: Callable[[str, BaseException], None]
+    """Hears of every fault a stage met."""
+    stoppable: Callable[[Stopper], None]
+    """Told, once, by what an orderly stop can be asked for."""
+
+
+Boot = Callable[[Parts], Coroutine[Any, Any, None]]
+"""Runs a gateway made from these parts until it stops in order."""
+
+
+async def boot_gateway(parts: Parts) -> None:
+    """The gateway as it is."""
+    gateway = Gateway(
+        parts.store,
+        parts.clock,
+        parts.rng,
+        parts.ids,
+        parts.platforms,
+        parts.agent,
+        parts.settings,
+        lambda: parts.access,
+        parts.workspace,
+        parts.report,
+    )
+    parts.stoppable(gateway.request)
+    await gateway.run()

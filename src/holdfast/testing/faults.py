@@ -1,0 +1,60 @@
+"""What goes wrong, by a seeded plan, until it is switched off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from holdfast.clock import Rng
+
+
+class Injected(Exception):
+    """A fault of the plan, raised where other people's code runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRates:
+    """How often, of all the occasions for it, each fault happens."""
+
+    lost_request: float = 0.0
+    lost_response: float = 0.0
+    throttled: float = 0.0
+    refused: float = 0.0
+    down: float = 0.0
+    duplicate: float = 0.0
+    slow: float = 0.0
+    disk_full: float = 0.0
+    """A commit fails and nothing of it is kept."""
+    model_errors: float = 0.0
+    """A model call fails for now."""
+    tool_breaks: float = 0.0
+    """A tool raises after its effect."""
+
+
+NONE = FaultRates()
+SOME = FaultRates(*[0.05] * len(fields(FaultRates)))
+
+
+class Faults:
+    """Draws faults; the same seed draws the same ones."""
+
+    def __init__(self, rng: Rng, rates: FaultRates) -> None:
+        self.rng = rng
+        self._rates = rates
+        self.on = True
+        self.drawn: dict[str, int] = {}
+        """How often each has happened."""
+
+    def hits(self, kind: str) -> bool:
+        """Whether this fault happens now."""
+        rate: float = getattr(self._rates, kind)
+        hit = self.on and rate > 0 and self.rng.random() < rate
+        if hit:
+            self.drawn[kind] = self.drawn.get(kind, 0) + 1
+        return hit
+
+    def first(self, *kinds: str) -> str | None:
+        """The first of these that happens now, if any."""
+        return next((kind for kind in kinds if self.hits(kind)), None)
+
+    def between(self, least: float, most: float) -> float:
+        return least + (most - least) * self.rng.random()

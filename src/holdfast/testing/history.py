@@ -1,0 +1,180 @@
+"""What was seen from outside: plain records, in the order they came, for the checker to judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from holdfast.model import EffectClass
+from holdfast.policy.views import Message
+
+
+class Event(NamedTuple):
+    """Something a platform holds for the gateway."""
+
+    account: str
+    event_id: str
+    kind: str
+    """`message`, `revision` or `junk`."""
+    chat: str
+    text: str
+
+
+class Confirmed(NamedTuple):
+    """The platform now considers an event received."""
+
+    account: str
+    event_id: str
+    known: bool
+    """Whether the ledger held it at that instant."""
+
+
+class Shown(NamedTuple):
+    """A message people see."""
+
+    platform: str
+    chat: str
+    key: str
+    order: int
+    text: str
+    marked: bool
+
+
+class Ran(NamedTuple):
+    """A tool did something in the world."""
+
+    what: str
+    """`begun` (asked to run), `happened` (its effect is in the world), `returned`, or `asked` about it."""
+    tool: str
+    effect: EffectClass
+    key: str
+    session: str
+    turn: str
+    arguments: str
+    generation: int
+    current: int | None
+    """The session's generation in the ledger at that instant; None if the turn was not running."""
+
+
+class Asked(NamedTuple):
+    """A model was called."""
+
+    request: str
+    """The last thing a person said in what it was shown."""
+    messages: tuple[Message, ...]
+    running: bool
+    """Whether the turn that holds that message was running at that instant."""
+
+
+class Span(NamedTuple):
+    """Something was held by one holder from one step of the loop to another."""
+
+    what: str
+    holder: str
+    begun: int
+    ended: int | None
+
+
+class Write(NamedTuple):
+    """An entry appended by a commit, with the generation its session had before that commit."""
+
+    session: str
+    seq: int
+    turn: str
+    generation: int
+    before: int
+
+
+class InboxLine(NamedTuple):
+    position: int
+    account: str
+    event_id: str
+    key: str
+    kind: str
+    text: str
+    state: str
+    turn: str | None
+    question: str | None
+    reason: str | None
+
+
+class TurnLine(NamedTuple):
+    id: str
+    session: str
+    key: str
+    cause: int
+    state: str
+    generation: int
+    held: str | None
+    why: str | None
+
+
+class EntryLine(NamedTuple):
+    session: str
+    seq: int
+    turn: str
+    kind: str
+    call: str | None
+    number: int | None
+    body: str | None
+    at: int
+
+
+class CallLine(NamedTuple):
+    turn: str
+    id: str
+    name: str
+    arguments: str
+    effect: str
+    state: str
+
+
+class OutboxLine(NamedTuple):
+    id: int
+    chat: str
+    number: int
+    turn: str | None
+    kind: str
+    dedupe: str
+    part: int
+    text: str
+    state: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The rows that invariants speak of, as a reader of its own found them."""
+
+    inbox: tuple[InboxLine, ...] = ()
+    turns: tuple[TurnLine, ...] = ()
+    entries: tuple[EntryLine, ...] = ()
+    calls: tuple[CallLine, ...] = ()
+    outbox: tuple[OutboxLine, ...] = ()
+    set_aside: frozenset[tuple[str, str]] = frozenset()
+    refused: frozenset[tuple[str, str]] = frozenset()
+    open_questions: frozenset[str] = frozenset()
+    """Turns that wait for a person."""
+
+
+@dataclass(slots=True)
+class History:
+    """Everything observed of one world."""
+
+    events: list[Event] = field(default_factory=list)
+    confirmed: list[Confirmed] = field(default_factory=list)
+    shown: list[Shown] = field(default_factory=list)
+    ran: list[Ran] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+    writes: list[Write] = field(default_factory=list)
+    damage: list[str] = field(default_factory=list)
+    """What integrity checks said after a crash."""
+    boots: list[tuple[dict[str, list[tuple[object, ...]]], dict[str, list[tuple[object, ...]]]]] = field(
+        default_factory=list
+    )
+    """The ledger at rest before and after another boot."""
+    idempotent: frozenset[str] = frozenset()
+    """Platforms on which a repeated send with the same key shows once."""
+    ledger: Ledger = Ledger()
+    """As it stands at the end."""

@@ -1,0 +1,142 @@
+"""Looking into a ledger past the store: by a connection of one's own that can only read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from holdfast.store.sqlite.database import connect_reader
+
+from .history import CallLine, EntryLine, InboxLine, Ledger, OutboxLine, TurnLine, Write
+
+Dump = dict[str, list[tuple[object, ...]]]
+
+_INBOX = """SELECT position, account, event_id, key, kind, body ->> 'text', state, turn, question, reason
+            FROM inbox ORDER BY position"""
+_TURNS = """SELECT t.id, t.session, s.key, t.cause, t.state, t.generation, t.held, t.why
+            FROM turns t JOIN sessions s ON s.id = t.session ORDER BY t.id"""
+_ENTRIES = "SELECT session, seq, turn, kind, call, count, body, at FROM entries ORDER BY session, seq"
+_CALLS = "SELECT turn, id, name, arguments, effect, state FROM tool_calls ORDER BY turn, place"
+_OUTBOX = """SELECT id, chat, number, turn, kind, dedupe, part, body, state, reason
+             FROM outbox ORDER BY dedupe, part"""
+_UNSETTLED = """
+SELECT 'inbox row ' || position || ' is ' || state FROM inbox WHERE state = 'waiting'
+UNION ALL
+SELECT 'turn ' || t.id || ' is ' || t.state || coalesce(' (' || t.held || ')', '') FROM turns t
+WHERE t.ended_at IS NULL AND NOT (t.state = 'waiting' AND EXISTS
+      (SELECT 1 FROM questions q WHERE q.turn = t.id AND q.state = 'open'))
+UNION ALL
+SELECT 'part ' || id || ' is ' || state FROM outbox WHERE settled_at IS NULL
+LIMIT 20"""
+_SESSIONS = """
+SELECT id, generation, coalesce((SELECT max(seq) FROM entries WHERE session = id), 0) FROM sessions
+ORDER BY id"""
+_APPENDED = """
+SELECT e.session, e.seq, e.turn, t.generation FROM entries e JOIN turns t ON t.id = e.turn
+WHERE e.session = :session AND e.seq > :seen AND e.kind NOT IN ('undone', 'summed') ORDER BY e.seq"""
+_SAYING = """
+SELECT e.session, e.turn, t.state = 'running' FROM entries e JOIN turns t ON t.id = e.turn
+WHERE e.kind = 'said' AND e.body ->> 'text' = :text ORDER BY e.at DESC, e.seq DESC LIMIT 1"""
+_KEPT = {
+    # Times of boots and heartbeats differ; nothing else may.
+    "inbox": "SELECT * FROM inbox",
+    "turns": "SELECT * FROM turns",
+    "entries": "SELECT * FROM entries",
+    "tool_calls": "SELECT * FROM tool_calls",
+    "questions": "SELECT * FROM questions",
+    "outbox": "SELECT * FROM outbox",
+    "sessions": "SELECT * FROM sessions",
+    "chats": "SELECT * FROM chats",
+    "conversations": "SELECT * FROM conversations",
+    "set_aside": "SELECT * FROM set_aside",
+    "cursors": "SELECT account, name, value FROM cursors",
+    "requests": "SELECT * FROM requests",
+}
+
+
+class Look:
+    """One ledger, seen from outside at any instant: only what is committed."""
+
+    def __init__(self, path: Path) -> None:
+        self._db = connect_reader(path)
+        self._sessions: dict[str, tuple[int, int]] = {}
+        """Generation and last entry of each session, as last seen."""
+        self.appended()
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _all(self, sql: str, **values: Any) -> list[Any]:
+        return self._db.execute(sql, values).fetchall()
+
+    def is_known(self, account: str, event_id: str) -> bool:
+        """Whether an event has an inbox row, a set-aside row or a refusal."""
+        where = "account = :account AND event_id = :event"
+        found = self._all(
+            f"SELECT 1 FROM inbox WHERE {where} UNION ALL SELECT 1 FROM set_aside WHERE {where} UNION ALL "
+            "SELECT 1 FROM events WHERE subject = :subject AND what = 'refused'",
+            account=account,
+            event=event_id,
+            subject=f"event:{account}/{event_id}",
+        )
+        return bool(found)
+
+    def generation_of(self, turn: str) -> int | None:
+        """The generation of a running turn's session."""
+        sql = """SELECT s.generation FROM turns t JOIN sessions s ON s.id = t.session
+                 WHERE t.id = :turn AND t.state = 'running'"""
+        found = self._all(sql, turn=turn)
+        return int(found[0][0]) if found else None
+
+    def turn_saying(self, text: str) -> tuple[str, str, bool] | None:
+        """Session, turn and whether it runs, of the turn that holds this text."""
+        found = self._all(_SAYING, text=text)
+        return (found[0][0], found[0][1], bool(found[0][2])) if found else None
+
+    def appended(self) -> list[Write]:
+        """What turns wrote since the last call, with the generation their sessions had then.
+
+        An undo or a summary is written beside turns, not by one.
+        """
+        writes: list[Write] = []
+        for session, generation, last in self._all(_SESSIONS):
+            before, seen = self._sessions.get(session, (0, 0))
+            if last > seen:
+                lines = self._all(_APPENDED, session=session, seen=seen)
+                writes += [Write._make((*line, before)) for line in lines]
+            self._sessions[session] = (generation, last)
+        return writes
+
+    def unsettled(self) -> list[str]:
+        """What keeps the gateway from rest."""
+        return [str(row[0]) for row in self._all(_UNSETTLED)]
+
+    def damage(self) -> list[str]:
+        """What SQLite's own checks say."""
+        integrity = [str(row[0]) for row in self._all("PRAGMA integrity_check") if row[0] != "ok"]
+        return integrity + [f"{row[0]} points to nothing" for row in self._all("PRAGMA foreign_key_check")]
+
+    def dump(self) -> Dump:
+        """Every row that another boot may not change."""
+        return {table: self._all(sql) for table, sql in _KEPT.items()}
+
+    def ledger(self) -> Ledger:
+        """The rows that invariants speak of."""
+        refused = self._all(
+            "SELECT substr(subject, 7) FROM events WHERE what = 'refused' AND subject LIKE 'event:%'"
+        )
+        return Ledger(
+            tuple(InboxLine(*row) for row in self._all(_INBOX)),
+            tuple(TurnLine(*row) for row in self._all(_TURNS)),
+            tuple(EntryLine(*row) for row in self._all(_ENTRIES)),
+            tuple(CallLine(*row) for row in self._all(_CALLS)),
+            tuple(OutboxLine(*row) for row in self._all(_OUTBOX)),
+            frozenset(self._all("SELECT account, event_id FROM set_aside")),
+            frozenset(_event(row[0]) for row in refused),
+            frozenset(row[0] for row in self._all("SELECT turn FROM questions WHERE state = 'open'")),
+        )
+
+
+def _event(subject: str) -> tuple[str, str]:
+    account, _, event_id = subject.rpartition("/")
+    return account, event_id

@@ -1,0 +1,86 @@
+"""What people do in a world, and when: a scenario is data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """A person writes. Unless it is a command, a number is put behind the text, so that no two are alike."""
+
+    at: float
+    text: str
+    chat: str = "a"
+    platform: str = "strong"
+
+
+@dataclass(frozen=True, slots=True)
+class Revise:
+    """A person changes (or, without text, takes back) the message they wrote last in this chat."""
+
+    at: float
+    text: str | None
+    chat: str = "a"
+    platform: str = "strong"
+
+
+@dataclass(frozen=True, slots=True)
+class Babble:
+    """The platform sends something nobody can read."""
+
+    at: float
+    text: str = "{"
+    platform: str = "strong"
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """A platform cannot be reached for a while."""
+
+    at: float
+    seconds: float
+    platform: str = "strong"
+
+
+@dataclass(frozen=True, slots=True)
+class SetClock:
+    """Somebody sets the machine's clock."""
+
+    at: float
+    milliseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class BootBeside:
+    """Somebody starts a second gateway on the same home; it has to be turned away."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Somebody asks the gateway to stop in order; it is started again afterwards."""
+
+    at: float
+    restart: bool = True
+
+
+Act = Say | Revise | Babble | Outage | SetClock | BootBeside | Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Who does what, on which platforms."""
+
+    name: str
+    acts: tuple[Act, ...]
+
+    @property
+    def platforms(self) -> tuple[str, ...]:
+        named = [act.platform for act in self.acts if not isinstance(act, (SetClock, BootBeside, Stop))]
+        return tuple(dict.fromkeys(named))
+
+    @property
+    def ends(self) -> float:
+        return max((act.at for act in self.acts), default=0.0)

@@ -1,0 +1,49 @@
+"""Killing a scenario everywhere: at each step it takes and at each edge of each commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from .scenario import Scenario
+from .world import Kill, Options, Outcome, run_world
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep found."""
+
+    points: int
+    """Crash points tried."""
+    hit: int
+    """Those at which a process really died."""
+    failures: tuple[Outcome, ...]
+
+
+def crash_points(scenario: Scenario, options: Options) -> list[Kill]:
+    """Every place at which this scenario can be killed, from a run in which it is not."""
+    calm = run_world(scenario, replace(options, kills=(), boots_twice=False))
+    if calm.violations:
+        raise AssertionError(f"it does not even hold without a kill\n{calm}")
+    # Edges first: most of what can be wrong is wrong around a commit.
+    edges = [Kill(edge=number) for number in range(1, calm.edges + 1)]
+    return edges + [Kill(step=number) for number in range(1, calm.steps + 1)]
+
+
+def sweep(scenario: Scenario, options: Options, part: int = 0, parts: int = 1, most: int = 3) -> Swept:
+    """Kill the scenario at every `parts`-th crash point from `part` on; stops after `most` failures."""
+    points = crash_points(scenario, options)[part::parts]
+    hit, failures = 0, list[Outcome]()
+    for outcome in _outcomes(scenario, options, points):
+        # The boot at the end is a kill as well.
+        hit += outcome.kills > options.boots_twice
+        if outcome.violations:
+            failures.append(outcome)
+            if len(failures) == most:
+                break
+    return Swept(len(points), hit, tuple(failures))
+
+
+def _outcomes(scenario: Scenario, options: Options, points: list[Kill]) -> Iterator[Outcome]:
+    for kill in points:
+        yield run_world(scenario, replace(options, kills=(*options.kills, kill)))

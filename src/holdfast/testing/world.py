@@ -1,0 +1,398 @@
+"""One world: a gateway on virtual time, the people and platforms around it, and whatever befalls it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextvars import Context
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Any
+
+from holdfast.agents import Agent, ModelError
+from holdfast.app.settings import GatewaySettings
+from holdfast.errors import DiskFull, HomeLocked, StoreFault
+from holdfast.model import PersonId
+from holdfast.platforms import Idempotency, PlatformDown
+from holdfast.policy.access import Access
+from holdfast.policy.admission import Drain
+from holdfast.store.sqlite.commit import Outcome as Committed
+from holdfast.store.sqlite.commit import Work
+
+from .agent import ScriptedModel, Witness, scripted_tools
+from .checker import violations
+from .clock import SeededIds
+from .compose import Boot, Parts, Stopper, boot_gateway
+from .faults import NONE, FaultRates, Faults, Injected
+from .history import History
+from .ledger import Commit, Disk, failed
+from .life import Life
+from .look import Look
+from .loop import SimLoop
+from .platforms import Around, FakePlatform, servers
+from .ports import SeededRng, SimClock, WallClock
+from .scenario import (
+    Act,
+    Babble,
+    BootBeside,
+    Outage,
+    Revise,
+    Say,
+    Scenario,
+    SetClock,
+    Stop,
+)
+from .trace import Trace
+
+RAM_DISK = Path("/dev/shm")
+STRANGER = "stranger"
+"""The chat of somebody who may not talk."""
+QUIET = 6.0
+"""Seconds in which nothing may be left to do, before a world counts as at rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """Where a process is killed: before its step of this number, or at this edge of a commit."""
+
+    step: int | None = None
+    edge: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Everything a world depends on besides its scenario."""
+
+    seed: int = 0
+    kills: tuple[Kill, ...] = ()
+    kill_rate: float = 0.0
+    """Chance of a kill before each step, while faults are on."""
+    most_kills: int = 3
+    faults: FaultRates = NONE
+    boot: Boot = boot_gateway
+    settings: GatewaySettings = GatewaySettings()
+    downtime: tuple[float, float] = (1.0, 6.0)
+    boots_twice: bool = True
+    most_steps: int = 60_000
+    most_seconds: float = 3 * 3600.0
+    lets_rest: float = 30.0
+    """Seconds after the last act at which faults end."""
+    folder: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a world."""
+
+    scenario: str
+    options: Options
+    violations: tuple[str, ...]
+    steps: int
+    """Steps of processes until rest: so many places to kill one at."""
+    edges: int
+    """Edges of commits until rest."""
+    kills: int
+    digest: str
+    last: tuple[str, ...]
+    history: History
+    drawn: dict[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        wrong = "\n".join(f"  {words}" for words in self.violations) or "  nothing"
+        shown = replace(self.options, folder=None)
+        events = "\n".join(f"  {line}" for line in self.last[-40:])
+        return f"{self.scenario} {shown}\nwrong:\n{wrong}\nlast events:\n{events}"
+
+
+def run_world(scenario: Scenario, options: Options) -> Outcome:
+    """Play a scenario to its rest and judge what was seen."""
+    folder = Path(mkdtemp(prefix="world-", dir=options.folder or (RAM_DISK if RAM_DISK.is_dir() else None)))
+    try:
+        return World(scenario, options, folder).run()
+    finally:
+        rmtree(folder, ignore_errors=True)
+
+
+class World:
+    """Takes the loop's steps, kills and starts processes, and ends when nothing is left to do."""
+
+    def __init__(self, scenario: Scenario, options: Options, folder: Path) -> None:
+        seed = options.seed
+        self.scenario = scenario
+        self.options = options
+        self.trace = Trace()
+        self.loop = SimLoop(SeededRng(seed, "order"))  # type: ignore[abstract]  # what it lacks would escape
+        self.loop.before = self._before_step
+        self.loop.on_step = self.trace
+        self.wall = WallClock(self.loop)
+        self.faults = Faults(SeededRng(seed, "faults"), options.faults)
+        self.history = History()
+        self.disk = Disk(folder)
+        self.look = Look(self.disk.ledger)
+        around = Around(
+            self.loop, self.wall, self.faults, self.history, self.trace, lambda a, e: self.look.is_known(a, e)
+        )
+        self.servers = servers(around, scenario.platforms)
+        strong = [s.name for s in self.servers.values() if s.capabilities.idempotency is Idempotency.STRONG]
+        self.history.idempotent = frozenset(strong)
+        self.witness = Witness(
+            self.loop,
+            self.history,
+            self.faults,
+            self.trace,
+            lambda turn: self.look.generation_of(turn),
+            lambda text: self.look.turn_saying(text),
+        )
+        self.life: Life | None = None
+        self._beside: list[Life] = []
+        self.runs = 0
+        self.kills = 0
+        self.edges = 0
+        self.problems: list[str] = []
+        self._kill_rng = SeededRng(seed, "kills")
+        risky = options.faults != NONE or options.kill_rate > 0
+        self._chance_until = scenario.ends + (options.lets_rest if risky else 0.0)
+        self._acts = len(scenario.acts)
+        self._said: dict[tuple[str, str], str] = {}
+        self._quiet_since: float | None = None
+        self._stopper: Stopper | None = None
+        self._rested = (0, 0)
+        self._read = 0
+        """So many events the ledger is known to hold."""
+        self._steps = frozenset(kill.step for kill in options.kills)
+        self._edges = frozenset(kill.edge for kill in options.kills)
+
+    # The whole of it
+
+    def run(self) -> Outcome:
+        with self.loop.running():
+            for act in self.scenario.acts:
+                self._later(act.at, self._play, act)
+            self._later(self._chance_until, self._calm)
+            self._start()
+            self._until_rest()
+            rested = self._rested
+            if self.options.boots_twice and not self.problems:
+                self._boot_again()
+            self._end()
+        self.history.ledger = self.look.ledger()
+        found = [*self.problems, *self.loop.complaints, *violations(self.history)]
+        self.look.close()
+        self.disk.let_go()
+        self.loop.close()
+        return Outcome(
+            self.scenario.name,
+            self.options,
+            tuple(found),
+            *rested,
+            self.kills,
+            self.trace.digest,
+            self.trace.last,
+            self.history,
+            self.faults.drawn,
+        )
+
+    def _until_rest(self) -> None:
+        self._quiet_since = None
+        while not self.problems:
+            if self.loop.step():
+                self._reap()
+                if self.loop.steps > self.options.most_steps:
+                    self.problems.append(f"no rest after {self.loop.steps} steps: {self._unsettled()}")
+            elif self._at_rest():
+                return
+            elif self.loop.time() > self.options.most_seconds:
+                self.problems.append(f"no rest after {self.loop.time():.0f} s: {self._unsettled()}")
+            elif not self.loop.advance():
+                self.problems.append(f"nothing moves any more: {self._unsettled()}")
+
+    def _at_rest(self) -> bool:
+        """Whether there has been nothing to do for a while."""
+        if self._acts or self.faults.on or self.life is None or self._unsettled():
+            self._quiet_since = None
+            return False
+        if self._quiet_since is None:
+            self._quiet_since = self.loop.time()
+            self._rested = (self.loop.process_steps, self.edges)
+        return self.loop.time() - self._quiet_since >= QUIET
+
+    def _unsettled(self) -> list[str]:
+        events = self.history.events
+        while self._read < len(events):
+            account, event_id, kind, _, _ = events[self._read]
+            if kind != "revision" and not self.look.is_known(account, event_id):
+                return [f"{account} {event_id} was not read"]
+            self._read += 1
+        return self.look.unsettled()
+
+    def _boot_again(self) -> None:
+        """At rest, one more crash and boot must change nothing."""
+        before = self.look.dump()
+        assert self.life is not None
+        self.life.end()
+        self._reap()
+        self._until_rest()
+        self.history.boots.append((before, self.look.dump()))
+
+    def _end(self) -> None:
+        for life in (self.life, *self._beside):
+            if life is not None:
+                life.end()
+                life.bury()
+
+    # Processes
+
+    def _start(self) -> None:
+        self.life = self._spawn()
+
+    def _boot_beside(self) -> None:
+        """A second process; it shares the machine's fate with the first."""
+        if self.life is not None and self.life.alive:
+            second = self._spawn()
+            self.life.on_end.append(second.end)
+            self._beside.append(second)
+
+    def _spawn(self) -> Life:
+        self.runs += 1
+        life = Life(self.runs)
+        self.trace(f"process {life.number} starts")
+        task = self.loop.create_task(self._process(life), name=f"process {life.number}", context=life.context)
+        task.add_done_callback(lambda done: self._ended(life, done), context=Context())
+        return life
+
+    async def _process(self, life: Life) -> None:
+        clock = SimClock(self.loop, self.wall, life)
+        ids = SeededIds(clock, f"{self.options.seed}:{life.number}")
+        try:
+            store = await self.disk.open(clock, ids, life, self._committing(life))
+        except StoreFault:
+            return  # No room for its own first row: whoever supervises it tries again.
+        parts = Parts(
+            store,
+            clock,
+            SeededRng(self.options.seed, "process", life.number),
+            ids,
+            tuple(FakePlatform(server, life) for server in self.servers.values()),
+            Agent(ScriptedModel(life, self.witness), scripted_tools(life, self.witness)),
+            self._access(),
+            Path("workspace"),
+            self.options.settings,
+            lambda stage, fault: self._report(life, stage, fault),
+            self._be_stoppable,
+        )
+        await self.options.boot(parts)
+        await store.close()
+
+    def _access(self) -> Access:
+        """Everybody may talk but strangers; whoever is in chat `a` is an owner."""
+        chats = {(act.platform, act.chat) for act in self.scenario.acts if isinstance(act, Say)}
+        people = {PersonId(f"{name}:person-{chat}") for name, chat in chats if chat != STRANGER}
+        return Access(frozenset(p for p in people if p.endswith("-a")), frozenset(people))
+
+    def _be_stoppable(self, stopper: Stopper) -> None:
+        self._stopper = stopper
+
+    def _report(self, life: Life, stage: str, fault: BaseException) -> None:
+        """A stage met a fault: one of the plan, or one it should not have met."""
+        life.check()
+        self.trace(f"{stage} reports {fault!r}")
+        if not isinstance(fault, (StoreFault, ModelError, PlatformDown, Injected)):
+            self.problems.append(f"{stage} broke: {fault!r}")
+
+    def _ended(self, life: Life, done: asyncio.Task[None]) -> None:
+        """It stopped by itself: in order, or with an exception, which no gateway may."""
+        error = asyncio.CancelledError() if done.cancelled() else done.exception()
+        turned_away = isinstance(error, HomeLocked) and life in self._beside
+        if error is not None and life.alive and not turned_away:
+            self.problems.append(f"process {life.number} fell over: {_in_words(error)}")
+        self.trace(f"process {life.number} ended")
+        life.end()
+
+    def _reap(self) -> None:
+        """Bury a dead process, keep its disk as it is, and start another one after a while."""
+        life = self.life
+        if life is None or life.alive:
+            return
+        self.life = self._stopper = None
+        self.kills += 1
+        self.trace(f"process {life.number} died")
+        self.look.close()
+        self.disk.restart()
+        for dead in (life, *self._beside):
+            dead.bury()
+        self._beside.clear()
+        self.look = Look(self.disk.ledger)
+        self.history.damage += self.look.damage()
+        self._later(self.faults.between(*self.options.downtime), self._start)
+
+    def _before_step(self, life: Life) -> bool:
+        chance = self.options.kill_rate
+        if self.loop.process_steps in self._steps or (
+            chance
+            and self.faults.on
+            and self.kills < self.options.most_kills
+            and self._kill_rng.random() < chance
+        ):
+            (self.life or life).end()
+        return not life.alive
+
+    def _edge(self, life: Life) -> None:
+        self.edges += 1
+        if self.edges in self._edges:
+            life.kill()
+
+    def _committing(self, life: Life) -> Commit:
+        def commit(works: list[Work], write: Callable[[list[Work]], list[Committed]]) -> list[Committed]:
+            self._edge(life)
+            if self.faults.hits("disk_full"):
+                return failed(DiskFull("the disk is full"), works)
+            outcomes = write(works)
+            self.history.writes += self.look.appended()
+            self.trace(f"commit {','.join(type(one.error).__name__ for one in outcomes)}")
+            self._edge(life)
+            return outcomes
+
+        return commit
+
+    # People
+
+    def _later(self, seconds: float, act: Callable[..., None], *args: Any) -> None:
+        """Something of the world around, which no death of a process stops."""
+        self.loop.call_later(seconds, act, *args, context=Context())
+
+    def _calm(self) -> None:
+        """From here on nothing goes wrong any more."""
+        self.faults.on = False
+        for server in self.servers.values():
+            server.go_down(0)
+
+    def _play(self, act: Act) -> None:
+        self._acts -= 1
+        number = len(self.scenario.acts) - self._acts
+        match act:
+            case Say(_, text, chat, platform):
+                tagged = text if text.startswith("/") else f"{text} #{number}"
+                self._said[platform, chat] = self.servers[platform].say(chat, tagged)
+            case Revise(_, text, chat, platform):
+                revised = None if text is None else f"{text} #{number}"
+                self.servers[platform].revise(chat, self._said[platform, chat], revised)
+            case Babble(_, text, platform):
+                self.servers[platform].babble("?", text)
+            case Outage(_, seconds, platform):
+                self.servers[platform].go_down(seconds)
+            case SetClock(_, milliseconds):
+                self.wall.jump(milliseconds)
+            case BootBeside():
+                self._boot_beside()
+            case Stop(_, restart):
+                if self.life is not None and self._stopper is not None:
+                    self._stopper(Drain.RESTART if restart else Drain.SHUTDOWN)
+
+
+def _in_words(error: BaseException) -> str:
+    """An error with those it carries."""
+    if isinstance(error, BaseExceptionGroup):
+        return "; ".join(_in_words(one) for one in error.exceptions)
+    return repr(error)

@@ -1,0 +1,144 @@
+"""Bugs put into the product on purpose: the checker finds each by killing a scenario, with no test for it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from holdfast.inbox import Receiver
+from holdfast.model import CallState, Sent
+from holdfast.policy import calls
+from holdfast.store.sqlite import SqliteStore
+from holdfast.store.sqlite.home import HomeLock
+from holdfast.testing import FaultRates, Options, run_world, sweep
+from holdfast.turns.runner import Run
+from tests.sim.scenarios import CANONICAL, random_world
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def confirm_before_the_commit(patch: pytest.MonkeyPatch) -> None:
+    async def read_once(self: Receiver) -> Any:
+        incoming = await self._platform.receive(None)
+        await self._platform.confirm(incoming, ())
+        settings = self._arrival()
+        found = self._sort(await self._as_they_are_now(incoming.events, settings), settings)
+        return await self._keep(found, incoming.cursor, None, settings)
+
+    patch.setattr(Receiver, "read_once", read_once)
+
+
+def resend_unmarked(patch: pytest.MonkeyPatch) -> None:
+    settle: Any = SqliteStore.settle_delivery
+    patch.setattr(
+        SqliteStore,
+        "settle_delivery",
+        lambda self, id, result, repeated=False, owe=(): settle(self, id, result, False, owe),
+    )
+
+
+def take_the_lost_for_sent(patch: pytest.MonkeyPatch) -> None:
+    record: Any = SqliteStore.record_delivery
+    patch.setattr(
+        SqliteStore, "record_delivery", lambda self, id, result, owe=(): record(self, id, Sent(), owe)
+    )
+
+
+def run_effects_again(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(calls, "_cut_off", lambda call, allowed: calls.ToRun(call, again=True))
+
+
+def run_before_the_commit(patch: pytest.MonkeyPatch) -> None:
+    async def run_tools(self: Run, step: Any) -> None:
+        for one in step.calls:
+            self._tools.run(one.call)
+        self._draft.start(tuple(one.call.id for one in step.calls))
+        await self._keeper.save()
+        self._draft.say(*await self._tools.next_results())
+
+    patch.setattr(Run, "_run_tools", run_tools)
+
+
+def tell_the_unknown_as_done(patch: pytest.MonkeyPatch) -> None:
+    done = CallState.DONE
+    patch.setattr(calls, "_cut_off", lambda call, allowed: calls.Settlement(call.id, done, "done"))
+
+
+def owe_nothing_at_the_end(patch: pytest.MonkeyPatch) -> None:
+    finish: Any = SqliteStore.finish
+    patch.setattr(
+        SqliteStore,
+        "finish",
+        lambda self, fence, state, append=(), owe=(), why=None, tail=None: finish(
+            self, fence, state, append, (), why, tail
+        ),
+    )
+
+
+def owe_after_the_end(patch: pytest.MonkeyPatch) -> None:
+    finish: Any = SqliteStore.finish
+
+    async def then_owe(
+        self: SqliteStore,
+        fence: Any,
+        state: Any,
+        append: Any = (),
+        owe: Any = (),
+        why: Any = None,
+        tail: Any = None,
+    ) -> None:
+        await finish(self, fence, state, append, (), why, tail)
+        for owed in owe:
+            await self.owe(owed)
+
+    patch.setattr(SqliteStore, "finish", then_owe)
+
+
+def boot_beside_another(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(HomeLock, "take", lambda self: None)
+
+
+PLANTED: dict[str, tuple[Plant, str, str]] = {
+    "confirms before the commit": (confirm_before_the_commit, "answered deliveries", "I1"),
+    "resends unmarked": (resend_unmarked, "tools side by side", "I4"),
+    "runs effects again": (run_effects_again, "every class of tool", "broke"),
+    "runs before the commit": (run_before_the_commit, "every class of tool", "I5"),
+    "tells the unknown as done": (tell_the_unknown_as_done, "every class of tool", "I6"),
+    "owes nothing at the end": (owe_nothing_at_the_end, "an answer", "I3"),
+    "owes after the end": (owe_after_the_end, "an answer", "I3"),
+    "boots beside another": (boot_beside_another, "a second gateway", "I8"),
+}
+
+
+def found_in(name: str) -> str:
+    """What a sweep of the scenario says, in words; the run without a kill may say it already."""
+    try:
+        swept = sweep(CANONICAL[name], Options(seed=1), most=1)
+    except AssertionError as error:
+        return str(error)
+    return "".join(map(str, swept.failures))
+
+
+@pytest.mark.parametrize("what", PLANTED)
+def test_a_planted_bug_is_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant, scenario, invariant = PLANTED[what]
+    plant(monkeypatch)
+    assert invariant in found_in(scenario)
+
+
+def test_a_lost_send_taken_for_sent_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    take_the_lost_for_sent(monkeypatch)
+    losing = FaultRates(lost_request=0.3)
+    found = [
+        words
+        for seed in range(20)
+        for words in run_world(*_with(seed, losing)).violations
+        if words.startswith("I3")
+    ]
+    assert any("nobody sees it" in words for words in found)
+
+
+def _with(seed: int, rates: FaultRates) -> tuple[Any, Options]:
+    scenario, options = random_world(seed)
+    return scenario, replace(options, faults=rates, kill_rate=0.0)

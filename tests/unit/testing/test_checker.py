@@ -1,0 +1,249 @@
+"""The checker checked: a sound history passes, one spoilt by hand is flagged by the invariant it breaks."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from holdfast.model import CallId, EffectClass, ToolCall
+from holdfast.policy.views import Message, Role
+from holdfast.testing.checker import INVARIANTS, violations
+from holdfast.testing.history import (
+    Asked,
+    CallLine,
+    Confirmed,
+    EntryLine,
+    Event,
+    History,
+    InboxLine,
+    Ledger,
+    OutboxLine,
+    Ran,
+    Shown,
+    Span,
+    TurnLine,
+    Write,
+)
+
+ACCOUNT = "plain/bot"
+
+
+def said(seq: int, turn: str, text: str) -> EntryLine:
+    body = json.dumps({"text": text, "sender": "plain:ann"})
+    return EntryLine("s", seq, turn, "said", None, None, body, seq)
+
+
+def replied(seq: int, turn: str, text: str, *calls: str) -> EntryLine:
+    finish = "calls" if calls else "complete"
+    body = {"text": text, "finish": finish, "calls": [(call, "effect", "{}") for call in calls]}
+    return EntryLine("s", seq, turn, "replied", None, None, json.dumps(body), seq)
+
+
+def returned(seq: int, turn: str, call: str, state: str) -> EntryLine:
+    return EntryLine("s", seq, turn, "returned", call, None, json.dumps({"state": state, "text": state}), seq)
+
+
+def ran(what: str, effect: EffectClass = EffectClass.EFFECT, key: str = "t1:c1") -> Ran:
+    return Ran(what, "effect", effect, key, "s", "t1", "{}", 1, 1)
+
+
+def shown(key: str, order: int, marked: bool = False, platform: str = "plain") -> Shown:
+    return Shown(platform, "a", key, order, "…", marked)
+
+
+def sound() -> History:
+    """Two messages in one chat, an effect in the first, both answered."""
+    ledger = Ledger(
+        inbox=(
+            InboxLine(1, ACCOUNT, "e1", "k", "message", "one", "taken", "t1", None, None),
+            InboxLine(2, ACCOUNT, "e2", "k", "message", "two", "taken", "t2", None, None),
+        ),
+        turns=(
+            TurnLine("t1", "s", "k", 1, "done", 1, None, None),
+            TurnLine("t2", "s", "k", 2, "done", 2, None, None),
+        ),
+        entries=(
+            said(1, "t1", "one"),
+            replied(2, "t1", "", "c1"),
+            returned(3, "t1", "c1", "done"),
+            replied(4, "t1", "to one"),
+            said(5, "t2", "two"),
+            replied(6, "t2", "to two"),
+        ),
+        calls=(CallLine("t1", "c1", "effect", "{}", "effect", "done"),),
+        outbox=(
+            OutboxLine(1, "plain/bot/a", 1, "t1", "reply", "answer:t1", 1, "to one", "sent", None),
+            OutboxLine(2, "plain/bot/a", 2, "t2", "reply", "answer:t2", 1, "to two", "sent", None),
+        ),
+        set_aside=frozenset({(ACCOUNT, "e3")}),
+        refused=frozenset({(ACCOUNT, "e4")}),
+    )
+    return History(
+        events=[Event(ACCOUNT, f"e{n}", kind, "a", "") for n, kind in enumerate(("message",) * 4, 1)],
+        confirmed=[Confirmed(ACCOUNT, f"e{n}", True) for n in range(1, 5)],
+        shown=[shown("answer:t1/1", 1), shown("answer:t2/1", 2), shown("answer:t2/1", 2, marked=True)],
+        ran=[ran("begun"), ran("happened"), ran("returned")],
+        asked=[Asked("one", (Message(Role.USER, "one"),), True)],
+        spans=[Span("session s", "process 1", 1, 5), Span("session s", "process 2", 5, 9)],
+        writes=[Write("s", 1, "t1", 1, 0), Write("s", 2, "t1", 1, 1)],
+        boots=[({"inbox": [(1,)]}, {"inbox": [(1,)]})],
+        idempotent=frozenset({"strong"}),
+        ledger=ledger,
+    )
+
+
+def test_a_sound_history_passes() -> None:
+    assert violations(sound()) == []
+
+
+def in_ledger(**changes: object) -> Callable[[History], None]:
+    def change(history: History) -> None:
+        history.ledger = replace(history.ledger, **changes)  # type: ignore[arg-type]  # names are fields
+
+    return change
+
+
+GOOD = sound().ledger
+UNANSWERED = Message(Role.ASSISTANT, "", (ToolCall(CallId("c"), "effect", "{}"),))
+
+BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
+    "confirmed before the commit": (
+        "I1",
+        "e1 was confirmed before it was kept",
+        lambda h: h.confirmed.__setitem__(0, Confirmed(ACCOUNT, "e1", False)),
+    ),
+    "confirmed and lost": ("I1", "e2 is confirmed and stands in 0 places", in_ledger(inbox=GOOD.inbox[:1])),
+    "accepted twice": (
+        "I1",
+        "e1 is confirmed and stands in 2 places",
+        in_ledger(inbox=(*GOOD.inbox, GOOD.inbox[0]._replace(position=3))),
+    ),
+    "left waiting": (
+        "I2",
+        "inbox row 2 (two) is still waiting",
+        in_ledger(inbox=(GOOD.inbox[0], GOOD.inbox[1]._replace(state="waiting"))),
+    ),
+    "consumed twice": (
+        "I2",
+        "'two' was taken 1 times and said 2 times",
+        in_ledger(entries=(*GOOD.entries, said(7, "t2", "two"))),
+    ),
+    "refused in silence": (
+        "I2",
+        "inbox row 2 (two) is refused without a reason",
+        in_ledger(inbox=(GOOD.inbox[0], GOOD.inbox[1]._replace(state="refused"))),
+    ),
+    "a turn left open": (
+        "I2",
+        "turn t2 is still interrupted",
+        in_ledger(turns=(GOOD.turns[0], GOOD.turns[1]._replace(state="interrupted"))),
+    ),
+    "a reply not owed": ("I3", "turn t2 is done and owes no reply", in_ledger(outbox=GOOD.outbox[:1])),
+    "somebody else's reply": (
+        "I3",
+        "turn t2 answers something else than 'two'",
+        in_ledger(outbox=(GOOD.outbox[0], GOOD.outbox[1]._replace(text="to one"))),
+    ),
+    "sent to nobody": ("I3", "is sent and nobody sees it", lambda h: h.shown.clear()),
+    "a part left over": (
+        "I3",
+        "part 2 (answer:t2) is still unknown",
+        in_ledger(outbox=(GOOD.outbox[0], GOOD.outbox[1]._replace(state="unknown"))),
+    ),
+    "failed in silence": (
+        "I3",
+        "part 2 (answer:t2) is failed without a reason",
+        in_ledger(outbox=(GOOD.outbox[0], GOOD.outbox[1]._replace(state="failed"))),
+    ),
+    "resent unmarked": (
+        "I4",
+        "answer:t2/1 was shown 2 times unmarked on plain",
+        lambda h: h.shown.append(shown("answer:t2/1", 2)),
+    ),
+    "repeated under its key": (
+        "I4",
+        "answer:t9/1 was shown 2 times on strong",
+        lambda h: h.shown.extend(shown("answer:t9/1", 1, marked, "strong") for marked in (False, True)),
+    ),
+    "an effect run again": (
+        "I5",
+        "effect {} of turn t1 ran 2 times",
+        lambda h: h.ran.append(ran("begun")),
+    ),
+    "another key": (
+        "I5",
+        "ran under the keys t1:c1, t1:c2",
+        lambda h: h.ran.append(ran("begun", EffectClass.IDEMPOTENT, "t1:c2")),
+    ),
+    "a cut-off effect told as done": (
+        "I6",
+        "is done in the ledger and never returned",
+        lambda h: h.ran.__setitem__(slice(1, None), []),
+    ),
+    "an effect that ran told as skipped": (
+        "I6",
+        "is skipped in the ledger and was run",
+        in_ledger(calls=(GOOD.calls[0]._replace(state="skipped"),)),
+    ),
+    "a turn nobody caused": (
+        "I7",
+        "turn t9 has no cause that says so",
+        in_ledger(turns=(*GOOD.turns, TurnLine("t9", "s", "k", 2, "done", 3, None, None))),
+    ),
+    "a turn from nowhere": ("I7", "which nobody sent", lambda h: h.events.clear()),
+    "a model called for nobody": (
+        "I7",
+        "a model was called outside a running turn",
+        lambda h: h.asked.append(Asked("two", (Message(Role.USER, "two"),), False)),
+    ),
+    "two agents in one session": (
+        "I8",
+        "session s was held by process 1 and by process 2 at once",
+        lambda h: h.spans.__setitem__(1, Span("session s", "process 2", 4, 9)),
+    ),
+    "a stale write": (
+        "I9",
+        "entry 7 of s was written under generation 1, when its session had 2",
+        lambda h: h.writes.append(Write("s", 7, "t1", 1, 2)),
+    ),
+    "a tool of a stale run": (
+        "I9",
+        "began under generation 1, when its turn had 2",
+        lambda h: h.ran.__setitem__(0, ran("begun")._replace(current=2)),
+    ),
+    "out of order": ("I10", "part 1 of plain/a came after part 2", lambda h: h.shown.reverse()),
+    "overtaken": (
+        "I10",
+        "turn t2 of k began after a later message's",
+        in_ledger(turns=(GOOD.turns[0]._replace(cause=2), GOOD.turns[1]._replace(cause=1))),
+    ),
+    "shown without a result": (
+        "I16",
+        "it ends without the results of ['c']",
+        lambda h: h.asked.append(Asked("one", (Message(Role.USER, "one"), UNANSWERED), True)),
+    ),
+    "a result of no call": (
+        "I16",
+        "the transcript of s has a problem",
+        in_ledger(entries=(*GOOD.entries, returned(7, "t2", "c9", "done"))),
+    ),
+    "a torn page": ("I17", "page 3 is torn", lambda h: h.damage.append("page 3 is torn")),
+    "a boot that does something": (
+        "I18",
+        "another boot changed inbox",
+        lambda h: h.boots.append(({"inbox": [(1,)]}, {"inbox": [(1,), (2,)]})),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_bad_history_is_flagged(what: str) -> None:
+    name, words, spoil = BAD[what]
+    history = sound()
+    spoil(history)
+    assert any(words in found for found in INVARIANTS[name](history)), violations(history)
+
+
+def test_every_invariant_is_shown_to_bite() -> None:
+    assert {name for name, _, _ in BAD.values()} == set(INVARIANTS)
