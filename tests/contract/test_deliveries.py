@@ -15,7 +15,7 @@ from holdfast.model import (
     Sent,
     TryAgain,
 )
-from holdfast.policy.settings import MINUTE
+from holdfast.policy.settings import DAY, MINUTE
 from tests.support.ledger import PLATFORM, Ledger, address, owed
 
 
@@ -341,3 +341,46 @@ async def test_a_refusal_names_the_state_it_found(ledger: Ledger) -> None:
     with pytest.raises(WrongState) as caught:
         await ledger.store.record_delivery(pending.id, Sent())
     assert caught.value.found == DeliveryState.PENDING
+
+
+async def test_the_next_time_is_that_of_the_part_that_may_go_first(ledger: Ledger) -> None:
+    next_at = ledger.store.next_send_at
+    assert await next_at((PLATFORM,)) is None
+    for chat in ("c1", "c2"):
+        await owe(ledger, f"to {chat}", chat=chat)
+    first, second = await ledger.send()
+    assert await next_at((PLATFORM,)) is None, "both are in flight"
+    at = ledger.clock.now() + MINUTE
+    await ledger.store.record_delivery(first.id, TryAgain(at + 5, "slow", counts=False))
+    await ledger.store.record_delivery(second.id, TryAgain(at, "connection reset"))
+    assert await next_at((PLATFORM,)) == at
+    assert await next_at(("another",)) is None
+    assert await next_at(("another", PLATFORM)) == at
+    assert await next_at(()) is None
+
+
+@pytest.mark.parametrize("counts", [True, False])
+async def test_a_wait_of_more_than_a_day_is_tried_again_after_one(ledger: Ledger, counts: bool) -> None:
+    await owe(ledger, "first")
+    at = ledger.clock.now() + 10 * DAY
+    await ledger.store.record_delivery((await take(ledger)).id, TryAgain(at, "later", counts))
+    assert await ledger.send() == ()
+    assert await ledger.store.next_send_at((PLATFORM,)) == ledger.clock.now() + DAY
+    ledger.clock.advance(DAY)
+    assert (await take(ledger)).dedupe == "first"
+
+
+@pytest.mark.parametrize("counts", [True, False])
+async def test_a_time_that_a_clock_ahead_of_its_time_wrote_mutes_no_chat(
+    ledger: Ledger, counts: bool
+) -> None:
+    await owe(ledger, "first", "second")
+    ledger.clock.advance(400 * DAY)
+    at = ledger.clock.now() + MINUTE
+    await ledger.store.record_delivery((await take(ledger)).id, TryAgain(at, "slow", counts))
+    ledger.clock.jump(-400 * DAY)
+    assert await ledger.store.next_send_at((PLATFORM,)) == ledger.clock.now()
+    first = await take(ledger)
+    await ledger.store.record_delivery(first.id, Sent())
+    ledger.clock.advance(399 * DAY + DAY // 2)
+    assert (await take(ledger)).dedupe == "second", "what was damaged is forgotten once it was found"

@@ -52,6 +52,7 @@ from holdfast.model import (
     TryAgain,
     TurnId,
     TurnState,
+    Undone,
 )
 from holdfast.policy.recovery import Decision, Outcome, RecoveryFacts, decide
 from holdfast.policy.settings import MINUTE, SECOND, QueueSettings
@@ -262,6 +263,60 @@ class LedgerMachine(RuleBasedStateMachine):
         chat = data.draw(st.sampled_from(sorted({row.chat for row in self.model.rows.values()})))
         self.run(self.ledger.store.configure_chat(address(chat), ChatSettings(busy, choice)))
         self.model.conversations[chat].busy = busy
+
+    def sessions(self) -> list[Session]:
+        return [session for one in self.model.conversations.values() for session in one.sessions]
+
+    def command(self, session: Session) -> Position:
+        position = self.run(self.ledger.command("/resume", session.chat))
+        self.model.add(position, session.chat, InboxKind.COMMAND, "/resume")
+        return position
+
+    @precondition(lambda self: self.sessions())
+    @rule(data=st.data())
+    def a_person_revives_a_session(self, data: st.DataObject) -> None:
+        session = data.draw(st.sampled_from(self.sessions()))
+        by = self.command(session)
+        row = self.model.rows[by]
+        verb = self.ledger.store.revive(SessionId(session.id), by, "go on")
+        if self.model.revive(session, row, "go on", self.now):
+            self.run(verb)
+        else:
+            self.refused(WrongState, verb)
+            self.run(self.ledger.store.settle_row(by, InboxState.REFUSED))
+            row.settle(InboxState.REFUSED)
+
+    @precondition(lambda self: any(session.ended for session in self.sessions()))
+    @rule(data=st.data())
+    def a_person_reopens_a_session(self, data: st.DataObject) -> None:
+        session = data.draw(st.sampled_from([one for one in self.sessions() if one.ended]))
+        by = self.command(session)
+        verb = self.ledger.store.reopen(SessionId(session.id), by)
+        if self.model.reopen(session):
+            self.run(verb)
+            self.model.rows[by].settle(InboxState.EXECUTED)
+        else:
+            self.refused(WrongState, verb)
+            self.run(self.ledger.store.settle_row(by, InboxState.REFUSED))
+            self.model.rows[by].settle(InboxState.REFUSED)
+
+    @precondition(lambda self: self.sessions())
+    @rule(data=st.data(), is_current=st.booleans())
+    def a_person_retries(self, data: st.DataObject, is_current: bool) -> None:
+        session = data.draw(st.sampled_from(self.sessions()))
+        by = self.command(session)
+        row = self.model.rows[by]
+        entries = self.run(self.ledger.store.transcript(SessionId(session.id)))
+        undo = Undone(1, entries[-1].seq)
+        generation = session.generation + (0 if is_current else 1)
+        verb = self.ledger.store.retry(SessionId(session.id), generation, undo, "again", (), ANN, by)
+        if session.ended or session.open_turn or not is_current:
+            self.refused(WrongState, verb)
+            self.run(self.ledger.store.settle_row(by, InboxState.REFUSED))
+            row.settle(InboxState.REFUSED)
+        else:
+            self.run(verb)
+            row.kind, row.text = InboxKind.MESSAGE, "again"
 
     # Running turns
 
@@ -570,8 +625,8 @@ class LedgerMachine(RuleBasedStateMachine):
     def carry_out(self, verdict: Verdict) -> bool:
         stale, turn = verdict.stale, self.model.turn(verdict.stale.turn)
         session = turn.session
-        guards = (turn.state, turn.generation, session.incarnation)
-        if guards != (TurnState.INTERRUPTED, stale.generation, stale.incarnation):
+        guards = (turn.state, turn.generation, session.incarnation, turn.consented == turn.interruptions)
+        if guards != (TurnState.INTERRUPTED, stale.generation, stale.incarnation, stale.consented):
             return False
         if not self.model.decided(turn, verdict.decision):
             return False
@@ -832,7 +887,8 @@ class LedgerMachine(RuleBasedStateMachine):
         causes = Counter(turn.cause for turn in turns)
         assert set(causes.values()) <= {1}, "every turn has a cause of its own"
         for conversation in model.conversations.values():
-            begun = [turn.cause for session in conversation.sessions for turn in session.turns]
+            born = [turn for session in conversation.sessions for turn in session.turns]
+            begun = [turn.cause for turn in sorted(born, key=lambda turn: turn.id)]
             assert begun == sorted(begun), "turns begin in the order their causes arrived"
             for session in conversation.sessions:
                 self.every_call_has_one_result(session)

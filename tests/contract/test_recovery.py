@@ -2,13 +2,17 @@
 
 import pytest
 
+from holdfast.errors import StaleWrite
 from holdfast.model import (
     ChatSettings,
     Finish,
     InboxKind,
     InboxState,
     Interruption,
+    Noted,
+    NoteKind,
     OnInterruption,
+    QuestionId,
     QuestionState,
     Replied,
     StopKind,
@@ -17,7 +21,7 @@ from holdfast.model import (
     TurnState,
 )
 from holdfast.policy.recovery import LEADS_TO, Outcome, table
-from holdfast.policy.settings import HOUR, MINUTE
+from holdfast.policy.settings import DAY, HOUR, MINUTE
 from holdfast.store import Verdict
 from holdfast.store.sqlite.codec import ERASED
 from tests.support.judging import rule
@@ -444,3 +448,83 @@ async def test_a_conversation_that_cannot_be_read_keeps_no_other_waiting(
     assert await ledger.try_claim() is None
     turn = await ledger.turn(claimed.session.id)
     assert (turn.state, turn.attempt) == (TurnState.QUEUED, 1), "left as it is, for somebody to look at"
+
+
+async def test_a_turn_this_process_has_lost_is_found_and_goes_on(ledger: Ledger) -> None:
+    lost, kept = await ledger.begin(chat="c1"), await ledger.begin(chat="c2")
+    async with ledger.unchanged():
+        assert await ledger.store.interrupt_orphans() == 0
+        assert await ledger.store.interrupt_orphans(running=(lost.turn.id, kept.turn.id)) == 0
+    assert await ledger.store.interrupt_orphans(running=(kept.turn.id,)) == 1
+    (stale,) = await ledger.store.stale_turns()
+    assert (stale.turn, stale.interruption, stale.strikes) == (lost.turn.id, "restart_interrupted", 1)
+    assert stale.last_owner is None, "nobody has to let go of it any more"
+    async with ledger.refused(StaleWrite):
+        await ledger.finish(lost.fence)
+    await ledger.finish(kept.fence)
+    await ledger.settle("resume")
+    assert (await ledger.claim()).turn.id == lost.turn.id
+
+
+async def test_with_nothing_running_everything_of_this_process_is_lost(ledger: Ledger) -> None:
+    for n in range(3):
+        await ledger.begin(chat=f"c{n}")
+    assert await ledger.store.interrupt_orphans(running=()) == 3
+
+
+async def test_a_session_remembers_its_longest_run_that_ended_in_a_death(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    for ran in (5 * MINUTE, 2 * MINUTE):
+        ledger.clock.advance(ran)
+        await ledger.store.heartbeat()
+        await ledger.recover()
+        claimed = await ledger.claim()
+    assert (claimed.suspect, claimed.longest_fatal) == (True, 5 * MINUTE)
+    ledger.clock.advance(DAY)
+    await ledger.store.interrupt_orphans(running=())
+    await ledger.settle("resume")
+    assert (await ledger.claim()).longest_fatal == 5 * MINUTE, "this process is alive"
+
+
+async def test_a_fresh_session_has_no_deaths_to_answer_for(ledger: Ledger) -> None:
+    await ledger.begin()
+    ledger.clock.advance(MINUTE)
+    await ledger.store.heartbeat()
+    await ledger.recover("too_many_strikes")
+    claimed = await ledger.begin("next")
+    assert (claimed.fresh, claimed.suspect, claimed.longest_fatal) == (True, False, 0)
+
+
+async def test_the_oldest_message_that_waits_is_answered_in_the_resumed_turn(ledger: Ledger) -> None:
+    first = await ledger.begin()
+    await ledger.say("wake", kind=InboxKind.WAKEUP, incarnation=first.session.incarnation)
+    oldest, later = await ledger.say("oldest"), await ledger.say("later")
+    await ledger.recover()
+    again = await ledger.claim()
+    assert (again.turn.id, again.take) == (first.turn.id, (oldest,))
+    await ledger.store.put_back(again.fence)
+    assert (await ledger.claim()).take == (oldest,)
+    waiting = await ledger.store.waiting(key())
+    assert [row.position for row in waiting][-1] == later
+
+
+async def test_a_turn_that_was_not_interrupted_takes_nothing_along(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.say("waits")
+    assert claimed.take == ()
+    await ledger.store.put_back(claimed.fence)
+    assert (await ledger.claim()).take == ()
+
+
+async def test_a_turn_whose_interruption_was_noted_takes_nothing_more(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.say("oldest")
+    await ledger.say("later")
+    await ledger.recover()
+    again = await ledger.claim()
+    note = Noted(NoteKind.INTERRUPTED, 1, "note")
+    await ledger.append(again.fence, note, consume=again.take, tail=Tail.NOTE)
+    await ledger.ask(again.fence)
+    await ledger.store.question_undeliverable(QuestionId("q1"))
+    third = await ledger.claim(never_asked)
+    assert (third.turn.id, third.take) == (claimed.turn.id, ())

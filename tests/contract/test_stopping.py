@@ -203,3 +203,17 @@ async def test_the_owner_of_a_stopped_turn_writes_nothing_after_its_end(ledger: 
     await ledger.finish(claimed.fence, TurnState.CANCELLED)
     async with ledger.refused(StaleWrite):
         await ledger.finish(claimed.fence, TurnState.CANCELLED)
+
+
+async def test_what_was_asked_to_stop_is_listed_while_this_process_runs_it(ledger: Ledger) -> None:
+    running = [await ledger.begin(chat=f"c{n}") for n in range(3)]
+    assert await ledger.store.stops() == ()
+    for chat in ("c2", "c0"):
+        seen = ledger.store.version("turns")
+        await ledger.store.stop(key(chat), StopKind.STOP, None)
+        assert ledger.store.version("turns") > seen
+    assert await ledger.store.stops() == (running[0].turn.id, running[2].turn.id)
+    await ledger.finish(running[0].fence, TurnState.CANCELLED)
+    assert await ledger.store.stops() == (running[2].turn.id,)
+    await ledger.crash()
+    assert await ledger.store.stops() == (), "recovery carries out what a dead process was asked"

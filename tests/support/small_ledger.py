@@ -214,7 +214,7 @@ class Conversation:
 
     @property
     def live(self) -> Session | None:
-        return self.sessions[-1] if self.sessions and not self.sessions[-1].ended else None
+        return next((session for session in self.sessions if not session.ended), None)
 
     @property
     def open_turn(self) -> Turn | None:
@@ -368,8 +368,10 @@ class SmallLedger:
         rows = self.waiting(conversation.chat)
         for row in rows if conversation.busy is BusyMode.COLLECT else rows[:1]:
             row.settle(InboxState.TAKEN, fence.turn)
-        turn = Turn(fence.turn, conversation.sessions[-1], rows[0].position, fence, now, 0)
-        conversation.sessions[-1].turns.append(turn)
+        session = conversation.live
+        assert session is not None
+        turn = Turn(fence.turn, session, rows[0].position, fence, now, 0)
+        session.turns.append(turn)
         return turn, fresh
 
     def end_session(self, session: Session) -> None:
@@ -412,6 +414,41 @@ class SmallLedger:
     def ask_to_stop(self, turn: Turn, kind: StopKind) -> None:
         turn.stop = turn.stop if turn.stop is StopKind.NEW else kind
         turn.cancel_questions()
+
+    def revive(self, session: Session, by: Row, text: str, now: int) -> bool:
+        """Whether the session can go on, by what a person's command says; if so it does."""
+        turn = session.turns[-1]
+        asked = [one for one in turn.open_questions if one.kind is QuestionKind.CONTINUE]
+        asked = asked if turn.state is TurnState.WAITING else []
+        held = turn.state is TurnState.INTERRUPTED or bool(asked)
+        left = session.suspended or turn.state in (TurnState.EXPIRED, TurnState.PARKED)
+        if session.ended or not (held or (left and not turn.is_open)):
+            return False
+        if session.suspended:
+            session.suspended, session.strikes = False, 0
+            session.generation += 1
+        if not turn.is_open:
+            by.kind, by.text = InboxKind.MESSAGE, text
+            return True
+        by.settle(InboxState.EXECUTED)
+        turn.consented = turn.interruptions
+        turn.progress_at = max(turn.progress_at or 0, now)
+        for one in asked:
+            one.close(QuestionState.ANSWERED)
+        if turn.state is TurnState.WAITING:
+            turn.move(TurnState.QUEUED)
+        return True
+
+    def reopen(self, session: Session) -> bool:
+        conversation = self.conversations[session.chat]
+        if not session.ended or conversation.open_turn is not None:
+            return False
+        if conversation.live:
+            self.end_session(conversation.live)
+        session.ended, session.suspended, session.strikes = False, False, 0
+        session.generation += 1
+        session.incarnation = 1 + max(one.incarnation for one in conversation.sessions)
+        return True
 
     def close(self, turn: Turn, question: Question, state: QuestionState, consent: bool = False) -> None:
         """Its turn goes on, or, the question being the gateway's own and not consented to, is dropped."""

@@ -113,6 +113,24 @@ def have_a_bug(db: Scripted) -> None:
     raise ZeroDivisionError
 
 
+def have_a_bug_after_rollback(db: Scripted) -> None:
+    go_on_after_rollback(db)
+    raise ZeroDivisionError
+
+
+def be_too_big(db: Scripted) -> None:
+    """One value beyond what SQLite holds: its statement fails, and nothing else."""
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000)
+    try:
+        db.execute("INSERT INTO kept (name, body) VALUES ('begun', zeroblob(100001))")
+    finally:
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1_000_000_000)
+
+
+def hit_an_os_error(db: Scripted) -> None:
+    raise OSError
+
+
 def run_out_of_memory(db: Scripted) -> None:
     raise MemoryError
 
@@ -127,6 +145,9 @@ ONE = {
     "not null": Fault(break_not_null, Broken),
     "raise abort": Fault(raise_abort, Broken),
     "raise fail": Fault(raise_fail, Broken),
+    "bug": Fault(have_a_bug, ZeroDivisionError),
+    "misuse": Fault(misuse_the_driver, StoreFault),
+    "too big": Fault(be_too_big, StoreFault),
 }
 ALL = {
     "raise rollback": Fault(raise_rollback, Broken, StoreUnavailable),
@@ -134,9 +155,9 @@ ALL = {
     "full": Fault(fill_the_database, DiskFull, DiskFull),
     "i/o error": Fault(hit_an_io_error, StoreUnavailable, StoreUnavailable),
     "interrupt": Fault(be_interrupted, StoreUnavailable, StoreUnavailable),
-    "bug": Fault(have_a_bug, ZeroDivisionError, StoreUnavailable),
+    "bug after rollback": Fault(have_a_bug_after_rollback, ZeroDivisionError, StoreUnavailable),
+    "os error": Fault(hit_an_os_error, OSError, StoreUnavailable),
     "memory": Fault(run_out_of_memory, StoreUnavailable, StoreUnavailable),
-    "misuse": Fault(misuse_the_driver, StoreFault, StoreFault),
 }
 
 
@@ -216,7 +237,7 @@ def test_all_of_a_group_is_kept_by_one_commit(scratch: Scratch) -> None:
 
 
 @pytest.mark.parametrize("fault", ONE.values(), ids=ONE)
-def test_a_refusal_or_a_broken_rule_undoes_that_one_alone(scratch: Scratch, fault: Fault) -> None:
+def test_a_refusal_a_broken_rule_or_a_bug_undoes_that_one_alone(scratch: Scratch, fault: Fault) -> None:
     for size, place in PLACES:
         _, outcomes = scratch.group(f"{size}/{place}", {place: fault.fail}, size)
         assert errors(outcomes) == [fault.own if i == place else None for i in range(size)]
@@ -224,7 +245,7 @@ def test_a_refusal_or_a_broken_rule_undoes_that_one_alone(scratch: Scratch, faul
 
 
 @pytest.mark.parametrize("fault", ALL.values(), ids=ALL)
-def test_any_other_error_undoes_all_and_blames_only_its_cause(scratch: Scratch, fault: Fault) -> None:
+def test_a_fault_of_the_machine_undoes_all_and_blames_only_its_cause(scratch: Scratch, fault: Fault) -> None:
     for size, place in PLACES:
         _, outcomes = scratch.group(f"{size}/{place}", {place: fault.fail}, size)
         assert errors(outcomes) == [fault.own if i == place else fault.others for i in range(size)]
@@ -395,15 +416,22 @@ def test_a_group_that_cannot_begin_fails_whole(scratch: Scratch, name: str) -> N
 
 def test_a_connection_that_cannot_even_roll_back_is_given_up(scratch: Scratch) -> None:
     scratch.db.script["ROLLBACK"] = failing_commit("SQLITE_IOERR", None)
-    outcomes = scratch.commit([scratch.keep("a"), scratch.keep("b", have_a_bug)])
+    outcomes = scratch.commit([scratch.keep("a"), scratch.keep("b", run_out_of_memory)])
     assert errors(outcomes) == [SyncFailed] * 2
+    assert on_disk(scratch.path, "SELECT name FROM kept") == []
+
+
+def test_a_bug_that_cannot_be_undone_alone_fails_all(scratch: Scratch) -> None:
+    scratch.db.script["ROLLBACK TO one"] = failing_commit("SQLITE_IOERR", None)
+    outcomes = scratch.commit([scratch.keep("a"), scratch.keep("b", have_a_bug)])
+    assert errors(outcomes) == [StoreUnavailable] * 2
     assert on_disk(scratch.path, "SELECT name FROM kept") == []
 
 
 def test_a_rollback_that_complains_and_yet_rolled_back_changes_nothing(scratch: Scratch) -> None:
     scratch.db.script["ROLLBACK"] = failing_commit("SQLITE_IOERR", "ROLLBACK")
-    _, outcomes = scratch.group("bug", {1: have_a_bug}, 3)
-    assert errors(outcomes) == [StoreUnavailable, ZeroDivisionError, StoreUnavailable]
+    _, outcomes = scratch.group("it", {1: run_out_of_memory}, 3)
+    assert errors(outcomes) == [StoreUnavailable] * 3
     scratch.still_works("it")
 
 

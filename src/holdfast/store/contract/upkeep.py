@@ -27,8 +27,8 @@ class Upkeep(Protocol):
     async def settle_stale(self, verdicts: tuple[Verdict, ...]) -> tuple[TurnId, ...]:
         """Carry decisions out in one commit; returns the turns that were written.
 
-        Each is guarded by state, generation and incarnation it was decided on; one that moved on is left
-        for the next look.
+        Each is guarded by state, generation, incarnation and consent it was decided on; one that moved on
+        is left for the next look.
         """
         ...
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from holdfast.clock import Clock, Ids
-from holdfast.errors import Refused, StoreFault, StoreUnavailable, SyncFailed
+from holdfast.errors import StoreFault, StoreUnavailable, SyncFailed
 from holdfast.model import InstanceId
 
 from .faults import code_of, family_of, name_of, translate
@@ -107,10 +107,10 @@ def commit_group(
 ) -> list[Outcome]:
     """Run all of `works` in one commit and say what became of each.
 
-    A refusal or a broken constraint undoes that one alone. Any other error (a full disk may have rolled
-    back the neighbours too) and any fault of the commit itself undoes all of them: the one that failed gets
-    its own error, the others a `StoreFault`, for nothing is wrong with them. An outcome leaves this function
-    only after COMMIT has returned.
+    A refusal, a broken constraint or a bug in one of them undoes that one alone. A fault of the machine (a
+    full disk may have rolled back the neighbours too) and any fault of the commit itself undoes all of them:
+    the one that failed gets its own error, the others a `StoreFault`, for nothing is wrong with them. An
+    outcome leaves this function only after COMMIT has returned.
     """
     outcomes = [Outcome() for _ in works]
     running: Outcome | None = None
@@ -136,16 +136,27 @@ def _run(work: Work, outcome: Outcome, tx: Tx) -> None:
 
 
 def _run_apart(db: sqlite3.Connection, work: Work, outcome: Outcome, tx: Tx) -> None:
-    """Run one transaction so that its refusal leaves its neighbours as they are."""
+    """Run one transaction so that its refusal, or its bug, leaves its neighbours as they are."""
     db.execute("SAVEPOINT one")
     try:
         _run(work, outcome, tx)
-    except (Refused, sqlite3.IntegrityError) as error:
-        if not db.in_transaction:
+    except Exception as error:
+        if not (_is_its_own(error) and db.in_transaction):
             raise
         db.execute("ROLLBACK TO one")
         outcome.error = translate(error)
     db.execute("RELEASE one")
+
+
+def _is_its_own(error: Exception) -> bool:
+    """Whether only the work itself is to blame: a refusal, a rule it broke, a value it got wrong, a bug.
+
+    What the driver says of its use by us comes without a code of SQLite's.
+    """
+    if isinstance(error, sqlite3.Error):
+        own = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.InterfaceError)
+        return isinstance(error, own)
+    return not isinstance(error, (MemoryError, OSError, StoreFault))
 
 
 def _commit(db: sqlite3.Connection) -> None:

@@ -57,6 +57,17 @@ def answer(
         _go_on(tx, TurnId(turn), SessionId(session), kind, QuestionState.ANSWERED)
 
 
+def say_continue(tx: Tx, turn: TurnId, session: SessionId, by: Position | None) -> None:
+    """A person wants interrupted work to go on, also if the gateway has asked and they say it otherwise."""
+    tx.run("consent", turn=turn)
+    tx.run("answer_is_progress", turn=turn, now=tx.now)
+    for (question,) in tx.all("answer_continue", turn=turn, answer=CONTINUE, by=by, now=tx.now):
+        tx.event("answered", f"question:{question}", by=by)
+    tx.event("consented", f"turn:{turn}", by=by)
+    _wake(tx, turn, session, anyway=True)
+    tx.changed("recovery")
+
+
 def set_aside_by(tx: Tx, question: QuestionId, by: Position, person: PersonId) -> None:
     """A person wrote something else: what they were asked in that turn closes, and the row waits for it."""
     for (beside,) in tx.all("set_aside_beside", id=question, person=person, now=tx.now):

@@ -93,7 +93,9 @@ def settle_stale(tx: Tx, verdicts: tuple[Verdict, ...]) -> tuple[TurnId, ...]:
 
 def _unmoved(tx: Tx, verdicts: tuple[Verdict, ...]) -> list[Verdict]:
     """Those whose turn still is what was decided on; within this transaction nothing can change that."""
-    guards = json.dumps([(v.stale.turn, v.stale.generation, v.stale.incarnation) for v in verdicts])
+    guards = json.dumps(
+        [(v.stale.turn, v.stale.generation, v.stale.incarnation, v.stale.consented) for v in verdicts]
+    )
     found = {row[0] for row in tx.all("unmoved", guards=guards)}
     return [v for v in verdicts if v.stale.turn in found]
 

@@ -14,6 +14,7 @@ from holdfast.model import (
     CallState,
     Entry,
     Fence,
+    InboxState,
     Journal,
     Key,
     Noted,
@@ -38,7 +39,7 @@ from holdfast.store.contract import Ask, Recorded, Spawned, Step, Usage
 from . import rows
 from .codec import dump_body, dump_list, load_message
 from .commit import Tx, Value
-from .intake import refresh_conversation, row_is_not
+from .intake import refresh_conversation, row_is_not, settle_row
 from .owing import owe_all
 from .processes import consume_process
 from .readers import Read
@@ -326,6 +327,9 @@ def mark(
     if isinstance(body, Undone):
         tx.run("forget_tail", turn=turn, first=body.first)
     tx.event("marked", f"session:{session}", seq=entry.seq)
+    if by is not None:
+        settle_row(tx, by, InboxState.EXECUTED)
+    owe_all(tx, owe)
     return entry
 
 

@@ -18,7 +18,7 @@ from holdfast.errors import SyncFailed
 from holdfast.model import InstanceId, TurnId
 from holdfast.store.contract import Continuity
 
-from . import arrivals, claims, endings, intake, lists, questions, retention, stale, steps
+from . import arrivals, claims, endings, intake, lists, questions, retention, revivals, stale, steps
 from . import deliveries as sending
 from . import processes as background
 from . import stopping as drains
@@ -106,12 +106,6 @@ class SqliteStore:
     async def stops(self) -> tuple[TurnId, ...]:
         return await self._stops(self._instance)
 
-    # Signatures first: these are filled in by the commits that follow.
-    async def retry(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
-
-    revive = reopen = find_session = retry
-
     async def unsent(self, platforms: tuple[str, ...], until: int) -> int:
         return await self._unsent(self._instance, platforms, until)
 
@@ -141,6 +135,10 @@ class SqliteStore:
     _stops = _look(endings.stops)
     clear_suspect = _commit(endings.clear_suspect)
     mark = _commit(steps.mark)
+    retry = _commit(revivals.retry)
+    revive = _commit(revivals.revive)
+    reopen = _commit(revivals.reopen)
+    find_session = _look(revivals.find_session)
     transcript = _look(steps.transcript)
     journal = _look(steps.journal)
     live_session = _look(claims.live_session)

@@ -131,5 +131,38 @@ SELECT id, key, chat, began, began_at, generation, incarnation, strikes,
        suspended_at, suspended_why, ended_at, ended_why, completed_at
 FROM sessions WHERE id = :id
 
+-- name: find_session
+-- Ids are letters and digits, so that a prefix is a range of the index.
+SELECT id, key, chat, began, began_at, generation, incarnation, strikes,
+       suspended_at, suspended_why, ended_at, ended_why, completed_at
+FROM sessions WHERE key = :key AND id >= :prefix AND id < :prefix || '~' LIMIT 2
+
+-- name: standing
+-- How a session stands that somebody wants to go on with.
+SELECT s.key, s.ended_at IS NOT NULL, s.suspended_at IS NOT NULL, t.id, t.state, t.id IS NOT NULL AND t.ended_at IS NULL,
+       t.state = 'waiting' AND EXISTS (
+           SELECT 1 FROM questions q WHERE q.turn = t.id AND q.state = 'open' AND q.kind = 'continue')
+FROM sessions s LEFT JOIN turns t ON t.id = s.last_turn
+WHERE s.id = :session
+
+-- name: unsuspend
+-- It counts as used now: a reset by age would end it again with the next message.
+UPDATE sessions SET suspended_at = NULL, suspended_why = NULL, strikes = 0, longest_fatal = 0,
+       generation = generation + 1, completed_at = CASE WHEN completed_at IS NOT NULL THEN :now END
+WHERE id = :session
+
+-- name: reopen_session
+-- No incarnation of the past is ever right again, also not of the session that was live in between.
+UPDATE sessions SET ended_at = NULL, ended_why = NULL, suspended_at = NULL, suspended_why = NULL,
+       strikes = 0, longest_fatal = 0, generation = generation + 1,
+       incarnation = 1 + (SELECT max(o.incarnation) FROM sessions o WHERE o.key = :key),
+       completed_at = CASE WHEN completed_at IS NOT NULL THEN :now END
+WHERE id = :session AND ended_at IS NOT NULL
+
+-- name: make_message
+-- The reason tells an edit of the command's own text that this is not it.
+UPDATE inbox SET kind = 'message', body = :body, sender = coalesce(:sender, sender), reason = 'made from a command'
+WHERE position = :position AND key = :key AND state = 'waiting' AND kind = 'command'
+
 -- name: how_last_session_ended
 SELECT ended_why FROM sessions WHERE key = :key ORDER BY id DESC LIMIT 1

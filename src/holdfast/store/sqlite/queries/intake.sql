@@ -106,6 +106,7 @@ SELECT value FROM cursors WHERE account = :account AND name = :name
 -- name: rewrite_row
 UPDATE inbox SET body = :body
 WHERE chat = :chat AND message_id = :message_id AND state IN ('waiting', 'offered') AND kind = 'message'
+  AND reason IS NOT 'made from a command'
 RETURNING position, key
 
 -- name: withdraw_row

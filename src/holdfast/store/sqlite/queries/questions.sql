@@ -52,5 +52,10 @@ UPDATE turns SET quarantined = 0,
        progress_at = CASE WHEN progress_at BETWEEN :now AND 253402300799999 THEN progress_at ELSE :now END
 WHERE id = :turn
 
+-- name: answer_continue
+UPDATE questions SET state = 'answered', closed_at = :now, answer = :answer, answered_by = :by
+WHERE turn = :turn AND state = 'open' AND kind = 'continue'
+RETURNING id
+
 -- name: consent
 UPDATE turns SET consented = interruptions WHERE id = :turn

@@ -62,11 +62,14 @@ JOIN chats h ON h.address = s.chat
 WHERE t.id = :turn
 
 -- name: unmoved
--- The guard of every write-back: still interrupted, and of the generation and incarnation decided on.
+-- The guard of every write-back: still interrupted, of the generation and incarnation decided on, and nobody
+-- has said continue since.
 SELECT t.id
-FROM (SELECT value ->> 0 AS id, value ->> 1 AS generation, value ->> 2 AS incarnation FROM json_each(:guards)) AS g
+FROM (SELECT value ->> 0 AS id, value ->> 1 AS generation, value ->> 2 AS incarnation, value ->> 3 AS consented
+      FROM json_each(:guards)) AS g
 JOIN turns t ON t.id = g.id JOIN sessions s ON s.id = t.session
 WHERE t.state = 'interrupted' AND t.generation = g.generation AND s.incarnation = g.incarnation
+  AND (t.consented = t.interruptions) = g.consented
 
 -- name: requeue_stale
 UPDATE turns SET state = 'queued', held = NULL, held_since = NULL,

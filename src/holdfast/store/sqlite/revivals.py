@@ -1,0 +1,112 @@
+"""Going back: a turn undone and tried again, a session that was parked or ended taken up once more."""
+
+from __future__ import annotations
+
+from holdfast.errors import NotFound, WrongState
+from holdfast.model import (
+    Attachment,
+    Entry,
+    InboxState,
+    Key,
+    Owed,
+    PersonId,
+    Position,
+    Session,
+    SessionId,
+    TurnId,
+    TurnState,
+    Undone,
+)
+
+from . import rows
+from .codec import dump_message
+from .commit import Tx
+from .endings import end_session
+from .intake import line_up, refresh_conversation, row_is_not, settle_row
+from .owing import owe_all
+from .questions import say_continue
+from .readers import Read
+from .steps import mark
+
+_LEFT = (TurnState.EXPIRED, TurnState.PARKED)
+"""How a session's last turn ended when there is work that could be taken up once more."""
+
+
+def retry(
+    tx: Tx,
+    session: SessionId,
+    generation: int,
+    body: Undone,
+    text: str,
+    attachments: tuple[Attachment, ...],
+    sender: PersonId,
+    by: Position,
+    owe: tuple[Owed, ...] = (),
+) -> Entry:
+    entry = mark(tx, session, generation, body, body.last, owe=owe)
+    row = tx.one("key_of_session", session=session)
+    assert row is not None
+    _make_message(tx, Key(row[0]), by, text, attachments, sender)
+    return entry
+
+
+def revive(tx: Tx, session: SessionId, by: Position | None, text: str, owe: tuple[Owed, ...] = ()) -> None:
+    row = tx.one("standing", session=session)
+    if row is None:
+        raise NotFound("session", session)
+    key, is_ended, is_suspended, turn, state, is_open, is_asked = row
+    may_go_on = is_suspended or state in _LEFT
+    if is_ended or not (state == TurnState.INTERRUPTED or is_asked or (may_go_on and not is_open)):
+        raise WrongState(f"session {session}", "ended" if is_ended else state, "parked, held or left behind")
+    if is_suspended:
+        tx.run("unsuspend", session=session, now=tx.now)
+        tx.event("revived", f"session:{session}")
+    if is_open:
+        say_continue(tx, TurnId(turn), session, by)
+        if by is not None:
+            settle_row(tx, by, InboxState.EXECUTED)
+    elif by is not None:
+        _make_message(tx, key, by, text)
+    owe_all(tx, owe)
+    refresh_conversation(tx, key)
+
+
+def reopen(tx: Tx, session: SessionId, by: Position | None, owe: tuple[Owed, ...] = ()) -> None:
+    row = tx.one("standing", session=session)
+    if row is None:
+        raise NotFound("session", session)
+    key, is_ended = Key(row[0]), row[1]
+    if not is_ended:
+        raise WrongState(f"session {session}", "live", "ended")
+    live = tx.one("session_with_last_turn", key=key)
+    if live is not None:
+        if live[13] is not None and live[30] is None:
+            raise WrongState(f"turn {live[13]}", live[16], "ended before another conversation is taken up")
+        end_session(tx, SessionId(live[0]), "resumed_other")
+    tx.run("reopen_session", session=session, key=key, now=tx.now)
+    tx.event("reopened", f"session:{session}")
+    if by is not None:
+        settle_row(tx, by, InboxState.EXECUTED)
+    owe_all(tx, owe)
+    line_up(tx, key)
+
+
+def _make_message(
+    tx: Tx,
+    key: Key,
+    by: Position,
+    text: str,
+    attachments: tuple[Attachment, ...] = (),
+    sender: PersonId | None = None,
+) -> None:
+    """The command's own row becomes the message: carried out once, and one cause for one turn."""
+    body = dump_message(text, attachments)
+    if not tx.run("make_message", position=by, key=key, body=body, sender=sender):
+        raise row_is_not(tx, by, "a waiting command of this conversation")
+    tx.event("made_message", f"inbox:{by}")
+    line_up(tx, key)
+
+
+def find_session(read: Read, key: Key, prefix: str) -> Session | None:
+    found = read.all("find_session", key=key, prefix=prefix.lower())
+    return rows.session(found[0]) if len(found) == 1 else None
