@@ -50,9 +50,9 @@ class Asking:
         self._hands.check()
         task = self._hands.begin(called(self._model.reply(messages, lambda _: self._pulse.beat())))
         while not task.done():
-            await self._hands.wait((task,), self._pulse.left)
-            if not task.done() and self._pulse.is_stuck:
+            if self._pulse.is_stuck:
                 raise CutOff(STUCK)
+            await self._hands.wait((task,), self._pulse.left)
         try:
             answer: object = task.result()
         except ModelError as error:
@@ -70,10 +70,12 @@ class Asking:
         waiting = max(
             float(delay(attempt, self._settings.retry, self._rng.random())), (retry_after or 0) * SECOND
         )
-        if waiting >= self._pulse.left:
-            await self._hands.rest(self._pulse.left)
-            raise CutOff(STUCK)
-        await self._hands.rest(waiting)
+        while waiting > 0:
+            if self._pulse.is_stuck:
+                raise CutOff(STUCK)
+            part = min(waiting, self._pulse.left)
+            await self._hands.rest(part)
+            waiting -= part
 
 
 def _named(reply: Replied, next_seq: int) -> Replied:

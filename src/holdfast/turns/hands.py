@@ -60,8 +60,6 @@ class Hands:
         if any(task.done() for task in tasks):
             return
         self.check()
-        if milliseconds is not None and milliseconds <= 0:
-            return
         timer = None if milliseconds is None else self._timer(milliseconds)
         try:
             waited: list[asyncio.Future[Any]] = [*tasks, self._signal]

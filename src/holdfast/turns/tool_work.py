@@ -40,9 +40,9 @@ class ToolWork:
         """Wait until at least one has ended, and take the results there are."""
         tasks = tuple(self._tasks.values())
         while not any(task.done() for task in tasks):
-            await self._hands.wait(tasks, self._pulse.left)
-            if self._pulse.is_stuck and not any(task.done() for task in tasks):
+            if self._pulse.is_stuck:
                 raise CutOff(STUCK)
+            await self._hands.wait(tasks, self._pulse.left)
         return self.results()
 
     def results(self) -> tuple[Returned, ...]:
