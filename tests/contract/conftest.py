@@ -2,13 +2,15 @@
 
 import asyncio
 import inspect
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.backends import BACKENDS
 from tests.support.ledger import Ledger
+from tests.support.loops import LONG
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -20,8 +22,14 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     test = pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
     loop = pyfuncitem.funcargs["loop"]
     assert isinstance(loop, asyncio.Runner)
-    loop.run(test)
+    loop.run(_bounded(test))
     return True
+
+
+async def _bounded(test: Coroutine[Any, Any, None]) -> None:
+    """A test that waits for what never comes fails, instead of holding up all others."""
+    async with asyncio.timeout(LONG):
+        await test
 
 
 @pytest.fixture

@@ -201,10 +201,10 @@ class Sender:
     async def _doubts(self) -> list[Delivery]:
         ours = f"{self._platform.name}/"
         found = await self._store.in_doubt(_DOUBTS)
-        return [d for d in found if d.chat.startswith(ours) and d.id not in self._busy]
+        return [delivery for delivery in found if delivery.chat.startswith(ours)]
 
     def _is_time_to_ask(self, delivery: Delivery) -> bool:
-        return self._clock.now() >= self._ask_at.get(delivery.id, 0)
+        return delivery.id not in self._busy and self._clock.now() >= self._ask_at.get(delivery.id, 0)
 
     async def _due_at(self) -> int | None:
         return await self._store.next_send_at((self._platform.name,))
@@ -214,7 +214,8 @@ class Sender:
         if not self._ready() or not self._room():
             return LOOK_AGAIN
         now = self._clock.now()
-        times = [self._ask_at.get(delivery.id, now) for delivery in await self._doubts()]
+        doubts = [delivery.id for delivery in await self._doubts() if delivery.id not in self._busy]
+        times = [self._ask_at.get(id_, now) for id_ in doubts]
         due = await self._due_at()
         if due is not None:
             times.append(max(due, self._down_until))
