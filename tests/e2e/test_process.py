@@ -60,7 +60,7 @@ class Started:
         async def read() -> list[str]:
             texts: list[str] = []
             async for event in listen(self.home, "follow", chat=chat, after=after, steps=False):
-                texts.append(event["delivery"]["text"])
+                texts += [event["delivery"]["text"]] if "delivery" in event else []
                 if len(texts) == count:
                     break
             return texts

@@ -1,14 +1,18 @@
 """The command line as people use it: real processes, read line by line."""
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+
+from holdfast.cli.program import run
 
 PATIENCE = 60
 """Seconds after which a process that does not end fails its test; never waited for otherwise."""
@@ -23,7 +27,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def holdfast(*arguments: object, said: str = "", **more: str) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end."""
+    """Run one command to its end, as a process."""
     return subprocess.run(
         [sys.executable, "-m", "holdfast", *map(str, arguments)],
         input=said,
@@ -34,11 +38,28 @@ def holdfast(*arguments: object, said: str = "", **more: str) -> subprocess.Comp
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a command ended, and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+
+def command(*arguments: object) -> Done:
+    """Run one command in this very process: those that only ask or look need none of their own."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = run(list(map(str, arguments)))
+    return Done(code, out.getvalue(), err.getvalue())
+
+
 def as_json(*arguments: object) -> Any:
     """What a command says with --json."""
-    done = holdfast(*arguments, "--json")
-    assert done.stdout, done.stderr
-    return json.loads(done.stdout)
+    done = command(*arguments, "--json")
+    assert done.out, done.err
+    return json.loads(done.out)
 
 
 class Spoken:

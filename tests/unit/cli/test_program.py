@@ -85,3 +85,20 @@ def test_a_drill_never_works_in_a_home_that_has_something_in_it(
     (tmp_path / "ledger.db").touch()
     assert run(["drill", "--home", str(tmp_path)]) == 78
     assert "empty folder" in capsys.readouterr().err
+
+
+def test_looking_at_a_home_where_nothing_ran_says_so_and_makes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = ["--home", str(tmp_path)]
+    assert run(["status", *home]) == 1
+    assert "not running" in capsys.readouterr().out
+    for command in (["sessions"], ["verify"], ["show", "terminal"], ["trace", "1"], ["restart", "--plan"]):
+        assert run([*command, *home]) == 78, command
+        assert "nothing has run there yet" in capsys.readouterr().err
+    for command in (["chat"], ["restart"]):
+        assert run([*command, *home]) == 1, command
+        assert "no gateway runs" in capsys.readouterr().err
+    assert run(["stop", *home]) == 0
+    assert "nothing to stop" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
