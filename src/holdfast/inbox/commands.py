@@ -27,6 +27,7 @@ from holdfast.model import (
 from holdfast.policy.access import Access, Denial, Denied, still_allowed
 from holdfast.policy.ages import age
 from holdfast.policy.answers import Command, parse_command
+from holdfast.policy.parts import Longest, parts_for, usual
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import HOUR, SECOND, RetrySettings
 from holdfast.policy.strikes import SafeMode
@@ -56,6 +57,7 @@ class Desk:
     access: Callable[[], Access | None]
     arrival: Callable[[], ArrivalSettings] = ArrivalSettings
     safe_mode: Callable[[], SafeMode] = _off
+    longest: Longest = usual
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +67,15 @@ class Asked:
     row: InboxRow
     command: Command
     owner: bool
+    longest: int
+    """Characters one message of the answer may have."""
 
     def reply(self, text: str) -> tuple[Owed, ...]:
         """The one answer to this command, whoever writes it and however often."""
         row = self.row
         once = f"command:{row.position}"
-        return (Owed(row.place.address, once, (text,), OwedKind.NOTICE, row.message_id),)
+        parts = parts_for(text, self.longest)
+        return (Owed(row.place.address, once, parts, OwedKind.NOTICE, row.message_id),)
 
 
 Carry = Callable[[Desk, Asked], Awaitable[None]]
@@ -355,7 +360,8 @@ class Commands:
         command = parse_command(row.text)
         now = desk.clock.now()
         allowed = still_allowed(row.sender, self._who_may(), now)
-        asked = Asked(row, command or Command("", ""), not isinstance(allowed, Denied) and allowed.owner)
+        is_owner = not isinstance(allowed, Denied) and allowed.owner
+        asked = Asked(row, command or Command("", ""), is_owner, desk.longest(row.place.address))
         backlog = desk.arrival().queue.backlog
         entry = COMMANDS.get(asked.command.name)
         if isinstance(allowed, Denied):
@@ -381,7 +387,7 @@ class Commands:
     async def _give_up(self, row: InboxRow, error: Exception) -> None:
         self._report(f"carrying out command {row.position}", error)
         text = "That could not be done just now; nothing was changed. Try again in a moment."
-        asked = Asked(row, Command("", ""), owner=False)
+        asked = Asked(row, Command("", ""), owner=False, longest=self._desk.longest(row.place.address))
         try:
             await _refuse(self._desk, asked, type(error).__name__, text)
         except Refused as refusal:
