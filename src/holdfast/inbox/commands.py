@@ -13,7 +13,6 @@ from holdfast.errors import Refused, Report, StoreClosed, StoreFault, SyncFailed
 from holdfast.model import (
     BusyMode,
     ChatSettings,
-    InboxKind,
     InboxRow,
     InboxState,
     Owed,
@@ -32,7 +31,7 @@ from holdfast.policy.retry import delay
 from holdfast.policy.settings import HOUR, SECOND, RetrySettings
 from holdfast.policy.strikes import SafeMode
 from holdfast.policy.undo import LastTurn, last_shown_turn, lasting_calls
-from holdfast.store import ArrivalSettings, SessionLine, StopOutcome, Store
+from holdfast.store import ArrivalSettings, SessionLine, Store
 
 from . import words
 
@@ -100,22 +99,9 @@ async def _open(desk: Desk, session: Session | None) -> Turn | None:
 
 
 async def _end(desk: Desk, asked: Asked, kind: StopKind) -> None:
-    """Stop what is unfinished; the words follow from a look, and are set right if it moved meanwhile."""
-    store, row = desk.store, asked.row
-    turn = await _open(desk, await store.live_session(row.key))
-    waiting = await store.waiting(row.key, limit=_MANY)
-    # What came after the command stays; wake-ups are nobody's messages.
-    texts = [each.text for each in waiting if each.position < row.position and _is_message(each)]
-    text = words.stopped(kind, turn, texts)
-    found = await store.stop(row.key, kind, row.position, asked.reply(text))
-    if (found.outcome is StopOutcome.NOTHING) is not (turn is None):
-        right = words.STOPPED_AFTER_ALL if turn is None else words.FINISHED_FIRST
-        again = f"command:{row.position}:after"
-        await store.owe(Owed(row.place.address, again, (right,), OwedKind.NOTICE, row.message_id))
-
-
-def _is_message(row: InboxRow) -> bool:
-    return row.kind is InboxKind.MESSAGE
+    """Stop what is unfinished; the words follow from what the commit itself finds."""
+    row = asked.row
+    await desk.store.stop(row.key, kind, row.position, lambda found: asked.reply(words.stopped(kind, found)))
 
 
 async def _stop(desk: Desk, asked: Asked) -> None:

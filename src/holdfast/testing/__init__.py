@@ -18,7 +18,7 @@ from .faults import FaultRates, Faults
 from .history import History
 from .platforms import KINDS
 from .ports import SeededRng
-from .scenario import Act, Babble, BootBeside, Outage, Revise, Say, Scenario, SetClock, Stop
+from .scenario import Act, Babble, BootBeside, Die, Outage, Revise, Say, Scenario, SetClock, Stop
 from .sweep import Swept, crash_points, sweep
 from .world import Kill, Options, Outcome, run_world
 
@@ -29,6 +29,7 @@ __all__ = [
     "Babble",
     "Boot",
     "BootBeside",
+    "Die",
     "FaultRates",
     "Faults",
     "History",

@@ -176,5 +176,7 @@ class History:
     """The ledger at rest before and after another boot."""
     idempotent: frozenset[str] = frozenset()
     """Platforms on which a repeated send with the same key shows once."""
+    longest: dict[str, int] = field(default_factory=dict)
+    """Characters a message may have, by platform."""
     ledger: Ledger = Ledger()
     """As it stands at the end."""

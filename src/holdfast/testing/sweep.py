@@ -18,6 +18,8 @@ class Swept:
     hit: int
     """Those at which a process really died."""
     failures: tuple[Outcome, ...]
+    states: frozenset[str]
+    """The different ways in which ledger and step stood when it died."""
 
 
 def crash_points(scenario: Scenario, options: Options) -> list[Kill]:
@@ -33,15 +35,16 @@ def crash_points(scenario: Scenario, options: Options) -> list[Kill]:
 def sweep(scenario: Scenario, options: Options, part: int = 0, parts: int = 1, most: int = 3) -> Swept:
     """Kill the scenario at every `parts`-th crash point from `part` on; stops after `most` failures."""
     points = crash_points(scenario, options)[part::parts]
-    hit, failures = 0, list[Outcome]()
+    hit, failures, states = 0, list[Outcome](), set[str]()
     for outcome in _outcomes(scenario, options, points):
         # The boot at the end is a kill as well.
         hit += outcome.kills > options.boots_twice
+        states.update(outcome.deaths[:1])
         if outcome.violations:
             failures.append(outcome)
             if len(failures) == most:
                 break
-    return Swept(len(points), hit, tuple(failures))
+    return Swept(len(points), hit, tuple(failures), frozenset(states))
 
 
 def _outcomes(scenario: Scenario, options: Options, points: list[Kill]) -> Iterator[Outcome]:

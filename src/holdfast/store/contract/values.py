@@ -200,6 +200,17 @@ class Stop:
     session: SessionId | None = None
     withdrawn: tuple[str, ...] = ()
     """Texts of the messages that were waiting and are no longer."""
+    kept: int = 0
+    """How many messages that came before it still wait."""
+
+
+Telling = Callable[[Stop], tuple[Owed, ...]]
+"""What to say of a stop, from what it did: asked within the commit that does it, so that it is true."""
+
+
+def untold(stop: Stop) -> tuple[Owed, ...]:
+    """Nobody is told."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
