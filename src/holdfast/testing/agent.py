@@ -134,8 +134,8 @@ class ScriptedModel:
         last = requests[-1] if requests else ""
         found = witness.turn_saying(last)
         witness.trace(f"model {last}")
-        witness.history.asked.append(Asked(last, tuple(messages), found is not None and found[2]))
-        session, turn, _ = found or ("?", "?", False)
+        session, turn, running = found or ("?", "?", False)
+        witness.history.asked.append(Asked(last, tuple(messages), running, turn))
         holder = f"process {self.life.number} turn {turn} generation {witness.generation_of(turn)}"
         let_go = witness.hold(session, holder, self.life)
         try:

@@ -58,21 +58,19 @@ def i2_consumed_once(history: History) -> Iterator[str]:
 def _commands_answered(history: History) -> Iterator[str]:
     """A command has one answer; one that says it stopped something did."""
     ledger = history.ledger
-    asked = {(e.account, e.event_id): e.text for e in history.events if e.text.startswith("/")}
     answers = defaultdict(list)
     for line in ledger.outbox:
         if line.dedupe.startswith("command:") and line.part == 1:
             answers[line.dedupe.split(":")[1]].append(line.text)
-    stopped = {turn.key for turn in ledger.turns if turn.why in ("stop", "new")}
+    stopped = {turn.key for turn in ledger.turns if turn.why in ("stop", "new", "stop_asked")}
     for row in ledger.inbox:
-        command = asked.get((row.account, row.event_id))
-        if command is None:
+        if row.kind != "command" and row.reason != "made from a command":
             continue
         found = answers[str(row.position)]
         if len(found) != 1:
-            yield f"{command} (inbox row {row.position}) has {len(found)} answers"
+            yield f"command {row.position} ({row.text}) has {len(found)} answers"
         if any(text.startswith("Stopped") for text in found) and row.key not in stopped:
-            yield f"{command} (inbox row {row.position}) says it stopped something, and nothing was"
+            yield f"command {row.position} ({row.text}) says it stopped something, and nothing was"
 
 
 def i3_replies_arrive(history: History) -> Iterator[str]:
@@ -231,10 +229,10 @@ def i10_in_order(history: History) -> Iterator[str]:
 
 def i11_poison_is_parked(history: History) -> Iterator[str]:
     """A turn whose model call kills the process does so three times at most."""
-    deaths = Counter(asked.request for asked in history.asked if asked.request.startswith("crash"))
-    for request, count in deaths.items():
+    deaths = Counter(asked.turn for asked in history.asked if asked.request.startswith("crash"))
+    for turn, count in deaths.items():
         if count > FATAL:
-            yield f"{request!r} killed the process {count} times"
+            yield f"turn {turn} killed the process {count} times"
 
 
 def i16_transcripts_stay_valid(history: History) -> Iterator[str]:

@@ -64,6 +64,7 @@ class Asked(NamedTuple):
     messages: tuple[Message, ...]
     running: bool
     """Whether the turn that holds that message was running at that instant."""
+    turn: str = ""
 
 
 class Span(NamedTuple):

@@ -39,7 +39,7 @@ def sweep(scenario: Scenario, options: Options, part: int = 0, parts: int = 1, m
     for outcome in _outcomes(scenario, options, points):
         # The boot at the end is a kill as well.
         hit += outcome.kills > options.boots_twice
-        states.update(outcome.deaths[:1])
+        states.update(outcome.deaths)
         if outcome.violations:
             failures.append(outcome)
             if len(failures) == most:

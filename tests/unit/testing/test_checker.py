@@ -227,8 +227,8 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
         "began under generation 1, when its turn had 2",
         lambda h: h.ran.__setitem__(0, ran("begun")._replace(current=2)),
     ),
-    "a command without an answer": ("I2", "/stop (inbox row 3) has 0 answers", with_command()),
-    "a command answered twice": ("I2", "/stop (inbox row 3) has 2 answers", with_command("So.", "Or so.")),
+    "a command without an answer": ("I2", "command 3 (/stop) has 0 answers", with_command()),
+    "a command answered twice": ("I2", "command 3 (/stop) has 2 answers", with_command("So.", "Or so.")),
     "a stop that only says so": (
         "I2",
         "says it stopped something, and nothing was",
@@ -246,8 +246,8 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "killed once too often": (
         "I11",
-        "'crash #1' killed the process 4 times",
-        lambda h: h.asked.extend([Asked("crash #1", (), True)] * 4),
+        "turn t1 killed the process 4 times",
+        lambda h: h.asked.extend([Asked("crash #1", (), True, "t1")] * 4),
     ),
     "out of order": ("I10", "part 1 of plain/a came after part 2", lambda h: h.shown.reverse()),
     "overtaken": (
