@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from .scenario import Scenario
 from .world import Kill, Options, Outcome, run_world
+
+Points = Callable[[Scenario, Options], list[Kill]]
+STARTING = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +35,23 @@ def crash_points(scenario: Scenario, options: Options) -> list[Kill]:
     return edges + [Kill(step=number) for number in range(1, calm.steps + 1)]
 
 
-def sweep(scenario: Scenario, options: Options, part: int = 0, parts: int = 1, most: int = 3) -> Swept:
+def stop_points(scenario: Scenario, options: Options) -> list[Kill]:
+    """Every step at which this scenario can be asked to stop at once."""
+    steps = [kill.step for kill in crash_points(scenario, options) if kill.step is not None]
+    # Before its first steps there is nothing yet that could be asked.
+    return [Kill(step, orderly=True) for step in steps[STARTING:]]
+
+
+def sweep(
+    scenario: Scenario,
+    options: Options,
+    part: int = 0,
+    parts: int = 1,
+    most: int = 3,
+    points_of: Points = crash_points,
+) -> Swept:
     """Kill the scenario at every `parts`-th crash point from `part` on; stops after `most` failures."""
-    points = crash_points(scenario, options)[part::parts]
+    points = points_of(scenario, options)[part::parts]
     hit, failures, states = 0, list[Outcome](), set[str]()
     for outcome in _outcomes(scenario, options, points):
         # The boot at the end is a kill as well.

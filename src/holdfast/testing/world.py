@@ -59,6 +59,8 @@ class Kill:
 
     step: int | None = None
     edge: int | None = None
+    orderly: bool = False
+    """It is not killed there but asked to stop at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,8 @@ class World:
         self._rested = (0, 0)
         self._read = 0
         """So many events the ledger is known to hold."""
-        self._steps = frozenset(kill.step for kill in options.kills)
+        self._steps = frozenset(kill.step for kill in options.kills if not kill.orderly)
+        self._stops = frozenset(kill.step for kill in options.kills if kill.orderly)
         self._edges = frozenset(kill.edge for kill in options.kills)
 
     # The whole of it
@@ -334,6 +337,8 @@ class World:
         self._later(self.faults.between(*self.options.downtime), self._start)
 
     def _before_step(self, life: Life) -> bool:
+        if self.loop.process_steps in self._stops:
+            self._stop(Stop(0, at_once=True))
         chance = self.options.kill_rate
         if self.loop.process_steps in self._steps or (
             chance
