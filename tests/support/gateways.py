@@ -36,7 +36,9 @@ PATIENCE = 2_000
 STEP = 250
 """Milliseconds that pass at once."""
 SETTLING = 4
-"""Commits a test waits for before it lets time pass: those under way come before them."""
+"""Commits and looks a test waits for before it lets time pass: those under way come before them."""
+SLACK = 10_000
+"""Milliseconds more than the rules say: on a busy machine time passes here faster than work is done."""
 
 
 class Mail:
@@ -168,7 +170,7 @@ class Town:
         """The gateway ends while at most so many milliseconds pass."""
         before = self.clock.now()
         await self.until(lambda: self.running.done(), step=STEP)
-        assert self.clock.now() - before <= most + STEP, "it took too long"
+        assert self.clock.now() - before <= most + SLACK, "it took too long"
         return await self._over()
 
     async def _over(self) -> Stopped:
@@ -201,6 +203,7 @@ class Town:
         """Let what is under way be committed, and what follows from that as well, a few times over."""
         for _ in range(SETTLING):
             await self.store.heartbeat()
+            await self.store.instances(1)
 
     def with_settings(self, **changes: object) -> None:
         self.settings = replace(self.settings, **changes)  # type: ignore[arg-type] # checked by the dataclass
