@@ -1,7 +1,5 @@
 """Work that hangs, freezes or kills: it is ended, and it alone."""
 
-import asyncio
-
 from tests.support.inside import READS
 from tests.support.outside import Build, House
 
@@ -14,7 +12,7 @@ def test_a_turn_without_progress_is_aborted_told_once_and_not_taken_up_again(bui
     house.say("home", "do hang #a")
     told = house.heard("home", "progress")
     house.say("home", "do #b")
-    house.heard("home", "answer to b")
+    house.heard("home", "answer to a,b")
     gateway.stop()
     assert [turn["state"] for turn in house.turns("home")] == ["failed", "done"]
     before = house.told("home")
