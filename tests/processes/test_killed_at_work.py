@@ -64,7 +64,9 @@ def test_killed_in_an_effect_it_is_never_repeated_and_shown_as_unknown_once(hous
     assert house.heard("one", "answer to a") == ["answer to a"]
     assert house.heard("two", "answer to b") == ["answer to b"]
     gateway.stop()
-    assert (house.times(EFFECTS, "a"), house.times(EFFECTS, "b")) == (0, 1), "happened or not, it is not tried"
+    assert (house.times(EFFECTS, "a"), house.times(EFFECTS, "b")) == (0, 1), (
+        "happened or not, it is not tried"
+    )
     assert (unknowns(house, "a"), unknowns(house, "b")) == (1, 1)
     assert states(house, "one") == states(house, "two") == ["done"]
     assert house.is_sound()
@@ -105,7 +107,9 @@ def test_killed_after_a_tool_a_result_that_was_kept_stays_and_one_that_was_not_i
     assert (unknowns(house, "kept"), unknowns(house, "returned")) == (0, 1)
 
 
-def test_killed_before_an_answer_is_kept_it_is_made_again_and_after_it_is_only_delivered(house: House) -> None:
+def test_killed_before_an_answer_is_kept_it_is_made_again_and_after_it_is_only_delivered(
+    house: House,
+) -> None:
     house.hold("after finish")
     gateway = house.up()
     house.say("one", "do #a")

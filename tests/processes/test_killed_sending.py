@@ -65,3 +65,19 @@ def test_letters_written_while_nobody_read_are_answered_in_order_and_once(house:
     house.hold()
     house.up().stop()
     assert letters(house) == [("answer to a", False), ("answer to b", False)]
+
+
+def test_killed_right_after_letters_were_kept_they_are_read_once(house: House) -> None:
+    house.hold("after accept", "before claim")
+    gateway = house.up()
+    house.write("ann", "do effect #a")
+    house.reached("after accept")
+    gateway.kill()
+    house.write("elsewhere", "do effect #b")
+    house.hold("after sending")
+    gateway = house.up()
+    house.reached("after sending").go()
+    house.reached("after sending").go()
+    gateway.stop()
+    assert sorted(letters(house)) == [("answer to a", False), ("answer to b", False)]
+    assert (house.times(EFFECTS, "a"), house.times(EFFECTS, "b")) == (1, 1)

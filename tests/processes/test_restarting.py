@@ -33,7 +33,9 @@ def test_messages_during_a_restart_are_kept_answered_after_it_and_told_so(house:
     house.ask("restart")
     gateway.stopping()
     house.heard("home", "restarting")
-    said = [house.say(chat, f"do effect #{tag}") for chat, tag in (("home", "b"), ("home", "c"), ("new", "d"))]
+    said = [
+        house.say(chat, f"do effect #{tag}") for chat, tag in (("home", "b"), ("home", "c"), ("new", "d"))
+    ]
     assert all("restarting" in one["words"] and "kept" in one["words"] for one in said)
     running.go()
     gateway.ready()

@@ -1,8 +1,8 @@
-"""What the tests of processes put inside a real gateway: copied into its home, where it is the agent's module.
+"""What the tests of processes put inside a real gateway: copied into its home, as the module of its agent.
 
-A scripted agent; places where the process waits for the test, which then goes on or kills it; a platform made
-of files, that cannot tell what it was sent; a clock that may be wrong. Everything done is written down outside
-the ledger, each line forced to the disk.
+A scripted agent; places where the process waits for the test, which then lets it go on or kills it; a
+platform made of files, that cannot tell what it was sent; a clock that may be wrong. Everything done is
+written down outside the ledger, each line forced to the disk.
 
 A message is a script and a tag: `do read effect #a` calls the two tools one after the other, then answers.
 """
@@ -142,6 +142,23 @@ async def _freeze(tag: str, _context: ToolContext) -> None:
         threading.Event().wait()
 
 
+async def _thread(tag: str, _context: ToolContext) -> None:
+    """Waits in a thread that nobody can end."""
+    write_down(READS, tag=tag)
+    if is_held(f"thread {tag}"):
+        await asyncio.to_thread(threading.Event().wait)
+
+
+async def _stubborn(tag: str, _context: ToolContext) -> None:
+    """Does not let itself be cancelled."""
+    write_down(READS, tag=tag)
+    while is_held(f"stubborn {tag}"):
+        try:
+            await asyncio.get_running_loop().create_future()
+        except asyncio.CancelledError:
+            continue
+
+
 async def _poison(_tag: str, _context: ToolContext) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -159,6 +176,8 @@ def agent(clock: Clock) -> Agent:
         Act("effect", EffectClass.EFFECT, _effect),
         Act("hang", EffectClass.READ, _hang),
         Act("freeze", EffectClass.READ, _freeze),
+        Act("thread", EffectClass.READ, _thread),
+        Act("stubborn", EffectClass.READ, _stubborn),
         Act("poison", EffectClass.READ, _poison),
         Act("restart", EffectClass.EFFECT, _restart),
     )
@@ -186,7 +205,11 @@ class Letters:
         while len(lines := self._lines()) <= seen:
             await self.clock.sleep(_LOOK_AGAIN)
         arrivals = tuple(
-            Arrival(str(number), Origin(Place(self.name, self.account, one["chat"]), ChatKind.DIRECT, "ann"), one["text"])
+            Arrival(
+                str(number),
+                Origin(Place(self.name, self.account, one["chat"]), ChatKind.DIRECT, "ann"),
+                one["text"],
+            )
             for number, one in enumerate(lines[seen:], seen + 1)
         )
         return Incoming(arrivals, Cursor("line", str(len(lines))))
@@ -214,6 +237,7 @@ class Letters:
 # What is done to the gateway this was loaded into, before it opens its ledger.
 
 _VERBS = (
+    "accept",
     "claim",
     "claim_deliveries",
     "end_instance",

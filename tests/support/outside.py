@@ -40,7 +40,7 @@ class Held:
 class Up:
     """`holdfast up`, which tells us how it is, as it would tell systemd."""
 
-    def __init__(self, home: Path, supervised: bool) -> None:
+    def __init__(self, home: Path, supervised: bool, stderr: int | None = None) -> None:
         self.home = home
         self._words = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._words.settimeout(LONG)
@@ -54,7 +54,7 @@ class Up:
                 env=environment(NOTIFY_SOCKET=str(notify)),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
-                stderr=log,
+                stderr=log if stderr is None else stderr,
             )
 
     def hear(self) -> str:
@@ -142,8 +142,8 @@ class House:
         """Start a gateway, and wait until it is ready."""
         return self.starting(supervised).ready()
 
-    def starting(self, supervised: bool = False) -> Up:
-        self._ups.append(Up(self.home, supervised))
+    def starting(self, supervised: bool = False, stderr: int | None = None) -> Up:
+        self._ups.append(Up(self.home, supervised, stderr))
         return self._ups[-1]
 
     # Places.
