@@ -262,6 +262,16 @@ async def test_a_restart_asked_of_an_earlier_process_has_happened(tmp_path: Path
 
 
 @on_a_loop
+async def test_a_clock_set_back_makes_no_new_request_an_old_one(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        one.mail.say("hello")
+        await one.until(lambda: one.mail.texts() == ["answer to hello"])
+        one.clock.jump(-3_600_000)
+        await one.store.request("restart", "now")
+        assert await one.ended_after(2_000) is Stopped.RESTART
+
+
+@on_a_loop
 async def test_a_turn_that_asks_for_a_restart_is_answered_first(tmp_path: Path) -> None:
     async with town(tmp_path) as one:
         one.model.hold("please restart")

@@ -30,5 +30,9 @@ if __name__ == "__main__":
                 sys.exit(int(code))
             case ["die"]:
                 os.kill(os.getpid(), signal.SIGKILL)
+            case ["deaf"]:
+                for number in (signal.SIGTERM, signal.SIGINT):
+                    signal.signal(number, signal.SIG_DFL)
+                say("deaf")
             case ["ping"]:
                 say("pong")

@@ -63,9 +63,12 @@ def main(arguments: list[str]) -> int:
 
 def run_gateway(settings: Settings, around: Surroundings) -> int:
     """Run a gateway in this process; raises `Unusable` before anything is changed if it cannot start."""
-    # The watchdog is never called off: closing the loop, or a thread that hangs, may hold up the end as well.
     watchdog = Watchdog(SystemClock(), settings.watchdog.loop / SECOND)
-    return asyncio.run(_serve(settings, around, watchdog))
+    # Not `asyncio.run`: it waits for every task and thread that is left, also for one that never ends. An
+    # orderly stop has let go of them, and the loop is kept as it is until the process ends.
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    return loop.run_until_complete(_serve(settings, around, watchdog))
 
 
 class Signals:
@@ -134,7 +137,11 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -
     # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
     watchdog.start()
     beating = asyncio.ensure_future(_beat(clock, settings, watchdog, notifier, around))
-    store: Store = await open_ledger(settings.home, clock, ids)
+    try:
+        store: Store = await open_ledger(settings.home, clock, ids)
+    except BaseException:
+        beating.cancel()
+        raise
     web = WebChat()
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
 

@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 NOTE = "supervisor"
@@ -30,6 +31,8 @@ GOOD_RUN = 60.0
 """Seconds a run must last for the ones before it to be forgotten."""
 
 _ASKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_AS_ASKED = (RESTART, 128 + signal.SIGTERM, 128 + signal.SIGINT)
+"""Ends that are what was asked for: a restart not wanted any more, or our signal before it could be heard."""
 
 
 def delay_after(code: int, ran_for: float, failures: int) -> tuple[float, int]:
@@ -66,8 +69,7 @@ class Supervisor:
             began = time.monotonic()
             code = self._one_run()
             if self._asked:
-                # It was about to restart, and is not wanted any more.
-                return STOPPED if code == RESTART else code
+                return STOPPED if code in _AS_ASKED else code
             if code == BAD_CONFIG:
                 return code
             wait, failures = delay_after(code, time.monotonic() - began, failures)
@@ -140,8 +142,9 @@ def supervisor_of(home: Path) -> int | None:
 
 
 def _say(words: str) -> None:
-    sys.stderr.write(f"holdfast supervisor: {words}\n")
-    sys.stderr.flush()
+    # Nobody may be reading any more, which is no reason to leave the gateway alone.
+    with suppress(OSError):
+        os.write(2, f"holdfast supervisor: {words}\n".encode())
 
 
 def main(arguments: list[str]) -> int:

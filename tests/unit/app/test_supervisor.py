@@ -115,6 +115,24 @@ def test_a_restart_on_its_way_when_a_stop_is_asked_for_becomes_the_stop(supervis
     assert supervised.end() == 0
 
 
+def test_a_child_that_dies_of_the_signal_before_it_can_hear_it_has_stopped_as_asked(
+    supervised: Supervised,
+) -> None:
+    supervised.child_is_up()
+    supervised.tell("deaf")
+    assert supervised.hear() == "deaf"
+    os.kill(supervised.pid, signal.SIGTERM)
+    assert supervised.end() == 0
+
+
+def test_it_goes_on_when_nobody_reads_what_it_says(supervised: Supervised) -> None:
+    first = supervised.child_is_up()
+    assert supervised.process.stderr is not None
+    supervised.process.stderr.close()
+    supervised.tell("exit 75")
+    assert supervised.child_is_up() != first
+
+
 def test_a_stop_during_the_pause_between_two_runs_ends_it_without_another(supervised: Supervised) -> None:
     supervised.child_is_up()
     supervised.tell("exit 3")
