@@ -17,7 +17,7 @@ from pathlib import Path
 from holdfast import __version__
 from holdfast.agents import load_agent
 from holdfast.clock import Clock, Ids, SystemClock, SystemIds, SystemRng
-from holdfast.errors import HoldfastError, SyncFailed, Unusable
+from holdfast.errors import HoldfastError, HomeLocked, SyncFailed, Unusable
 from holdfast.model import Stopped
 from holdfast.platforms.web import WebChat
 from holdfast.policy.admission import Drain
@@ -53,6 +53,10 @@ def main(arguments: list[str]) -> int:
     try:
         loaded = load_settings(Path(arguments[0]) if arguments else None)
         return run_gateway(loaded.settings, surroundings())
+    except HomeLocked as error:
+        # Nothing is wrong with us: whoever starts us tries again until the other one is gone.
+        sys.stderr.write(f"holdfast: {error}\n")
+        return FAILED
     except Unusable as error:
         sys.stderr.write(f"holdfast: {error}\n")
         return BAD_CONFIG
