@@ -102,6 +102,8 @@ def test_a_message_said_locally_is_kept_answered_and_traced(home: Path) -> None:
     assert status["platforms"] == [{"name": "web", "account": "main", "connected": True}]
     with pytest.raises(Declined, match="there is no session"):
         gateway.ask("session", session="nobody")
+    for file in home.glob(f"{LEDGER}*"):
+        assert file.stat().st_mode & 0o077 == 0, f"others can open {file.name}"
     gateway.process.send_signal(signal.SIGTERM)
     assert gateway.hear() == "STOPPING=1"
     assert gateway.end()[0] == 0

@@ -47,6 +47,8 @@ log = logging.getLogger(__name__)
 
 def main(arguments: list[str]) -> int:
     """Run a gateway on this home until its end; the exit code says how that came."""
+    # The home may be open to others; what people said is not.
+    os.umask(0o077)
     logging.basicConfig(
         level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
