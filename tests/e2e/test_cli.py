@@ -130,7 +130,7 @@ def test_a_second_gateway_on_the_same_home_is_refused_and_changes_nothing(tmp_pa
     with up(tmp_path):
         supervised = holdfast("up", "--home", tmp_path)
         alone = holdfast("up", "--home", tmp_path, "--no-supervise")
-        assert supervised.returncode == alone.returncode == 78
+        assert supervised.returncode == alone.returncode == 1
         assert "nothing was changed" in supervised.stderr
         assert "another gateway" in alone.stderr
         assert command("status", "--home", tmp_path).code == 0

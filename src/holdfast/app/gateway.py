@@ -241,7 +241,8 @@ class Gateway:
         return ArrivalSettings(self.settings.queue, self.settings.busy, self.draining)
 
     def _claim_settings(self) -> ClaimSettings:
-        return ClaimSettings(self.settings.reset, self.settings.recovery, self.settings.busy)
+        settings = self.settings
+        return ClaimSettings(settings.reset, settings.recovery, settings.busy, allowed=self._is_allowed)
 
     def _outside(self) -> Outside:
         return Outside(
@@ -264,7 +265,12 @@ class Gateway:
         return usual(chat)
 
     def _is_allowed(self, person: PersonId) -> bool:
-        return isinstance(still_allowed(person, self._access(), self.clock.now()), Allowed)
+        try:
+            access = self._access()
+        except Exception as error:  # noqa: BLE001 - who cannot be checked is not allowed, whatever went wrong
+            self._report("reading who may talk", error)
+            access = None
+        return isinstance(still_allowed(person, access, self.clock.now()), Allowed)
 
     def _known_running(self) -> tuple[TurnId, ...] | None:
         """The turns that run here; while one is being claimed nobody can say."""
