@@ -231,7 +231,8 @@ class Gateway:
         return ArrivalSettings(self.settings.queue, self.settings.busy, self.draining)
 
     def _claim_settings(self) -> ClaimSettings:
-        return ClaimSettings(self.settings.reset, self.settings.recovery, self.settings.busy)
+        settings = self.settings
+        return ClaimSettings(settings.reset, settings.recovery, settings.busy, allowed=self._is_allowed)
 
     def _outside(self) -> Outside:
         return Outside(

@@ -121,6 +121,10 @@ class Recorded:
     """Rows that wait in this conversation: what `steer` looks at."""
 
 
+def _everybody(person: PersonId) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class ClaimSettings:
     """What a claim follows besides the ledger."""
@@ -130,6 +134,15 @@ class ClaimSettings:
     busy: BusyMode = BusyMode.QUEUE
     resumes: bool = True
     """Whether interrupted work may be taken; False when resumes hold their share of the workers."""
+    allowed: Callable[[PersonId], bool] = _everybody
+    """Who may still talk; called inside the claim's transaction. Ask `allows`, which bears its faults."""
+
+    def allows(self, person: PersonId) -> bool:
+        """Whether this person is allowed now; who cannot be checked is not."""
+        try:
+            return self.allowed(person)
+        except Exception:  # noqa: BLE001 - the boundary to whoever knows: an error lets nobody in
+            return False
 
 
 class StaleTurn(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from holdfast.model import (
     Began,
@@ -15,11 +16,13 @@ from holdfast.model import (
     Fence,
     InboxKind,
     InboxRow,
+    InboxState,
     Journal,
     Key,
     Noted,
     Owed,
     OwedKind,
+    PersonId,
     Position,
     QuestionState,
     Said,
@@ -31,6 +34,7 @@ from holdfast.model import (
     TurnState,
     place_at,
 )
+from holdfast.policy.admission import Refusal
 from holdfast.policy.notes import Before, NoteFacts, note_for
 from holdfast.policy.recovery import Outcome
 from holdfast.policy.reset import Fresh, SessionFacts, session_for
@@ -67,7 +71,7 @@ def claim(tx: Tx, settings: ClaimSettings, judge: Judge) -> Claimed | None:
             chat, session, last, longest_fatal = _read_conversation(tx, key, ChatAddress(row[1]))
             begun = None
             if session and last and last.ended_at is None:
-                begun = _read_begun(tx, session, last, longest_fatal)
+                begun = _read_begun(tx, settings, session, last, longest_fatal)
             waiting = () if begun else _read_waiting(tx, settings, key, chat)
         except ValueError as damage:
             _lay_aside(tx, key, damage)
@@ -101,29 +105,46 @@ class _Begun(NamedTuple):
     take: tuple[Position, ...] = ()
 
 
-def _read_begun(tx: Tx, session: Session, turn: Turn, longest_fatal: int) -> _Begun:
+def _read_begun(tx: Tx, settings: ClaimSettings, session: Session, turn: Turn, longest_fatal: int) -> _Begun:
     cause = tx.one("row", position=turn.cause)
     assert cause is not None
     entries = tuple(rows.entry(row) for row in tx.all("entries_of_turn", turn=turn.id))
     recorded = journal(tx, turn.id, session.generation + 1)
-    take = _rows_to_take(tx, session.key, turn, recorded)
+    take = _rows_to_take(tx, settings, session.key, turn, recorded)
     return _Begun(session, turn, rows.inbox_row(cause), entries, recorded, longest_fatal, take)
 
 
-def _rows_to_take(tx: Tx, key: Key, turn: Turn, journal: Journal) -> tuple[Position, ...]:
+def _rows_to_take(
+    tx: Tx, settings: ClaimSettings, key: Key, turn: Turn, journal: Journal
+) -> tuple[Position, ...]:
     """Waiting rows that are answered inside this turn rather than after it."""
     interrupted = turn.interruptions > turn.noted
     if not interrupted and all(one.state is not QuestionState.SET_ASIDE for one in journal.questions):
         return ()
-    found = tx.all("rows_to_take", key=key, turn=turn.id, interrupted=interrupted)
-    return tuple(Position(row[0]) for row in found)
+    while True:
+        found = tx.all("rows_to_take", key=key, turn=turn.id, interrupted=interrupted)
+        if not _turn_away(tx, settings, found):
+            return tuple(Position(position) for position, _ in found)
 
 
 def _read_waiting(tx: Tx, settings: ClaimSettings, key: Key, chat: _Chat) -> tuple[InboxRow, ...]:
     """What the next turn takes: the oldest row, or in collect mode all of them."""
     busy = chat.settings.busy or settings.busy
     limit = _COLLECT_AT_MOST if busy is BusyMode.COLLECT else 1
-    return tuple(rows.inbox_row(row) for row in tx.all("rows_waiting", key=key, limit=limit))
+    while True:
+        found = tuple(rows.inbox_row(row) for row in tx.all("rows_waiting", key=key, limit=limit))
+        if not _turn_away(tx, settings, ((row.position, row.sender) for row in found)):
+            return found
+
+
+def _turn_away(tx: Tx, settings: ClaimSettings, waiting: Iterable[tuple[Any, Any]]) -> int:
+    """Refuse rows whose sender is no longer allowed; says how many. The line is for the claim to derive."""
+    away = [position for position, sender in waiting if not settings.allows(PersonId(sender))]
+    for position in away:
+        tx.one(
+            "settle_row", position=position, state=InboxState.REFUSED, reason=Refusal.NOT_ALLOWED, now=tx.now
+        )
+    return len(away)
 
 
 def _lay_aside(tx: Tx, key: Key, damage: ValueError) -> None:
