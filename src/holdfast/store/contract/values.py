@@ -257,6 +257,15 @@ class Continuity:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptReport:
+    """A continuity report as it was kept: by whom, when, and its text, which is JSON."""
+
+    instance: InstanceId
+    at: int
+    report: str
+
+
+@dataclass(frozen=True, slots=True)
 class Edit:
     """A message changed or taken back by its sender while it still waits."""
 
