@@ -144,6 +144,8 @@ def test_a_drain_waits_for_a_reply_that_is_owed(house: House) -> None:
     sending = house.reached("before sending")
     gateway.process.terminate()
     gateway.stopping()
+    for _ in range(20):
+        assert house.ask("status")["state"] == "draining", "nothing runs, but something is owed"
     sending.go()
     assert gateway.end() == 0
     assert [(line["text"], line["repeated"]) for line in house.seen(LETTERS_OUT)] == [("answer to a", False)]
