@@ -19,7 +19,7 @@ from holdfast.policy.recovery import Decision
 from holdfast.policy.settings import HOUR, MINUTE
 from holdfast.store import StaleTurn
 from tests.support.judging import rule
-from tests.support.ledger import ANN, Ledger, address, asks, key, never_asked, result
+from tests.support.ledger import ANN, BOB, Ledger, address, asks, key, never_asked, result
 
 
 def texts(claimed: Claimed) -> list[str]:
@@ -324,3 +324,33 @@ async def test_messages_that_wait_behind_unfinished_work_stay_waiting(ledger: Le
     async with ledger.unchanged():
         assert await ledger.try_claim() is None
     assert [row.text for row in await ledger.store.waiting(key())] == ["meanwhile"]
+
+
+async def test_what_waits_of_somebody_not_allowed_any_more_is_refused_and_the_rest_goes_on(
+    ledger: Ledger,
+) -> None:
+    of_bob = await ledger.say("bob's", sender=BOB)
+    await ledger.say("ann's")
+    claimed = await ledger.claim(never_asked, allowed=lambda person: person == ANN)
+    assert texts(claimed) == ["ann's"]
+    row = await ledger.store.row(of_bob)
+    assert (row.state, row.reason) == (InboxState.REFUSED, "not_allowed")
+    assert await ledger.try_claim(allowed=lambda person: person == ANN) is None
+
+
+async def test_a_resumed_turn_takes_nothing_in_of_somebody_not_allowed_any_more(ledger: Ledger) -> None:
+    await ledger.begin("ann's")
+    await ledger.say("bob's", sender=BOB)
+    of_ann = await ledger.say("ann's second")
+    await ledger.recover()
+    assert (await ledger.claim(allowed=lambda person: person == ANN)).take == (of_ann,)
+
+
+async def test_a_turn_put_back_is_cancelled_when_who_began_it_is_not_allowed_any_more(ledger: Ledger) -> None:
+    put_back = await ledger.begin("ann's")
+    await ledger.store.put_back(put_back.fence)
+    of_bob = await ledger.say("bob's", sender=BOB)
+    claimed = await ledger.claim(allowed=lambda person: person == BOB)
+    assert (claimed.cause.position, claimed.session.id) == (of_bob, put_back.session.id)
+    before = (await ledger.store.turns(put_back.session.id))[1]
+    assert (before.state, before.why) == (TurnState.CANCELLED, "not_allowed")

@@ -11,7 +11,7 @@ import pytest
 from holdfast.app.lifecycle import RunState, longest_stop
 from holdfast.app.settings import DrainSettings
 from holdfast.errors import StoreUnavailable, SyncFailed
-from holdfast.model import Interruption, Key, OnInterruption, Place, Stopped, Turn, TurnState
+from holdfast.model import Interruption, Key, OnInterruption, PersonId, Place, Stopped, Turn, TurnState
 from holdfast.policy.admission import Drain
 from tests.support.gateways import PLATFORM, STEP, Mail, Town
 from tests.support.loops import on_a_loop
@@ -169,6 +169,21 @@ async def test_a_message_during_a_drain_is_kept_said_so_and_answered_after_the_r
         assert "meanwhile" not in one.model.begun, "no turn starts during a drain"
         await one.start()
         await one.until(lambda: "answer to meanwhile" in one.mail.texts("b"))
+
+
+@on_a_loop
+async def test_what_waited_of_somebody_who_is_not_allowed_any_more_is_not_run(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        one.gateway.request(Drain.RESTART)
+        one.mail.say("secret")
+        await one.ended_after(1_000)
+        one.owner = PersonId(f"{PLATFORM}:carl")
+        await one.start()
+        one.mail.say("hello", "d", sender="carl")
+        await one.until(lambda: "answer to hello" in one.mail.texts("d"))
+        assert "secret" not in one.model.begun
+        (row,) = [row for row in one.mail.arrivals if row.text == "secret"]
+        assert await one.store.waiting(Key(row.origin.place.address)) == ()
 
 
 @on_a_loop

@@ -288,6 +288,18 @@ async def test_the_answer_of_a_turn_that_was_complete_replies_to_the_message_tha
     assert (part.text, part.reply_to) == ("forty-two", "m7")
 
 
+async def test_the_answer_of_a_turn_that_was_complete_is_owed_in_parts_its_platform_takes(
+    ledger: Ledger,
+) -> None:
+    claimed = await ledger.begin()
+    await ledger.append(claimed.fence, answers("word " * 30), tail=Tail.ANSWER)
+    await ledger.crash()
+    await reconciler(ledger, care=Care(longest=lambda chat: 60)).round()
+    parts = await ledger.outbox()
+    assert [part.part for part in parts] == [1, 2, 3, 4]
+    assert " ".join(part.text for part in parts).split() == ["word"] * 30
+
+
 async def test_what_is_old_and_finished_is_forgotten_once_an_hour(ledger: Ledger) -> None:
     retained: list[int] = []
 

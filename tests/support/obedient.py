@@ -36,3 +36,8 @@ if __name__ == "__main__":
                 say("deaf")
             case ["ping"]:
                 say("pong")
+            case ["deaf"]:
+                # As any process is before it has said what signals mean to it.
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                say("deaf")

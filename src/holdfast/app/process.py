@@ -17,7 +17,7 @@ from pathlib import Path
 from holdfast import __version__
 from holdfast.agents import load_agent
 from holdfast.clock import Clock, Ids, SystemClock, SystemIds, SystemRng
-from holdfast.errors import HoldfastError, SyncFailed, Unusable
+from holdfast.errors import HoldfastError, HomeLocked, SyncFailed, Unusable
 from holdfast.model import Stopped
 from holdfast.platforms.web import WebChat
 from holdfast.policy.admission import Drain
@@ -47,12 +47,18 @@ log = logging.getLogger(__name__)
 
 def main(arguments: list[str]) -> int:
     """Run a gateway on this home until its end; the exit code says how that came."""
+    # The home may be open to others; what people said is not.
+    os.umask(0o077)
     logging.basicConfig(
         level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
     try:
         loaded = load_settings(Path(arguments[0]) if arguments else None)
         return run_gateway(loaded.settings, surroundings())
+    except HomeLocked as error:
+        # Nothing is wrong with us: whoever starts us tries again until the other one is gone.
+        sys.stderr.write(f"holdfast: {error}\n")
+        return FAILED
     except Unusable as error:
         sys.stderr.write(f"holdfast: {error}\n")
         return BAD_CONFIG

@@ -31,8 +31,8 @@ GOOD_RUN = 60.0
 """Seconds a run must last for the ones before it to be forgotten."""
 
 _ASKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_AS_ASKED = (RESTART, 128 + signal.SIGTERM, 128 + signal.SIGINT)
-"""Ends that are what was asked for: a restart not wanted any more, or our signal before it could be heard."""
+_AS_ASKED = (STOPPED, RESTART, 128 + signal.SIGTERM, 128 + signal.SIGINT)
+"""Ends of a run that was asked to end: in order, about to restart, or before it could listen to us."""
 
 
 def delay_after(code: int, ran_for: float, failures: int) -> tuple[float, int]:
@@ -92,12 +92,13 @@ class Supervisor:
         self._child = None
         return code if code >= 0 else 128 - code
 
-    def _forward(self, number: int, _frame: object) -> None:
+    def _forward(self, _number: int, _frame: object) -> None:
+        """Whatever we heard, the child is told to end: an interrupt would break into its imports."""
         self._asked = True
         if self._child is None:
             self._unsent = True
         else:
-            self._child.send_signal(signal.SIGINT if number == signal.SIGINT else signal.SIGTERM)
+            self._child.terminate()
 
     def _pause(self, seconds: float) -> bool:
         """Wait that long, or until asked to end; says whether that was asked."""
@@ -153,7 +154,7 @@ def main(arguments: list[str]) -> int:
     lock = take_lock(Path(home))
     if lock is None:
         _say(f"{home} is supervised already, by process {supervisor_of(Path(home))}; nothing was changed")
-        return BAD_CONFIG
+        return FAILED
     return Supervisor(command).run()
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from holdfast.clock import Bell, Clock, first_of
 from holdfast.errors import Refused, Report, StoreClosed, SyncFailed, unreported
 from holdfast.model import ChatAddress, Owed, OwedKind, TurnId
+from holdfast.policy.parts import Longest, usual
 from holdfast.policy.recovery import Decision, Outcome
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import (
@@ -48,6 +49,8 @@ class Care:
     apart: int = SECOND // 5
     """Rounds come no closer than this, however many wake-ups there are."""
     retain_every: int = HOUR
+    longest: Longest = usual
+    """What one message to a chat may hold: a longer answer is owed in parts."""
 
 
 AS_USUAL = Care()
@@ -182,7 +185,8 @@ class Reconciler:
         after: TurnId | None = None
         while page := await self.store.stale_turns(after, PAGE):
             after = page[-1].turn
-            verdicts, outside = self._judge(page, await answers_to(self.store, page), outside)
+            answers = await answers_to(self.store, page, self._care.longest)
+            verdicts, outside = self._judge(page, answers, outside)
             outcomes.update(await self._settle(verdicts))
         return outcomes
 

@@ -102,3 +102,12 @@ def test_looking_at_a_home_where_nothing_ran_says_so_and_makes_nothing(
     assert run(["stop", *home]) == 0
     assert "nothing to stop" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
+
+
+def test_looking_at_a_file_that_is_no_ledger_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ledger.db").write_bytes(b"this is no ledger" * 500)
+    for command in (["status"], ["sessions"], ["verify"], ["show", "terminal"], ["restart", "--plan"]):
+        assert run([*command, "--home", str(tmp_path)]) == 1, command
+        assert "file is not a database" in capsys.readouterr().err

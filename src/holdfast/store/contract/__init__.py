@@ -29,8 +29,10 @@ from .values import (
     Step,
     Stop,
     StopOutcome,
+    Telling,
     Usage,
     Verdict,
+    untold,
 )
 from .work import Work
 
@@ -54,9 +56,11 @@ __all__ = [
     "Step",
     "Stop",
     "StopOutcome",
+    "Telling",
     "Store",
     "Usage",
     "Verdict",
+    "untold",
 ]
 
 

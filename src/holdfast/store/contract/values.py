@@ -121,6 +121,11 @@ class Recorded:
     """Rows that wait in this conversation: what `steer` looks at."""
 
 
+def anybody(_: PersonId) -> bool:
+    """Nobody is turned away."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class ClaimSettings:
     """What a claim follows besides the ledger."""
@@ -130,6 +135,8 @@ class ClaimSettings:
     busy: BusyMode = BusyMode.QUEUE
     resumes: bool = True
     """Whether interrupted work may be taken; False when resumes hold their share of the workers."""
+    allowed: Callable[[PersonId], bool] = anybody
+    """Asked inside the claim's transaction: what somebody wrote who is no longer allowed begins nothing."""
 
 
 class StaleTurn(NamedTuple):
@@ -200,6 +207,17 @@ class Stop:
     session: SessionId | None = None
     withdrawn: tuple[str, ...] = ()
     """Texts of the messages that were waiting and are no longer."""
+    kept: int = 0
+    """How many messages that came before it still wait."""
+
+
+Telling = Callable[[Stop], tuple[Owed, ...]]
+"""What to say of a stop, from what it did: asked within the commit that does it, so that it is true."""
+
+
+def untold(stop: Stop) -> tuple[Owed, ...]:
+    """Nobody is told."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)

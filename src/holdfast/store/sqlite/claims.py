@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
 from holdfast.model import (
@@ -20,6 +21,7 @@ from holdfast.model import (
     Noted,
     Owed,
     OwedKind,
+    PersonId,
     Position,
     QuestionState,
     Said,
@@ -32,7 +34,7 @@ from holdfast.model import (
     place_at,
 )
 from holdfast.policy.notes import Before, NoteFacts, note_for
-from holdfast.policy.recovery import Outcome
+from holdfast.policy.recovery import NOT_ALLOWED, Outcome
 from holdfast.policy.reset import Fresh, SessionFacts, session_for
 from holdfast.policy.settings import ResetSettings
 from holdfast.policy.strikes import is_suspect
@@ -40,7 +42,7 @@ from holdfast.store.contract import ClaimSettings, Judge
 
 from . import rows
 from .commit import Tx
-from .endings import end_session
+from .endings import end_session, end_turn
 from .intake import refresh_conversation
 from .owing import owe_all
 from .readers import Read
@@ -63,6 +65,7 @@ def claim(tx: Tx, settings: ClaimSettings, judge: Judge) -> Claimed | None:
         if row is None:
             return None
         key = Key(row[0])
+        _turn_away(tx, settings, key)
         try:
             chat, session, last, longest_fatal = _read_conversation(tx, key, ChatAddress(row[1]))
             begun = None
@@ -72,7 +75,7 @@ def claim(tx: Tx, settings: ClaimSettings, judge: Judge) -> Claimed | None:
         except ValueError as damage:
             _lay_aside(tx, key, damage)
             continue
-        if begun is not None and _may_go_on(tx, begun, judge):
+        if begun is not None and _may_go_on(tx, settings, begun, judge):
             return _claim_again(tx, settings, chat, begun)
         if waiting:
             return _claim_new(tx, settings, key, chat, session, last, waiting, longest_fatal)
@@ -142,11 +145,28 @@ def _read_conversation(
     return _Chat(address, rows.chat_settings(*row[:4])), session, last, row[37] or 0
 
 
-def _may_go_on(tx: Tx, begun: _Begun, judge: Judge) -> bool:
-    """Ask recovery's rule once more about interrupted work; what it does not want resumed goes back to it."""
-    turn = begun.turn
+def _turn_away(tx: Tx, settings: ClaimSettings, key: Key) -> None:
+    """Refuse what waits here of people who were let in when it arrived and are not allowed any more."""
+    senders = [PersonId(row[0]) for row in tx.all("senders_waiting", key=key)]
+    gone = [sender for sender in senders if not settings.allowed(sender)]
+    if gone:
+        refused = tx.all("refuse_of", key=key, senders=json.dumps(gone), reason=NOT_ALLOWED, now=tx.now)
+        for (position,) in sorted(refused):
+            tx.event("refused", f"inbox:{position}", reason=NOT_ALLOWED)
+
+
+def _may_go_on(tx: Tx, settings: ClaimSettings, begun: _Begun, judge: Judge) -> bool:
+    """Ask recovery's rule once more about interrupted work; what it does not want resumed goes back to it.
+
+    Other work that was put down goes on, unless who began it is not allowed any more.
+    """
+    turn, cause = begun.turn, begun.cause
     if turn.interruptions <= turn.noted:
-        return True
+        if cause.kind is not InboxKind.MESSAGE or settings.allowed(cause.sender):
+            return True
+        end_turn(tx, begun.session.id, turn.id, TurnState.CANCELLED, NOT_ALLOWED)
+        tx.run("bump_generation", session=begun.session.id)
+        return False
     row = tx.one("stale_turn", turn=turn.id, now=tx.now)
     assert row is not None
     decision = judge(stale_turn(row), tx.now)
