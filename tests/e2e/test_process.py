@@ -179,10 +179,12 @@ def test_a_killed_gateway_is_started_again_and_its_work_goes_on(home: Path) -> N
     assert started.ask("status")["pid"] != child
     found = started.ask("continuity")
     assert found["continuity"]["previous_ended"] == "crashed"
-    while "lines" not in found:
+    instance = started.ask("status")["instance"]
+    while [one["instance"] for one in found["reports"]] != [instance]:
         found = started.ask("continuity")
-    assert "a crash, a kill or a power cut" in found["lines"][0]
-    assert [fate["became"] for fate in found["report"]["fates"]] == ["resume"]
+    (report,) = found["reports"]
+    assert "a crash, a kill or a power cut" in report["lines"][0]
+    assert [fate["became"] for fate in report["fates"]] == ["resume"]
     assert started.replies("home", 1)[0].startswith("All 4 steps are done")
     assert "supervisor" in started.ask("shutdown")["asked"]
     assert started.end()[0] == 0

@@ -11,7 +11,17 @@ import pytest
 from holdfast.app.lifecycle import RunState, longest_stop
 from holdfast.app.settings import DrainSettings
 from holdfast.errors import StoreUnavailable, SyncFailed
-from holdfast.model import Interruption, Key, OnInterruption, PersonId, Place, Stopped, Turn, TurnState
+from holdfast.model import (
+    Interruption,
+    Key,
+    OnInterruption,
+    PersonId,
+    Place,
+    Position,
+    Stopped,
+    Turn,
+    TurnState,
+)
 from holdfast.policy.admission import Drain
 from tests.support.gateways import PLATFORM, STEP, Mail, Town
 from tests.support.loops import on_a_loop
@@ -44,6 +54,22 @@ async def test_a_message_is_answered(tmp_path: Path) -> None:
         one.gateway.request(Drain.SHUTDOWN)
         assert await one.ended_after(1_000) is Stopped.STOPPED
         assert one.faults == []
+
+
+@on_a_loop
+async def test_a_message_of_who_is_let_out_while_it_waits_is_not_answered(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        one.model.hold("first")
+        one.mail.say("first")
+        await one.until(lambda: one.model.begun == ["first"])
+        one.mail.say("second")
+        await one.until(lambda: bool(one.mail.texts()))
+        one.owner = PersonId("somebody else")
+        one.model.gates["first"].set()
+        await one.until(lambda: "answer to first" in one.mail.texts())
+        await one.pass_time(2_000)
+        assert one.model.begun == ["first"]
+        assert (await one.store.row(Position(2))).reason == "not_allowed"
 
 
 @on_a_loop

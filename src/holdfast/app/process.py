@@ -224,11 +224,6 @@ def _local_api(
     store = gateway.store
     actions = Actions(store, clock, ids, web, Looks(store, clock), keeper.stop_all)
 
-    async def continuity() -> Json:
-        found = gateway.continuity
-        report = {} if found is None else {"report": shown(found), "lines": list(found.lines())}
-        return {**await actions.looks.continuity(), **report}
-
     async def status() -> Json:
         left = await store.continuity()
         return {
@@ -247,7 +242,7 @@ def _local_api(
             "unknown": left.unknown,
         }
 
-    return LocalApi(home, all_verbs(actions, Following(store, clock), status, continuity))
+    return LocalApi(home, all_verbs(actions, Following(store, clock), status))
 
 
 def run_and_exit(arguments: list[str]) -> None:

@@ -138,9 +138,6 @@ class Decision(NamedTuple):
 UNANSWERED = "unanswered"
 """The row whose expiry leaves no note: nothing is unfinished but a question."""
 
-NOT_ALLOWED = "not_allowed"
-"""The row, and the word also outside of recovery, for work of somebody who is not allowed any more."""
-
 # States of a question in which it still holds the turn, or has given it something to go on with.
 _ALIVE = frozenset({QuestionState.OPEN, QuestionState.ANSWERED, QuestionState.SET_ASIDE})
 _OPEN = QuestionState.OPEN
@@ -164,7 +161,7 @@ _TABLE: tuple[Row, ...] = (
         lambda f, old, s: f.stop is not None,
     ),
     Row(
-        NOT_ALLOWED,
+        "not_allowed",
         "the sender is no longer allowed, or that could not be checked",
         Outcome.CANCEL,
         "It was not run again: who asked for it is not allowed here any more.",

@@ -127,13 +127,14 @@ class Reconciler:
             await self.clock.sleep(self._care.apart / SECOND)
 
     async def boot(self) -> ContinuityReport:
-        """One round; the first one also makes the continuity report of this boot."""
+        """One round; the first one also makes the continuity report of this boot, and keeps it."""
         if self._found is None:
             self._found = await self.store.continuity()
         await self.round()
         if self.continuity is None:
-            self.continuity = continuity_report(self._found, self._decided or {}, self.clock.now())
-            self._decided = None
+            report = continuity_report(self._found, self._decided or {}, self.clock.now())
+            await self.store.keep_continuity(report.kept())
+            self.continuity, self._decided = report, None
         return self.continuity
 
     async def round(self) -> Counter[Outcome]:

@@ -15,6 +15,7 @@ COMMANDS = [
     "sessions",
     "show",
     "trace",
+    "continuity",
     "verify",
     "config",
     "drill",
@@ -93,7 +94,14 @@ def test_looking_at_a_home_where_nothing_ran_says_so_and_makes_nothing(
     home = ["--home", str(tmp_path)]
     assert run(["status", *home]) == 1
     assert "not running" in capsys.readouterr().out
-    for command in (["sessions"], ["verify"], ["show", "terminal"], ["trace", "1"], ["restart", "--plan"]):
+    for command in (
+        ["sessions"],
+        ["verify"],
+        ["show", "terminal"],
+        ["trace", "1"],
+        ["continuity"],
+        ["restart", "--plan"],
+    ):
         assert run([*command, *home]) == 78, command
         assert "nothing has run there yet" in capsys.readouterr().err
     for command in (["chat"], ["restart"]):

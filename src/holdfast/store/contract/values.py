@@ -121,8 +121,7 @@ class Recorded:
     """Rows that wait in this conversation: what `steer` looks at."""
 
 
-def anybody(_: PersonId) -> bool:
-    """Nobody is turned away."""
+def _everybody(person: PersonId) -> bool:
     return True
 
 
@@ -135,8 +134,15 @@ class ClaimSettings:
     busy: BusyMode = BusyMode.QUEUE
     resumes: bool = True
     """Whether interrupted work may be taken; False when resumes hold their share of the workers."""
-    allowed: Callable[[PersonId], bool] = anybody
-    """Asked inside the claim's transaction: what somebody wrote who is no longer allowed begins nothing."""
+    allowed: Callable[[PersonId], bool] = _everybody
+    """Who may still talk; called inside the claim's transaction. Ask `allows`, which bears its faults."""
+
+    def allows(self, person: PersonId) -> bool:
+        """Whether this person is allowed now; who cannot be checked is not."""
+        try:
+            return self.allowed(person)
+        except Exception:  # noqa: BLE001 - the boundary to whoever knows: an error lets nobody in
+            return False
 
 
 class StaleTurn(NamedTuple):
@@ -259,6 +265,15 @@ class Continuity:
     owed: int
     unknown: int
     waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReport:
+    """A continuity report as it was kept: by whom, when, and its text, which is JSON."""
+
+    instance: InstanceId
+    at: int
+    report: str
 
 
 @dataclass(frozen=True, slots=True)

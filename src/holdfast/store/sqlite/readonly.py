@@ -81,5 +81,6 @@ class ReadOnlyLedger:
     turns = _look(lists.turns)
     row = _look(lists.row)
     trace = _look(lists.trace)
+    continuity_reports = _look(lists.continuity_reports)
     verify = _look(verify)
     _continuity = _look(lists.continuity)

@@ -81,16 +81,6 @@ UPDATE turns SET state = 'interrupted' WHERE id = :turn AND state = 'queued'
 UPDATE inbox SET state = 'taken', turn = :turn, settled_at = :now
 WHERE position = :position AND key = :key AND state = 'waiting'
 
--- name: senders_waiting
-SELECT DISTINCT sender FROM inbox WHERE key = :key AND state = 'waiting' AND kind <> 'command'
-  AND kind = 'message' ORDER BY sender
-
--- name: refuse_of
-UPDATE inbox SET state = 'refused', reason = :reason, settled_at = :now
-WHERE key = :key AND state = 'waiting' AND kind <> 'command' AND kind = 'message'
-  AND sender IN (SELECT value FROM json_each(:senders))
-RETURNING position
-
 -- name: rows_to_consume
 SELECT position, sender, body FROM inbox
 WHERE position IN (SELECT value FROM json_each(:positions)) AND state = 'waiting' AND kind <> 'command'
@@ -103,7 +93,7 @@ SELECT 1 FROM inbox WHERE position = :position AND key = :key AND kind <> 'comma
 -- name: rows_to_take
 -- What belongs into a turn that is taken up again: what set its question aside and, if it was interrupted,
 -- the oldest message.
-SELECT position FROM inbox
+SELECT position, sender FROM inbox
 WHERE key = :key AND state = 'waiting' AND kind <> 'command'
   AND (question IN (SELECT id FROM questions WHERE turn = :turn)
        OR (:interrupted AND position = (SELECT min(i.position) FROM inbox i
