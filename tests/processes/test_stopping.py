@@ -144,6 +144,8 @@ def test_a_drain_waits_for_a_reply_that_is_owed(house: House) -> None:
     sending = house.reached("before sending")
     gateway.process.terminate()
     gateway.stopping()
+    for _ in range(20):
+        assert house.ask("status")["state"] == "draining", "nothing runs, but something is owed"
     sending.go()
     assert gateway.end() == 0
     assert [(line["text"], line["repeated"]) for line in house.seen(LETTERS_OUT)] == [("answer to a", False)]
@@ -157,7 +159,8 @@ def test_five_restarts_with_nothing_to_do_make_no_turn_and_no_message(house: Hou
     before = (house.turns("home"), house.told("home"), house.seen("model"))
     for number in range(5):
         gateway = house.up()
-        while "lines" not in house.ask("continuity"):
+        instance = house.ask("status")["instance"]
+        while instance not in [one["instance"] for one in house.ask("continuity")["reports"]]:
             pass  # until recovery has looked
         if number % 2:
             gateway.kill()

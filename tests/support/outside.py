@@ -4,14 +4,16 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from holdfast.app.client import ask, listen
+from holdfast.app.client import NotRunning, ask, listen
 from holdfast.app.control import look
 
 from . import inside
@@ -80,7 +82,7 @@ class Up:
         return False
 
     def kill(self) -> None:
-        """SIGKILL, and wait until nothing of it is left."""
+        """SIGKILL, if it still runs, and wait until nothing of it is left."""
         self.process.kill()
         self.process.wait(LONG)
         self._words.close()
@@ -123,20 +125,17 @@ class House:
     def close(self) -> None:
         """Whatever a test left running ends here."""
         for up in self._ups:
-            if up.process.poll() is None:
-                up.kill()
-            up._words.close()
+            up.kill()
         for connection in self._held:
             connection.close()
         self._station.close()
         self._kill_orphan()
 
     def _kill_orphan(self) -> None:
-        try:
-            asyncio.run(ask(self.home, "status"))
-            os.kill(gateway_pid(self.home), 9)
-        except Exception:  # noqa: BLE001, S110 - nobody is there, which is what is wanted
-            pass
+        """The child of a supervisor that was killed."""
+        with suppress(NotRunning):
+            self.ask("status")
+            os.kill(gateway_pid(self.home), signal.SIGKILL)
 
     def up(self, supervised: bool = False) -> Up:
         """Start a gateway, and wait until it is ready."""
@@ -232,7 +231,7 @@ class House:
         """How often something was done for a tag."""
         return sum(line["tag"] == tag for line in self.seen(file))
 
-    def shown(self, tag: str, results: int = -1) -> list[list[str]]:
+    def shown(self, tag: str) -> list[list[str]]:
         """What the model was shown when it was last called for this tag: role, text and state."""
         calls = [line["shown"] for line in self.seen(inside.MODEL) if tag in line["tags"].split(",")]
         shown: list[list[str]] = calls[-1]
