@@ -323,6 +323,19 @@ async def test_a_platform_that_is_down_costs_no_attempt_and_is_not_hammered(ledg
     assert (await ledger.outbox("c0"))[0].attempts == 1
 
 
+async def test_a_clock_set_back_while_the_platform_is_down_holds_up_no_other_chat(ledger: Ledger) -> None:
+    await chat(ledger, "c1", "c2")
+    await ledger.store.owe(owed("a", chat="c1"))
+    platform = FakePlatform()
+    platform.play.append(PlatformDown("no route"))
+    sending = sender(ledger, platform)
+    await sending.send_due()
+    ledger.clock.jump(-6 * HOUR)
+    await ledger.store.owe(owed("b", chat="c2"))
+    await send_for(ledger, sending, 2_000)
+    assert await states(ledger, "c2") == [SENT]
+
+
 async def test_nothing_is_claimed_while_the_platform_is_not_connected(ledger: Ledger) -> None:
     await chat(ledger)
     await ledger.store.owe(owed("a"))

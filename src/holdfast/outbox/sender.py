@@ -88,6 +88,7 @@ class Sender:
         self._unrecorded: dict[DeliveryId, tuple[Delivery, SendResult]] = {}
         """Results of sends that the ledger could not take yet; no second send happens meanwhile."""
         self._ask_at: dict[DeliveryId, int] = {}
+        """When a platform is asked again; like `_down_until` by the clock that never jumps."""
         self._asked: dict[DeliveryId, int] = {}
         self._down_until = 0
         self._downs = 0
@@ -166,7 +167,7 @@ class Sender:
         for delivery in await self._doubts():
             if self._room() and self._is_time_to_ask(delivery):
                 await self._settle(delivery)
-        if self._room() and self._clock.now() >= self._down_until:
+        if self._room() and self._tick() >= self._down_until:
             self._claiming = True
             try:
                 for delivery in await self._store.claim_deliveries((self._platform.name,), self._room()):
@@ -204,7 +205,7 @@ class Sender:
         return [delivery for delivery in found if delivery.chat.startswith(ours)]
 
     def _is_time_to_ask(self, delivery: Delivery) -> bool:
-        return delivery.id not in self._busy and self._clock.now() >= self._ask_at.get(delivery.id, 0)
+        return delivery.id not in self._busy and self._tick() >= self._ask_at.get(delivery.id, 0)
 
     async def _due_at(self) -> int | None:
         return await self._store.next_send_at((self._platform.name,))
@@ -213,13 +214,17 @@ class Sender:
         """Seconds until something is to be done without a wake-up; a full house is woken by who leaves it."""
         if not self._ready() or not self._room():
             return LOOK_AGAIN
-        now = self._clock.now()
+        tick = self._tick()
         doubts = [delivery.id for delivery in await self._doubts() if delivery.id not in self._busy]
-        times = [self._ask_at.get(id_, now) for id_ in doubts]
+        waits = [self._ask_at.get(id_, tick) - tick for id_ in doubts]
         due = await self._due_at()
         if due is not None:
-            times.append(max(due, self._down_until))
-        return min(max(min(times, default=now + MINUTE) - now, 50) / SECOND, LOOK_AGAIN)
+            waits.append(max(due - self._clock.now(), self._down_until - tick))
+        return min(max(min(waits, default=MINUTE), 50) / SECOND, LOOK_AGAIN)
+
+    def _tick(self) -> int:
+        """Milliseconds of the clock that never jumps: waits of our own end, whatever the wall clock is set to."""
+        return round(self._clock.monotonic() * SECOND)
 
     # One part, from its claim to its record.
 
@@ -263,10 +268,10 @@ class Sender:
 
     def _down(self, down: PlatformDown) -> TryAgain:
         """It certainly did not go out, and was no attempt; all chats wait a little, or until a poke."""
-        now = self._clock.now()
-        if now >= self._down_until:
+        now, tick = self._clock.now(), self._tick()
+        if tick >= self._down_until:
             self._downs += 1
-            self._down_until = now + delay(self._downs, DOWN, self._rng.random())
+            self._down_until = tick + delay(self._downs, DOWN, self._rng.random())
         asked = int((down.retry_after or 0) * SECOND)
         return TryAgain(now + min(asked, self._settings.age), "the platform is down", counts=False)
 
@@ -302,7 +307,7 @@ class Sender:
         if isinstance(result, Lost):
             # Recorded as what it is; the next look settles it, or gives it up.
             if settling is Settling.ASK:
-                self._ask_at[delivery.id] = then.at or now
+                self._ask_at[delivery.id] = self._tick() + (then.at or now) - now
             return result, ()
         if then.state is not DeliveryState.FAILED:
             latest = now + self._settings.age
@@ -378,7 +383,7 @@ class Sender:
                 await self._give_up(delivery, "too_old")
                 return
             asked = self._asked[delivery.id] = self._asked.get(delivery.id, 0) + 1
-            self._ask_at[delivery.id] = now + delay(asked, settings, self._rng.random())
+            self._ask_at[delivery.id] = self._tick() + delay(asked, settings, self._rng.random())
             return
         then = after_asking(arrived, delivery, now, settings, self._rng.random())
         result: SendResult = Sent()
