@@ -34,7 +34,7 @@ from holdfast.policy.admission import Drain
 from holdfast.policy.recovery import Decision
 from holdfast.policy.settings import QueueSettings, RecoverySettings, ResetSettings
 
-TOPICS = ("inbox", "turns", "steps", "outbox", "questions", "recovery", "requests", "processes")
+TOPICS = ("inbox", "turns", "steps", "outbox", "doubts", "questions", "recovery", "requests", "processes")
 """What one can wait for: something that this kind of work looks at has changed."""
 
 

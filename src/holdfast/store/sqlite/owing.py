@@ -40,10 +40,9 @@ def owe_debts(tx: Tx, debts: list[Debt]) -> bool:
     if len(taken) < len(parts):
         raise NotFound("chat", ", ".join(set(parts) - {row[0] for row in taken}))
     # Each chat's counter stands at the last of the numbers just taken: count on from before them.
-    last = {chat: number - parts[chat] for chat, number, _ in taken}
+    last = {chat: number - parts[chat] for chat, number in taken}
     tx.many("add_delivery", list(_rows(fresh, last, tx.now)))
-    if any(send_at is not None for _, _, send_at in taken):
-        tx.changed("outbox")
+    tx.changed("outbox")
     return True
 
 
