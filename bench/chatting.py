@@ -42,7 +42,8 @@ class Ears(WebChat):
     async def reply_to(self, chat: str, event_id: str, text: str) -> float:
         """Say something and wait for the answer; when it was heard."""
         origin = self.origin(chat, LOCAL_PERSON.partition(":")[2])
-        heard = self._waiting[origin.place.address] = asyncio.get_running_loop().create_future()
+        heard: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+        self._waiting[origin.place.address] = heard
         await self.post(Arrival(event_id, origin, text))
         return await heard
 
@@ -83,10 +84,10 @@ class Crowd:
         await asyncio.gather(*(self._talk(messages // self.chats) for _ in range(self.chats)))
 
     async def _talk(self, messages: int) -> None:
-        for number in range(messages):
-            if number % TOGETHER == 0:
-                chat = f"b{next(self._numbers)}"
-            await self.one(chat)
+        for first in range(0, messages, TOGETHER):
+            chat = f"b{next(self._numbers)}"
+            for _ in range(first, min(first + TOGETHER, messages)):
+                await self.one(chat)
 
     async def one(self, chat: str) -> float:
         """Seconds from saying something to hearing the answer."""

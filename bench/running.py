@@ -63,11 +63,15 @@ def import_floor(folder: Path) -> float:
     return perf_counter() - started
 
 
+def _configure(home: Path) -> None:
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "holdfast.toml").write_text(SETTINGS, encoding="utf-8")
+
+
 @asynccontextmanager
 async def up(home: Path, folder: Path, supervise: bool = True) -> AsyncIterator[Up]:
     """A running gateway with the echo agent; both processes are gone afterwards."""
-    home.mkdir(parents=True, exist_ok=True)
-    (home / "holdfast.toml").write_text(SETTINGS, encoding="utf-8")
+    _configure(home)
     command = [sys.executable, "-m", "holdfast", "up", "--home", str(home), "--agent", "echo"]
     with (folder / "gateway.log").open("ab") as log:
         started = perf_counter()

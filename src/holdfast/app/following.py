@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from holdfast.clock import Clock, first_of
 from holdfast.model import ChatAddress, Key, SessionId
-from holdfast.store import Store
+from holdfast.store import Store, chat_topic
 
 from .looks import address_of, key_of
 from .shown import Json, delivery, entry
@@ -33,7 +33,7 @@ class Following:
         first event says that somebody listens.
         """
         address, watched = address_of(chat), _Steps(self.store, key_of(chat)) if steps else None
-        topics = ("outbox", "steps") if steps else ("outbox",)
+        topics = (chat_topic(address), "steps") if steps else (chat_topic(address),)
         if watched is not None:
             await watched.skip(session, seq)
         yield {"following": chat, **(watched.cursor if watched is not None else {})}

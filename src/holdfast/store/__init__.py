@@ -25,6 +25,7 @@ from .contract import (
     Store,
     Usage,
     Verdict,
+    chat_topic,
 )
 from .sqlite import LEDGER, ReadOnlyLedger, SqliteStore, open_ledger
 
@@ -54,5 +55,6 @@ __all__ = [
     "Store",
     "Usage",
     "Verdict",
+    "chat_topic",
     "open_ledger",
 ]

@@ -31,6 +31,7 @@ from .values import (
     StopOutcome,
     Usage,
     Verdict,
+    chat_topic,
 )
 from .work import Work
 
@@ -57,6 +58,7 @@ __all__ = [
     "Store",
     "Usage",
     "Verdict",
+    "chat_topic",
 ]
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from holdfast.errors import NotFound
-from holdfast.model import Owed, SessionId, TurnId
+from holdfast.model import ChatAddress, Owed, SessionId, TurnId
+from holdfast.store.contract import chat_topic
 
 from .codec import dump_list, encode
 from .commit import Tx, Value
@@ -43,6 +44,8 @@ def owe_debts(tx: Tx, debts: list[Debt]) -> bool:
     last = {chat: number - parts[chat] for chat, number in taken}
     tx.many("add_delivery", list(_rows(fresh, last, tx.now)))
     tx.changed("outbox")
+    for chat in parts:
+        tx.changed(chat_topic(ChatAddress(chat)))
     return True
 
 
