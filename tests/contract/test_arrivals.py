@@ -205,6 +205,7 @@ async def test_a_message_sent_before_the_question_does_not_answer_it(ledger: Led
 
 async def test_a_message_that_fits_not_sets_the_question_aside_and_joins_its_turn(ledger: Ledger) -> None:
     claimed = await asked(ledger, options=("red", "blue"))
+    await arrive(ledger, "somebody else waits longer", sender=BOB)
     accepted = await arrive(ledger, "let us talk about lunch")
     later = await arrive(ledger, "and drinks")
     row = await ledger.store.row(accepted.position)

@@ -11,6 +11,8 @@ from holdfast.model import (
     InboxState,
     Noted,
     NoteKind,
+    PersonId,
+    Position,
     Said,
     Tail,
     TurnState,
@@ -19,7 +21,7 @@ from holdfast.policy.recovery import Decision
 from holdfast.policy.settings import HOUR, MINUTE
 from holdfast.store import StaleTurn
 from tests.support.judging import rule
-from tests.support.ledger import ANN, Ledger, address, asks, key, never_asked, result
+from tests.support.ledger import ANN, BOB, Ledger, address, asks, key, never_asked, result
 
 
 def texts(claimed: Claimed) -> list[str]:
@@ -324,3 +326,91 @@ async def test_messages_that_wait_behind_unfinished_work_stay_waiting(ledger: Le
     async with ledger.unchanged():
         assert await ledger.try_claim() is None
     assert [row.text for row in await ledger.store.waiting(key())] == ["meanwhile"]
+
+
+async def test_what_waits_of_somebody_not_allowed_any_more_is_refused_and_the_rest_goes_on(
+    ledger: Ledger,
+) -> None:
+    of_bob = await ledger.say("bob's", sender=BOB)
+    await ledger.say("ann's")
+    claimed = await ledger.claim(never_asked, allowed=lambda person: person == ANN)
+    assert texts(claimed) == ["ann's"]
+    row = await ledger.store.row(of_bob)
+    assert (row.state, row.reason) == (InboxState.REFUSED, "not_allowed")
+    assert await ledger.try_claim(allowed=lambda person: person == ANN) is None
+
+
+async def test_a_resumed_turn_takes_nothing_in_of_somebody_not_allowed_any_more(ledger: Ledger) -> None:
+    await ledger.begin("ann's")
+    await ledger.say("bob's", sender=BOB)
+    of_ann = await ledger.say("ann's second")
+    await ledger.recover()
+    assert (await ledger.claim(allowed=lambda person: person == ANN)).take == (of_ann,)
+
+
+async def test_a_turn_put_back_is_cancelled_when_who_began_it_is_not_allowed_any_more(ledger: Ledger) -> None:
+    put_back = await ledger.begin("ann's")
+    await ledger.store.put_back(put_back.fence)
+    of_bob = await ledger.say("bob's", sender=BOB)
+    claimed = await ledger.claim(allowed=lambda person: person == BOB)
+    assert (claimed.cause.position, claimed.session.id) == (of_bob, put_back.session.id)
+    before = (await ledger.store.turns(put_back.session.id))[1]
+    assert (before.state, before.why) == (TurnState.CANCELLED, "not_allowed")
+
+
+def but_bob(person: PersonId) -> bool:
+    return person != BOB
+
+
+async def refused(ledger: Ledger, *positions: Position) -> bool:
+    found = [await ledger.store.row(position) for position in positions]
+    return all((row.state, row.reason) == (InboxState.REFUSED, "not_allowed") for row in found)
+
+
+async def test_who_is_allowed_no_more_begins_no_turn_and_holds_up_nobody(ledger: Ledger) -> None:
+    gone = [await ledger.say("out", sender=BOB), await ledger.say("out", sender=BOB)]
+    await ledger.say("in")
+    await ledger.say("also in")
+    claimed = await ledger.claim(allowed=but_bob)
+    assert texts(claimed) == ["in"]
+    assert await refused(ledger, *gone)
+    assert await ledger.try_claim(allowed=but_bob) is None, "one turn at a time"
+    await ledger.finish(claimed.fence)
+    assert texts(await ledger.claim(allowed=but_bob)) == ["also in"]
+
+
+async def test_a_conversation_where_nobody_is_allowed_leaves_the_line_to_the_next(ledger: Ledger) -> None:
+    gone = await ledger.say("out", "c1", sender=BOB)
+    ledger.clock.advance(1)
+    await ledger.say("in", "c2")
+    assert texts(await ledger.claim(allowed=but_bob)) == ["in"]
+    assert await refused(ledger, gone)
+    async with ledger.unchanged():
+        assert await ledger.try_claim(allowed=but_bob) is None
+
+
+async def test_who_cannot_be_checked_begins_no_turn(ledger: Ledger) -> None:
+    def broken(person: PersonId) -> bool:
+        raise OSError("the list cannot be read")
+
+    gone = await ledger.say()
+    assert await ledger.try_claim(allowed=broken) is None
+    assert await refused(ledger, gone)
+
+
+async def test_what_is_collected_is_of_people_who_are_allowed(ledger: Ledger) -> None:
+    await ledger.say("one")
+    gone = await ledger.say("out", sender=BOB)
+    await ledger.say("two")
+    claimed = await ledger.claim(allowed=but_bob, busy=BusyMode.COLLECT)
+    assert texts(claimed) == ["one", "two"]
+    assert await refused(ledger, gone)
+
+
+async def test_the_oldest_message_taken_into_a_resume_is_of_somebody_allowed(ledger: Ledger) -> None:
+    await ledger.begin("work")
+    gone = await ledger.say("out", sender=BOB)
+    taken = await ledger.say("in")
+    await ledger.recover()
+    assert (await ledger.claim(allowed=but_bob)).take == (taken,)
+    assert await refused(ledger, gone)

@@ -60,6 +60,23 @@ async def test_a_known_event_adds_nothing_and_is_reported_with_its_first_positio
     assert again == (Accepted("x", first[0].position, fresh=False),)
 
 
+@pytest.mark.parametrize("first", ["message", "set aside", "refused"])
+@pytest.mark.parametrize("again", ["message", "set aside", "refused"])
+async def test_an_event_has_one_home_for_ever_however_it_is_read_later(
+    ledger: Ledger, first: str, again: str
+) -> None:
+    await ledger.say("so that the conversation is there")
+    batches = {
+        "message": Batch(ACCOUNT, (ledger.message(event_id="x"),)),
+        "set aside": Batch(ACCOUNT, (), (SetAside("x", "taken back", ""),)),
+        "refused": Batch(ACCOUNT, (), (), (("x", "not_allowed"),)),
+    }
+    await ledger.store.accept(batches[first])
+    async with ledger.unchanged():
+        accepted = await ledger.store.accept(batches[again])
+    assert len(accepted) == (first == again == "message")
+
+
 async def test_a_known_event_adds_nothing_though_it_would_belong_elsewhere_by_now(ledger: Ledger) -> None:
     position = await ledger.say(event_id="x")
     async with ledger.unchanged():

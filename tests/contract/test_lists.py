@@ -16,6 +16,7 @@ from holdfast.model import (
     TryAgain,
     TurnState,
 )
+from holdfast.store import KeptReport
 from tests.support.ledger import ANN, Ledger, answers, key, owed
 
 
@@ -177,6 +178,22 @@ async def test_a_boot_finds_how_the_last_run_ended(ledger: Ledger, how: Stopped 
         started,
         seen,
     )
+
+
+async def test_a_boots_report_is_kept_once_and_outlives_it(ledger: Ledger) -> None:
+    assert await ledger.store.continuity_reports() == ()
+    first, at = ledger.store.instance, ledger.clock.now()
+    assert await ledger.store.keep_continuity('{"lines":["one"]}')
+    async with ledger.unchanged():
+        assert not await ledger.store.keep_continuity('{"lines":["another"]}')
+    await ledger.crash()
+    second = ledger.store.instance
+    assert await ledger.store.keep_continuity('{"lines":["two"]}')
+    assert await ledger.store.continuity_reports() == (
+        KeptReport(second, ledger.clock.now(), '{"lines":["two"]}'),
+        KeptReport(first, at, '{"lines":["one"]}'),
+    )
+    assert [one.instance for one in await ledger.store.continuity_reports(limit=1)] == [second]
 
 
 async def test_a_boot_finds_what_was_open_owed_in_doubt_and_waiting(ledger: Ledger) -> None:

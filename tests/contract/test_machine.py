@@ -237,7 +237,7 @@ class LedgerMachine(RuleBasedStateMachine):
         current = live.incarnation if live and not live.suspended else None
         meant = current if is_current and current is not None else (current or 0) + 7
         position = self.run(self.ledger.say("wake", chat, kind=InboxKind.WAKEUP, incarnation=meant))
-        row = self.model.add(position, chat, InboxKind.WAKEUP)
+        row = self.model.add(position, chat, InboxKind.WAKEUP, "wake")
         if meant != current:
             row.settle(InboxState.DROPPED)
 

@@ -543,6 +543,7 @@ async def test_a_session_remembers_its_longest_run_that_ended_in_a_death(ledger:
         claimed = await ledger.claim()
     assert (claimed.suspect, claimed.longest_fatal) == (True, 5 * MINUTE)
     ledger.clock.advance(DAY)
+    await ledger.store.heartbeat()
     await ledger.store.interrupt_orphans(running=())
     await ledger.settle("resume")
     assert (await ledger.claim()).longest_fatal == 5 * MINUTE, "this process is alive"

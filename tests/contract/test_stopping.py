@@ -30,7 +30,7 @@ async def unfinished(ledger: Ledger, how: str) -> Claimed:
 @pytest.mark.parametrize("kind", list(StopKind))
 async def test_with_nothing_to_stop_nothing_is_stopped(ledger: Ledger, kind: StopKind) -> None:
     command = await ledger.command()
-    stop = await ledger.store.stop(key(), kind, command, (owed("told"),))
+    stop = await ledger.store.stop(key(), kind, command, lambda found: (owed("told"),))
     assert (stop.outcome, stop.turn, stop.session) == (StopOutcome.NOTHING, None, None)
     assert (await ledger.store.row(command)).state is InboxState.EXECUTED
     assert [sent.dedupe for sent in await ledger.outbox()] == ["told"]
@@ -134,7 +134,7 @@ async def test_a_redelivered_command_stops_nothing_a_second_time(ledger: Ledger,
     await ledger.recover("stop_asked")
     await ledger.begin("second")
     async with ledger.refused(WrongState):
-        await ledger.store.stop(key(), kind, command, (owed("told again"),))
+        await ledger.store.stop(key(), kind, command, lambda found: (owed("told again"),))
 
 
 @pytest.mark.parametrize("kind", [StopKind.STOP, StopKind.NEW])

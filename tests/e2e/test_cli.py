@@ -38,7 +38,7 @@ def test_a_line_from_a_pipe_is_answered_printed_and_that_is_all(tmp_path: Path) 
     assert "Step 1 of 4" in first.stdout
     assert ANSWER not in second.stdout
     assert "All 2 steps are done" in second.stdout
-    assert notes(tmp_path)[:2] == ["note of step 2", "note of step 4"]
+    assert sorted(notes(tmp_path)) == ["note of step 2", "note of step 2", "note of step 4"]
 
 
 def test_work_killed_in_a_tool_goes_on_at_that_step_under_the_chat(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_second_gateway_on_the_same_home_is_refused_and_changes_nothing(tmp_pa
     with up(tmp_path):
         supervised = holdfast("up", "--home", tmp_path)
         alone = holdfast("up", "--home", tmp_path, "--no-supervise")
-        assert supervised.returncode == alone.returncode == 78
+        assert supervised.returncode == alone.returncode == 1
         assert "nothing was changed" in supervised.stderr
         assert "another gateway" in alone.stderr
         assert command("status", "--home", tmp_path).code == 0

@@ -72,6 +72,6 @@ def test_no_query_walks_a_table_that_grows() -> None:
         for step in plan(db, query)
         if re.match(r"SCAN (?!CONSTANT|\(|json_each|r$|back$)", step)
         and not any(step.endswith(f"INDEX {index}") for index in partial)
-        and step != "SCAN instances USING INDEX sqlite_autoindex_instances_1"
+        and not re.match(r"SCAN instances USING (COVERING )?INDEX sqlite_autoindex_instances_1", step)
     }
     assert walks == set()

@@ -11,7 +11,17 @@ import pytest
 from holdfast.app.lifecycle import RunState, longest_stop
 from holdfast.app.settings import DrainSettings
 from holdfast.errors import StoreUnavailable, SyncFailed
-from holdfast.model import Interruption, Key, OnInterruption, Place, Stopped, Turn, TurnState
+from holdfast.model import (
+    Interruption,
+    Key,
+    OnInterruption,
+    PersonId,
+    Place,
+    Position,
+    Stopped,
+    Turn,
+    TurnState,
+)
 from holdfast.policy.admission import Drain
 from tests.support.gateways import PLATFORM, STEP, Mail, Town
 from tests.support.loops import on_a_loop
@@ -44,6 +54,22 @@ async def test_a_message_is_answered(tmp_path: Path) -> None:
         one.gateway.request(Drain.SHUTDOWN)
         assert await one.ended_after(1_000) is Stopped.STOPPED
         assert one.faults == []
+
+
+@on_a_loop
+async def test_a_message_of_who_is_let_out_while_it_waits_is_not_answered(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        one.model.hold("first")
+        one.mail.say("first")
+        await one.until(lambda: one.model.begun == ["first"])
+        one.mail.say("second")
+        await one.until(lambda: bool(one.mail.texts()))
+        one.owner = PersonId("somebody else")
+        one.model.gates["first"].set()
+        await one.until(lambda: "answer to first" in one.mail.texts())
+        await one.pass_time(2_000)
+        assert one.model.begun == ["first"]
+        assert (await one.store.row(Position(2))).reason == "not_allowed"
 
 
 @on_a_loop
@@ -172,6 +198,21 @@ async def test_a_message_during_a_drain_is_kept_said_so_and_answered_after_the_r
 
 
 @on_a_loop
+async def test_what_waited_of_somebody_who_is_not_allowed_any_more_is_not_run(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        one.gateway.request(Drain.RESTART)
+        one.mail.say("secret")
+        await one.ended_after(1_000)
+        one.owner = PersonId(f"{PLATFORM}:carl")
+        await one.start()
+        one.mail.say("hello", "d", sender="carl")
+        await one.until(lambda: "answer to hello" in one.mail.texts("d"))
+        assert "secret" not in one.model.begun
+        (row,) = [row for row in one.mail.arrivals if row.text == "secret"]
+        assert await one.store.waiting(Key(row.origin.place.address)) == ()
+
+
+@on_a_loop
 async def test_a_reply_that_is_owed_is_work_for_the_drain(tmp_path: Path) -> None:
     async with town(tmp_path) as one:
         one.mail.sends_hang = True
@@ -259,6 +300,16 @@ async def test_a_restart_asked_of_an_earlier_process_has_happened(tmp_path: Path
         await one.pass_time(40_000)
         assert one.gateway.state is RunState.RUNNING
         assert await one.store.requests() == ()
+
+
+@on_a_loop
+async def test_a_clock_set_back_makes_no_new_request_an_old_one(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        one.mail.say("hello")
+        await one.until(lambda: one.mail.texts() == ["answer to hello"])
+        one.clock.jump(-3_600_000)
+        await one.store.request("restart", "now")
+        assert await one.ended_after(2_000) is Stopped.RESTART
 
 
 @on_a_loop

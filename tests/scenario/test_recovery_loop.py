@@ -1,6 +1,7 @@
 """The reconciler as it runs: again and again, told once, and never stopped by one fault or one bad row."""
 
 import asyncio
+import json
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -288,6 +289,18 @@ async def test_the_answer_of_a_turn_that_was_complete_replies_to_the_message_tha
     assert (part.text, part.reply_to) == ("forty-two", "m7")
 
 
+async def test_the_answer_of_a_turn_that_was_complete_is_owed_in_parts_its_platform_takes(
+    ledger: Ledger,
+) -> None:
+    claimed = await ledger.begin()
+    await ledger.append(claimed.fence, answers("word " * 30), tail=Tail.ANSWER)
+    await ledger.crash()
+    await reconciler(ledger, care=Care(longest=lambda chat: 60)).round()
+    parts = await ledger.outbox()
+    assert [part.part for part in parts] == [1, 2, 3, 4]
+    assert " ".join(part.text for part in parts).split() == ["word"] * 30
+
+
 async def test_what_is_old_and_finished_is_forgotten_once_an_hour(ledger: Ledger) -> None:
     retained: list[int] = []
 
@@ -331,6 +344,22 @@ async def test_the_continuity_report_says_what_was_open_what_became_of_it_and_wh
     assert f"{working.turn.id}, running: resume (resume): It goes on where it was cut off." in text
     assert "Messages waiting: 1." in text
     assert await at_work.boot() is report
+    (kept,) = await ledger.store.continuity_reports()
+    said = json.loads(kept.report)
+    assert (kept.instance, said["lines"]) == (ledger.store.instance, list(report.lines()))
+    assert {fate["turn"]: fate["became"] for fate in said["fates"]}[working.turn.id] == "resume"
+
+
+async def test_a_report_that_cannot_be_kept_is_made_again(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.crash()
+    at_work = reconciler(ledger, failing(ledger.store, keep_continuity=[DiskFull("full")]))
+    with pytest.raises(DiskFull):
+        await at_work.boot()
+    assert at_work.continuity is None
+    (fate,) = (await at_work.boot()).fates
+    assert (fate.turn, fate.became) == (claimed.turn.id, "resume")
+    assert len(await ledger.store.continuity_reports()) == 1
 
 
 async def test_the_report_is_of_what_was_there_before_the_first_round_changed_it(ledger: Ledger) -> None:

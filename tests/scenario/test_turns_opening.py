@@ -1,5 +1,7 @@
 """What goes into a turn besides what began it: the note of a resume, messages that wait, steering."""
 
+from dataclasses import replace
+
 from holdfast.agents import Message, Role
 from holdfast.model import (
     BusyMode,
@@ -16,7 +18,7 @@ from holdfast.model import (
 )
 from holdfast.policy.notes import resume_text
 from holdfast.store import Edit
-from tests.support.ledger import Ledger, address, asks, planned, result
+from tests.support.ledger import BOB, SETTINGS, Ledger, address, asks, planned, result
 from tests.support.stage import Deed, Stage, hangs, says, soon, wants
 
 
@@ -116,6 +118,23 @@ async def test_a_message_in_steer_mode_reaches_the_model_at_the_next_step_and_ca
         assert after_the_first(stage.model.shown[1])[-1] == (Role.USER, "but quickly")
         row = await ledger.store.row(position)
         assert (row.state, row.turn) == (InboxState.TAKEN, turn.id)
+
+
+async def test_who_is_allowed_no_more_steers_nothing(ledger: Ledger) -> None:
+    deed = Deed()
+    await ledger.say("do it")
+    await steering(ledger)
+    claim = replace(SETTINGS, allowed=lambda person: person != BOB)
+    async with Stage(ledger, wants("deed"), says("as you wish"), tools=[deed], claim=claim) as stage:
+        await soon(deed.running.wait())
+        gone = await ledger.say("no, stop that", sender=BOB)
+        await ledger.say("but quickly")
+        deed.release.set()
+        await stage.leave_after_answer("as you wish")
+    assert after_the_first(stage.model.shown[1])[-1] == (Role.USER, "but quickly")
+    assert "no, stop that" not in [text for _, text in after_the_first(stage.model.shown[1])]
+    assert await ledger.try_claim(allowed=claim.allowed) is None
+    assert (await ledger.store.row(gone)).reason == "not_allowed"
 
 
 async def test_steering_that_comes_too_late_is_the_next_turn(ledger: Ledger) -> None:

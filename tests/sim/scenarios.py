@@ -1,9 +1,12 @@
 """The canonical scenarios that sweeps kill everywhere, and the random ones of worlds."""
 
+from holdfast.app.settings import DrainSettings, GatewaySettings
+from holdfast.policy.settings import SECOND
 from holdfast.testing import (
     Act,
     Babble,
     BootBeside,
+    Die,
     FaultRates,
     Options,
     Outage,
@@ -15,6 +18,10 @@ from holdfast.testing import (
     Stop,
 )
 
+SEED = 2
+"""Under which the scenarios do what they are named for."""
+SHORT = GatewaySettings(grace=1 * SECOND, drain=DrainSettings(wait=2 * SECOND))
+
 CANONICAL = {
     scenario.name: scenario
     for scenario in (
@@ -22,11 +29,25 @@ CANONICAL = {
         Scenario("every class of tool", (Say(0.1, "tools read effect idempotent reconcilable"),)),
         Scenario("tools side by side", (Say(0.1, "parallel", platform="plain"),)),
         Scenario(
+            "a reply of several parts",
+            (Say(0.1, "wordy 30", platform="plain"), Say(0.2, "wordy 9", "b", "plain")),
+        ),
+        Scenario(
             "a queue",
             (
                 Say(0.1, "tools effect", platform="asked"),
                 Say(0.3, "plain", platform="asked"),
                 Say(0.5, "plain", platform="asked"),
+            ),
+        ),
+        Scenario(
+            "a queue of three that steers",
+            (
+                Say(0.1, "/queue steer"),
+                Say(0.4, "tools read effect"),
+                Say(0.6, "plain"),
+                Say(1.1, "tools idempotent"),
+                Say(1.3, "plain"),
             ),
         ),
         Scenario(
@@ -42,17 +63,61 @@ CANONICAL = {
             "one that kills beside one that does not",
             (Say(0.1, "crash"), Say(0.2, "tools read effect", "b", platform="plain")),
         ),
+        Scenario(
+            "one that kills among five",
+            (
+                Say(0.1, "plain", "a"),
+                Say(0.1, "tools effect", "b"),
+                Say(0.2, "crash", "c"),
+                Say(0.2, "slow 3", "d", "plain"),
+                Say(0.3, "tools read", "e", "plain"),
+            ),
+        ),
         Scenario("a restart in the middle", (Say(0.1, "tools read effect"), Stop(0.7))),
-        Scenario("an edit and a withdrawal", (Say(0.1, "slow 1"), Say(0.2, "plain"), Revise(0.4, "plain"))),
+        Scenario(
+            "a drain with one that finishes and one that does not",
+            (Say(0.1, "slow 2"), Say(0.2, "tools effect read", "b"), Say(0.2, "slow 9", "c"), Stop(1)),
+            SHORT,
+        ),
+        Scenario(
+            "a stop at once that meets a turn just claimed",
+            (Say(0.1, "slow 2", "b"), Stop(0.5, at_once=True, on_claim=True), Say(0.6, "tools effect")),
+            SHORT,
+        ),
+        Scenario(
+            "a resume that meets a new message",
+            (Say(0.1, "tools read effect"), Say(0.7, "plain"), Die(1), Say(2.5, "plain"), Say(4, "plain")),
+        ),
+        Scenario(
+            "an edit and a withdrawal",
+            (
+                Say(0.1, "slow 1"),
+                Say(0.2, "plain"),
+                Revise(0.4, "tools read"),
+                Say(0.5, "tools effect"),
+                Revise(0.7, None),
+            ),
+        ),
+        Scenario(
+            "taken back before it was read",
+            (
+                Say(0.1, "tools effect", platform="hook"),
+                Revise(0.1, None, platform="hook"),
+                Say(0.12, "plain"),
+            ),
+        ),
         Scenario("stop", (Say(0.1, "tools read effect"), Say(0.8, "/stop"), Say(1.0, "plain"))),
         Scenario("new", (Say(0.1, "slow 1"), Say(0.5, "plain"), Say(0.7, "/new"), Say(0.9, "plain"))),
         Scenario("undo", (Say(0.1, "tools effect"), Say(2.5, "/undo"), Say(3.5, "plain"))),
+        Scenario("retry", (Say(0.1, "tools effect"), Say(2.5, "/retry"), Say(3.5, "plain"))),
+        Scenario("a resume after a park", (Say(0.1, "crash"), Say(60, "/resume"), Say(61, "plain"))),
     )
 }
 
 SCRIPTS = (
     *("plain", "plain", "tools effect", "tools read idempotent effect reconcilable", "parallel"),
-    *("long 4", "slow 3", "crash", "fail", "/stop", "/new", "/undo", "/status", "/queue collect"),
+    *("long 4", "slow 3", "crash", "fail", "wordy 9", "/stop", "/new", "/undo", "/retry", "/resume", "/help"),
+    *("/status", "/queue collect", "/queue steer", "/queue interrupt"),
 )
 RATES = FaultRates(
     lost_request=0.05,

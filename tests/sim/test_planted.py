@@ -11,7 +11,9 @@ from holdfast.model import CallState, Sent
 from holdfast.policy import calls
 from holdfast.store.sqlite import SqliteStore
 from holdfast.store.sqlite.home import HomeLock
+from holdfast.store.sqlite.sql import SQL
 from holdfast.testing import FaultRates, Options, run_world, sweep
+from holdfast.turns import telling
 from holdfast.turns.runner import Run
 from tests.sim.scenarios import CANONICAL, random_world
 
@@ -99,6 +101,27 @@ def boot_beside_another(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(HomeLock, "take", lambda self: None)
 
 
+def owe_it_in_one_piece(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(telling, "parts_for", lambda text, longest: (text,))
+
+
+def carry_commands_out_in_silence(patch: pytest.MonkeyPatch) -> None:
+    settle: Any = SqliteStore.settle_row
+    patch.setattr(
+        SqliteStore, "settle_row", lambda self, at, state, why=None, owe=(): settle(self, at, state, why)
+    )
+
+
+def count_no_strikes(patch: pytest.MonkeyPatch) -> None:
+    counted = "strikes = strikes + 1, "
+    assert counted in SQL["raise_generation"]
+    patch.setitem(SQL, "raise_generation", SQL["raise_generation"].replace(counted, ""))
+
+
+def forget_what_was_set_aside(patch: pytest.MonkeyPatch) -> None:
+    patch.setitem(SQL, "add_set_aside", f"{SQL['add_set_aside'].partition('WHERE')[0]} WHERE 0")
+
+
 PLANTED: dict[str, tuple[Plant, str, str]] = {
     "confirms before the commit": (confirm_before_the_commit, "answered deliveries", "I1"),
     "resends unmarked": (resend_unmarked, "tools side by side", "I4"),
@@ -108,6 +131,14 @@ PLANTED: dict[str, tuple[Plant, str, str]] = {
     "owes nothing at the end": (owe_nothing_at_the_end, "an answer", "I3"),
     "owes after the end": (owe_after_the_end, "an answer", "I3"),
     "boots beside another": (boot_beside_another, "a second gateway", "I8"),
+    "owes it in one piece": (owe_it_in_one_piece, "a reply of several parts", "I3"),
+    "carries commands out in silence": (carry_commands_out_in_silence, "a queue of three that steers", "I2"),
+    "counts no strikes": (count_no_strikes, "one that kills beside one that does not", "I11"),
+    "forgets what was set aside": (
+        forget_what_was_set_aside,
+        "something unreadable and somebody unknown",
+        "not read",
+    ),
 }
 
 

@@ -4,23 +4,38 @@ The long run kills at every one of them, under several seeds; the ordinary run a
 """
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from tests.sim.scenarios import CANONICAL
-from tests.sim.workers import CORES, sweep_part
+from tests.sim.scenarios import CANONICAL, SEED
+from tests.sim.workers import CORES, Found, stop_part, sweep_part
 
 LONG = bool(os.environ.get("HOLDFAST_LONG"))
-SEEDS = range(1, 4) if LONG else range(1, 2)
-EVERY = 1 if LONG else 4
+SEEDS = (SEED, 1, 3) if LONG else (SEED,)
+EVERY = 1 if LONG else 12
+Sweeper = Callable[[str, int, int, int], Found]
+STOPPED = ("every class of tool", "a reply of several parts", "an edit and a withdrawal", "retry")
+
+
+def judged(
+    part: Callable[[str, int, int, int], Found], name: str, seed: int, pool: ProcessPoolExecutor
+) -> int:
+    """How many points were tried, at none of which anything was wrong."""
+    jobs = [pool.submit(part, name, seed, n, CORES * EVERY) for n in range(CORES)]
+    points, deaths, failures = zip(*(job.result() for job in jobs), strict=True)
+    assert sum(failures, []) == []
+    assert sum(deaths) == sum(points), "a crash test that never crashed proves nothing"
+    return sum(points)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", CANONICAL)
 def test_whatever_step_it_is_killed_at_it_holds(name: str, seed: int, pool: ProcessPoolExecutor) -> None:
-    jobs = [pool.submit(sweep_part, name, seed, part, CORES * EVERY) for part in range(CORES)]
-    points, deaths, failures = zip(*(job.result() for job in jobs), strict=True)
-    assert sum(failures, []) == []
-    assert sum(points) > 100 // EVERY
-    assert sum(deaths) == sum(points), "a crash test that never crashed proves nothing"
+    assert judged(sweep_part, name, seed, pool) > 100 // EVERY
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_whatever_step_it_is_told_to_stop_at_once_it_holds(name: str, pool: ProcessPoolExecutor) -> None:
+    assert judged(stop_part, name, SEED, pool) > 100 // EVERY

@@ -6,7 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from tests.sim.workers import play
 
 LONG = bool(os.environ.get("HOLDFAST_LONG"))
-WORLDS = 4_000 if LONG else 240
+WORLDS = 4_000 if LONG else 300
 SHARE = 20
 
 

@@ -6,7 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 
-from holdfast.testing import Options, run_world, sweep
+from holdfast.testing import Options, Swept, run_world, stop_points, sweep
 from tests.sim.scenarios import CANONICAL, random_world
 
 CORES = os.cpu_count() or 1
@@ -18,9 +18,19 @@ def cores() -> Iterator[ProcessPoolExecutor]:
         yield pool
 
 
-def sweep_part(name: str, seed: int, part: int, parts: int) -> tuple[int, int, list[str]]:
-    """Crash points, deaths, and failures in words."""
-    swept = sweep(CANONICAL[name], Options(seed=seed), part, parts)
+Found = tuple[int, int, list[str]]
+"""Points tried, deaths, and failures in words."""
+
+
+def sweep_part(name: str, seed: int, part: int, parts: int) -> Found:
+    return _in_words(sweep(CANONICAL[name], Options(seed=seed), part, parts))
+
+
+def stop_part(name: str, seed: int, part: int, parts: int) -> Found:
+    return _in_words(sweep(CANONICAL[name], Options(seed=seed), part, parts, points_of=stop_points))
+
+
+def _in_words(swept: Swept) -> Found:
     return swept.points, swept.hit, [str(failure) for failure in swept.failures]
 
 

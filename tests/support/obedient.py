@@ -30,5 +30,14 @@ if __name__ == "__main__":
                 sys.exit(int(code))
             case ["die"]:
                 os.kill(os.getpid(), signal.SIGKILL)
+            case ["deaf"]:
+                for number in (signal.SIGTERM, signal.SIGINT):
+                    signal.signal(number, signal.SIG_DFL)
+                say("deaf")
             case ["ping"]:
                 say("pong")
+            case ["deaf"]:
+                # As any process is before it has said what signals mean to it.
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                say("deaf")

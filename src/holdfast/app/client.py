@@ -54,6 +54,9 @@ async def _connected(home: Path) -> AsyncIterator[tuple[asyncio.StreamReader, as
         raise NotRunning(home) from None
     try:
         yield reader, writer
+    except ConnectionError:
+        # It went in the middle of a word.
+        raise NotRunning(home) from None
     finally:
         writer.close()
 

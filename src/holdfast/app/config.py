@@ -101,11 +101,13 @@ def surroundings(environment: Mapping[str, str] | None = None) -> Surroundings:
     # A watchdog time meant for another process (an inherited variable) is not ours.
     ours = known.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
     micros = known.get("WATCHDOG_USEC", "") if ours else ""
+    # The session of a desktop is a service as well, and every shell in it has its variables.
+    service = known.get("SYSTEMD_EXEC_PID", str(os.getpid())) == str(os.getpid())
     return Surroundings(
         known.get("NOTIFY_SOCKET") or None,
         int(micros) / 1_000_000 if micros.isdigit() else None,
         int(supervisor) if supervisor.isdigit() else None,
-        "INVOCATION_ID" in known,
+        "INVOCATION_ID" in known and service,
     )
 
 

@@ -16,11 +16,12 @@ from holdfast.agents import Agent
 from holdfast.clock import Clock, Ids, Rng
 from holdfast.errors import Report
 from holdfast.inbox import Commands, Desk, Receiver
-from holdfast.model import PersonId, Stopped, TurnId
+from holdfast.model import ChatAddress, PersonId, Stopped, TurnId, place_at
 from holdfast.outbox import Sender
 from holdfast.platforms import Platform
 from holdfast.policy.access import Access, Allowed, still_allowed
 from holdfast.policy.admission import Drain
+from holdfast.policy.parts import usual
 from holdfast.policy.settings import SECOND, TurnSettings
 from holdfast.policy.strikes import SafeMode
 from holdfast.recovery import Care, ContinuityReport, Outside, Reconciler
@@ -142,7 +143,9 @@ class Gateway:
     def _make_pool(self, agent: Agent, workspace: Path) -> Pool:
         settings = self.settings
         turns = TurnSettings(grace=settings.grace, progress=settings.progress)
-        runner = Runner(self.store, self.clock, self._rng, agent, workspace, turns, self._report)
+        runner = Runner(
+            self.store, self.clock, self._rng, agent, workspace, turns, self._report, self._longest
+        )
         pool = PoolSettings(settings.workers, settings.grace / SECOND + _BEYOND_GRACE)
         return Pool(
             self.store,
@@ -179,7 +182,13 @@ class Gateway:
 
     def _make_reconciler(self) -> Reconciler:
         settings = self.settings
-        care = Care(settings.safe_mode, settings.keep, settings.owner_chat, settings.reconcile)
+        care = Care(
+            settings.safe_mode,
+            settings.keep,
+            settings.owner_chat,
+            settings.reconcile,
+            longest=self._longest,
+        )
         return Reconciler(
             self.store, self.clock, settings.recovery, self._outside, self._known_running, care, self._report
         )
@@ -191,6 +200,7 @@ class Gateway:
             self._access,
             self.arrival_settings,
             lambda: self._reconciler.safe_mode,
+            self._longest,
         )
 
     def _stages(self) -> Stages:
@@ -231,7 +241,8 @@ class Gateway:
         return ArrivalSettings(self.settings.queue, self.settings.busy, self.draining)
 
     def _claim_settings(self) -> ClaimSettings:
-        return ClaimSettings(self.settings.reset, self.settings.recovery, self.settings.busy)
+        settings = self.settings
+        return ClaimSettings(settings.reset, settings.recovery, settings.busy, allowed=self._is_allowed)
 
     def _outside(self) -> Outside:
         return Outside(
@@ -244,8 +255,22 @@ class Gateway:
     def _connected(self) -> tuple[str, ...]:
         return tuple(one.name for one in self.connections() if one.connected)
 
+    def _longest(self, chat: ChatAddress) -> int:
+        """What one message to this chat may hold."""
+        place = place_at(chat)
+        there = (place.platform, place.account)
+        for platform in self._platforms:
+            if (platform.name, platform.account) == there:
+                return platform.capabilities.longest
+        return usual(chat)
+
     def _is_allowed(self, person: PersonId) -> bool:
-        return isinstance(still_allowed(person, self._access(), self.clock.now()), Allowed)
+        try:
+            access = self._access()
+        except Exception as error:  # noqa: BLE001 - who cannot be checked is not allowed, whatever went wrong
+            self._report("reading who may talk", error)
+            access = None
+        return isinstance(still_allowed(person, access, self.clock.now()), Allowed)
 
     def _known_running(self) -> tuple[TurnId, ...] | None:
         """The turns that run here; while one is being claimed nobody can say."""

@@ -58,12 +58,14 @@ class Verb:
             raise BadRequest(f"missing: {', '.join(missing)}")
 
 
+_MOST = 2**63 - 1
+"""The largest number that the ledger knows."""
 _IS: Mapping[str, Callable[[object], bool]] = {
     "text": lambda value: isinstance(value, str) and bool(value),
-    "number": lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
+    "number": lambda value: isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST,
     "flag": lambda value: isinstance(value, bool),
 }
-_WORDS = {"text": "text, not empty", "number": "a whole number from 0", "flag": "true or false"}
+_WORDS = {"text": "text, not empty", "number": f"a whole number from 0 to {_MOST}", "flag": "true or false"}
 
 
 class LocalApi:

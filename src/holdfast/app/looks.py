@@ -22,7 +22,7 @@ from holdfast.platforms.web import WebChat
 from holdfast.policy.ages import age
 from holdfast.store import Looking
 
-from .shown import Json, delivery, entry, shown
+from .shown import Json, delivery, entry, report, shown
 
 _WEB = WebChat()
 
@@ -64,8 +64,12 @@ class Looks:
             "happenings": shown(await self.store.trace(where)),
         }
 
-    async def continuity(self) -> Json:
-        return {"continuity": shown(await self.store.continuity())}
+    async def continuity(self, limit: int = 1) -> Json:
+        """What the run before left, and the reports of the last boots: what became of it, and why."""
+        return {
+            "continuity": shown(await self.store.continuity()),
+            "reports": [report(one) for one in await self.store.continuity_reports(limit)],
+        }
 
     async def verify(self) -> Json:
         problems = await self.store.verify()

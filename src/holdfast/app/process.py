@@ -17,7 +17,7 @@ from pathlib import Path
 from holdfast import __version__
 from holdfast.agents import load_agent
 from holdfast.clock import Clock, Ids, SystemClock, SystemIds, SystemRng
-from holdfast.errors import HoldfastError, SyncFailed, Unusable
+from holdfast.errors import HoldfastError, HomeLocked, SyncFailed, Unusable
 from holdfast.model import Stopped
 from holdfast.platforms.web import WebChat
 from holdfast.policy.admission import Drain
@@ -47,12 +47,18 @@ log = logging.getLogger(__name__)
 
 def main(arguments: list[str]) -> int:
     """Run a gateway on this home until its end; the exit code says how that came."""
+    # The home may be open to others; what people said is not.
+    os.umask(0o077)
     logging.basicConfig(
         level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
     try:
         loaded = load_settings(Path(arguments[0]) if arguments else None)
         return run_gateway(loaded.settings, surroundings())
+    except HomeLocked as error:
+        # Nothing is wrong with us: whoever starts us tries again until the other one is gone.
+        sys.stderr.write(f"holdfast: {error}\n")
+        return FAILED
     except Unusable as error:
         sys.stderr.write(f"holdfast: {error}\n")
         return BAD_CONFIG
@@ -63,9 +69,12 @@ def main(arguments: list[str]) -> int:
 
 def run_gateway(settings: Settings, around: Surroundings) -> int:
     """Run a gateway in this process; raises `Unusable` before anything is changed if it cannot start."""
-    # The watchdog is never called off: closing the loop, or a thread that hangs, may hold up the end as well.
     watchdog = Watchdog(SystemClock(), settings.watchdog.loop / SECOND)
-    return asyncio.run(_serve(settings, around, watchdog))
+    # Not `asyncio.run`: it waits for every task and thread that is left, also for one that never ends. An
+    # orderly stop has let go of them, and the loop is kept as it is until the process ends.
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    return loop.run_until_complete(_serve(settings, around, watchdog))
 
 
 class Signals:
@@ -134,7 +143,11 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -
     # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
     watchdog.start()
     beating = asyncio.ensure_future(_beat(clock, settings, watchdog, notifier, around))
-    store: Store = await open_ledger(settings.home, clock, ids)
+    try:
+        store: Store = await open_ledger(settings.home, clock, ids)
+    except BaseException:
+        beating.cancel()
+        raise
     web = WebChat()
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
 
@@ -211,11 +224,6 @@ def _local_api(
     store = gateway.store
     actions = Actions(store, clock, ids, web, Looks(store, clock), keeper.stop_all)
 
-    async def continuity() -> Json:
-        found = gateway.continuity
-        report = {} if found is None else {"report": shown(found), "lines": list(found.lines())}
-        return {**await actions.looks.continuity(), **report}
-
     async def status() -> Json:
         left = await store.continuity()
         return {
@@ -234,7 +242,7 @@ def _local_api(
             "unknown": left.unknown,
         }
 
-    return LocalApi(home, all_verbs(actions, Following(store, clock), status, continuity))
+    return LocalApi(home, all_verbs(actions, Following(store, clock), status))
 
 
 def run_and_exit(arguments: list[str]) -> None:

@@ -32,28 +32,33 @@ class Requests:
     store: Store
     clock: Clock
     born: int
-    """When this process began; a restart asked for before that has happened."""
+    """When this process began; a restart it found that was asked for before that has happened."""
     reply_within: int
     is_quiet: Callable[[], bool]
     carry_out: Callable[[Drain], None]
 
     async def work(self) -> None:
         """Look whenever a request comes, and again while one waits for a reply or for quiet."""
+        # By time alone a clock that is set back would make every new request an old one.
+        found = frozenset(request.id for request in await self.store.requests())
         while True:
             seen = self.store.version("requests")
-            waiting = await self.look()
+            waiting = await self.look(found)
             await first_of(
                 self.store.changed("requests", seen), self.clock.sleep(_LOOK_AGAIN if waiting else _IDLE)
             )
 
-    async def look(self) -> bool:
-        """Carry out what is ready; True when something is asked for and not ready yet."""
+    async def look(self, found: frozenset[int] = frozenset()) -> bool:
+        """Carry out what is ready; True when something is asked for and not ready yet.
+
+        `found` were there when this process began to look.
+        """
         waiting = False
         for request in await self.store.requests():
             drain = MEANING.get(request.what)
             if drain is None:
                 continue
-            if drain is Drain.RESTART and request.asked_at < self.born:
+            if drain is Drain.RESTART and request.id in found and request.asked_at < self.born:
                 await self._settle(request, "the process has begun anew since")
             elif not await self._is_ready(request):
                 waiting = True

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Set
 from dataclasses import asdict, is_dataclass
 from enum import Enum
 from typing import Any
 
 from holdfast.model import Delivery, Entry
+from holdfast.store import KeptReport
 
 Json = dict[str, Any]
 
@@ -55,3 +57,12 @@ def delivery(found: Delivery) -> Json:
         "turn": found.turn,
         "at": found.created_at,
     }
+
+
+def report(found: KeptReport) -> Json:
+    """A continuity report with the run that made it; one that cannot be read says so in its lines."""
+    try:
+        said = dict(json.loads(found.report))
+    except (ValueError, TypeError):
+        said = {"lines": ["This report cannot be read."]}
+    return {**said, "instance": found.instance, "at": found.at}

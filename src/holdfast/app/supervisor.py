@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 Home = str | os.PathLike[str]
 """`pathlib` alone would take a quarter of this program's start."""
@@ -32,6 +33,8 @@ GOOD_RUN = 60.0
 """Seconds a run must last for the ones before it to be forgotten."""
 
 _ASKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_AS_ASKED = (STOPPED, RESTART, 128 + signal.SIGTERM, 128 + signal.SIGINT)
+"""Ends of a run that was asked to end: in order, about to restart, or before it could listen to us."""
 
 
 def delay_after(code: int, ran_for: float, failures: int) -> tuple[float, int]:
@@ -68,8 +71,7 @@ class Supervisor:
             began = time.monotonic()
             code = self._one_run()
             if self._asked:
-                # It was about to restart, and is not wanted any more.
-                return STOPPED if code == RESTART else code
+                return STOPPED if code in _AS_ASKED else code
             if code == BAD_CONFIG:
                 return code
             wait, failures = delay_after(code, time.monotonic() - began, failures)
@@ -92,12 +94,13 @@ class Supervisor:
         self._child = None
         return code if code >= 0 else 128 - code
 
-    def _forward(self, number: int, _frame: object) -> None:
+    def _forward(self, _number: int, _frame: object) -> None:
+        """Whatever we heard, the child is told to end: an interrupt would break into its imports."""
         self._asked = True
         if self._child is None:
             self._unsent = True
         else:
-            self._child.send_signal(signal.SIGINT if number == signal.SIGINT else signal.SIGTERM)
+            self._child.terminate()
 
     def _pause(self, seconds: float) -> bool:
         """Wait that long, or until asked to end; says whether that was asked."""
@@ -142,8 +145,9 @@ def supervisor_of(home: Home) -> int | None:
 
 
 def _say(words: str) -> None:
-    sys.stderr.write(f"holdfast supervisor: {words}\n")
-    sys.stderr.flush()
+    # Nobody may be reading any more, which is no reason to leave the gateway alone.
+    with suppress(OSError):
+        os.write(2, f"holdfast supervisor: {words}\n".encode())
 
 
 def main(arguments: list[str]) -> int:
@@ -152,7 +156,7 @@ def main(arguments: list[str]) -> int:
     lock = take_lock(home)
     if lock is None:
         _say(f"{home} is supervised already, by process {supervisor_of(home)}; nothing was changed")
-        return BAD_CONFIG
+        return FAILED
     return Supervisor(command).run()
 
 

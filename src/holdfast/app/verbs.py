@@ -24,18 +24,17 @@ def looking(looks: Looks) -> dict[str, Verb]:
         "session": _verb(looks.session, session="text", entries="number?"),
         "outbox": _verb(looks.outbox, chat="text", after="number?", limit="number?"),
         "trace": _verb(looks.trace, position="number"),
-        "continuity": _verb(looks.continuity),
+        "continuity": _verb(looks.continuity, limit="number?"),
         "verify": _verb(looks.verify),
         "plan": _verb(looks.plan),
     }
 
 
-def all_verbs(actions: Actions, following: Following, status: Look, continuity: Look) -> Mapping[str, Verb]:
-    """Everything, by name; a running gateway knows more of itself and of its boot than the ledger says."""
+def all_verbs(actions: Actions, following: Following, status: Look) -> Mapping[str, Verb]:
+    """Everything, by name; a running gateway knows more of itself than the ledger says."""
     return {
         **looking(actions.looks),
         "status": _verb(status),
-        "continuity": _verb(continuity),
         "say": _verb(actions.say, chat="text", text="text", event_id="text?", question="text?"),
         "follow": Verb(
             {"chat": "text", "after": "number?", "steps": "flag?", "session": "text?", "seq": "number?"},

@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
-import faulthandler
 import os
 import sys
 import threading
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from holdfast.clock import Clock
 
 from .exits import FAILED
 
+LAST_WORDS = 2.0
+"""Seconds in which what there is to say must have been said."""
+_LOOKS_PER_LIMIT = 10
+_STDERR = 2
+
 
 def end_now(why: str) -> None:
     """End the process at once, saying why and where every thread stood; the next start recovers."""
-    sys.stderr.write(f"holdfast: {why}; ending at once, the next start recovers\n")
-    sys.stderr.flush()
-    faulthandler.dump_traceback(file=sys.stderr, all_threads=True)
+    # Whoever reads may be gone, or hold up everybody who writes: the end does not wait for that.
+    saying = threading.Thread(target=_say, args=(why,), name="last words", daemon=True)
+    saying.start()
+    saying.join(LAST_WORDS)
     os._exit(FAILED)
+
+
+def _say(why: str) -> None:
+    words = f"holdfast: {why}; ending at once, the next start recovers\n" + "".join(_standing())
+    left = words.encode()
+    # Past `sys.stderr`: the loop may stand still with its lock.
+    with suppress(OSError):
+        while left:
+            left = left[os.write(_STDERR, left) :]
+
+
+def _standing() -> Iterator[str]:
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    for ident, frame in sys._current_frames().items():
+        yield f"Thread {names.get(ident, ident)}, last call at the end:\n"
+        yield from traceback.format_stack(frame)
 
 
 class Watchdog:
@@ -32,13 +55,14 @@ class Watchdog:
         self._clock = clock
         self._limit = limit
         self._end = end
-        self._beat = clock.monotonic()
+        self._beat = self._looked = clock.monotonic()
         self._deadline: float | None = None
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
 
     def start(self) -> None:
         self.beat()
+        self._looked = self._beat
         self._thread.start()
 
     def beat(self) -> None:
@@ -63,9 +87,19 @@ class Watchdog:
             return f"the event loop has stood still for {now - self._beat:.0f} s"
         return None
 
+    def look(self) -> bool:
+        """Look whether all is well, several times per limit, and end the process if not; True if so."""
+        now = self._clock.monotonic()
+        if now - self._looked > self._limit / 2:
+            # This thread stood still as well: the whole process was stopped, and the loop is not to blame.
+            self.beat()
+        self._looked = now
+        why = self.verdict()
+        if why is not None:
+            self._end(why)
+        return why is not None
+
     def _watch(self) -> None:
-        while not self._over.wait(self._limit / 10):
-            why = self.verdict()
-            if why is not None:
-                self._end(why)
+        while not self._over.wait(self._limit / _LOOKS_PER_LIMIT):
+            if self.look():
                 return

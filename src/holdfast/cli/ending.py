@@ -16,6 +16,8 @@ from holdfast.clock import SystemClock
 from .words import plural
 
 _LOOK_AGAIN = 0.1
+_PATIENCE = 300.0
+"""Seconds a restart may take: a drain, a teardown and a start, with room; quiet may be longer in coming."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +65,26 @@ async def restart(home: Path, when_quiet: bool, wait: bool) -> Outcome:
         return Outcome(True, words, facts)
     if not wait:
         return Outcome(True, f"Asked; {keeper} starts it again.", facts)
-    after = await _next(home, before["instance"])
+    after = await _next(home, before["instance"], None if when_quiet else _PATIENCE)
+    if after is None:
+        words = (
+            "Asked, and no new gateway answers yet; `holdfast status` shows how it stands. Nothing is lost."
+        )
+        return Outcome(False, words, facts)
     facts["new_pid"] = after["pid"]
     return Outcome(True, f"Restarted: process {before['pid']} ended, process {after['pid']} runs.", facts)
 
 
-async def _next(home: Path, instance: str) -> Json:
-    """The status of the gateway that comes after that one, once it answers."""
+async def _next(home: Path, instance: str, patience: float | None) -> Json | None:
+    """The status of the gateway that comes after that one, once it answers; None when that takes too long."""
     clock = SystemClock()
-    while True:
-        try:
-            found = await ask(home, "status")
-            if found["instance"] != instance:
-                return found
-        except NotRunning:
-            pass
+    until = None if patience is None else clock.monotonic() + patience
+    while until is None or clock.monotonic() < until:
+        found = await _status(home)
+        if found is not None and found["instance"] != instance:
+            return found
         await clock.sleep(_LOOK_AGAIN)
+    return None
 
 
 async def _ended(pid: int | None) -> None:

@@ -48,6 +48,7 @@ for _panel, _commands in (
             reading.sessions,
             reading.show,
             reading.trace,
+            reading.continuity,
             reading.verify,
             reading.config,
         ),

@@ -19,9 +19,10 @@ from .finding import find_session
 from .options import AsJson, Home, looking, run
 from .output import print_json, print_table, stdout
 from .standing import standing_of
-from .tables import print_sessions, print_standing, print_trace
+from .tables import print_reports, print_sessions, print_standing, print_trace
 
 SESSIONS_SHOWN = 50
+STARTS_SHOWN = 3
 
 Which = Annotated[
     str,
@@ -114,6 +115,28 @@ async def _trace(home: Path, which: str) -> list[Json]:
 
 async def _life(looks: Looks, position: int) -> Json:
     return {"position": position, **await looks.trace(position)}
+
+
+def continuity(
+    limit: Annotated[int, typer.Option(help="How many starts.", min=1)] = STARTS_SHOWN,
+    home: Home = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell how the run before each of the last starts ended, what was open then, and what became of it.
+
+    Kept in the ledger, so that it can be read with and without a running gateway.
+    """
+    found = run(_continuity(find_home(home), limit))
+    if as_json:
+        print_json({"reports": found})
+    else:
+        print_reports(stdout(), found, SystemClock().now())
+
+
+async def _continuity(home: Path, limit: int) -> list[Json]:
+    async with looking(home) as (_, looks):
+        reports: list[Json] = (await looks.continuity(limit))["reports"]
+        return reports
 
 
 def verify(home: Home = None, as_json: AsJson = False) -> None:

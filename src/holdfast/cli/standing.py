@@ -27,6 +27,7 @@ async def standing_of(home: Path) -> Json:
             "unknown": continuity.unknown,
             "waiting": continuity.waiting,
             "open_turns": shown(continuity.open_turns),
+            "boot": next(iter((await looks.continuity())["reports"]), None),
         }
     if runs:
         found["gateway" if await answers(home) else "last_run"] = _run(runs[0])

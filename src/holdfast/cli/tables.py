@@ -28,6 +28,8 @@ def print_standing(console: Console, found: Json, now: int) -> None:
         pairs.append(("last run", f"process {last['pid']}, ended {ago(last['seen_at'], now)}: {how}"))
     if "owed" in found:
         pairs += _numbers(found)
+    if found.get("boot"):
+        pairs += _boot(found["boot"], now)
     print_pairs(console, pairs)
     if found.get("running"):
         print_table(console, ("running turn", "chat", "for", "quiet for"), running_rows(found["running"]))
@@ -44,6 +46,28 @@ def _numbers(found: Json) -> list[tuple[str, str]]:
             + (f", [yellow]{unknown} with an unknown outcome[/]" if unknown else ""),
         ),
     ]
+
+
+def _boot(report: Json, now: int) -> list[tuple[str, str]]:
+    """What the last start found, in two lines; `holdfast continuity` has the rest."""
+    told = [escape(line) for line in report["lines"] if not line.startswith(("-", "…"))]
+    return [
+        ("last start", f"{ago(report['at'], now)}. {' '.join(told[:2])}"),
+        ("it found", " ".join(told[2:]) or "–"),
+    ]
+
+
+def print_reports(console: Console, reports: Sequence[Json], now: int) -> None:
+    """What each of the last starts found and did, newest first."""
+    if not reports:
+        console.print("No start has been reported yet.")
+    for report in reports:
+        console.print(
+            f"[bold]start of {moment(report['at'])}[/] "
+            f"[dim]{ago(report['at'], now)}, run {report['instance']}[/]"
+        )
+        for line in report["lines"]:
+            console.print(f"  {line}", markup=False)
 
 
 def running_rows(running: Sequence[Json]) -> list[tuple[str, ...]]:

@@ -13,7 +13,6 @@ from holdfast.errors import Refused, Report, StoreClosed, StoreFault, SyncFailed
 from holdfast.model import (
     BusyMode,
     ChatSettings,
-    InboxKind,
     InboxRow,
     InboxState,
     Owed,
@@ -27,11 +26,12 @@ from holdfast.model import (
 from holdfast.policy.access import Access, Denial, Denied, still_allowed
 from holdfast.policy.ages import age
 from holdfast.policy.answers import Command, parse_command
+from holdfast.policy.parts import Longest, parts_for, usual
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import HOUR, SECOND, RetrySettings
 from holdfast.policy.strikes import SafeMode
 from holdfast.policy.undo import LastTurn, last_shown_turn, lasting_calls
-from holdfast.store import ArrivalSettings, SessionLine, StopOutcome, Store
+from holdfast.store import ArrivalSettings, SessionLine, Store
 
 from . import words
 
@@ -56,6 +56,7 @@ class Desk:
     access: Callable[[], Access | None]
     arrival: Callable[[], ArrivalSettings] = ArrivalSettings
     safe_mode: Callable[[], SafeMode] = _off
+    longest: Longest = usual
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +66,15 @@ class Asked:
     row: InboxRow
     command: Command
     owner: bool
+    longest: int
+    """Characters one message of the answer may have."""
 
     def reply(self, text: str) -> tuple[Owed, ...]:
         """The one answer to this command, whoever writes it and however often."""
         row = self.row
         once = f"command:{row.position}"
-        return (Owed(row.place.address, once, (text,), OwedKind.NOTICE, row.message_id),)
+        parts = parts_for(text, self.longest)
+        return (Owed(row.place.address, once, parts, OwedKind.NOTICE, row.message_id),)
 
 
 Carry = Callable[[Desk, Asked], Awaitable[None]]
@@ -95,22 +99,9 @@ async def _open(desk: Desk, session: Session | None) -> Turn | None:
 
 
 async def _end(desk: Desk, asked: Asked, kind: StopKind) -> None:
-    """Stop what is unfinished; the words follow from a look, and are set right if it moved meanwhile."""
-    store, row = desk.store, asked.row
-    turn = await _open(desk, await store.live_session(row.key))
-    waiting = await store.waiting(row.key, limit=_MANY)
-    # What came after the command stays; wake-ups are nobody's messages.
-    texts = [each.text for each in waiting if each.position < row.position and _is_message(each)]
-    text = words.stopped(kind, turn, texts)
-    found = await store.stop(row.key, kind, row.position, asked.reply(text))
-    if (found.outcome is StopOutcome.NOTHING) is not (turn is None):
-        right = words.STOPPED_AFTER_ALL if turn is None else words.FINISHED_FIRST
-        again = f"command:{row.position}:after"
-        await store.owe(Owed(row.place.address, again, (right,), OwedKind.NOTICE, row.message_id))
-
-
-def _is_message(row: InboxRow) -> bool:
-    return row.kind is InboxKind.MESSAGE
+    """Stop what is unfinished; the words follow from what the commit itself finds."""
+    row = asked.row
+    await desk.store.stop(row.key, kind, row.position, lambda found: asked.reply(words.stopped(kind, found)))
 
 
 async def _stop(desk: Desk, asked: Asked) -> None:
@@ -355,7 +346,8 @@ class Commands:
         command = parse_command(row.text)
         now = desk.clock.now()
         allowed = still_allowed(row.sender, self._who_may(), now)
-        asked = Asked(row, command or Command("", ""), not isinstance(allowed, Denied) and allowed.owner)
+        is_owner = not isinstance(allowed, Denied) and allowed.owner
+        asked = Asked(row, command or Command("", ""), is_owner, desk.longest(row.place.address))
         backlog = desk.arrival().queue.backlog
         entry = COMMANDS.get(asked.command.name)
         if isinstance(allowed, Denied):
@@ -381,7 +373,7 @@ class Commands:
     async def _give_up(self, row: InboxRow, error: Exception) -> None:
         self._report(f"carrying out command {row.position}", error)
         text = "That could not be done just now; nothing was changed. Try again in a moment."
-        asked = Asked(row, Command("", ""), owner=False)
+        asked = Asked(row, Command("", ""), owner=False, longest=self._desk.longest(row.place.address))
         try:
             await _refuse(self._desk, asked, type(error).__name__, text)
         except Refused as refusal:

@@ -11,7 +11,7 @@ from holdfast.policy.ages import age
 from holdfast.policy.recovery import table
 from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND
 from holdfast.policy.strikes import SafeMode
-from holdfast.store import SessionLine
+from holdfast.store import SessionLine, Stop
 
 _SHOWN = 80
 _LISTED = 10
@@ -58,31 +58,27 @@ def messages(count: int) -> str:
     return "1 message" if count == 1 else f"{count} messages"
 
 
-def stopped(kind: StopKind, turn: Turn | None, waiting: Sequence[str]) -> str:
-    """What `/stop` or `/new` does, said in the commit that does it."""
+def stopped(kind: StopKind, found: Stop) -> str:
+    """What `/stop` or `/new` did, from what its commit found."""
     if kind is StopKind.NEW:
-        return _new(turn, waiting)
-    if turn is None:
+        return _new(found)
+    if found.turn is None:
         return "Nothing was unfinished here, so there was nothing to stop. The conversation is kept."
     kept = "The conversation is kept"
-    if waiting:
-        comes = "it comes" if len(waiting) == 1 else "they come"
-        kept += f", and so is what waits ({messages(len(waiting))}; {comes} next)"
+    if found.kept:
+        comes = "it comes" if found.kept == 1 else "they come"
+        kept += f", and so is what waits ({messages(found.kept)}; {comes} next)"
     return f"Stopped. {kept}."
 
 
-def _new(turn: Turn | None, withdrawn: Sequence[str]) -> str:
+def _new(found: Stop) -> str:
     lines = ["Your next message begins a new conversation. The old one is kept: /sessions shows it."]
-    if turn is not None:
+    if found.turn is not None:
         lines.append("What was unfinished in it is stopped and will not go on.")
-    if withdrawn:
-        lines.append(f"I withdrew what was waiting ({messages(len(withdrawn))}):")
-        lines += _listed([f"“{shown(text)}”" for text in withdrawn])
+    if found.withdrawn:
+        lines.append(f"I withdrew what was waiting ({messages(len(found.withdrawn))}):")
+        lines += _listed([f"“{shown(text)}”" for text in found.withdrawn])
     return "\n".join(lines)
-
-
-STOPPED_AFTER_ALL = "Something had just begun when you said that; it is stopped as well."
-FINISHED_FIRST = "It was finished before the stop reached it, so there was nothing left to stop."
 
 
 def status(turn: Turn | None, waiting: int, safe_mode: SafeMode, draining: Drain | None, now: int) -> str:

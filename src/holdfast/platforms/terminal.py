@@ -7,10 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from holdfast.model import Accepted, Delivery, OwedKind, SendResult, Sent
+from holdfast.policy.parts import POSSIBLY_REPEATED
 
 from .base import Ack, Capabilities, Incoming
-
-POSSIBLY_REPEATED = "(possibly repeated) "
 
 
 @dataclass(frozen=True, slots=True)

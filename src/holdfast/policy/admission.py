@@ -43,6 +43,8 @@ class Refusal(StrEnum):
     """The question whose button was pressed is for somebody else."""
     NOT_A_COMMAND = "not_a_command"
     TOO_LONG = "too_long"
+    NOT_ALLOWED = "not_allowed"
+    """When its turn came, the sender was allowed no more, or that could not be checked."""
 
 
 @dataclass(frozen=True, slots=True)

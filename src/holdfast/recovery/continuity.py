@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from holdfast.model import TurnId, TurnState
 from holdfast.policy.recovery import Decision
@@ -45,6 +46,10 @@ class ContinuityReport:
     def lines(self) -> tuple[str, ...]:
         """The report as people read it."""
         return render(self)
+
+    def kept(self) -> str:
+        """The report as the ledger keeps it: JSON, with the lines as they read today."""
+        return json.dumps({**asdict(self), "lines": self.lines()})
 
 
 _LEFT_ALONE: Mapping[TurnState, str] = {

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from holdfast.clock import Bell, Clock, first_of
 from holdfast.errors import Refused, Report, StoreClosed, SyncFailed, unreported
 from holdfast.model import ChatAddress, Owed, OwedKind, TurnId
+from holdfast.policy.parts import Longest, usual
 from holdfast.policy.recovery import Decision, Outcome
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import (
@@ -48,6 +49,8 @@ class Care:
     apart: int = SECOND // 5
     """Rounds come no closer than this, however many wake-ups there are."""
     retain_every: int = HOUR
+    longest: Longest = usual
+    """What one message to a chat may hold: a longer answer is owed in parts."""
 
 
 AS_USUAL = Care()
@@ -124,13 +127,14 @@ class Reconciler:
             await self.clock.sleep(self._care.apart / SECOND)
 
     async def boot(self) -> ContinuityReport:
-        """One round; the first one also makes the continuity report of this boot."""
+        """One round; the first one also makes the continuity report of this boot, and keeps it."""
         if self._found is None:
             self._found = await self.store.continuity()
         await self.round()
         if self.continuity is None:
-            self.continuity = continuity_report(self._found, self._decided or {}, self.clock.now())
-            self._decided = None
+            report = continuity_report(self._found, self._decided or {}, self.clock.now())
+            await self.store.keep_continuity(report.kept())
+            self.continuity, self._decided = report, None
         return self.continuity
 
     async def round(self) -> Counter[Outcome]:
@@ -182,7 +186,8 @@ class Reconciler:
         after: TurnId | None = None
         while page := await self.store.stale_turns(after, PAGE):
             after = page[-1].turn
-            verdicts, outside = self._judge(page, await answers_to(self.store, page), outside)
+            answers = await answers_to(self.store, page, self._care.longest)
+            verdicts, outside = self._judge(page, answers, outside)
             outcomes.update(await self._settle(verdicts))
         return outcomes
 

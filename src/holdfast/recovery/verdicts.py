@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from holdfast.model import ChatAddress, Owed, OwedKind, QuestionId, QuestionKind, Tail, TurnId, answer_key
+from holdfast.policy.parts import Longest, parts_for
 from holdfast.policy.recovery import Decision, Outcome
 from holdfast.policy.settings import HOUR
 from holdfast.policy.steps import reply_text
@@ -40,7 +41,7 @@ def without_owner(verdict: Verdict, owner: ChatAddress | None) -> Verdict:
     )
 
 
-async def answers_to(store: Store, page: Sequence[StaleTurn]) -> Mapping[TurnId, Owed]:
+async def answers_to(store: Store, page: Sequence[StaleTurn], longest: Longest) -> Mapping[TurnId, Owed]:
     """What turns whose answer was complete owe for it, under the key their own end would have used."""
     answered = {stale.turn: stale for stale in page if stale.tail is Tail.ANSWER}
     if not answered:
@@ -50,7 +51,7 @@ async def answers_to(store: Store, page: Sequence[StaleTurn]) -> Mapping[TurnId,
         turn: Owed(
             stale.chat,
             answer_key(turn),
-            (reply_text(view(entries[turn])) or UNREADABLE_ANSWER,),
+            parts_for(reply_text(view(entries[turn])) or UNREADABLE_ANSWER, longest(stale.chat)),
             reply_to=stale.message_id,
         )
         for turn, stale in answered.items()

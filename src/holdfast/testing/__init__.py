@@ -18,8 +18,8 @@ from .faults import FaultRates, Faults
 from .history import History
 from .platforms import KINDS
 from .ports import SeededRng
-from .scenario import Act, Babble, BootBeside, Outage, Revise, Say, Scenario, SetClock, Stop
-from .sweep import Swept, crash_points, sweep
+from .scenario import Act, Babble, BootBeside, Die, Outage, Revise, Say, Scenario, SetClock, Stop
+from .sweep import Swept, crash_points, stop_points, sweep
 from .world import Kill, Options, Outcome, run_world
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Babble",
     "Boot",
     "BootBeside",
+    "Die",
     "FaultRates",
     "Faults",
     "History",
@@ -48,6 +49,7 @@ __all__ = [
     "Swept",
     "crash_points",
     "run_world",
+    "stop_points",
     "sweep",
     "violations",
 ]

@@ -7,6 +7,7 @@ A message is a script and a tag: `tools read effect #3`. Scripts:
     parallel            all four side by side
     long N              N reads, one after the other
     slow N              an answer after N seconds
+    wordy N             an answer of N lines
     crash               kills the process
     hang                never answers
     fail                the model refuses for good
@@ -133,8 +134,8 @@ class ScriptedModel:
         last = requests[-1] if requests else ""
         found = witness.turn_saying(last)
         witness.trace(f"model {last}")
-        witness.history.asked.append(Asked(last, tuple(messages), found is not None and found[2]))
-        session, turn, _ = found or ("?", "?", False)
+        session, turn, running = found or ("?", "?", False)
+        witness.history.asked.append(Asked(last, tuple(messages), running, turn))
         holder = f"process {self.life.number} turn {turn} generation {witness.generation_of(turn)}"
         let_go = witness.hold(session, holder, self.life)
         try:
@@ -183,7 +184,13 @@ def script_reply(requests: Sequence[str], results: int) -> Replied:
             )
             return Replied("", Finish.CALLS, calls)
         results -= len(group)
-    return Replied(f"answer to {' | '.join(requests)}", Finish.COMPLETE)
+    return Replied(f"answer to {' | '.join(requests)}{''.join(map(_wordy, requests))}", Finish.COMPLETE)
+
+
+def _wordy(request: str) -> str:
+    word, *rest = request.partition("#")[0].split() or [""]
+    lines = int(rest[0]) if word == "wordy" else 0
+    return "".join(f"\n{request}: this is line {number} of {lines}." for number in range(1, lines + 1))
 
 
 def steps_of(request: str) -> list[tuple[str, ...]]:

@@ -17,6 +17,8 @@ from holdfast.store.sqlite.codec import load_body
 from .history import EntryLine, History, Span
 
 Invariant = Callable[[History], Iterator[str]]
+FATAL = 3
+"""Deaths after which a turn is parked."""
 
 
 def i1_confirmed_means_kept(history: History) -> Iterator[str]:
@@ -50,6 +52,25 @@ def i2_consumed_once(history: History) -> Iterator[str]:
     for turn in ledger.turns:
         if turn.state not in TURN.finals and turn.id not in ledger.open_questions:
             yield f"turn {turn.id} is still {turn.state}"
+    yield from _commands_answered(history)
+
+
+def _commands_answered(history: History) -> Iterator[str]:
+    """A command has one answer; one that says it stopped something did."""
+    ledger = history.ledger
+    answers = defaultdict(list)
+    for line in ledger.outbox:
+        if line.dedupe.startswith("command:") and line.part == 1:
+            answers[line.dedupe.split(":")[1]].append(line.text)
+    stopped = {turn.key for turn in ledger.turns if turn.why in ("stop", "new", "stop_asked")}
+    for row in ledger.inbox:
+        if row.kind != "command" and row.reason != "made from a command":
+            continue
+        found = answers[str(row.position)]
+        if len(found) != 1:
+            yield f"command {row.position} ({row.text}) has {len(found)} answers"
+        if any(text.startswith("Stopped") for text in found) and row.key not in stopped:
+            yield f"command {row.position} ({row.text}) says it stopped something, and nothing was"
 
 
 def i3_replies_arrive(history: History) -> Iterator[str]:
@@ -64,15 +85,22 @@ def i3_replies_arrive(history: History) -> Iterator[str]:
             yield f"part {line.id} ({line.dedupe}) is still {line.state}"
         if line.state in ("failed", "expired") and not line.reason:
             yield f"part {line.id} ({line.dedupe}) is {line.state} without a reason"
+    yield from _too_long(history)
     causes = {row.position: row.text for row in history.ledger.inbox}
     for turn in history.ledger.turns:
         if turn.state != "done":
             continue
-        reply = "".join(line.text for line in by_dedupe[answer_key(TurnId(turn.id))])
+        reply = " ".join(line.text for line in by_dedupe[answer_key(TurnId(turn.id))])
         if not reply:
             yield f"turn {turn.id} is done and owes no reply"
         elif causes.get(turn.cause, "") not in reply:
             yield f"turn {turn.id} answers something else than {causes.get(turn.cause)!r}: {reply!r}"
+
+
+def _too_long(history: History) -> Iterator[str]:
+    for shown in history.shown:
+        if len(shown.text) > history.longest.get(shown.platform, len(shown.text)):
+            yield f"{shown.key} has {len(shown.text)} characters, more than {shown.platform} takes"
 
 
 def i4_no_silent_duplicate(history: History) -> Iterator[str]:
@@ -186,11 +214,25 @@ def i10_in_order(history: History) -> Iterator[str]:
         if shown.order < last.get(chat, 0):
             yield f"part {shown.order} of {'/'.join(chat)} came after part {last[chat]}"
         last[chat] = max(shown.order, last.get(chat, 0))
+    numbers: dict[str, list[int]] = defaultdict(list)
+    for line in history.ledger.outbox:
+        numbers[line.dedupe].append(line.number - line.part)
+    for dedupe, starts in numbers.items():
+        if len(set(starts)) > 1:
+            yield f"the parts of {dedupe} are separated"
     newest: dict[str, int] = {}
     for turn in sorted(history.ledger.turns, key=lambda turn: turn.id):
         if turn.cause < newest.get(turn.key, 0):
             yield f"turn {turn.id} of {turn.key} began after a later message's"
         newest[turn.key] = max(turn.cause, newest.get(turn.key, 0))
+
+
+def i11_poison_is_parked(history: History) -> Iterator[str]:
+    """A turn whose model call kills the process does so three times at most."""
+    deaths = Counter(asked.turn for asked in history.asked if asked.request.startswith("crash"))
+    for turn, count in deaths.items():
+        if count > FATAL:
+            yield f"turn {turn} killed the process {count} times"
 
 
 def i16_transcripts_stay_valid(history: History) -> Iterator[str]:
@@ -235,6 +277,7 @@ INVARIANTS: dict[str, Invariant] = {
     "I8": i8_one_at_a_time,
     "I9": i9_fences_hold,
     "I10": i10_in_order,
+    "I11": i11_poison_is_parked,
     "I16": i16_transcripts_stay_valid,
     "I17": i17_sound_on_disk,
     "I18": i18_booting_twice_is_booting_once,

@@ -16,7 +16,8 @@ from holdfast.policy.access import Access
 from holdfast.policy.admission import Drain
 from holdfast.store import Store
 
-Stopper = Callable[[Drain], None]
+Stopper = Callable[[Drain, bool], None]
+"""Asks for an orderly stop; the second word says whether at once."""
 
 
 @dataclass(frozen=True, slots=True)

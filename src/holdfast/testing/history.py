@@ -64,6 +64,7 @@ class Asked(NamedTuple):
     messages: tuple[Message, ...]
     running: bool
     """Whether the turn that holds that message was running at that instant."""
+    turn: str = ""
 
 
 class Span(NamedTuple):
@@ -176,5 +177,7 @@ class History:
     """The ledger at rest before and after another boot."""
     idempotent: frozenset[str] = frozenset()
     """Platforms on which a repeated send with the same key shows once."""
+    longest: dict[str, int] = field(default_factory=dict)
+    """Characters a message may have, by platform."""
     ledger: Ledger = Ledger()
     """As it stands at the end."""

@@ -31,6 +31,12 @@ LIMIT 20"""
 _SESSIONS = """
 SELECT id, generation, coalesce((SELECT max(seq) FROM entries WHERE session = id), 0) FROM sessions
 ORDER BY id"""
+_STATES = """
+SELECT 'inbox', state, count(*) FROM inbox GROUP BY state
+UNION ALL SELECT 'turn', state || interruptions, count(*) FROM turns GROUP BY state, interruptions
+UNION ALL SELECT 'call', state, count(*) FROM tool_calls GROUP BY state
+UNION ALL SELECT 'part', state, count(*) FROM outbox GROUP BY state
+UNION ALL SELECT 'entry', kind, count(*) FROM entries GROUP BY kind"""
 _APPENDED = """
 SELECT e.session, e.seq, e.turn, t.generation FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.session = :session AND e.seq > :seen AND e.kind NOT IN ('undone', 'summed') ORDER BY e.seq"""
@@ -88,6 +94,10 @@ class Look:
         found = self._all(sql, turn=turn)
         return int(found[0][0]) if found else None
 
+    def running(self) -> frozenset[str]:
+        """The turns that run."""
+        return frozenset(row[0] for row in self._all("SELECT id FROM turns WHERE state = 'running'"))
+
     def turn_saying(self, text: str) -> tuple[str, str, bool] | None:
         """Session, turn and whether it runs, of the turn that holds this text."""
         found = self._all(_SAYING, text=text)
@@ -106,6 +116,10 @@ class Look:
                 writes += [Write._make((*line, before)) for line in lines]
             self._sessions[session] = (generation, last)
         return writes
+
+    def states(self) -> str:
+        """How everything stands, by what it is and not by its name."""
+        return ",".join(f"{what}:{state}={count}" for what, state, count in self._all(_STATES))
 
     def unsettled(self) -> list[str]:
         """What keeps the gateway from rest."""

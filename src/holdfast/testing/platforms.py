@@ -32,6 +32,7 @@ from holdfast.platforms import (
     PlatformDown,
     Revision,
 )
+from holdfast.policy.parts import POSSIBLY_REPEATED
 
 from .faults import Faults
 from .history import Confirmed, Event, History, Shown, Span
@@ -42,7 +43,8 @@ from .ports import WallClock, pause
 T = TypeVar("T")
 
 ACCOUNT = "bot"
-MARK = "(possibly repeated) "
+LONGEST = 300
+"""Characters a message may have here: few, so that more than one part is nothing rare."""
 BATCH = 10
 REDELIVER = 10.0
 """Seconds after which an unanswered delivery is made again."""
@@ -50,10 +52,10 @@ PATIENCE = 2.0
 """Seconds after which a client gives a call up."""
 
 KINDS = {
-    "strong": Capabilities(Ack.OFFSET, Idempotency.STRONG),
-    "plain": Capabilities(Ack.OFFSET),
-    "asked": Capabilities(Ack.OFFSET, reconcile=True),
-    "hook": Capabilities(Ack.ANSWER),
+    "strong": Capabilities(Ack.OFFSET, Idempotency.STRONG, longest=LONGEST),
+    "plain": Capabilities(Ack.OFFSET, longest=LONGEST),
+    "asked": Capabilities(Ack.OFFSET, reconcile=True, longest=LONGEST),
+    "hook": Capabilities(Ack.ANSWER, longest=LONGEST),
 }
 """The kinds of platforms there are, by name: how they acknowledge and what becomes of a repeated send."""
 
@@ -190,7 +192,7 @@ class Server:
         id_ = self._next("s")
         self._by_key[delivery.key] = id_
         chat = place_at(delivery.chat).chat
-        text = (MARK if delivery.repeated else "") + delivery.text
+        text = (POSSIBLY_REPEATED if delivery.repeated else "") + delivery.text
         self.around.history.shown.append(
             Shown(self.name, chat, delivery.key, delivery.order, text, delivery.repeated)
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from holdfast.app.settings import GatewaySettings
+
 
 @dataclass(frozen=True, slots=True)
 class Say:
@@ -64,9 +66,20 @@ class Stop:
 
     at: float
     restart: bool = True
+    at_once: bool = False
+    """Nothing that runs is waited for."""
+    on_claim: bool = False
+    """Not at that time, but at the instant the next turn after it is claimed."""
 
 
-Act = Say | Revise | Babble | Outage | SetClock | BootBeside | Stop
+@dataclass(frozen=True, slots=True)
+class Die:
+    """The process dies."""
+
+    at: float
+
+
+Act = Say | Revise | Babble | Outage | SetClock | BootBeside | Stop | Die
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +88,11 @@ class Scenario:
 
     name: str
     acts: tuple[Act, ...]
+    settings: GatewaySettings = GatewaySettings()
 
     @property
     def platforms(self) -> tuple[str, ...]:
-        named = [act.platform for act in self.acts if not isinstance(act, (SetClock, BootBeside, Stop))]
+        named = [act.platform for act in self.acts if not isinstance(act, (SetClock, BootBeside, Stop, Die))]
         return tuple(dict.fromkeys(named))
 
     @property

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from .scenario import Scenario
 from .world import Kill, Options, Outcome, run_world
+
+Points = Callable[[Scenario, Options], list[Kill]]
+STARTING = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,8 @@ class Swept:
     hit: int
     """Those at which a process really died."""
     failures: tuple[Outcome, ...]
+    states: frozenset[str]
+    """The different ways in which ledger and step stood when it died."""
 
 
 def crash_points(scenario: Scenario, options: Options) -> list[Kill]:
@@ -30,18 +35,33 @@ def crash_points(scenario: Scenario, options: Options) -> list[Kill]:
     return edges + [Kill(step=number) for number in range(1, calm.steps + 1)]
 
 
-def sweep(scenario: Scenario, options: Options, part: int = 0, parts: int = 1, most: int = 3) -> Swept:
+def stop_points(scenario: Scenario, options: Options) -> list[Kill]:
+    """Every step at which this scenario can be asked to stop at once."""
+    steps = [kill.step for kill in crash_points(scenario, options) if kill.step is not None]
+    # Before its first steps there is nothing yet that could be asked.
+    return [Kill(step, orderly=True) for step in steps[STARTING:]]
+
+
+def sweep(
+    scenario: Scenario,
+    options: Options,
+    part: int = 0,
+    parts: int = 1,
+    most: int = 3,
+    points_of: Points = crash_points,
+) -> Swept:
     """Kill the scenario at every `parts`-th crash point from `part` on; stops after `most` failures."""
-    points = crash_points(scenario, options)[part::parts]
-    hit, failures = 0, list[Outcome]()
+    points = points_of(scenario, options)[part::parts]
+    hit, failures, states = 0, list[Outcome](), set[str]()
     for outcome in _outcomes(scenario, options, points):
         # The boot at the end is a kill as well.
         hit += outcome.kills > options.boots_twice
+        states.update(outcome.deaths)
         if outcome.violations:
             failures.append(outcome)
             if len(failures) == most:
                 break
-    return Swept(len(points), hit, tuple(failures))
+    return Swept(len(points), hit, tuple(failures), frozenset(states))
 
 
 def _outcomes(scenario: Scenario, options: Options, points: list[Kill]) -> Iterator[Outcome]:

@@ -12,7 +12,6 @@ from tempfile import mkdtemp
 from typing import Any
 
 from holdfast.agents import Agent, ModelError
-from holdfast.app.settings import GatewaySettings
 from holdfast.errors import DiskFull, HomeLocked, StoreFault
 from holdfast.model import PersonId
 from holdfast.platforms import Idempotency, PlatformDown
@@ -37,6 +36,7 @@ from .scenario import (
     Act,
     Babble,
     BootBeside,
+    Die,
     Outage,
     Revise,
     Say,
@@ -59,6 +59,8 @@ class Kill:
 
     step: int | None = None
     edge: int | None = None
+    orderly: bool = False
+    """It is not killed there but asked to stop at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,6 @@ class Options:
     most_kills: int = 3
     faults: FaultRates = NONE
     boot: Boot = boot_gateway
-    settings: GatewaySettings = GatewaySettings()
     downtime: tuple[float, float] = (1.0, 6.0)
     boots_twice: bool = True
     most_steps: int = 60_000
@@ -94,6 +95,8 @@ class Outcome:
     edges: int
     """Edges of commits until rest."""
     kills: int
+    deaths: tuple[str, ...]
+    """How the ledger stood at each death, and the step before it."""
     digest: str
     last: tuple[str, ...]
     history: History
@@ -137,6 +140,7 @@ class World:
         self.servers = servers(around, scenario.platforms)
         strong = [s.name for s in self.servers.values() if s.capabilities.idempotency is Idempotency.STRONG]
         self.history.idempotent = frozenset(strong)
+        self.history.longest = {s.name: s.capabilities.longest for s in self.servers.values()}
         self.witness = Witness(
             self.loop,
             self.history,
@@ -150,6 +154,7 @@ class World:
         self.runs = 0
         self.kills = 0
         self.edges = 0
+        self.deaths: list[str] = []
         self.problems: list[str] = []
         self._kill_rng = SeededRng(seed, "kills")
         risky = options.faults != NONE or options.kill_rate > 0
@@ -158,10 +163,12 @@ class World:
         self._said: dict[tuple[str, str], str] = {}
         self._quiet_since: float | None = None
         self._stopper: Stopper | None = None
+        self._on_claim: Stop | None = None
         self._rested = (0, 0)
         self._read = 0
         """So many events the ledger is known to hold."""
-        self._steps = frozenset(kill.step for kill in options.kills)
+        self._steps = frozenset(kill.step for kill in options.kills if not kill.orderly)
+        self._stops = frozenset(kill.step for kill in options.kills if kill.orderly)
         self._edges = frozenset(kill.edge for kill in options.kills)
 
     # The whole of it
@@ -188,6 +195,7 @@ class World:
             tuple(found),
             *rested,
             self.kills,
+            tuple(self.deaths),
             self.trace.digest,
             self.trace.last,
             self.history,
@@ -278,7 +286,7 @@ class World:
             Agent(ScriptedModel(life, self.witness), scripted_tools(life, self.witness)),
             self._access(),
             Path("workspace"),
-            self.options.settings,
+            self.scenario.settings,
             lambda stage, fault: self._report(life, stage, fault),
             self._be_stoppable,
         )
@@ -317,6 +325,7 @@ class World:
             return
         self.life = self._stopper = None
         self.kills += 1
+        self.deaths.append(f"{self.look.states()} {self.trace.last[-1].lstrip('0123456789 ')}")
         self.trace(f"process {life.number} died")
         self.look.close()
         self.disk.restart()
@@ -328,6 +337,8 @@ class World:
         self._later(self.faults.between(*self.options.downtime), self._start)
 
     def _before_step(self, life: Life) -> bool:
+        if self.loop.process_steps in self._stops:
+            self._stop(Stop(0, at_once=True))
         chance = self.options.kill_rate
         if self.loop.process_steps in self._steps or (
             chance
@@ -348,7 +359,10 @@ class World:
             self._edge(life)
             if self.faults.hits("disk_full"):
                 return failed(DiskFull("the disk is full"), works)
+            running = self.look.running()
             outcomes = write(works)
+            if self._on_claim is not None and self.look.running() - running:
+                self._stop(self._on_claim)
             self.history.writes += self.look.appended()
             self.trace(f"commit {','.join(type(one.error).__name__ for one in outcomes)}")
             self._edge(life)
@@ -368,27 +382,45 @@ class World:
         for server in self.servers.values():
             server.go_down(0)
 
+    def _die(self) -> None:
+        if self.life is not None:
+            self.life.end()
+
+    def _on_platform(self, act: Say | Revise | Babble | Outage, number: int) -> None:
+        server = self.servers[act.platform]
+        match act:
+            case Say(_, text, chat, platform):
+                tagged = text if text.startswith("/") else f"{text} #{number}"
+                self._said[platform, chat] = server.say(chat, tagged)
+            case Revise(_, text, chat, platform):
+                revised = None if text is None else f"{text} #{number}"
+                server.revise(chat, self._said[platform, chat], revised)
+            case Babble(_, text):
+                server.babble("?", text)
+            case Outage(_, seconds):
+                server.go_down(seconds)
+
+    def _stop(self, act: Stop) -> None:
+        self._on_claim = None
+        if self.life is not None and self._stopper is not None:
+            self._stopper(Drain.RESTART if act.restart else Drain.SHUTDOWN, act.at_once)
+
     def _play(self, act: Act) -> None:
         self._acts -= 1
         number = len(self.scenario.acts) - self._acts
         match act:
-            case Say(_, text, chat, platform):
-                tagged = text if text.startswith("/") else f"{text} #{number}"
-                self._said[platform, chat] = self.servers[platform].say(chat, tagged)
-            case Revise(_, text, chat, platform):
-                revised = None if text is None else f"{text} #{number}"
-                self.servers[platform].revise(chat, self._said[platform, chat], revised)
-            case Babble(_, text, platform):
-                self.servers[platform].babble("?", text)
-            case Outage(_, seconds, platform):
-                self.servers[platform].go_down(seconds)
+            case Say() | Revise() | Babble() | Outage():
+                self._on_platform(act, number)
             case SetClock(_, milliseconds):
                 self.wall.jump(milliseconds)
             case BootBeside():
                 self._boot_beside()
-            case Stop(_, restart):
-                if self.life is not None and self._stopper is not None:
-                    self._stopper(Drain.RESTART if restart else Drain.SHUTDOWN)
+            case Stop() if not act.on_claim:
+                self._stop(act)
+            case Stop():
+                self._on_claim = act
+            case Die():
+                self._die()
 
 
 def _in_words(error: BaseException) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.model import Claimed, Owed, StopKind, Tail, TurnState
+from holdfast.policy.parts import Longest
 from holdfast.policy.settings import MINUTE, TurnSettings
 from holdfast.policy.steps import FinishReason, gave_up
 from holdfast.store import Store
@@ -27,6 +28,7 @@ class Cutting:
         hands: Hands,
         tools: ToolWork,
         settings: TurnSettings,
+        longest: Longest,
     ) -> None:
         self._store = store
         self._claimed = claimed
@@ -36,6 +38,7 @@ class Cutting:
         self._hands = hands
         self._tools = tools
         self._settings = settings
+        self._longest = longest
 
     async def carry_out(self, cut: Cut, begun: bool) -> None:
         """End the run as the cut asks; `begun` says whether a model call or a tool has started in it."""
@@ -76,7 +79,7 @@ class Cutting:
     async def _gave_up(self) -> None:
         minutes = self._settings.progress.abort // MINUTE
         end = gave_up(FinishReason.NO_PROGRESS, f"no progress for {minutes} minutes")
-        await self._finish(end.state, FinishReason.NO_PROGRESS, owed_for(self._claimed, end))
+        await self._finish(end.state, FinishReason.NO_PROGRESS, owed_for(self._claimed, end, self._longest))
 
     async def _finish(self, state: TurnState, why: str, *owed: Owed) -> None:
         results = self._draft.results

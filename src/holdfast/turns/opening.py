@@ -26,7 +26,7 @@ class Opening:
         self._clock = clock
         self._keeper = keeper
         self._claimed = claimed
-        self._recovery = settings.recovery
+        self._settings = settings
         self._steers = (claimed.settings.busy or settings.busy) is BusyMode.STEER
         self._noted = claimed.turn.noted
         self._expects = bool(claimed.take)
@@ -47,7 +47,7 @@ class Opening:
             noted=self._noted,
             reason=turn.interruption,
         )
-        note = note_for(facts, self._clock.now(), self._recovery)
+        note = note_for(facts, self._clock.now(), self._settings.recovery)
         if note is not None:
             draft.say(Noted(note.kind, note.count, note.text))
             self._noted = note.count
@@ -61,7 +61,9 @@ class Opening:
         key = self._claimed.session.key
         waiting = await self._keeper.surely(lambda: self._store.waiting(key, _AT_MOST))
         asked = tuple(question.id for question in draft.journal.questions)
-        return tuple(row.position for row in waiting if self._belongs(row) or row.question in asked)
+        belonging = [row for row in waiting if self._belongs(row) or row.question in asked]
+        # Who is allowed no more is passed over; the claim their row waits for refuses it.
+        return tuple(row.position for row in belonging if self._settings.allows(row.sender))
 
     def _belongs(self, row: InboxRow) -> bool:
         steered = self._steers and row.kind is InboxKind.MESSAGE

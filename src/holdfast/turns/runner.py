@@ -10,6 +10,7 @@ from holdfast.clock import Clock, Rng
 from holdfast.errors import StaleWrite, StopAsked, StoreClosed, StoreFault, WrongState
 from holdfast.model import Claimed, Replied, Returned, TurnId
 from holdfast.policy.calls import How, Settlement
+from holdfast.policy.parts import Longest, usual
 from holdfast.policy.settings import TurnSettings
 from holdfast.policy.steps import CallModel, Finish, RunTools, Settle, WaitForPerson, next_step
 from holdfast.store import ClaimSettings, Store
@@ -39,6 +40,8 @@ class Runner:
     workspace: Path
     settings: TurnSettings = TurnSettings()
     report: Report = field(default=unreported)
+    longest: Longest = field(default=usual)
+    """What one message to a chat may hold: a longer answer is owed in parts."""
 
     def begin(self, claimed: Claimed, settings: ClaimSettings) -> Run:
         """A run of this turn, under the settings it was claimed with; `Run.go` sets it off."""
@@ -55,6 +58,7 @@ class Run:
         self.claimed = claimed
         self._store = runner.store
         self._report = runner.report
+        self._longest = runner.longest
         self._begun = False
         """A model call or a tool has started."""
         settings, fence = runner.settings, claimed.fence
@@ -66,7 +70,9 @@ class Run:
         self._asking = Asking(runner.agent.model, hands, pulse, runner.rng, settings, runner.report)
         self._keeper = Keeper(runner.store, fence, draft, hands, pulse, runner.rng, settings, runner.report)
         self._opening = Opening(runner.store, runner.clock, self._keeper, claimed, claim)
-        self._cutting = Cutting(runner.store, claimed, self._keeper, draft, hands, self._tools, settings)
+        self._cutting = Cutting(
+            runner.store, claimed, self._keeper, draft, hands, self._tools, settings, runner.longest
+        )
 
     @property
     def turn(self) -> TurnId:
@@ -178,7 +184,7 @@ class Run:
         if self._draft.unsaved.plan:
             await self._keeper.save()  # an end settles only calls the journal knows
         claimed, step = self.claimed, self._draft.unsaved
-        owed = owed_for(claimed, end)
+        owed = owed_for(claimed, end, self._longest)
         await self._keeper.surely(
             lambda: self._store.finish(
                 claimed.fence, end.state, step.append, (owed,), end.reason, tail=step.tail

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from holdfast.model import Claimed, Owed, OwedKind, TurnState, answer_key
+from holdfast.policy.parts import Longest, parts_for
 from holdfast.policy.steps import Finish
 
 
-def owed_for(claimed: Claimed, end: Finish) -> Owed:
+def owed_for(claimed: Claimed, end: Finish, longest: Longest) -> Owed:
     """The one message a turn's end owes, to the chat and thread its cause came from."""
-    done = end.state is TurnState.DONE
+    done, chat = end.state is TurnState.DONE, claimed.session.chat
     return Owed(
-        claimed.session.chat,
+        chat,
         answer_key(claimed.turn.id),
-        (end.reply if done else end.words,),
+        parts_for(end.reply if done else end.words, longest(chat)),
         OwedKind.REPLY if done else OwedKind.NOTICE,
         claimed.cause.message_id,
     )

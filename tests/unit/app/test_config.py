@@ -1,3 +1,4 @@
+import os
 import re
 from pathlib import Path
 
@@ -159,3 +160,9 @@ def test_who_started_us_is_read_once_and_a_watchdog_meant_for_another_is_not_our
     assert surroundings(told) == Surroundings("/run/n", 2.0, None, under_systemd=True)
     assert surroundings({**told, "WATCHDOG_PID": "1"}).watchdog_seconds is None
     assert surroundings({"HOLDFAST_SUPERVISOR": "12"}).supervisor == 12
+
+
+def test_the_service_that_a_desktop_session_is_does_not_keep_us_up() -> None:
+    elsewhere = {"INVOCATION_ID": "x", "SYSTEMD_EXEC_PID": str(os.getpid() + 1)}
+    assert not surroundings(elsewhere).under_systemd
+    assert surroundings({**elsewhere, "SYSTEMD_EXEC_PID": str(os.getpid())}).under_systemd

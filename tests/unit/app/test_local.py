@@ -117,6 +117,7 @@ async def test_only_the_homes_owner_can_open_the_socket(tmp_path: Path) -> None:
         (b'{"do": "echo", "text": null}', "text = None is not allowed"),
         (b'{"do": "echo", "text": "a", "many": -1}', "a whole number from 0"),
         (b'{"do": "echo", "text": "a", "many": true}', "a whole number from 0"),
+        (b'{"do": "echo", "text": "a", "many": 9223372036854775808}', "a whole number from 0"),
         (b'{"do": "echo", "text": "a", "really": 1}', "true or false"),
         (b'{"do": "echo", "text": "a", "more": 1}', "unknown argument 'more'; arguments here: text, many"),
     ],

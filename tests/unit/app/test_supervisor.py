@@ -91,9 +91,9 @@ def test_a_bad_configuration_is_given_up_on(supervised: Supervised) -> None:
 def test_a_signal_is_passed_on_once_and_its_end_is_the_end(supervised: Supervised, number: int) -> None:
     supervised.child_is_up()
     os.kill(supervised.pid, number)
-    assert supervised.hear() == f"heard {signal.Signals(number).name}"
+    assert supervised.hear() == "heard SIGTERM"
     os.kill(supervised.pid, number)
-    assert supervised.hear() == f"heard {signal.Signals(number).name}"
+    assert supervised.hear() == "heard SIGTERM"
     supervised.tell("exit 0")
     assert supervised.end() == 0
     assert supervised.hear() == ""
@@ -107,12 +107,41 @@ def test_a_child_that_dies_after_a_stop_was_asked_for_is_not_started_again(super
     assert supervised.end() == 128 + signal.SIGKILL
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_before_the_child_can_listen_is_a_stop_as_asked(supervised: Supervised, number: int) -> None:
+    supervised.child_is_up()
+    supervised.tell("deaf")
+    assert supervised.hear() == "deaf"
+    os.kill(supervised.pid, number)
+    assert supervised.end() == 0
+    assert supervised.process.stderr is not None
+    assert "Traceback" not in supervised.process.stderr.read()
+
+
 def test_a_restart_on_its_way_when_a_stop_is_asked_for_becomes_the_stop(supervised: Supervised) -> None:
     supervised.child_is_up()
     os.kill(supervised.pid, signal.SIGTERM)
     assert supervised.hear() == "heard SIGTERM"
     supervised.tell("exit 75")
     assert supervised.end() == 0
+
+
+def test_a_child_that_dies_of_the_signal_before_it_can_hear_it_has_stopped_as_asked(
+    supervised: Supervised,
+) -> None:
+    supervised.child_is_up()
+    supervised.tell("deaf")
+    assert supervised.hear() == "deaf"
+    os.kill(supervised.pid, signal.SIGTERM)
+    assert supervised.end() == 0
+
+
+def test_it_goes_on_when_nobody_reads_what_it_says(supervised: Supervised) -> None:
+    first = supervised.child_is_up()
+    assert supervised.process.stderr is not None
+    supervised.process.stderr.close()
+    supervised.tell("exit 75")
+    assert supervised.child_is_up() != first
 
 
 def test_a_stop_during_the_pause_between_two_runs_ends_it_without_another(supervised: Supervised) -> None:
@@ -145,7 +174,7 @@ def test_a_home_has_one_supervisor_and_a_dead_one_is_none(supervised: Supervised
     supervised.child_is_up()
     assert supervisor_of(supervised.home) == supervised.pid
     second = Supervised(supervised.home)
-    assert second.end() == 78
+    assert second.end() == 1
     second.process.communicate()
     supervised.tell("exit 78")
     supervised.end()

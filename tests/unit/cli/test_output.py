@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 from holdfast.cli.output import complain, print_json, print_pairs, print_table
-from holdfast.cli.tables import print_plan, print_sessions, print_standing, print_trace
+from holdfast.cli.tables import print_plan, print_reports, print_sessions, print_standing, print_trace
 
 NOW = 1_700_000_100_000
 HOME = {"home": "/h", "gateway": None, "supervisor": None, "last_run": None}
@@ -119,3 +119,34 @@ def test_a_trace_shows_where_one_process_ended_and_another_went_on() -> None:
     assert "claimed" in lines[1]
     assert "another one goes on" in lines[2]
     assert "+1.500s" in lines[3]
+
+
+REPORT = {
+    "at": NOW - 60_000,
+    "instance": "run1",
+    "lines": [
+        "It was killed.",
+        "Turns found open: 1.",
+        "- t1: resume [a]",
+        "Replies owed: 2.",
+        "Waiting: 0.",
+    ],
+}
+
+
+def test_the_standing_has_the_last_start_in_two_lines() -> None:
+    out = console()
+    print_standing(out, {**HOME, "boot": REPORT}, NOW)
+    assert "last start\t1 min ago. It was killed. Turns found open: 1.\n" in said(out)
+    assert "it found\tReplies owed: 2. Waiting: 0.\n" in said(out)
+    assert "t1" not in said(out)
+
+
+def test_each_start_is_told_line_by_line() -> None:
+    out = console()
+    print_reports(out, [REPORT, REPORT], NOW)
+    assert said(out).count("run run1") == 2
+    assert said(out).count("  - t1: resume [a]\n") == 2
+    out = console()
+    print_reports(out, [], NOW)
+    assert "No start" in said(out)

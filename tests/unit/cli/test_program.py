@@ -15,6 +15,7 @@ COMMANDS = [
     "sessions",
     "show",
     "trace",
+    "continuity",
     "verify",
     "config",
     "drill",
@@ -93,7 +94,14 @@ def test_looking_at_a_home_where_nothing_ran_says_so_and_makes_nothing(
     home = ["--home", str(tmp_path)]
     assert run(["status", *home]) == 1
     assert "not running" in capsys.readouterr().out
-    for command in (["sessions"], ["verify"], ["show", "terminal"], ["trace", "1"], ["restart", "--plan"]):
+    for command in (
+        ["sessions"],
+        ["verify"],
+        ["show", "terminal"],
+        ["trace", "1"],
+        ["continuity"],
+        ["restart", "--plan"],
+    ):
         assert run([*command, *home]) == 78, command
         assert "nothing has run there yet" in capsys.readouterr().err
     for command in (["chat"], ["restart"]):
@@ -102,3 +110,12 @@ def test_looking_at_a_home_where_nothing_ran_says_so_and_makes_nothing(
     assert run(["stop", *home]) == 0
     assert "nothing to stop" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
+
+
+def test_looking_at_a_file_that_is_no_ledger_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ledger.db").write_bytes(b"this is no ledger" * 500)
+    for command in (["status"], ["sessions"], ["verify"], ["show", "terminal"], ["restart", "--plan"]):
+        assert run([*command, "--home", str(tmp_path)]) == 1, command
+        assert "file is not a database" in capsys.readouterr().err

@@ -104,6 +104,21 @@ def in_ledger(**changes: object) -> Callable[[History], None]:
     return change
 
 
+def with_command(*answers: str) -> Callable[[History], None]:
+    """Somebody said `/stop`, and these were its answers."""
+
+    def change(history: History) -> None:
+        row = InboxLine(3, ACCOUNT, "e5", "k", "command", "/stop", "executed", None, None, "stop")
+        lines = [
+            OutboxLine(9 + n, "plain/bot/a", 9 + n, None, "notice", f"command:3:{n}", 1, text, "failed", "x")
+            for n, text in enumerate(answers)
+        ]
+        history.events.append(Event(ACCOUNT, "e5", "message", "a", "/stop"))
+        history.ledger = replace(GOOD, inbox=(*GOOD.inbox, row), outbox=(*GOOD.outbox, *lines))
+
+    return change
+
+
 GOOD = sound().ledger
 UNANSWERED = Message(Role.ASSISTANT, "", (ToolCall(CallId("c"), "effect", "{}"),))
 
@@ -211,6 +226,28 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
         "I9",
         "began under generation 1, when its turn had 2",
         lambda h: h.ran.__setitem__(0, ran("begun")._replace(current=2)),
+    ),
+    "a command without an answer": ("I2", "command 3 (/stop) has 0 answers", with_command()),
+    "a command answered twice": ("I2", "command 3 (/stop) has 2 answers", with_command("So.", "Or so.")),
+    "a stop that only says so": (
+        "I2",
+        "says it stopped something, and nothing was",
+        with_command("Stopped."),
+    ),
+    "longer than the platform takes": (
+        "I3",
+        "answer:t1/1 has 1 characters, more than plain takes",
+        lambda h: h.longest.update(plain=0),
+    ),
+    "parts with another's between them": (
+        "I10",
+        "the parts of answer:t2 are separated",
+        in_ledger(outbox=(*GOOD.outbox, GOOD.outbox[1]._replace(id=3, number=4, part=2))),
+    ),
+    "killed once too often": (
+        "I11",
+        "turn t1 killed the process 4 times",
+        lambda h: h.asked.extend([Asked("crash #1", (), True, "t1")] * 4),
     ),
     "out of order": ("I10", "part 1 of plain/a came after part 2", lambda h: h.shown.reverse()),
     "overtaken": (

@@ -57,7 +57,7 @@ class Line:
             try:
                 await self._one_connection()
                 wait = FIRST_WAIT
-            except (NotRunning, ConnectionError) as fault:
+            except NotRunning as fault:
                 self._is_lost(str(fault))
             except Declined as refusal:
                 if refusal.code != _AGAIN:
@@ -72,7 +72,7 @@ class Line:
         while True:
             try:
                 return await ask(self._home, "say", chat=self.chat, text=text, event_id=event_id)
-            except (NotRunning, ConnectionError):
+            except NotRunning:
                 pass
             except Declined as refusal:
                 if refusal.code != _AGAIN:

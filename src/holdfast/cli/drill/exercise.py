@@ -127,7 +127,7 @@ async def _is_quiet(home: Path, people: list[Person]) -> bool:
             await ask(home, "outbox", chat=person.seen.chat, after=person.line.seen, limit=1)
             for person in people
         ]
-    except (NotRunning, ConnectionError, Declined):
+    except (NotRunning, Declined):
         return False
     under_way = status["open_turns"] or status["waiting"] or status["owed"] or status["unknown"]
     return not under_way and not any(one["deliveries"] for one in unheard)

@@ -111,7 +111,7 @@ class Processes:
                 status = await ask(self._home, "status")
                 if status["pid"] == self._gateway.pid and status["state"] == "running":
                     return status
-            except (NotRunning, ConnectionError, Declined):
+            except (NotRunning, Declined):
                 pass
             if self._gateway.returncode is not None:
                 raise DrillFailed(f"the gateway ended with {self._gateway.returncode}; {self._last_words()}")

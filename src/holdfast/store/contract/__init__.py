@@ -22,6 +22,7 @@ from .values import (
     Happening,
     Judge,
     Keep,
+    KeptReport,
     Recorded,
     SessionLine,
     Spawned,
@@ -29,9 +30,11 @@ from .values import (
     Step,
     Stop,
     StopOutcome,
+    Telling,
     Usage,
     Verdict,
     chat_topic,
+    untold,
 )
 from .work import Work
 
@@ -46,6 +49,7 @@ __all__ = [
     "Happening",
     "Judge",
     "Keep",
+    "KeptReport",
     "Looking",
     "Recorded",
     "RunningTurn",
@@ -55,10 +59,12 @@ __all__ = [
     "Step",
     "Stop",
     "StopOutcome",
+    "Telling",
     "Store",
     "Usage",
     "Verdict",
     "chat_topic",
+    "untold",
 ]
 
 

@@ -22,7 +22,7 @@ from holdfast.model import (
     TurnId,
 )
 
-from .values import AS_CONFIGURED, ArrivalSettings, Edit, Stop
+from .values import AS_CONFIGURED, ArrivalSettings, Edit, Stop, Telling, untold
 
 
 class Intake(Protocol):
@@ -50,8 +50,9 @@ class Intake(Protocol):
         conversation the first alone is told. Of a message that is too long a beginning is kept.
 
         An event known before, also from an earlier process, is reported with its first position, changes
-        nothing and owes nothing. A wake-up of an ended incarnation is kept as dropped. Only after this may
-        the platform be told that the batch was received.
+        nothing and owes nothing; one that was set aside or refused before stays so and is not reported. What
+        is kept as a row is never set aside or refused later. A wake-up of an ended incarnation is kept as
+        dropped. Only after this may the platform be told that the batch was received.
         """
         ...
 
@@ -81,12 +82,13 @@ class Intake(Protocol):
         """Put an offered message back in line: the person wants it answered after all."""
         ...
 
-    async def stop(self, key: Key, kind: StopKind, by: Position | None, owe: tuple[Owed, ...] = ()) -> Stop:
+    async def stop(self, key: Key, kind: StopKind, by: Position | None, tell: Telling = untold) -> Stop:
         """Cancel the conversation's unfinished turn; for `new` also end the session and withdraw what waits.
 
         A turn nobody runs is ended in this commit, its calls settled. A running one gets the request as a
         column, which survives a crash, and its owner (or recovery) ends it. The command's row `by` is
-        executed in the same commit; messages that arrived after it are kept.
+        executed in the same commit; messages that arrived after it are kept. `tell` gives the words for what
+        was found, owed in this commit as well.
         """
         ...
 

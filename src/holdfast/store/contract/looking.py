@@ -21,7 +21,7 @@ from holdfast.model import (
 )
 
 from .stopping import RunningTurn
-from .values import Continuity, Happening, SessionLine
+from .values import Continuity, Happening, KeptReport, SessionLine
 
 
 class Looking(Protocol):
@@ -58,5 +58,7 @@ class Looking(Protocol):
     async def trace(self, position: Position) -> tuple[Happening, ...]: ...
 
     async def continuity(self) -> Continuity: ...
+
+    async def continuity_reports(self, limit: int = 10) -> tuple[KeptReport, ...]: ...
 
     async def verify(self) -> tuple[str, ...]: ...

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from holdfast.model import Entry, InboxRow, Position, Session, SessionId, Turn, TurnId
 
-from .values import Continuity, Happening, Keep, SessionLine, StaleTurn, Verdict
+from .values import Continuity, Happening, Keep, KeptReport, SessionLine, StaleTurn, Verdict
 
 
 class Upkeep(Protocol):
@@ -65,6 +65,14 @@ class Upkeep(Protocol):
 
     async def continuity(self) -> Continuity:
         """What this boot found of the run before it."""
+        ...
+
+    async def keep_continuity(self, report: str) -> bool:
+        """Keep what became of what this boot found, as JSON, once per process run; False if it was kept."""
+        ...
+
+    async def continuity_reports(self, limit: int = 10) -> tuple[KeptReport, ...]:
+        """The reports of the last boots, newest first; of runs that are forgotten there are none."""
         ...
 
     async def verify(self) -> tuple[str, ...]:

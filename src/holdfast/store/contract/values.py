@@ -131,6 +131,10 @@ class Recorded:
     """Rows that wait in this conversation: what `steer` looks at."""
 
 
+def _everybody(person: PersonId) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class ClaimSettings:
     """What a claim follows besides the ledger."""
@@ -140,6 +144,15 @@ class ClaimSettings:
     busy: BusyMode = BusyMode.QUEUE
     resumes: bool = True
     """Whether interrupted work may be taken; False when resumes hold their share of the workers."""
+    allowed: Callable[[PersonId], bool] = _everybody
+    """Who may still talk; called inside the claim's transaction. Ask `allows`, which bears its faults."""
+
+    def allows(self, person: PersonId) -> bool:
+        """Whether this person is allowed now; who cannot be checked is not."""
+        try:
+            return self.allowed(person)
+        except Exception:  # noqa: BLE001 - the boundary to whoever knows: an error lets nobody in
+            return False
 
 
 class StaleTurn(NamedTuple):
@@ -210,6 +223,17 @@ class Stop:
     session: SessionId | None = None
     withdrawn: tuple[str, ...] = ()
     """Texts of the messages that were waiting and are no longer."""
+    kept: int = 0
+    """How many messages that came before it still wait."""
+
+
+Telling = Callable[[Stop], tuple[Owed, ...]]
+"""What to say of a stop, from what it did: asked within the commit that does it, so that it is true."""
+
+
+def untold(stop: Stop) -> tuple[Owed, ...]:
+    """Nobody is told."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +275,15 @@ class Continuity:
     owed: int
     unknown: int
     waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReport:
+    """A continuity report as it was kept: by whom, when, and its text, which is JSON."""
+
+    instance: InstanceId
+    at: int
+    report: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,9 @@ class Work(Protocol):
         grow by one, the turn is born from the oldest waiting row (or taken up again), the row is consumed
         and its message appended, with the one note it may need. Interrupted work is judged once more first;
         if it is not to be resumed it goes back to `interrupted` for recovery. At most one suspect runs.
-        `Claimed.take` names waiting rows that belong into a turn that is taken up again.
+        `Claimed.take` names waiting rows that belong into a turn that is taken up again. A row whose sender
+        is no longer allowed begins no turn and belongs into none: it is refused (`not_allowed`) and passed
+        over, in the same commit.
         """
         ...
 

@@ -47,12 +47,12 @@ _turn_state = rows.reader(TurnState)
 
 
 def accept(tx: Tx, batch: Batch, settings: ArrivalSettings = AS_CONFIGURED) -> tuple[Accepted, ...]:
-    accepted = tuple(_take_in(tx, batch.account, message, settings) for message in batch.messages)
+    accepted = [_take_in(tx, batch.account, message, settings) for message in batch.messages]
     accept_rest(tx, batch)
-    return accepted
+    return tuple(each for each in accepted if each is not None)
 
 
-def _take_in(tx: Tx, account: str, message: Inbound, settings: ArrivalSettings) -> Accepted:
+def _take_in(tx: Tx, account: str, message: Inbound, settings: ArrivalSettings) -> Accepted | None:
     """Keep one row; a person's message is admitted, and so is a command that is too long to be one."""
     longest = settings.queue.longest
     too_long = len(message.text) > longest
@@ -61,7 +61,7 @@ def _take_in(tx: Tx, account: str, message: Inbound, settings: ArrivalSettings) 
     standing = tx.one("arrival", key=message.key, most=settings.queue.most)
     row = replace(message, text=message.text[:longest]) if too_long else message
     kept = keep_row(tx, account, row)
-    if not kept.fresh:
+    if kept is None or not kept.fresh:
         return kept
     admission = admit(_facts(tx, message, standing, settings), tx.now, settings.queue)
     if admission.ack is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from holdfast.model import (
     Began,
@@ -15,11 +16,13 @@ from holdfast.model import (
     Fence,
     InboxKind,
     InboxRow,
+    InboxState,
     Journal,
     Key,
     Noted,
     Owed,
     OwedKind,
+    PersonId,
     Position,
     QuestionState,
     Said,
@@ -31,6 +34,7 @@ from holdfast.model import (
     TurnState,
     place_at,
 )
+from holdfast.policy.admission import Refusal
 from holdfast.policy.notes import Before, NoteFacts, note_for
 from holdfast.policy.recovery import Outcome
 from holdfast.policy.reset import Fresh, SessionFacts, session_for
@@ -40,7 +44,7 @@ from holdfast.store.contract import ClaimSettings, Judge
 
 from . import rows
 from .commit import Tx
-from .endings import end_session
+from .endings import end_session, end_turn
 from .intake import refresh_conversation
 from .owing import owe_all
 from .readers import Read
@@ -67,12 +71,12 @@ def claim(tx: Tx, settings: ClaimSettings, judge: Judge) -> Claimed | None:
             chat, session, last, longest_fatal = _read_conversation(tx, key, ChatAddress(row[1]))
             begun = None
             if session and last and last.ended_at is None:
-                begun = _read_begun(tx, session, last, longest_fatal)
+                begun = _read_begun(tx, settings, session, last, longest_fatal)
             waiting = () if begun else _read_waiting(tx, settings, key, chat)
         except ValueError as damage:
             _lay_aside(tx, key, damage)
             continue
-        if begun is not None and _may_go_on(tx, begun, judge):
+        if begun is not None and _may_go_on(tx, settings, begun, judge):
             return _claim_again(tx, settings, chat, begun)
         if waiting:
             return _claim_new(tx, settings, key, chat, session, last, waiting, longest_fatal)
@@ -101,29 +105,46 @@ class _Begun(NamedTuple):
     take: tuple[Position, ...] = ()
 
 
-def _read_begun(tx: Tx, session: Session, turn: Turn, longest_fatal: int) -> _Begun:
+def _read_begun(tx: Tx, settings: ClaimSettings, session: Session, turn: Turn, longest_fatal: int) -> _Begun:
     cause = tx.one("row", position=turn.cause)
     assert cause is not None
     entries = tuple(rows.entry(row) for row in tx.all("entries_of_turn", turn=turn.id))
     recorded = journal(tx, turn.id, session.generation + 1)
-    take = _rows_to_take(tx, session.key, turn, recorded)
+    take = _rows_to_take(tx, settings, session.key, turn, recorded)
     return _Begun(session, turn, rows.inbox_row(cause), entries, recorded, longest_fatal, take)
 
 
-def _rows_to_take(tx: Tx, key: Key, turn: Turn, journal: Journal) -> tuple[Position, ...]:
+def _rows_to_take(
+    tx: Tx, settings: ClaimSettings, key: Key, turn: Turn, journal: Journal
+) -> tuple[Position, ...]:
     """Waiting rows that are answered inside this turn rather than after it."""
     interrupted = turn.interruptions > turn.noted
     if not interrupted and all(one.state is not QuestionState.SET_ASIDE for one in journal.questions):
         return ()
-    found = tx.all("rows_to_take", key=key, turn=turn.id, interrupted=interrupted)
-    return tuple(Position(row[0]) for row in found)
+    while True:
+        found = tx.all("rows_to_take", key=key, turn=turn.id, interrupted=interrupted)
+        if not _turn_away(tx, settings, found):
+            return tuple(Position(position) for position, _ in found)
 
 
 def _read_waiting(tx: Tx, settings: ClaimSettings, key: Key, chat: _Chat) -> tuple[InboxRow, ...]:
     """What the next turn takes: the oldest row, or in collect mode all of them."""
     busy = chat.settings.busy or settings.busy
     limit = _COLLECT_AT_MOST if busy is BusyMode.COLLECT else 1
-    return tuple(rows.inbox_row(row) for row in tx.all("rows_waiting", key=key, limit=limit))
+    while True:
+        found = tuple(rows.inbox_row(row) for row in tx.all("rows_waiting", key=key, limit=limit))
+        if not _turn_away(tx, settings, ((row.position, row.sender) for row in found)):
+            return found
+
+
+def _turn_away(tx: Tx, settings: ClaimSettings, waiting: Iterable[tuple[Any, Any]]) -> int:
+    """Refuse rows whose sender is no longer allowed; says how many. The line is for the claim to derive."""
+    away = [position for position, sender in waiting if not settings.allows(PersonId(sender))]
+    for position in away:
+        tx.one(
+            "settle_row", position=position, state=InboxState.REFUSED, reason=Refusal.NOT_ALLOWED, now=tx.now
+        )
+    return len(away)
 
 
 def _lay_aside(tx: Tx, key: Key, damage: ValueError) -> None:
@@ -142,11 +163,18 @@ def _read_conversation(
     return _Chat(address, rows.chat_settings(*row[:4])), session, last, row[37] or 0
 
 
-def _may_go_on(tx: Tx, begun: _Begun, judge: Judge) -> bool:
-    """Ask recovery's rule once more about interrupted work; what it does not want resumed goes back to it."""
-    turn = begun.turn
+def _may_go_on(tx: Tx, settings: ClaimSettings, begun: _Begun, judge: Judge) -> bool:
+    """Ask recovery's rule once more about interrupted work; what it does not want resumed goes back to it.
+
+    Other work that was put down goes on, unless who began it is not allowed any more.
+    """
+    turn, cause = begun.turn, begun.cause
     if turn.interruptions <= turn.noted:
-        return True
+        if cause.kind is not InboxKind.MESSAGE or settings.allows(cause.sender):
+            return True
+        end_turn(tx, begun.session.id, turn.id, TurnState.CANCELLED, Refusal.NOT_ALLOWED)
+        tx.run("bump_generation", session=begun.session.id)
+        return False
     row = tx.one("stale_turn", turn=turn.id, now=tx.now)
     assert row is not None
     decision = judge(stale_turn(row), tx.now)

@@ -17,7 +17,7 @@ from holdfast.model import (
     TurnId,
     TurnState,
 )
-from holdfast.store.contract import Stop, StopOutcome
+from holdfast.store.contract import Stop, StopOutcome, Telling, untold
 
 from . import rows
 from .codec import load_message
@@ -149,22 +149,29 @@ def clear_suspect(tx: Tx, fence: Fence) -> None:
     tx.changed("turns")
 
 
-def stop(tx: Tx, key: Key, kind: StopKind, by: Position | None, owe: tuple[Owed, ...] = ()) -> Stop:
+def stop(tx: Tx, key: Key, kind: StopKind, by: Position | None, tell: Telling = untold) -> Stop:
+    found = _stop(tx, key, kind, by)
+    owe_all(tx, tell(found))
+    return found
+
+
+def _stop(tx: Tx, key: Key, kind: StopKind, by: Position | None) -> Stop:
     if by is not None:
         settle_row(tx, by, InboxState.EXECUTED, kind)
-    withdrawn = _withdraw(tx, key, by) if kind is StopKind.NEW else ()
+    before = by if by is not None else _EVERYTHING
+    withdrawn = _withdraw(tx, key, before) if kind is StopKind.NEW else ()
+    kept = _kept(tx, key, before)
     row = tx.one("session_with_last_turn", key=key)
-    owe_all(tx, owe)
     if row is None:
         refresh_conversation(tx, key)
-        return Stop(StopOutcome.NOTHING, withdrawn=withdrawn)
+        return Stop(StopOutcome.NOTHING, withdrawn=withdrawn, kept=kept)
     session, turn, state = SessionId(row[0]), row[13], row[16]
     outcome = _stop_turn(tx, session, turn, state, row[30] is not None, kind)
     if kind is StopKind.NEW and outcome is not StopOutcome.ASKED:
         end_session(tx, session, "new")
     release(tx, session)
     is_open = outcome is not StopOutcome.NOTHING
-    return Stop(outcome, TurnId(turn) if is_open else None, session, withdrawn)
+    return Stop(outcome, TurnId(turn) if is_open else None, session, withdrawn, kept)
 
 
 def _stop_turn(
@@ -193,11 +200,16 @@ def ask_to_stop(tx: Tx, turn: TurnId, kind: StopKind) -> None:
     tx.changed("turns")
 
 
-def _withdraw(tx: Tx, key: Key, by: Position | None) -> tuple[str, ...]:
+def _kept(tx: Tx, key: Key, before: int) -> int:
+    row = tx.one("count_kept", key=key, before=before)
+    return row[0] if row else 0
+
+
+def _withdraw(tx: Tx, key: Key, before: int) -> tuple[str, ...]:
     rows = tx.all(
         "withdraw_waiting",
         key=key,
-        before=by if by is not None else _EVERYTHING,
+        before=before,
         reason="the conversation was ended",
         now=tx.now,
     )

@@ -59,9 +59,8 @@ def accept_rest(tx: Tx, batch: Batch) -> None:
     for unreadable in batch.unreadable:
         _set_aside(tx, batch.account, unreadable)
     for event_id, reason in batch.refused:
-        subject = f"event:{batch.account}/{event_id}"
-        if not tx.one("refused_before", subject=subject):
-            tx.event("refused", subject, reason=reason)
+        if not _is_settled(tx, batch.account, event_id):
+            tx.event("refused", _subject(batch.account, event_id), reason=reason)
     if batch.cursor is not None:
         cursor = batch.cursor
         tx.run("move_cursor", account=batch.account, name=cursor.name, value=cursor.value, now=tx.now)
@@ -74,16 +73,26 @@ def _set_aside(tx: Tx, account: str, unreadable: SetAside) -> None:
         event_id=unreadable.event_id,
         reason=unreadable.reason,
         payload=unreadable.payload,
+        subject=_subject(account, unreadable.event_id),
         now=tx.now,
     )
     if fresh:
-        tx.event("set_aside", f"event:{account}/{unreadable.event_id}", reason=unreadable.reason)
+        tx.event("set_aside", _subject(account, unreadable.event_id), reason=unreadable.reason)
 
 
-def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
+def _subject(account: str, event_id: str | None) -> str:
+    return f"event:{account}/{event_id}"
+
+
+def _is_settled(tx: Tx, account: str, event_id: str) -> bool:
+    subject = _subject(account, event_id)
+    return tx.one("event_settled", account=account, event_id=event_id, subject=subject) is not None
+
+
+def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted | None:
     """Keep a row that is nobody's message: a command, a wake-up, an operator's word."""
     kept = keep_row(tx, account, message)
-    if not kept.fresh:
+    if kept is None or not kept.fresh:
         return kept
     if _is_of_the_past(tx, message):
         tx.run("drop_on_arrival", position=kept.position, now=tx.now)
@@ -95,13 +104,18 @@ def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted:
     return kept
 
 
-def keep_row(tx: Tx, account: str, message: Inbound) -> Accepted:
-    """Write one row down, once: a known event adds nothing and is told its first position."""
+def keep_row(tx: Tx, account: str, message: Inbound) -> Accepted | None:
+    """Write one row down, once: a known event adds nothing and is told its first position.
+
+    None for one that was set aside or refused before: what was settled once stays so, however it reads now.
+    """
     row = _add_row(tx, account, message)
     if row is None:
         # A known event adds nothing, not even the conversation it would belong to by now.
         if known := _known(tx, account, message.event_id):
             return known
+        if _is_settled(tx, account, message.event_id):
+            return None
         address = message.place.address
         tx.run("ensure_chat", address=address, platform=message.place.platform)
         tx.run("add_conversation", key=message.key, chat=address)
@@ -121,6 +135,7 @@ def _add_row(tx: Tx, account: str, message: Inbound) -> Row | None:
         "add_row",
         account=account,
         event_id=message.event_id,
+        subject=_subject(account, message.event_id),
         key=message.key,
         chat=message.place.address,
         sender=message.sender,

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from holdfast.errors import NotFound
 from holdfast.model import InboxRow, InstanceId, Key, Position, Session, SessionId, Turn, TurnId, TurnState
-from holdfast.store.contract import Continuity, Happening, SessionLine
+from holdfast.store.contract import Continuity, Happening, KeptReport, SessionLine
 
 from . import rows
-from .commit import Row
+from .commit import Row, Tx
 from .readers import Read
 
 _AFTER_EVERYTHING = "~"
@@ -100,6 +100,15 @@ def continuity(read: Read, instance: InstanceId) -> Continuity:
         _count(read, "count_unknown"),
         _count(read, "count_waiting"),
     )
+
+
+def keep_continuity(tx: Tx, report: str) -> bool:
+    return tx.run("keep_continuity", instance=tx.instance, report=report, now=tx.now) == 1
+
+
+def continuity_reports(read: Read, limit: int = 10) -> tuple[KeptReport, ...]:
+    found = read.all("continuity_reports", limit=limit)
+    return tuple(KeptReport(InstanceId(instance), at, report) for instance, at, report in found)
 
 
 def _count(read: Read, name: str) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Coroutine
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -15,6 +17,7 @@ from . import claims, intake, lists, steps
 from . import deliveries as sending
 from . import stopping as drains
 from .database import connect_reader, migrations, schema_version
+from .faults import translate
 from .readers import Read, ReaderThreads
 from .verify import verify
 
@@ -33,6 +36,14 @@ def _look(
     return verb
 
 
+def _schema_of(path: Path) -> int:
+    with closing(connect_reader(path)) as db:
+        try:
+            return schema_version(db)
+        except sqlite3.Error as error:
+            raise translate(error) from error
+
+
 class ReadOnlyLedger:
     """The verbs of the store that only look, each at the last commit."""
 
@@ -40,9 +51,7 @@ class ReadOnlyLedger:
         if not path.exists():
             raise Unusable(f"there is no ledger in {path.parent}; nothing has run there yet")
         self._clock = clock
-        db = connect_reader(path)
-        found, known = schema_version(db), migrations()[-1][0]
-        db.close()
+        found, known = _schema_of(path), migrations()[-1][0]
         if found > known:
             raise SchemaTooNew(found, known)
         if found < known:
@@ -72,5 +81,6 @@ class ReadOnlyLedger:
     turns = _look(lists.turns)
     row = _look(lists.row)
     trace = _look(lists.trace)
+    continuity_reports = _look(lists.continuity_reports)
     verify = _look(verify)
     _continuity = _look(lists.continuity)

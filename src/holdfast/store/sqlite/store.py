@@ -180,6 +180,8 @@ class SqliteStore:
     row = _look(lists.row)
     trace = _look(lists.trace)
     _continuity = _look(lists.continuity)
+    keep_continuity = _commit(lists.keep_continuity)
+    continuity_reports = _look(lists.continuity_reports)
     verify = _look(verify)
     retain = _commit(retention.retain)
 

@@ -93,7 +93,7 @@ SELECT 1 FROM inbox WHERE position = :position AND key = :key AND kind <> 'comma
 -- name: rows_to_take
 -- What belongs into a turn that is taken up again: what set its question aside and, if it was interrupted,
 -- the oldest message.
-SELECT position FROM inbox
+SELECT position, sender FROM inbox
 WHERE key = :key AND state = 'waiting' AND kind <> 'command'
   AND (question IN (SELECT id FROM questions WHERE turn = :turn)
        OR (:interrupted AND position = (SELECT min(i.position) FROM inbox i

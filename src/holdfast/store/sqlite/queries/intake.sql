@@ -47,10 +47,12 @@ SELECT 1 FROM inbox WHERE key = :key AND state = 'offered' LIMIT 1
 INSERT INTO conversations (key, chat) VALUES (:key, :chat)
 
 -- name: add_row
--- Adds nothing if the event is known or there is no such conversation yet.
+-- Adds nothing if the event is known, as a row or otherwise, or there is no such conversation yet.
 INSERT INTO inbox (account, event_id, key, chat, sender, kind, body, message_id, sent_at, accepted_at, incarnation)
 SELECT :account, :event_id, key, :chat, :sender, :kind, :body, :message_id, :sent_at, :now, :incarnation
 FROM conversations WHERE key = :key
+  AND NOT EXISTS (SELECT 1 FROM set_aside a WHERE a.account = :account AND a.event_id = :event_id)
+  AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject = :subject AND e.what = 'refused')
 ON CONFLICT (account, event_id) DO NOTHING
 RETURNING position
 
@@ -88,11 +90,17 @@ WHERE key IN (SELECT key FROM sessions WHERE id IN (SELECT value FROM json_each(
 
 -- name: add_set_aside
 INSERT INTO set_aside (account, event_id, reason, payload, at)
-VALUES (:account, :event_id, :reason, :payload, :now)
+SELECT :account, :event_id, :reason, :payload, :now
+WHERE NOT EXISTS (SELECT 1 FROM inbox i WHERE i.account = :account AND i.event_id = :event_id)
+  AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject = :subject AND e.what = 'refused')
 ON CONFLICT (account, event_id) WHERE event_id IS NOT NULL DO NOTHING
 
--- name: refused_before
-SELECT 1 FROM events WHERE subject = :subject AND what = 'refused' LIMIT 1
+-- name: event_settled
+-- Whether an event has its home already: as a row, set aside, or refused.
+SELECT 1 FROM inbox WHERE account = :account AND event_id = :event_id
+UNION ALL SELECT 1 FROM set_aside WHERE account = :account AND event_id = :event_id
+UNION ALL SELECT 1 FROM events WHERE subject = :subject AND what = 'refused'
+LIMIT 1
 
 -- name: move_cursor
 INSERT INTO cursors (account, name, value, moved_at) VALUES (:account, :name, :value, :now)
@@ -147,6 +155,10 @@ RETURNING key
 UPDATE inbox SET state = 'withdrawn', reason = :reason, settled_at = :now
 WHERE key = :key AND state = 'waiting' AND kind <> 'command' AND incarnation IS NULL AND position < :before
 RETURNING position, body
+
+-- name: count_kept
+SELECT count(*) FROM inbox
+WHERE key = :key AND state = 'waiting' AND kind = 'message' AND position < :before
 
 -- name: configure_chat
 UPDATE chats SET busy = coalesce(:busy, busy), on_interruption = coalesce(:on_interruption, on_interruption),

@@ -58,6 +58,16 @@ SELECT id FROM questions WHERE turn = :turn
 SELECT id, host, pid, boot, version, started_at, heartbeat_at, stopped, stopped_at, led_to_park
 FROM instances WHERE id < :instance ORDER BY id DESC LIMIT 1
 
+-- name: keep_continuity
+INSERT INTO events (at, instance, what, subject, detail)
+SELECT :now, :instance, 'continuity', 'instance:' || :instance, :report
+WHERE NOT EXISTS (SELECT 1 FROM events WHERE subject = 'instance:' || :instance AND what = 'continuity')
+
+-- name: continuity_reports
+SELECT instances.id, e.at, e.detail
+FROM instances CROSS JOIN events e ON e.subject = 'instance:' || instances.id AND e.what = 'continuity'
+ORDER BY instances.id DESC LIMIT :limit
+
 -- name: open_turns
 SELECT id, state, interruption FROM turns INDEXED BY one_open_turn
 WHERE ended_at IS NULL AND state IN ('queued', 'running', 'waiting', 'interrupted') ORDER BY id LIMIT :limit

@@ -1,0 +1,115 @@
+"""Cutting a long text into parts a platform takes: at the best boundary there is, fences kept whole. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from holdfast.model import ChatAddress
+
+Longest = Callable[[ChatAddress], int]
+"""How many characters one message to this chat may have."""
+
+POSSIBLY_REPEATED = "(possibly repeated) "
+"""What a platform puts before a part that may have arrived before; every part leaves room for it."""
+USUAL = 4096
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_LINE = re.compile(r"\n")
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+")
+_WORD = re.compile(r"\s+")
+_IN_PROSE = ((_PARAGRAPH, 3), (_LINE, 2), (_SENTENCE, 2), (_WORD, 0))
+_IN_CODE = ((_LINE, 0), (_WORD, 0))
+"""Boundaries, best first; each counts from this fraction of the room on (0: anywhere), so parts stay few."""
+
+
+def usual(chat: ChatAddress) -> int:
+    """What most platforms take, where nobody knows better."""
+    return USUAL
+
+
+def parts_for(text: str, longest: int) -> tuple[str, ...]:
+    """The text as parts of a message, each with room left to be marked as possibly repeated."""
+    return split(text, max(longest - len(POSSIBLY_REPEATED), 1))
+
+
+def split(text: str, longest: int) -> tuple[str, ...]:
+    """Cut a text into parts of at most `longest` characters that together hold all its words, in order.
+
+    Cut at a paragraph, else a line, a sentence, a word; a longer word is broken. A fenced block that goes
+    over a cut is closed before it and opened again after it, unless its fence leaves too little room.
+    """
+    if len(text) <= longest:
+        return (text,)
+    parts = tuple(part for part in _parts(text, longest) if part.strip())
+    return parts or (text[:longest],)
+
+
+def _parts(rest: str, longest: int) -> Iterator[str]:
+    fence = ""
+    while True:
+        head = f"{fence}\n" if fence else ""
+        if len(head) + len(rest) <= longest:
+            yield head + rest
+            return
+        end, start, still = _cut_with_fence(rest, longest - len(head), fence, longest // 4)
+        yield head + rest[:end].rstrip() + (_closing(still) if still else "")
+        rest, fence = rest[start:], still
+        line, _, after = rest.partition("\n")
+        if fence and _closes(line, fence):
+            # The block ends just here, and was closed.
+            rest, fence = after, ""
+
+
+def _cut_with_fence(text: str, room: int, fence: str, most: int) -> tuple[int, int, str]:
+    """Where to cut, and the fence that is open there, such that its closing still fits."""
+    kept = 0
+    while True:
+        end, start = _cut(text, room - kept, bool(fence))
+        still = _fence_after(text[:end], fence, most)
+        needed = len(_closing(still)) if still else 0
+        if needed <= kept:
+            return end, start, still
+        kept = needed
+
+
+def _cut(text: str, room: int, in_code: bool) -> tuple[int, int]:
+    """Where the part ends that begins this text, and where the next one starts."""
+    for boundary, least in _IN_CODE if in_code else _IN_PROSE:
+        from_ = room // least if least else 1
+        for match in reversed(list(boundary.finditer(text, 0, room + 1))):
+            end = match.start()
+            if end >= from_ and text[:end].strip():
+                opening = None if in_code else _opening_line(text, end)
+                return (end, match.end()) if opening is None else (opening, opening)
+    return room, room
+
+
+def _opening_line(text: str, end: int) -> int | None:
+    """Where the last line begins, if it is a fence with nothing behind it and something before it."""
+    start = text.rfind("\n", 0, end) + 1
+    before = text[:start]
+    opens = _FENCE.fullmatch(text, start, end) and not _fence_after(before, "", len(text))
+    return start if opens and before.strip() else None
+
+
+def _fence_after(piece: str, fence: str, most: int) -> str:
+    """The line that opened the block this piece ends in, if any; too long a fence is none."""
+    for line in piece.split("\n"):
+        if fence:
+            fence = "" if _closes(line, fence) else fence
+        elif len(line) <= most and _FENCE.fullmatch(line):
+            fence = line
+    return fence
+
+
+def _closes(line: str, fence: str) -> bool:
+    found = _FENCE.fullmatch(line.rstrip())
+    return bool(found and not found[2] and found[1].startswith(_closing(fence).strip()))
+
+
+def _closing(fence: str) -> str:
+    found = _FENCE.fullmatch(fence)
+    assert found is not None
+    return f"\n{found[1]}"

@@ -1,0 +1,88 @@
+"""Work that hangs, freezes or kills: it is ended, and it alone."""
+
+from tests.support.inside import READS
+from tests.support.outside import Build, House
+
+FAILED = 1
+
+
+def test_a_turn_without_progress_is_aborted_told_once_and_not_taken_up_again(build: Build) -> None:
+    house = build('progress.warn = "1s"\nprogress.abort = "1s"\ngrace = "0s"\n')
+    gateway = house.up()
+    house.say("home", "do hang #a")
+    told = house.heard("home", "progress")
+    house.say("home", "do #b")
+    house.heard("home", "answer to a,b")
+    gateway.stop()
+    assert [turn["state"] for turn in house.turns("home")] == ["failed", "done"]
+    before = house.told("home")
+    gateway = house.up()
+    house.say("other", "do #c")
+    house.heard("other", "answer to c")
+    gateway.stop()
+    assert house.told("home") == before
+    assert len(told) == 1
+    assert house.model_calls("a") == 2, "once for the work, and once for what came after it"
+
+
+def test_a_frozen_process_is_ended_by_its_watchdog_and_the_next_one_goes_on(build: Build) -> None:
+    house = build('watchdog.loop = "1s"\n')
+    house.hold("freeze a")
+    gateway = house.up()
+    house.say("home", "do freeze read #a")
+    assert gateway.end() == FAILED
+    assert "has stood still" in gateway.words
+    assert "in _freeze" in gateway.words, "where it stood is told"
+    house.hold()
+    gateway = house.up()
+    assert house.heard("home", "answer to a") == ["answer to a"]
+    gateway.stop()
+    assert house.turns("home")[0]["interruption"] == "restart_interrupted"
+
+
+def test_a_process_frozen_in_its_drain_is_ended_too(build: Build) -> None:
+    house = build('watchdog.loop = "1s"\n')
+    house.hold("read a", "freeze a")
+    gateway = house.up()
+    house.say("home", "do read freeze read #a")
+    reading = house.reached("read a")
+    gateway.process.terminate()
+    gateway.stopping()
+    reading.go()
+    assert gateway.end() == FAILED
+    house.hold()
+    gateway = house.up()
+    house.heard("home", "answer to a")
+    gateway.stop()
+    assert house.times(READS, "a") == 3, "two reads, and the freeze which says so, too"
+
+
+def test_a_turn_that_kills_the_process_is_parked_after_three_and_no_other_is(house: House) -> None:
+    innocents = [f"i{number}" for number in range(3)]
+    house.hold(*(f"model {tag} 0" for tag in innocents))
+    gateway = house.up()
+    for tag in innocents:
+        house.say(tag, f"do read #{tag}")
+        house.reached(f"model {tag} 0")
+    house.say("bad", "do poison #bad")
+    deaths = 0
+    while gateway.end() == -9:
+        deaths += 1
+        if deaths == 2:
+            house.hold()
+        gateway = house.starting()
+        if deaths == 3:
+            break
+    gateway.ready()
+    house.say("fresh", "do #fresh")
+    house.heard("fresh", "answer to fresh")
+    for tag in innocents:
+        assert f"answer to {tag}" in house.heard(tag, f"answer to {tag}")
+    told = house.heard("bad", "parked")
+    house.say("bad", "do #after")
+    house.heard("bad", "answer to after")
+    gateway.stop()
+    assert deaths == 3
+    assert [turn["state"] for turn in house.turns("bad")] == ["parked", "done"]
+    assert [house.turns(tag)[0]["state"] for tag in innocents] == ["done"] * 3
+    assert sum("parked" in text for text in told) == 1

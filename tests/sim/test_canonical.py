@@ -1,0 +1,61 @@
+"""The canonical scenarios do what they are named for, so that killing them means something."""
+
+from collections import Counter
+
+from holdfast.model import TurnId, answer_key
+from holdfast.testing import Options, Outcome, run_world
+from tests.sim.scenarios import CANONICAL, SEED
+
+
+def played(name: str) -> Outcome:
+    outcome = run_world(CANONICAL[name], Options(seed=SEED))
+    assert outcome.violations == ()
+    return outcome
+
+
+def ends(outcome: Outcome) -> Counter[str]:
+    return Counter(turn.state for turn in outcome.history.ledger.turns)
+
+
+def test_of_five_the_one_that_kills_is_parked_after_three_and_the_others_are_done() -> None:
+    outcome = played("one that kills among five")
+    assert ends(outcome) == {"done": 4, "parked": 1}
+    assert sum(asked.request.startswith("crash") for asked in outcome.history.asked) == 3
+
+
+def test_a_long_reply_goes_out_in_parts() -> None:
+    parts = Counter(line.dedupe for line in played("a reply of several parts").history.ledger.outbox)
+    assert sorted(parts.values()) == [2, 5]
+
+
+def test_what_is_sent_during_a_turn_steers_it() -> None:
+    ledger = played("a queue of three that steers").history.ledger
+    assert len(ledger.turns) == 1
+    assert [row.turn for row in ledger.inbox if row.kind == "message"] == [ledger.turns[0].id] * 4
+
+
+def test_in_a_drain_one_finishes_and_others_are_cut_and_go_on_later() -> None:
+    outcome = played("a drain with one that finishes and one that does not")
+    assert "turn:done0" in outcome.deaths[0]
+    assert "turn:interrupted1" in outcome.deaths[0]
+    assert ends(outcome) == {"done": 3}
+
+
+def test_a_turn_claimed_and_not_begun_goes_back_unmarked() -> None:
+    outcome = played("a stop at once that meets a turn just claimed")
+    assert "turn:queued0=1" in outcome.deaths[0]
+    assert ends(outcome) == {"done": 2}
+
+
+def test_a_message_that_meets_a_resume_is_answered_in_the_resumed_turn() -> None:
+    ledger = played("a resume that meets a new message").history.ledger
+    first, second, *_ = ledger.inbox
+    assert first.turn == second.turn
+    answer = [line.text for line in ledger.outbox if line.dedupe == answer_key(TurnId(str(first.turn)))]
+    assert answer == [f"answer to {first.text} | {second.text}"]
+
+
+def test_a_parked_conversation_goes_on_when_asked_to() -> None:
+    outcome = played("a resume after a park")
+    assert ends(outcome) == {"parked": 1, "done": 2}
+    assert len({turn.session for turn in outcome.history.ledger.turns}) == 1

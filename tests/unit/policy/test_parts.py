@@ -1,0 +1,85 @@
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.policy.parts import POSSIBLY_REPEATED, parts_for, split
+
+CODE = "```python\nfirst = 1\nsecond = 2\nthird = 3\n```"
+
+
+@pytest.mark.parametrize(
+    ("text", "longest", "parts"),
+    [
+        ("short", 10, ["short"]),
+        ("just right", 10, ["just right"]),
+        ("one one.\n\ntwo two.\nthree", 20, ["one one.", "two two.\nthree"]),
+        ("one one\ntwo two\nthree", 16, ["one one\ntwo two", "three"]),
+        ("One of it. Two of it! Three", 24, ["One of it. Two of it!", "Three"]),
+        ("one two three four", 9, ["one two", "three", "four"]),
+        ("abcdefghij", 4, ["abcd", "efgh", "ij"]),
+        ("a\n\nlong stretch of words", 16, ["a\n\nlong stretch", "of words"]),
+        ("  indented\n    more", 12, ["  indented", "    more"]),
+        (" " * 30, 10, [" " * 10]),
+        (" " * 30 + "word", 10, ["word"]),
+    ],
+)
+def test_a_long_text_is_cut_at_the_best_boundary_there_is(text: str, longest: int, parts: list[str]) -> None:
+    assert list(split(text, longest)) == parts
+
+
+def test_a_block_that_goes_over_a_cut_is_closed_and_opened_again() -> None:
+    assert split(CODE, 40) == ("```python\nfirst = 1\nsecond = 2\n```", "```python\nthird = 3\n```")
+
+
+def test_a_block_is_not_left_empty_before_a_cut() -> None:
+    text = f"Some words before it.\n{CODE}"
+    assert split(text, 40)[0] == "Some words before it."
+    assert split(text, 40)[1].startswith("```python\nfirst = 1")
+
+
+def test_a_block_that_ends_at_a_cut_is_not_opened_again() -> None:
+    text = "```\none\ntwo\n```\nand some words behind it"
+    assert split(text, 18) == ("```\none\ntwo\n```", "and some words", "behind it")
+
+
+def test_every_part_leaves_room_for_the_mark_of_a_repeat() -> None:
+    assert max(map(len, parts_for("word " * 100, 100))) <= 100 - len(POSSIBLY_REPEATED)
+
+
+PIECES = st.sampled_from(
+    ["word", "a", ".", "!", " ", "  ", "\n", "\n\n", "```", "```py\n", "\n```\n", "~~~", "    x", "é" * 9]
+)
+TEXTS = st.lists(PIECES, max_size=60).map("".join)
+FENCE_LINE = re.compile(r"^ {0,3}[`~]{3,}.*$", re.MULTILINE)
+
+
+@given(TEXTS, st.integers(1, 60))
+def test_parts_are_never_longer_and_lose_nothing_but_blanks(text: str, longest: int) -> None:
+    parts = split(text, longest)
+    assert parts
+    assert all(len(part) <= longest for part in parts)
+    bare = re.sub(r"[\s`~]", "", text)
+    # Fences are repeated; whatever else is not blank stands once, in order.
+    found = re.sub(r"[\s`~]", "", "".join(parts))
+    assert bare == found or FENCE_LINE.search(text)
+    assert _is_within(bare, found)
+
+
+@given(st.lists(st.text("abc", min_size=1, max_size=8), min_size=1), st.integers(8, 60))
+def test_words_that_fit_are_never_broken(words: list[str], longest: int) -> None:
+    parts = split(" ".join(words), longest)
+    assert [word for part in parts for word in part.split()] == words
+
+
+@given(st.lists(st.sampled_from(["x = 1", "if x:", "    y"]), min_size=1), st.integers(24, 80))
+def test_every_part_of_a_block_is_a_block(lines: list[str], longest: int) -> None:
+    parts = split("\n".join(["```py", *lines, "```"]), longest)
+    assert all(part.startswith("```py\n") and part.endswith("\n```") for part in parts)
+    assert [line for part in parts for line in part.split("\n")[1:-1]] == lines
+
+
+def _is_within(small: str, large: str) -> bool:
+    rest = iter(large)
+    return all(letter in rest for letter in small)
