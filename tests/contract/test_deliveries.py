@@ -16,6 +16,7 @@ from holdfast.model import (
     TryAgain,
 )
 from holdfast.policy.settings import DAY, MINUTE
+from holdfast.store import chat_topic
 from tests.support.ledger import PLATFORM, Ledger, address, owed
 
 
@@ -384,3 +385,25 @@ async def test_a_time_that_a_clock_ahead_of_its_time_wrote_mutes_no_chat(
     await ledger.store.record_delivery(first.id, Sent())
     ledger.clock.advance(399 * DAY + DAY // 2)
     assert (await take(ledger)).dedupe == "second", "what was damaged is forgotten once it was found"
+
+
+async def test_who_reads_a_chat_is_told_of_what_is_owed_behind_a_part_in_the_air(ledger: Ledger) -> None:
+    await owe(ledger, "first")
+    await take(ledger)
+    topic = chat_topic(address())
+    seen = ledger.store.version(topic)
+    await ledger.store.owe(owed("second"))
+    assert ledger.store.version(topic) > seen
+
+
+async def test_every_way_into_doubt_is_announced(ledger: Ledger) -> None:
+    before = ledger.store.version("doubts")
+    await in_doubt(ledger)
+    lost = ledger.store.version("doubts")
+    assert lost > before
+    await owe(ledger, "other", chat="c2")
+    await ledger.send()
+    await ledger.crash()
+    reopened = ledger.store.version("doubts")
+    assert await ledger.store.doubt_orphans() == 1
+    assert ledger.store.version("doubts") > reopened

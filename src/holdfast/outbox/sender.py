@@ -90,6 +90,8 @@ class Sender:
         self._ask_at: dict[DeliveryId, int] = {}
         """When a platform is asked again; like `_down_until` by the clock that never jumps."""
         self._asked: dict[DeliveryId, int] = {}
+        self._undoubted: tuple[int, float] | None = None
+        """When the ledger had nothing in doubt: by the topic's version, and on the clock that never jumps."""
         self._down_until = 0
         self._downs = 0
         self._claiming = False
@@ -98,6 +100,7 @@ class Sender:
         """The platform is connected (again): what waits for it is tried at once."""
         self._downs = self._down_until = 0
         self._ask_at.clear()
+        self._undoubted = None
         self._bell.ring()
 
     @property
@@ -185,23 +188,34 @@ class Sender:
     def _room(self) -> int:
         return self._at_once - len(self._busy)
 
-    def _begin(self, delivery: Delivery, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, delivery: Delivery, work: Coroutine[Any, Any, SendResult | None]) -> None:
         self._busy[delivery.id] = asyncio.ensure_future(self._until_done(work))
 
-    async def _until_done(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _until_done(self, work: Coroutine[Any, Any, SendResult | None]) -> None:
+        """Of what was plainly sent nothing follows: if the chat is owed more, the ledger says so itself."""
+        look_again = True
         try:
-            await work
+            sent = isinstance(await work, Sent)
+            look_again = not sent or not self._room()
         except (SyncFailed, StoreClosed):
             raise
         except Exception as fault:  # noqa: BLE001 - one part's fault is not the others'; its row shows it
             self._report(f"sending to {self._platform.name}", fault)
         finally:
-            self._bell.ring()
+            if look_again:
+                self._bell.ring()
             self._moved.ring()
 
     async def _doubts(self) -> list[Delivery]:
+        """What is in doubt here. That nothing is stays so until the ledger says otherwise, or for a while."""
+        seen, now = self._store.version("doubts"), self._clock.monotonic()
+        if self._undoubted is not None:
+            version, at = self._undoubted
+            if version == seen and now - at < LOOK_AGAIN:
+                return []
         ours = f"{self._platform.name}/"
         found = await self._store.in_doubt(_DOUBTS)
+        self._undoubted = None if found else (seen, now)
         return [delivery for delivery in found if delivery.chat.startswith(ours)]
 
     def _is_time_to_ask(self, delivery: Delivery) -> bool:
@@ -228,13 +242,13 @@ class Sender:
 
     # One part, from its claim to its record.
 
-    async def _deliver(self, delivery: Delivery) -> None:
+    async def _deliver(self, delivery: Delivery) -> SendResult | None:
         over = before_send(delivery, self._clock.now(), self._settings)
         if over is not None and over.state is DeliveryState.EXPIRED:
             await self._expire(delivery, over.reason or "")
-            return
+            return None
         result = await self._send(delivery) if over is None else Rejected(over.reason or "")
-        await self._keep(delivery, result)
+        return await self._keep(delivery, result)
 
     async def _send(self, delivery: Delivery) -> SendResult:
         """Try once; whatever is not a clear word from the platform may have arrived."""
@@ -275,7 +289,7 @@ class Sender:
         asked = int((down.retry_after or 0) * SECOND)
         return TryAgain(now + min(asked, self._settings.age), "the platform is down", counts=False)
 
-    async def _keep(self, delivery: Delivery, result: SendResult) -> None:
+    async def _keep(self, delivery: Delivery, result: SendResult) -> SendResult:
         """Record the result, again and again until the ledger has it; the part is not sent meanwhile."""
         self._unrecorded[delivery.id] = (delivery, result)
         result, owe = self._judged(delivery, result)
@@ -283,6 +297,7 @@ class Sender:
         self._unrecorded.pop(delivery.id, None)
         if isinstance(result, Rejected):
             await self._close_questions(delivery, result.whole_chat)
+        return result
 
     async def _insist(self, write: Callable[[], Coroutine[Any, Any, None]], delivery: Delivery) -> None:
         faults = 0

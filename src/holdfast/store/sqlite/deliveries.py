@@ -111,6 +111,7 @@ def _write(
             )
         case Lost(reason):
             tx.event("unknown", f"delivery:{id}", reason=reason)
+            tx.changed("doubts")
             return tx.one("delivery_unknown", reason=reason, **where)
         case Rejected(reason):
             tx.event("failed", f"delivery:{id}", reason=reason)
@@ -139,6 +140,7 @@ def doubt_orphans(tx: Tx) -> int:
     for (id_,) in found:
         tx.event("unknown", f"delivery:{id_}", reason="the process died while sending")
     if found:
+        tx.changed("doubts")
         tx.changed("outbox")
     return len(found)
 
