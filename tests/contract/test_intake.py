@@ -263,6 +263,8 @@ async def test_a_chat_keeps_each_choice_until_it_is_changed(ledger: Ledger) -> N
     await ledger.crash()
     claimed = await ledger.claim()
     assert claimed.settings == ChatSettings(BusyMode.COLLECT, OnInterruption.ASK, None, "big")
+    assert await ledger.store.chat_settings(address()) == claimed.settings
+    assert await ledger.store.chat_settings(ChatAddress("fake/bot/none")) == ChatSettings()
     async with ledger.refused(NotFound):
         await ledger.store.configure_chat(ChatAddress("fake/bot/none"), ChatSettings())
 

@@ -33,6 +33,21 @@ async def test_sessions_come_newest_first_page_by_page(ledger: Ledger) -> None:
     assert pages == [newest_first[:2], newest_first[2:4], newest_first[4:]]
 
 
+async def test_the_sessions_of_one_conversation_come_by_themselves(ledger: Ledger) -> None:
+    first = await ledger.complete(chat="c1")
+    await ledger.complete(chat="c2")
+    await ledger.store.stop(key("c1"), StopKind.NEW, None)
+    second = await ledger.complete(chat="c1")
+    await ledger.complete(chat="c3")
+    listed = await ledger.store.sessions(key=key("c1"))
+    assert [line.id for line in listed] == [second.session.id, first.session.id]
+    (before,) = await ledger.store.sessions(second.session.id, key=key("c1"))
+    assert before.id == first.session.id
+    (live,) = await ledger.store.sessions(key=key("c1"), live_only=True)
+    assert live.id == second.session.id
+    assert await ledger.store.sessions(key=key("nobody")) == ()
+
+
 async def test_a_line_says_how_its_session_stands(ledger: Ledger) -> None:
     claimed = await ledger.begin()
     (line,) = await ledger.store.sessions()

@@ -198,10 +198,8 @@ class Sender:
             self._bell.ring()
             self._moved.ring()
 
-    async def _doubts(self) -> list[Delivery]:
-        ours = f"{self._platform.name}/"
-        found = await self._store.in_doubt(_DOUBTS)
-        return [delivery for delivery in found if delivery.chat.startswith(ours)]
+    async def _doubts(self) -> tuple[Delivery, ...]:
+        return await self._store.in_doubt(_DOUBTS, self._platform.name)
 
     def _is_time_to_ask(self, delivery: Delivery) -> bool:
         return delivery.id not in self._busy and self._clock.now() >= self._ask_at.get(delivery.id, 0)

@@ -94,6 +94,10 @@ class Intake(Protocol):
         """Keep what a chat chose; a None leaves that choice as it was."""
         ...
 
+    async def chat_settings(self, chat: ChatAddress) -> ChatSettings:
+        """What a chat chose; nothing, where nobody ever chose or wrote."""
+        ...
+
     async def request(
         self, what: str, dedupe: str, by: PersonId | None = None, after_turn: TurnId | None = None
     ) -> bool:

@@ -221,6 +221,11 @@ def configure_chat(tx: Tx, chat: ChatAddress, settings: ChatSettings) -> None:
     tx.event("configured", f"chat:{chat}")
 
 
+def chat_settings(read: Read, chat: ChatAddress) -> ChatSettings:
+    row = read.one("chat_settings", address=chat)
+    return rows.chat_settings(*row) if row else ChatSettings()
+
+
 def request(
     tx: Tx, what: str, dedupe: str, by: PersonId | None = None, after_turn: TurnId | None = None
 ) -> bool:

@@ -153,6 +153,9 @@ UPDATE chats SET busy = coalesce(:busy, busy), on_interruption = coalesce(:on_in
        agent = coalesce(:agent, agent), model = coalesce(:model, model)
 WHERE address = :address
 
+-- name: chat_settings
+SELECT busy, on_interruption, agent, model FROM chats WHERE address = :address
+
 -- name: add_request
 INSERT INTO requests (what, dedupe, asked_by, after_turn, asked_at)
 VALUES (:what, :dedupe, :by, :after_turn, :now) ON CONFLICT (dedupe) DO NOTHING

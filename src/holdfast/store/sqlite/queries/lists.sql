@@ -5,6 +5,13 @@ FROM sessions s LEFT JOIN turns t ON t.id = s.last_turn
 WHERE s.id < :before AND (NOT :live_only OR s.ended_at IS NULL)
 ORDER BY s.id DESC LIMIT :limit
 
+-- name: sessions_of_key
+SELECT s.id, s.key, s.began, s.began_at, s.ended_at, s.suspended_at IS NOT NULL, s.strikes,
+       t.id, t.state, t.held, s.completed_at
+FROM sessions s LEFT JOIN turns t ON t.id = s.last_turn
+WHERE s.key = :key AND s.id < :before AND (NOT :live_only OR s.ended_at IS NULL)
+ORDER BY s.id DESC LIMIT :limit
+
 -- name: turns_of_session
 -- From the last one back: before the first entry of a turn stands the last entry of the turn before it.
 WITH RECURSIVE back (id) AS (
