@@ -64,7 +64,10 @@ class Upkeep(Protocol):
         ...
 
     async def trace(self, position: Position) -> tuple[Happening, ...]:
-        """One message's whole life, across restarts, in the order it happened."""
+        """One message's whole life, across restarts, in the order it happened.
+
+        The tool calls of its turn are part of it: name, class and states, never arguments or results.
+        """
         ...
 
     async def continuity(self) -> Continuity:
