@@ -266,6 +266,17 @@ def _while_running(busy: BusyMode) -> Admission:
     return Queue("Queued. It comes when the work in hand is done.")
 
 
+def refuse_edit(text: str, settings: QueueSettings) -> Refuse | None:
+    """Say why a message that waits is not changed into this; None when it is."""
+    if len(text) <= settings.longest:
+        return None
+    words = (
+        f"Not changed: this has {len(text)} characters now, and I take {settings.longest} at most. "
+        "What you wrote before still stands."
+    )
+    return Refuse(Refusal.TOO_LONG, words)
+
+
 def _full(settings: QueueSettings) -> Refuse:
     words = f"Not taken: {settings.most} messages wait here already. Send it again when some are answered."
     return Refuse(Refusal.QUEUE_FULL, words)

@@ -59,8 +59,11 @@ class Intake(Protocol):
         """How far this account has been read, as committed with the rows it covers."""
         ...
 
-    async def revise(self, edit: Edit) -> Position | None:
-        """Change (or, without text, withdraw) a message that still waits; None when it is taken."""
+    async def revise(self, edit: Edit, settings: ArrivalSettings = AS_CONFIGURED) -> Position | None:
+        """Change (or, without text, withdraw) a message that still waits; None when it is taken.
+
+        A text that is too long leaves the message as it was, and its sender is told so, once per message.
+        """
         ...
 
     async def commands(self, limit: int = 100) -> tuple[InboxRow, ...]:

@@ -107,6 +107,11 @@ WHERE chat = :chat AND message_id = :message_id AND state IN ('waiting', 'offere
   AND reason IS NOT 'made from a command'
 RETURNING position, key
 
+-- name: row_to_rewrite
+SELECT position FROM inbox
+WHERE chat = :chat AND message_id = :message_id AND state IN ('waiting', 'offered') AND kind = 'message'
+  AND reason IS NOT 'made from a command'
+
 -- name: withdraw_row
 UPDATE inbox SET state = CASE WHEN state = 'offered' THEN 'dropped' ELSE 'withdrawn' END,
        reason = 'withdrawn by its sender', settled_at = :now
