@@ -4,12 +4,16 @@ import pytest
 
 from holdfast.errors import NotFound, WrongState
 from holdfast.model import (
+    Batch,
     Delivery,
     DeliveryId,
     DeliveryState,
+    Inbound,
+    Key,
     Lost,
     Owed,
     OwedKind,
+    Place,
     Rejected,
     SendResult,
     Sent,
@@ -17,7 +21,7 @@ from holdfast.model import (
 )
 from holdfast.policy.settings import DAY, MINUTE
 from holdfast.store import chat_topic
-from tests.support.ledger import PLATFORM, Ledger, address, owed
+from tests.support.ledger import ANN, PLATFORM, Ledger, address, owed
 
 
 async def owe(ledger: Ledger, *dedupes: str, chat: str = "c1") -> None:
@@ -189,6 +193,20 @@ async def test_an_unknown_outcome_holds_its_own_chat_only(ledger: Ledger) -> Non
         "timeout",
         1,
     )
+
+
+async def test_doubts_can_be_asked_for_by_platform(ledger: Ledger) -> None:
+    ours = await in_doubt(ledger)
+    elsewhere = Place("other", "bot", "c1")
+    there = Inbound("e", Key(elsewhere.address), elsewhere, ANN, "hello")
+    await ledger.store.accept(Batch("other-bot", (there,)))
+    await ledger.store.owe(Owed(elsewhere.address, "theirs", ("text",), OwedKind.NOTICE))
+    (theirs,) = await ledger.store.claim_deliveries(("other",))
+    await ledger.store.record_delivery(theirs.id, Lost("timeout"))
+    assert [one.id for one in await ledger.store.in_doubt()] == [ours.id, theirs.id]
+    assert [one.id for one in await ledger.store.in_doubt(1, PLATFORM)] == [ours.id]
+    assert [one.id for one in await ledger.store.in_doubt(1, "other")] == [theirs.id]
+    assert await ledger.store.in_doubt(1, "third") == ()
 
 
 @pytest.mark.parametrize(

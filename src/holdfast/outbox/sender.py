@@ -206,17 +206,16 @@ class Sender:
                 self._bell.ring()
             self._moved.ring()
 
-    async def _doubts(self) -> list[Delivery]:
+    async def _doubts(self) -> tuple[Delivery, ...]:
         """What is in doubt here. That nothing is stays so until the ledger says otherwise, or for a while."""
         seen, now = self._store.version("doubts"), self._clock.monotonic()
         if self._undoubted is not None:
             version, at = self._undoubted
             if version == seen and now - at < LOOK_AGAIN:
-                return []
-        ours = f"{self._platform.name}/"
-        found = await self._store.in_doubt(_DOUBTS)
+                return ()
+        found = await self._store.in_doubt(_DOUBTS, self._platform.name)
         self._undoubted = None if found else (seen, now)
-        return [delivery for delivery in found if delivery.chat.startswith(ours)]
+        return found
 
     def _is_time_to_ask(self, delivery: Delivery) -> bool:
         return delivery.id not in self._busy and self._tick() >= self._ask_at.get(delivery.id, 0)
@@ -237,7 +236,7 @@ class Sender:
         return min(max(min(waits, default=MINUTE), 50) / SECOND, LOOK_AGAIN)
 
     def _tick(self) -> int:
-        """Milliseconds of the clock that never jumps: waits of our own end, whatever the wall clock is set to."""
+        """Milliseconds of the clock that never jumps: our own waits end, whatever the wall clock is set to."""
         return round(self._clock.monotonic() * SECOND)
 
     # One part, from its claim to its record.

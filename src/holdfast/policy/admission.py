@@ -160,8 +160,8 @@ _AFTER_DRAIN: Mapping[Drain, str] = MappingProxyType(
 )
 _STEERED_IN_DRAIN: Mapping[Drain, str] = MappingProxyType(
     {
-        Drain.RESTART: "The gateway is restarting. This is kept: I look at it at the next step of the work in "
-        "hand, or after the restart.",
+        Drain.RESTART: "The gateway is restarting. This is kept: I look at it at the next step of the work "
+        "in hand, or after the restart.",
         Drain.SHUTDOWN: "The gateway is shutting down. This is kept: I look at it at the next step of the "
         "work in hand, or when it runs again.",
     }
@@ -275,6 +275,17 @@ def _while_running(busy: BusyMode) -> Admission:
     if busy is BusyMode.INTERRUPT:
         return Interrupt("I stop the work in hand; this is next.")
     return Queue("Queued. It comes when the work in hand is done.")
+
+
+def refuse_edit(text: str, settings: QueueSettings) -> Refuse | None:
+    """Say why a message that waits is not changed into this; None when it is."""
+    if len(text) <= settings.longest:
+        return None
+    words = (
+        f"Not changed: this has {len(text)} characters now, and I take {settings.longest} at most. "
+        "What you wrote before still stands."
+    )
+    return Refuse(Refusal.TOO_LONG, words)
 
 
 def _full(settings: QueueSettings) -> Refuse:

@@ -46,7 +46,11 @@ class Looking(Protocol):
     async def running_turns(self) -> tuple[RunningTurn, ...]: ...
 
     async def sessions(
-        self, before: SessionId | None = None, limit: int = 50, live_only: bool = False
+        self,
+        before: SessionId | None = None,
+        limit: int = 50,
+        live_only: bool = False,
+        key: Key | None = None,
     ) -> tuple[SessionLine, ...]: ...
 
     async def session(self, id: SessionId) -> Session: ...

@@ -131,8 +131,8 @@ def _is_not(tx: Tx, id: DeliveryId, wanted: str) -> WrongState:
     return WrongState(f"delivery {id}", found[0] if found else None, wanted)
 
 
-def in_doubt(read: Read, limit: int = 100) -> tuple[Delivery, ...]:
-    return tuple(rows.delivery(row) for row in read.all("in_doubt", limit=limit))
+def in_doubt(read: Read, limit: int = 100, platform: str | None = None) -> tuple[Delivery, ...]:
+    return tuple(rows.delivery(row) for row in read.all("in_doubt", limit=limit, platform=platform))
 
 
 def doubt_orphans(tx: Tx) -> int:
