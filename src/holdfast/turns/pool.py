@@ -147,12 +147,12 @@ class Pool:
 
     async def _fill(self) -> None:
         """Claim while there is room and something to claim."""
-        begun, seen = False, self._store.version("turns")
+        begun = False
         while self._leaving is None and len(self._running) < self._settings.workers:
             if await self._claim_one() is None:
                 break
             begun = True
-        if begun and self._store.version("turns") != seen:
+        if begun:
             # A stop may have been asked between a claim and now, when the watcher did not know the run.
             await self._cut_stopped()
 
