@@ -1,4 +1,4 @@
-"""`python -m bench ledger [--quick] [--json]`: measure, print, and fail if a limit is missed."""
+"""`python -m bench ledger|gateway [--quick] [--json]`: measure, print, and fail if a limit is missed."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import argparse
 import asyncio
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
 from rich.console import Console
 
-from . import ledger
-from .report import as_json, as_table, exit_code
-from .turn import COMMITS
+from . import gateway, ledger, turn
+from .report import Row, as_json, as_table, exit_code
 
 
 def main() -> int:
@@ -25,28 +25,42 @@ def main() -> int:
         notes.print(f"{perf_counter() - started:6.1f} s  {what}", highlight=False)
 
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-", dir=arguments.dir) as folder:
-        scale = ledger.QUICK if arguments.quick else ledger.FULL
-        rows = asyncio.run(ledger.run(Path(folder), scale, say, arguments.only))
+        rows, commits = _measure(Path(folder), arguments, say)
     say("done")
     if arguments.json:
         print(as_json(rows))
     else:
-        print(f"Commits of one durable turn, each synced ({len(COMMITS)}):")
-        print("\n".join(f"  {number:2}. {what}" for number, what in enumerate(COMMITS, 1)))
+        print(f"Commits of one durable turn, each synced ({len(commits)}):")
+        print("\n".join(f"  {number:2}. {what}" for number, what in enumerate(commits, 1)))
         as_table(rows, console)
     return exit_code(rows)
+
+
+def _measure(
+    folder: Path, arguments: argparse.Namespace, say: Callable[[str], None]
+) -> tuple[list[Row], tuple[str, ...]]:
+    """The rows of what was asked for, and the commits of the turn they are about."""
+    if arguments.subject == "gateway":
+        of_gateway = gateway.QUICK if arguments.quick else gateway.FULL
+        return asyncio.run(gateway.run(folder, of_gateway, say, arguments.only)), gateway.COMMITS
+    scale = ledger.QUICK if arguments.quick else ledger.FULL
+    return asyncio.run(ledger.run(folder, scale, say, arguments.only)), turn.COMMITS
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench", description="Measure Holdfast against its floors.")
     subjects = parser.add_subparsers(dest="subject", required=True)
-    of_ledger = subjects.add_parser("ledger", help="the store: turns, growth, recovery, memory")
-    of_ledger.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    of_ledger.add_argument(
-        "--quick", action="store_true", help="smaller ledgers, fewer turns: under a minute"
-    )
-    of_ledger.add_argument("--dir", type=Path, help="where the ledgers are made; the disk that is measured")
-    of_ledger.add_argument("--only", choices=ledger.PARTS, action="append", help="measure just this part")
+    for name, parts, words in (
+        ("ledger", ledger.PARTS, "the store: turns, growth, recovery, memory"),
+        ("gateway", gateway.PARTS, "the whole gateway: messages, latency, start, recovery, memory"),
+    ):
+        one = subjects.add_parser(name, help=words)
+        one.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+        one.add_argument(
+            "--quick", action="store_true", help="smaller ledgers, fewer turns: about a minute or less"
+        )
+        one.add_argument("--dir", type=Path, help="where the ledgers are made; the disk that is measured")
+        one.add_argument("--only", choices=parts, action="append", help="measure just this part")
     return parser.parse_args()
 
 

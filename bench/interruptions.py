@@ -61,16 +61,17 @@ MIX = (
 _LINE = tuple(kind for kind in MIX for _ in range(kind.share))
 
 
-def add_interrupted(db: sqlite3.Connection, count: int, now: int) -> None:
+def add_interrupted(db: sqlite3.Connection, count: int, now: int, found: bool = True) -> None:
     """Add `count` sessions, numbered after every row of the inbox, each with one interrupted turn.
 
     Every turn whose tail is work has one settled call, and every second of them a started one as well.
+    Without `found` they still run, by a process that is dead: as a kill leaves them.
     """
     (last,) = db.execute("SELECT max(position) FROM inbox").fetchone()
     kinds = [(number, _LINE[number % len(_LINE)]) for number in range(last + 1, last + 1 + count)]
     db.execute("BEGIN IMMEDIATE")
     db.execute("PRAGMA defer_foreign_keys = ON")
-    for statement, rows in _tables(kinds, now):
+    for statement, rows in _tables(kinds, now, found):
         db.executemany(statement, rows)
     db.execute("COMMIT")
 
@@ -78,7 +79,7 @@ def add_interrupted(db: sqlite3.Connection, count: int, now: int) -> None:
 Rows = Iterator[tuple[object, ...]]
 
 
-def _tables(kinds: list[tuple[int, Kind]], now: int) -> Iterator[tuple[str, Rows]]:
+def _tables(kinds: list[tuple[int, Kind]], now: int, found: bool) -> Iterator[tuple[str, Rows]]:
     yield (
         "INSERT INTO chats (address, platform, on_interruption) VALUES (?, ?, ?)",
         ((_chat(n, k), k.platform, k.on_interruption) for n, k in kinds),
@@ -113,10 +114,10 @@ def _tables(kinds: list[tuple[int, Kind]], now: int) -> Iterator[tuple[str, Rows
         ),
     )
     yield (
-        "INSERT INTO turns (id, session, cause, state, generation, last_owner, productive, begun_at, "
+        "INSERT INTO turns (id, session, cause, generation, last_owner, productive, begun_at, "
         "claimed_at, progress_at, tail, first_seq, last_seq, noted, interruptions, interrupted_at, "
-        "interruption, stop, stop_at) "
-        "VALUES (?, ?, ?, 'interrupted', 1, ?, 1, ?, ?, ?, ?, 1, 3, ?, ?, ?, ?, ?, ?)",
+        "interruption, stop, stop_at, state, owner) "
+        "VALUES (?, ?, ?, 1, ?, 1, ?, ?, ?, ?, 1, 3, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (
                 turn_id(n),
@@ -128,11 +129,12 @@ def _tables(kinds: list[tuple[int, Kind]], now: int) -> Iterator[tuple[str, Rows
                 now - k.age,
                 k.tail,
                 k.noted,
-                k.interruptions,
-                now,
-                k.reason,
+                k.interruptions if found else k.interruptions - 1,
+                now if found else None,
+                k.reason if found else None,
                 k.stop,
                 now if k.stop else None,
+                *(("interrupted", None) if found else ("running", OLD_INSTANCE)),
             )
             for n, k in kinds
         ),

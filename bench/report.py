@@ -20,6 +20,8 @@ class Bound(StrEnum):
     """Value / floor is at least the limit."""
     ABOVE_FLOOR = "≤ floor +"
     """Value - floor is at most the limit."""
+    VALUE = "value ≤"
+    """The value itself is at most the limit, whatever the floor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,11 @@ class Limit:
     bound: Bound
     number: float
 
-    def holds(self, value: float, floor: float) -> bool:
+    def holds(self, value: float, floor: float | None) -> bool:
+        if self.bound is Bound.VALUE:
+            return value <= self.number
+        if floor is None:
+            return False
         match self.bound:
             case Bound.AT_MOST:
                 return value <= self.number * floor
@@ -39,7 +45,7 @@ class Limit:
                 return value - floor <= self.number
 
     def __str__(self) -> str:
-        sign = "" if self.bound is Bound.ABOVE_FLOOR else " ×"
+        sign = " ×" if self.bound in (Bound.AT_MOST, Bound.AT_LEAST) else ""
         return f"{self.bound} {self.number:g}{sign}"
 
 
@@ -53,6 +59,10 @@ def at_least(number: float) -> Limit:
 
 def above_floor(number: float) -> Limit:
     return Limit(Bound.ABOVE_FLOOR, number)
+
+
+def up_to(number: float) -> Limit:
+    return Limit(Bound.VALUE, number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,7 @@ class Row:
 
     @property
     def ok(self) -> bool:
-        return self.limit is None or (self.floor is not None and self.limit.holds(self.value, self.floor))
+        return self.limit is None or self.limit.holds(self.value, self.floor)
 
 
 def as_json(rows: Sequence[Row]) -> str:

@@ -4,19 +4,24 @@ import pytest
 
 from holdfast.errors import NotFound, WrongState
 from holdfast.model import (
+    Batch,
     Delivery,
     DeliveryId,
     DeliveryState,
+    Inbound,
+    Key,
     Lost,
     Owed,
     OwedKind,
+    Place,
     Rejected,
     SendResult,
     Sent,
     TryAgain,
 )
 from holdfast.policy.settings import DAY, MINUTE
-from tests.support.ledger import PLATFORM, Ledger, address, owed
+from holdfast.store import chat_topic
+from tests.support.ledger import ANN, PLATFORM, Ledger, address, owed
 
 
 async def owe(ledger: Ledger, *dedupes: str, chat: str = "c1") -> None:
@@ -188,6 +193,20 @@ async def test_an_unknown_outcome_holds_its_own_chat_only(ledger: Ledger) -> Non
         "timeout",
         1,
     )
+
+
+async def test_doubts_can_be_asked_for_by_platform(ledger: Ledger) -> None:
+    ours = await in_doubt(ledger)
+    elsewhere = Place("other", "bot", "c1")
+    there = Inbound("e", Key(elsewhere.address), elsewhere, ANN, "hello")
+    await ledger.store.accept(Batch("other-bot", (there,)))
+    await ledger.store.owe(Owed(elsewhere.address, "theirs", ("text",), OwedKind.NOTICE))
+    (theirs,) = await ledger.store.claim_deliveries(("other",))
+    await ledger.store.record_delivery(theirs.id, Lost("timeout"))
+    assert [one.id for one in await ledger.store.in_doubt()] == [ours.id, theirs.id]
+    assert [one.id for one in await ledger.store.in_doubt(1, PLATFORM)] == [ours.id]
+    assert [one.id for one in await ledger.store.in_doubt(1, "other")] == [theirs.id]
+    assert await ledger.store.in_doubt(1, "third") == ()
 
 
 @pytest.mark.parametrize(
@@ -384,3 +403,25 @@ async def test_a_time_that_a_clock_ahead_of_its_time_wrote_mutes_no_chat(
     await ledger.store.record_delivery(first.id, Sent())
     ledger.clock.advance(399 * DAY + DAY // 2)
     assert (await take(ledger)).dedupe == "second", "what was damaged is forgotten once it was found"
+
+
+async def test_who_reads_a_chat_is_told_of_what_is_owed_behind_a_part_in_the_air(ledger: Ledger) -> None:
+    await owe(ledger, "first")
+    await take(ledger)
+    topic = chat_topic(address())
+    seen = ledger.store.version(topic)
+    await ledger.store.owe(owed("second"))
+    assert ledger.store.version(topic) > seen
+
+
+async def test_every_way_into_doubt_is_announced(ledger: Ledger) -> None:
+    before = ledger.store.version("doubts")
+    await in_doubt(ledger)
+    lost = ledger.store.version("doubts")
+    assert lost > before
+    await owe(ledger, "other", chat="c2")
+    await ledger.send()
+    await ledger.crash()
+    reopened = ledger.store.version("doubts")
+    assert await ledger.store.doubt_orphans() == 1
+    assert ledger.store.version("doubts") > reopened

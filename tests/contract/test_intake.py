@@ -22,8 +22,8 @@ from holdfast.model import (
     Stopped,
     TurnId,
 )
-from holdfast.policy.settings import DAY, HOUR
-from holdfast.store import Edit
+from holdfast.policy.settings import DAY, HOUR, QueueSettings
+from holdfast.store import ArrivalSettings, Edit
 from tests.support.ledger import ACCOUNT, ANN, BOB, Ledger, address, key, owed
 
 
@@ -190,6 +190,22 @@ async def test_a_waiting_message_can_be_changed_until_it_is_taken(ledger: Ledger
         assert await ledger.store.revise(Edit(address(), "unknown", "x")) is None
 
 
+async def test_an_edit_that_is_too_long_changes_nothing_and_is_told_once(ledger: Ledger) -> None:
+    settings = ArrivalSettings(QueueSettings(longest=5))
+    position = await ledger.say("old", message_id="m1")
+    assert await ledger.store.revise(Edit(address(), "m1", "x" * 6), settings) == position
+    assert (await ledger.store.row(position)).text == "old"
+    (told,) = await ledger.outbox()
+    assert (told.reply_to, "5 at most" in told.text) == ("m1", True)
+    async with ledger.unchanged():
+        assert await ledger.store.revise(Edit(address(), "m1", "y" * 7), settings) == position
+        assert await ledger.store.revise(Edit(address(), "unknown", "z" * 7), settings) is None
+    assert await ledger.store.revise(Edit(address(), "m1", "x" * 5), settings) == position
+    assert (await ledger.claim()).cause.text == "x" * 5
+    async with ledger.unchanged():
+        assert await ledger.store.revise(Edit(address(), "m1", "x" * 6), settings) is None
+
+
 async def test_a_waiting_message_can_be_taken_back(ledger: Ledger) -> None:
     position = await ledger.say(message_id="m1")
     assert await ledger.store.revise(Edit(address(), "m1", None)) == position
@@ -280,6 +296,8 @@ async def test_a_chat_keeps_each_choice_until_it_is_changed(ledger: Ledger) -> N
     await ledger.crash()
     claimed = await ledger.claim()
     assert claimed.settings == ChatSettings(BusyMode.COLLECT, OnInterruption.ASK, None, "big")
+    assert await ledger.store.chat_settings(address()) == claimed.settings
+    assert await ledger.store.chat_settings(ChatAddress("fake/bot/none")) == ChatSettings()
     async with ledger.refused(NotFound):
         await ledger.store.configure_chat(ChatAddress("fake/bot/none"), ChatSettings())
 

@@ -4,9 +4,12 @@ import pytest
 
 from holdfast.errors import NotFound
 from holdfast.model import (
+    CallId,
     DeliveryState,
+    EffectClass,
     InboxState,
     Lost,
+    PlannedCall,
     Position,
     SendResult,
     Sent,
@@ -17,7 +20,7 @@ from holdfast.model import (
     TurnState,
 )
 from holdfast.store import KeptReport
-from tests.support.ledger import ANN, Ledger, answers, key, owed
+from tests.support.ledger import ANN, Ledger, answers, asks, key, owed, result
 
 
 async def test_sessions_come_newest_first_page_by_page(ledger: Ledger) -> None:
@@ -31,6 +34,21 @@ async def test_sessions_come_newest_first_page_by_page(ledger: Ledger) -> None:
         pages.append([line.id for line in page])
         before = page[-1].id
     assert pages == [newest_first[:2], newest_first[2:4], newest_first[4:]]
+
+
+async def test_the_sessions_of_one_conversation_come_by_themselves(ledger: Ledger) -> None:
+    first = await ledger.complete(chat="c1")
+    await ledger.complete(chat="c2")
+    await ledger.store.stop(key("c1"), StopKind.NEW, None)
+    second = await ledger.complete(chat="c1")
+    await ledger.complete(chat="c3")
+    listed = await ledger.store.sessions(key=key("c1"))
+    assert [line.id for line in listed] == [second.session.id, first.session.id]
+    (before,) = await ledger.store.sessions(second.session.id, key=key("c1"))
+    assert before.id == first.session.id
+    (live,) = await ledger.store.sessions(key=key("c1"), live_only=True)
+    assert live.id == second.session.id
+    assert await ledger.store.sessions(key=key("nobody")) == ()
 
 
 async def test_a_line_says_how_its_session_stands(ledger: Ledger) -> None:
@@ -93,11 +111,11 @@ async def test_a_trace_is_one_messages_whole_life_across_restarts(ledger: Ledger
     ledger.clock.advance(1)
     await ledger.store.finish(again.fence, TurnState.DONE, (answers(),), (owed("reply", "a", "b"),))
     results: list[SendResult] = [Sent(), Lost("timeout"), Sent()]
-    for result in results:
+    for outcome in results:
         ledger.clock.advance(1)
         (delivery,) = await ledger.send()
-        await ledger.store.record_delivery(delivery.id, result)
-        if isinstance(result, Lost):
+        await ledger.store.record_delivery(delivery.id, outcome)
+        if isinstance(outcome, Lost):
             await ledger.store.settle_delivery(delivery.id, TryAgain(0, "again"), repeated=True)
     ledger.clock.advance(1)
     (delivery,) = await ledger.send()
@@ -110,10 +128,13 @@ async def test_a_trace_is_one_messages_whole_life_across_restarts(ledger: Ledger
         ("accepted", "inbox", first),
         ("taken", "inbox", first),
         ("claimed", "turn", first),
+        ("planned", "call", first),
+        ("started", "call", first),
         ("asked", "question", first),
         ("interrupted", "turn", second),
         ("claimed", "turn", second),
         ("answered", "question", second),
+        ("unknown", "call", second),
         ("done", "turn", second),
         ("sent", "delivery", second),
         ("unknown", "delivery", second),
@@ -137,8 +158,31 @@ async def test_what_happened_within_one_millisecond_is_traced_in_order(ledger: L
         await ledger.store.record_delivery(delivery.id, Sent("p1"))
     trace = await ledger.store.trace(position)
     assert {line.at for line in trace} == {ledger.clock.now()}
-    assert [line.what for line in trace] == ["accepted", "taken", "claimed", "asked", "done", "sent", "sent"]
+    calls = ["planned", "started", "asked", "unknown"]
+    assert [line.what for line in trace] == ["accepted", "taken", "claimed", *calls, "done", "sent", "sent"]
     assert "p1" in (trace[-1].detail or "")
+
+
+async def test_a_trace_tells_of_a_call_its_name_and_never_what_it_was_given(ledger: Ledger) -> None:
+    position = await ledger.say("hello")
+    claimed = await ledger.claim()
+    secret = PlannedCall(CallId("c1"), "write_file", '{"text": "secret"}', EffectClass.READ)
+    skipped = PlannedCall(CallId("c2"), "tool_c2", "secret", EffectClass.EFFECT)
+    await ledger.append(claimed.fence, asks("c1", "c2"), plan=(secret, skipped), start=(secret.id,))
+    await ledger.recover()
+    again = await ledger.claim()
+    await ledger.append(again.fence, start=(secret.id,))
+    await ledger.append(again.fence, result("c1", text="secret"))
+    await ledger.finish(again.fence)
+    found = [line for line in await ledger.store.trace(position) if line.subject.startswith("call:")]
+    told = [(line.subject, line.what, line.detail) for line in found]
+    assert told == [
+        ("call:c1", "planned", '{"tool":"write_file","class":"read"}'),
+        ("call:c1", "started", '{"tool":"write_file","runs":2}'),
+        ("call:c2", "planned", '{"tool":"tool_c2","class":"effect"}'),
+        ("call:c1", "done", '{"tool":"write_file"}'),
+        ("call:c2", "skipped", '{"tool":"tool_c2"}'),
+    ]
 
 
 async def test_an_end_that_an_event_explains_is_told_once(ledger: Ledger) -> None:

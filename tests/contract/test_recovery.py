@@ -433,6 +433,9 @@ UNREADABLE = {
     "the class of a call": "UPDATE tool_calls SET effect = 'gibberish'",
     "a question": "UPDATE questions SET state = 'gibberish'",
     "an address": "UPDATE inbox SET chat = 'gibberish' WHERE chat LIKE '%bad'",
+    "the chat of a conversation": "UPDATE conversations SET chat = 'gibberish' WHERE chat LIKE '%bad'",
+    "the cause of a turn": "UPDATE turns SET cause = -1",
+    "a count": "UPDATE sessions SET generation = 9223372036854775807",
 }
 
 

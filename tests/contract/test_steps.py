@@ -415,3 +415,10 @@ async def test_a_reply_to_a_chat_nobody_knows_is_refused(ledger: Ledger) -> None
     claimed = await ledger.begin()
     async with ledger.refused(NotFound):
         await ledger.store.finish(claimed.fence, TurnState.DONE, (answers(),), (owed("r", chat="nowhere"),))
+
+
+async def test_a_transcript_is_read_from_where_one_has_read_to(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    recorded = await ledger.append(claimed.fence, answers("one"), answers("two"))
+    read_up_to = recorded.entries[0].seq
+    assert await ledger.store.transcript(claimed.session.id, read_up_to) == recorded.entries[1:]

@@ -119,9 +119,13 @@ def test_restart_brings_up_another_process_and_the_chat_goes_on(tmp_path: Path) 
     assert sum("reconnected" in line for line in talk.shown) == 1
 
 
-def test_a_restart_nobody_supervises_ends_with_its_own_exit_code(tmp_path: Path) -> None:
+def test_a_restart_nobody_supervises_is_refused_and_done_for_who_is_sure(tmp_path: Path) -> None:
     with up(tmp_path, "--no-supervise") as gateway:
-        done = command("restart", "--home", tmp_path)
+        refused = command("restart", "--home", tmp_path)
+        assert refused.code == 1
+        assert "leave it down" in refused.out
+        assert as_json("status", "--home", tmp_path)["gateway"]["pid"] == gateway.process.pid
+        done = command("restart", "--yes", "--home", tmp_path)
         assert "exit code 75" in done.out
         assert gateway.process.wait() == 75
 

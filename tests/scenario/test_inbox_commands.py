@@ -7,6 +7,7 @@ import pytest
 
 from holdfast.errors import Broken, DiskFull, WrongState
 from holdfast.inbox import Commands, Desk, Receiver
+from holdfast.inbox.words import MODES
 from holdfast.model import (
     BusyMode,
     CallState,
@@ -233,7 +234,9 @@ async def test_queue_shows_the_modes_and_sets_that_of_this_chat(ledger: Ledger) 
     shown = await said(ledger, "/queue")
     for mode in BusyMode:
         assert f"/queue {mode}:" in shown
+    assert shown.splitlines()[0] == f"Now: {MODES[BusyMode.QUEUE]} (the default)."
     assert "is shown to me at the next step" in await said(ledger, "/queue STEER")
+    assert (await said(ledger, "/queue")).splitlines()[0] == f"Now: {MODES[BusyMode.STEER]}."
     await ledger.say("hello")
     assert (await ledger.claim()).settings.busy is BusyMode.STEER
     answer, position = await told(ledger, "/queue sideways")

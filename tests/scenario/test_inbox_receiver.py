@@ -190,6 +190,20 @@ async def test_a_message_changed_before_it_was_ever_read_is_read_as_changed(ledg
     assert await texts(ledger) == ["typo"]
 
 
+async def test_a_message_changed_into_one_too_long_stays_as_it_was_and_its_sender_is_told(
+    ledger: Ledger,
+) -> None:
+    platform = FakePlatform()
+    platform.updates.append(arrival("short", "e1"))
+    reading = receiver(ledger, platform, arrival=lambda: ArrivalSettings(QueueSettings(longest=5)))
+    await reading.read_once()
+    platform.updates.append(revision("m-e1", "much longer"))
+    await reading.read_once()
+    assert await texts(ledger) == ["short"]
+    (part,) = await ledger.outbox()
+    assert "Not changed" in part.text
+
+
 async def test_a_message_taken_back_before_it_was_ever_read_is_never_run(ledger: Ledger) -> None:
     platform = FakePlatform()
     platform.updates += [arrival("a secret", "e1"), revision("m-e1", None)]

@@ -10,6 +10,7 @@ from holdfast.model import Delivery, DeliveryState, Lost, OwedKind, Rejected, Se
 from holdfast.outbox import Sender
 from holdfast.platforms import Ack, Capabilities, Idempotency, PlatformDown
 from holdfast.policy.settings import DAY, HOUR, MINUTE, RetrySettings
+from holdfast.store import Store
 from tests.support.ledger import Ledger, owed
 from tests.support.platforms import FakePlatform, HalfRng, Reports, failing, watch
 
@@ -323,6 +324,19 @@ async def test_a_platform_that_is_down_costs_no_attempt_and_is_not_hammered(ledg
     assert (await ledger.outbox("c0"))[0].attempts == 1
 
 
+async def test_a_clock_set_back_while_the_platform_is_down_holds_up_no_other_chat(ledger: Ledger) -> None:
+    await chat(ledger, "c1", "c2")
+    await ledger.store.owe(owed("a", chat="c1"))
+    platform = FakePlatform()
+    platform.play.append(PlatformDown("no route"))
+    sending = sender(ledger, platform)
+    await sending.send_due()
+    ledger.clock.jump(-6 * HOUR)
+    await ledger.store.owe(owed("b", chat="c2"))
+    await send_for(ledger, sending, 2_000)
+    assert await states(ledger, "c2") == [SENT]
+
+
 async def test_nothing_is_claimed_while_the_platform_is_not_connected(ledger: Ledger) -> None:
     await chat(ledger)
     await ledger.store.owe(owed("a"))
@@ -495,3 +509,42 @@ async def test_a_full_disk_delays_sending_and_a_closed_ledger_ends_it(ledger: Le
     with pytest.raises(StoreClosed):
         await working
     assert platform.shown == []
+
+
+class Looks:
+    """The ledger, counting how often it is asked what is in doubt."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.count = 0
+
+    def __getattr__(self, name: str) -> Any:
+        self.count += name == "in_doubt"
+        return getattr(self._store, name)
+
+
+async def test_the_ledger_is_asked_for_doubts_only_when_there_may_be_some(ledger: Ledger) -> None:
+    await chat(ledger)
+    looks = Looks(ledger.store)
+    platform = FakePlatform(capabilities=ASKS)
+    sending = sender(ledger, platform, store=looks)
+    for dedupe in ("a", "b", "c"):
+        await ledger.store.owe(owed(dedupe))
+        await sending.send_due()
+    assert looks.count == 1
+    platform.play = [Lost("no answer")]
+    await ledger.store.owe(owed("d"))
+    await sending.send_due()
+    assert await states(ledger) == [SENT, SENT, SENT, UNKNOWN]
+    await sending.send_due()
+    assert looks.count == 2
+
+
+async def test_that_nothing_is_in_doubt_is_not_believed_for_ever(ledger: Ledger) -> None:
+    await chat(ledger)
+    looks = Looks(ledger.store)
+    sending = sender(ledger, FakePlatform(), store=looks)
+    await sending.send_due()
+    ledger.clock.advance(2 * MINUTE)
+    await sending.send_due()
+    assert looks.count == 2

@@ -121,6 +121,22 @@ async def test_a_fault_of_ours_ends_one_turn_alone_and_recovery_finds_it(ledger:
         await stage.leave_after_answer("fine", chat="c2")
 
 
+async def test_a_claim_that_breaks_ends_nothing_that_runs(ledger: Ledger) -> None:
+    deed = Deed()
+    await ledger.say(chat="c1")
+    async with Stage(ledger, wants("deed"), says("done"), says("next"), tools=[deed]) as stage:
+        await soon(deed.running.wait())
+        stage.store.faults["claim"] = [RuntimeError("our bug")]
+        await ledger.say(chat="c2")
+        await stage.clock.nap(0.5, 1)
+        assert len(stage.pool.running()) == 1
+        deed.release.set()
+        await stage.quiet()
+        assert await stage.told("c1") == ["done"]
+        ledger.clock.advance(1_000)
+        await stage.leave_after_answer("next", chat="c2")
+
+
 async def test_a_suspect_is_cleared_once_it_has_lived_twice_as_long_as_before(ledger: Ledger) -> None:
     session = await ledger.die(2)
     await ledger.settle("resume")

@@ -102,7 +102,7 @@ CANONICAL = {
             "taken back before it was read",
             (
                 Say(0.1, "tools effect", platform="hook"),
-                Revise(0.1, None, platform="hook"),
+                Revise(0.11, None, platform="hook"),
                 Say(0.12, "plain"),
             ),
         ),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from holdfast.clock import Clock, first_of
 from holdfast.model import ChatAddress, Key, SessionId
-from holdfast.store import Store
+from holdfast.store import Store, chat_topic
 
 from .looks import address_of, key_of
 from .shown import Json, delivery, entry
@@ -33,11 +33,12 @@ class Following:
         first event says that somebody listens.
         """
         address, watched = address_of(chat), _Steps(self.store, key_of(chat)) if steps else None
+        topics = (chat_topic(address), "steps") if steps else (chat_topic(address),)
         if watched is not None:
             await watched.skip(session, seq)
         yield {"following": chat, **(watched.cursor if watched is not None else {})}
         while True:
-            versions = [(topic, self.store.version(topic)) for topic in ("outbox", "steps")]
+            versions = [(topic, self.store.version(topic)) for topic in topics]
             if watched is not None:
                 async for found in watched.new():
                     yield found
@@ -87,7 +88,6 @@ class _Steps:
         if live.id != self._session:
             self._session, self._seq = live.id, 0
             yield {"session": live.id, "began": live.began.value}
-        for one in await self._store.transcript(live.id):
-            if one.seq > self._seq:
-                self._seq = one.seq
-                yield {"entry": entry(one), "session": live.id}
+        for one in await self._store.transcript(live.id, self._seq):
+            self._seq = one.seq
+            yield {"entry": entry(one), "session": live.id}

@@ -19,6 +19,11 @@ _LOOK_AGAIN = 0.1
 _PATIENCE = 300.0
 """Seconds a restart may take: a drain, a teardown and a start, with room; quiet may be longer in coming."""
 
+_NOBODY = (
+    "Nobody keeps this gateway up: a restart would end it and leave it down. Nothing was changed. "
+    "Say --yes if you start it again yourself, or run it under `holdfast up` or systemd."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -54,12 +59,17 @@ async def _status(home: Path) -> Json | None:
         return None
 
 
-async def restart(home: Path, when_quiet: bool, wait: bool) -> Outcome:
-    """Ask for a restart, as a row that is carried out once, and wait for the gateway that comes after."""
+async def restart(home: Path, when_quiet: bool, wait: bool, sure: bool = False) -> Outcome:
+    """Ask for a restart, as a row that is carried out once, and wait for the gateway that comes after.
+
+    A gateway that nobody starts again is only ended by it: that is done for who is sure, and else refused.
+    """
     before = await ask(home, "status")
-    await ask(home, "restart", when_quiet=when_quiet)
-    facts: Json = {"pid": before["pid"], "kept_up_by": before["kept_up_by"], "when_quiet": when_quiet}
     keeper = before["kept_up_by"]
+    facts: Json = {"pid": before["pid"], "kept_up_by": keeper, "when_quiet": when_quiet}
+    if keeper is None and not sure:
+        return Outcome(False, _NOBODY, facts)
+    await ask(home, "restart", when_quiet=when_quiet)
     if keeper is None:
         words = "Asked. Nobody keeps this gateway up: it ends with exit code 75, and you start it again."
         return Outcome(True, words, facts)

@@ -57,14 +57,20 @@ def restart(
     plan: Annotated[bool, typer.Option("--plan", help="Only show what a restart would cut now.")] = False,
     when_quiet: Annotated[bool, typer.Option("--when-quiet", help="Wait until no turn runs.")] = False,
     wait: Annotated[bool, typer.Option(help="Wait until the new gateway answers.")] = True,
+    sure: Annotated[
+        bool, typer.Option("--yes", help="Also when nobody starts it again: it ends, and stays down.")
+    ] = False,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Restart the gateway: running turns get time to finish, and go on afterwards if they did not."""
+    """Restart the gateway: running turns get time to finish, and go on afterwards if they did not.
+
+    Refused when nobody (our parent, systemd) would start it again, unless you say --yes.
+    """
     if plan:
         _plan(find_home(home), as_json)
     else:
-        _tell(carry_out(ending.restart(find_home(home), when_quiet, wait)), as_json)
+        _tell(carry_out(ending.restart(find_home(home), when_quiet, wait, sure)), as_json)
 
 
 def _plan(home: Path, as_json: bool) -> None:

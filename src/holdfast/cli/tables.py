@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from .output import Json, print_pairs, print_table
-from .words import ago, coloured, moment, one_line, plural, span
+from .words import CALL_MARKS, ago, coloured, moment, one_line, plural, span
 
 
 def print_standing(console: Console, found: Json, now: int) -> None:
@@ -134,9 +134,14 @@ def print_trace(console: Console, trace: Json) -> None:
             console.print("  [yellow]── the process ended here; another one goes on ──[/]")
         process = event["instance"] or process
         began = event["at"] if began is None else began
-        detail = f"  {one_line(event['detail'], 100)}" if event["detail"] else ""
         console.print(
-            f"  [dim]{moment(event['at'])} +{(event['at'] - began) / 1000:.3f}s[/]  "
-            f"{escape(event['what'])}  [dim]{escape(event['subject'])}[/]{detail}"
+            f"  [dim]{moment(event['at'])} +{(event['at'] - began) / 1000:.3f}s[/]  {_happening(event)}"
         )
     console.print()
+
+
+def _happening(event: Json) -> str:
+    """What happened to what; a step of a tool call has its mark."""
+    mark = f"{CALL_MARKS[event['what']]} " if event["subject"].startswith("call:") else ""
+    detail = f"  {one_line(event['detail'], 100)}" if event["detail"] else ""
+    return f"{mark}{escape(event['what'])}  [dim]{escape(event['subject'])}[/]{detail}"

@@ -31,7 +31,7 @@ from holdfast.policy.retry import delay
 from holdfast.policy.settings import HOUR, SECOND, RetrySettings
 from holdfast.policy.strikes import SafeMode
 from holdfast.policy.undo import LastTurn, last_shown_turn, lasting_calls
-from holdfast.store import ArrivalSettings, SessionLine, Store
+from holdfast.store import ArrivalSettings, Store
 
 from . import words
 
@@ -40,7 +40,6 @@ TRIES = 3
 """Refusals of the ledger after which a command is refused in words: it knew too little each time."""
 GO_ON = "Go on with what was left unfinished."
 _MANY = 1_000
-_PAGE = 500
 
 
 def _off() -> SafeMode:
@@ -184,11 +183,7 @@ async def _status(desk: Desk, asked: Asked) -> None:
 
 
 async def _sessions(desk: Desk, asked: Asked) -> None:
-    found: list[SessionLine] = []
-    page = await desk.store.sessions(limit=_PAGE)
-    while page:
-        found += [line for line in page if line.key == asked.row.key]
-        page = await desk.store.sessions(before=page[-1].id, limit=_PAGE)
+    found = await desk.store.sessions(limit=_MANY, key=asked.row.key)
     await _done(desk, asked, words.sessions(found, desk.clock.now()))
 
 
@@ -242,15 +237,16 @@ async def _asks_for_itself(desk: Desk, turn: Turn) -> bool:
 async def _queue(desk: Desk, asked: Asked) -> None:
     """Show or set what becomes of a message that comes during a turn."""
     wanted = asked.command.args.lower()
-    default = desk.arrival().busy
+    chat = asked.row.place.address
     if not wanted:
-        await _done(desk, asked, words.modes(default))
+        chosen = (await desk.store.chat_settings(chat)).busy
+        await _done(desk, asked, words.modes(desk.arrival().busy, chosen))
     elif wanted not in tuple(BusyMode):
         text = f"There is no mode {words.shown(wanted)}; nothing was changed. Modes: {', '.join(BusyMode)}."
         await _refuse(desk, asked, "unknown_mode", text)
     else:
         mode = BusyMode(wanted)
-        await desk.store.configure_chat(asked.row.place.address, ChatSettings(busy=mode))
+        await desk.store.configure_chat(chat, ChatSettings(busy=mode))
         await _done(desk, asked, f"From now on: {words.MODES[mode]}.")
 
 

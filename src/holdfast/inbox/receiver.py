@@ -142,13 +142,11 @@ class Receiver:
         return result
 
     async def _revise(self, revision: Revision, settings: ArrivalSettings) -> bool:
-        """Change or withdraw what still waits, True if it did; what is taken already stays as it was."""
-        if revision.text is not None and len(revision.text) > settings.queue.longest:
-            return False
+        """Change or withdraw what still waits, True if it does; what is taken already stays as it was."""
         place = revision.place.address
         try:
             edit = Edit(place, revision.message_id, revision.text, revision.attachments)
-            return await self._store.revise(edit) is not None
+            return await self._store.revise(edit, settings) is not None
         except StoreFault:
             raise
         except Exception as error:  # noqa: BLE001 - one revision that cannot be read never stops the rest
@@ -239,7 +237,7 @@ def _place_of(revision: Revision, events: list[New]) -> int | None:
 
 
 def _revised(event: New, revision: Revision, waits: bool) -> New:
-    """The message as its sender wants it now; `waits` when the ledger had it already and has changed it."""
+    """The message as its sender wants it now; `waits` when the ledger has it and saw to the change."""
     if waits or not isinstance(event, Arrival):
         return event
     if revision.text is None:

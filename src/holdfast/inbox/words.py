@@ -153,12 +153,10 @@ def retried(calls: Sequence[CallRecord], said: str) -> str:
     return "\n".join([f"I answer this once more: “{shown(said)}”", *lasting(calls)])
 
 
-def modes(default: BusyMode) -> str:
-    """What there is to choose from; the default is what a chat has that chose nothing."""
-    listed = [
-        f"/queue {each}: {says}{' (default)' if each is default else ''}" for each, says in MODES.items()
-    ]
-    return "\n".join(["What becomes of a message that comes while I work:", *listed])
+def modes(default: BusyMode, chosen: BusyMode | None) -> str:
+    """How it is now, and what there is to choose from; a chat that chose nothing has the default."""
+    now = f"Now: {MODES[chosen or default]}{'' if chosen else ' (the default)'}."
+    return "\n".join([now, *(f"/queue {each}: {says}" for each, says in MODES.items())])
 
 
 def _listed(items: Sequence[str]) -> list[str]:

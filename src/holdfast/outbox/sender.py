@@ -88,7 +88,10 @@ class Sender:
         self._unrecorded: dict[DeliveryId, tuple[Delivery, SendResult]] = {}
         """Results of sends that the ledger could not take yet; no second send happens meanwhile."""
         self._ask_at: dict[DeliveryId, int] = {}
+        """When a platform is asked again; like `_down_until` by the clock that never jumps."""
         self._asked: dict[DeliveryId, int] = {}
+        self._undoubted: tuple[int, float] | None = None
+        """When the ledger had nothing in doubt: by the topic's version, and on the clock that never jumps."""
         self._down_until = 0
         self._downs = 0
         self._claiming = False
@@ -97,6 +100,7 @@ class Sender:
         """The platform is connected (again): what waits for it is tried at once."""
         self._downs = self._down_until = 0
         self._ask_at.clear()
+        self._undoubted = None
         self._bell.ring()
 
     @property
@@ -166,7 +170,7 @@ class Sender:
         for delivery in await self._doubts():
             if self._room() and self._is_time_to_ask(delivery):
                 await self._settle(delivery)
-        if self._room() and self._clock.now() >= self._down_until:
+        if self._room() and self._tick() >= self._down_until:
             self._claiming = True
             try:
                 for delivery in await self._store.claim_deliveries((self._platform.name,), self._room()):
@@ -184,27 +188,37 @@ class Sender:
     def _room(self) -> int:
         return self._at_once - len(self._busy)
 
-    def _begin(self, delivery: Delivery, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, delivery: Delivery, work: Coroutine[Any, Any, SendResult | None]) -> None:
         self._busy[delivery.id] = asyncio.ensure_future(self._until_done(work))
 
-    async def _until_done(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _until_done(self, work: Coroutine[Any, Any, SendResult | None]) -> None:
+        """Of what was plainly sent nothing follows: if the chat is owed more, the ledger says so itself."""
+        look_again = True
         try:
-            await work
+            sent = isinstance(await work, Sent)
+            look_again = not sent or not self._room()
         except (SyncFailed, StoreClosed):
             raise
         except Exception as fault:  # noqa: BLE001 - one part's fault is not the others'; its row shows it
             self._report(f"sending to {self._platform.name}", fault)
         finally:
-            self._bell.ring()
+            if look_again:
+                self._bell.ring()
             self._moved.ring()
 
-    async def _doubts(self) -> list[Delivery]:
-        ours = f"{self._platform.name}/"
-        found = await self._store.in_doubt(_DOUBTS)
-        return [delivery for delivery in found if delivery.chat.startswith(ours)]
+    async def _doubts(self) -> tuple[Delivery, ...]:
+        """What is in doubt here. That nothing is stays so until the ledger says otherwise, or for a while."""
+        seen, now = self._store.version("doubts"), self._clock.monotonic()
+        if self._undoubted is not None:
+            version, at = self._undoubted
+            if version == seen and now - at < LOOK_AGAIN:
+                return ()
+        found = await self._store.in_doubt(_DOUBTS, self._platform.name)
+        self._undoubted = None if found else (seen, now)
+        return found
 
     def _is_time_to_ask(self, delivery: Delivery) -> bool:
-        return delivery.id not in self._busy and self._clock.now() >= self._ask_at.get(delivery.id, 0)
+        return delivery.id not in self._busy and self._tick() >= self._ask_at.get(delivery.id, 0)
 
     async def _due_at(self) -> int | None:
         return await self._store.next_send_at((self._platform.name,))
@@ -213,23 +227,27 @@ class Sender:
         """Seconds until something is to be done without a wake-up; a full house is woken by who leaves it."""
         if not self._ready() or not self._room():
             return LOOK_AGAIN
-        now = self._clock.now()
+        tick = self._tick()
         doubts = [delivery.id for delivery in await self._doubts() if delivery.id not in self._busy]
-        times = [self._ask_at.get(id_, now) for id_ in doubts]
+        waits = [self._ask_at.get(id_, tick) - tick for id_ in doubts]
         due = await self._due_at()
         if due is not None:
-            times.append(max(due, self._down_until))
-        return min(max(min(times, default=now + MINUTE) - now, 50) / SECOND, LOOK_AGAIN)
+            waits.append(max(due - self._clock.now(), self._down_until - tick))
+        return min(max(min(waits, default=MINUTE), 50) / SECOND, LOOK_AGAIN)
+
+    def _tick(self) -> int:
+        """Milliseconds of the clock that never jumps: our own waits end, whatever the wall clock says."""
+        return round(self._clock.monotonic() * SECOND)
 
     # One part, from its claim to its record.
 
-    async def _deliver(self, delivery: Delivery) -> None:
+    async def _deliver(self, delivery: Delivery) -> SendResult | None:
         over = before_send(delivery, self._clock.now(), self._settings)
         if over is not None and over.state is DeliveryState.EXPIRED:
             await self._expire(delivery, over.reason or "")
-            return
+            return None
         result = await self._send(delivery) if over is None else Rejected(over.reason or "")
-        await self._keep(delivery, result)
+        return await self._keep(delivery, result)
 
     async def _send(self, delivery: Delivery) -> SendResult:
         """Try once; whatever is not a clear word from the platform may have arrived."""
@@ -263,14 +281,14 @@ class Sender:
 
     def _down(self, down: PlatformDown) -> TryAgain:
         """It certainly did not go out, and was no attempt; all chats wait a little, or until a poke."""
-        now = self._clock.now()
-        if now >= self._down_until:
+        now, tick = self._clock.now(), self._tick()
+        if tick >= self._down_until:
             self._downs += 1
-            self._down_until = now + delay(self._downs, DOWN, self._rng.random())
+            self._down_until = tick + delay(self._downs, DOWN, self._rng.random())
         asked = int((down.retry_after or 0) * SECOND)
         return TryAgain(now + min(asked, self._settings.age), "the platform is down", counts=False)
 
-    async def _keep(self, delivery: Delivery, result: SendResult) -> None:
+    async def _keep(self, delivery: Delivery, result: SendResult) -> SendResult:
         """Record the result, again and again until the ledger has it; the part is not sent meanwhile."""
         self._unrecorded[delivery.id] = (delivery, result)
         result, owe = self._judged(delivery, result)
@@ -278,6 +296,7 @@ class Sender:
         self._unrecorded.pop(delivery.id, None)
         if isinstance(result, Rejected):
             await self._close_questions(delivery, result.whole_chat)
+        return result
 
     async def _insist(self, write: Callable[[], Coroutine[Any, Any, None]], delivery: Delivery) -> None:
         faults = 0
@@ -302,7 +321,7 @@ class Sender:
         if isinstance(result, Lost):
             # Recorded as what it is; the next look settles it, or gives it up.
             if settling is Settling.ASK:
-                self._ask_at[delivery.id] = then.at or now
+                self._ask_at[delivery.id] = self._tick() + (then.at or now) - now
             return result, ()
         if then.state is not DeliveryState.FAILED:
             latest = now + self._settings.age
@@ -378,7 +397,7 @@ class Sender:
                 await self._give_up(delivery, "too_old")
                 return
             asked = self._asked[delivery.id] = self._asked.get(delivery.id, 0) + 1
-            self._ask_at[delivery.id] = now + delay(asked, settings, self._rng.random())
+            self._ask_at[delivery.id] = self._tick() + delay(asked, settings, self._rng.random())
             return
         then = after_asking(arrived, delivery, now, settings, self._rng.random())
         result: SendResult = Sent()

@@ -158,6 +158,14 @@ _AFTER_DRAIN: Mapping[Drain, str] = MappingProxyType(
         Drain.SHUTDOWN: "The gateway is shutting down. This is kept, and comes when it runs again.",
     }
 )
+_STEERED_IN_DRAIN: Mapping[Drain, str] = MappingProxyType(
+    {
+        Drain.RESTART: "The gateway is restarting. This is kept: I look at it at the next step of the work "
+        "in hand, or after the restart.",
+        Drain.SHUTDOWN: "The gateway is shutting down. This is kept: I look at it at the next step of the "
+        "work in hand, or when it runs again.",
+    }
+)
 _SHOWN_OF_QUESTION = 200
 
 
@@ -243,11 +251,14 @@ def _reply_to(facts: ArrivalFacts, question: QuestionRecord, settings: QueueSett
 def _wait(facts: ArrivalFacts, question: QuestionRecord | None, settings: QueueSettings) -> Admission:
     if facts.waiting >= settings.most:
         return _full(settings)
+    runs = question is None and facts.turn is TurnState.RUNNING
     if facts.draining is not None:
-        return Queue(_drain_words(facts))
+        # What runs is let finish, and goes on taking in what it is steered with.
+        steers = runs and facts.busy is BusyMode.STEER
+        return Steer(_STEERED_IN_DRAIN[facts.draining]) if steers else Queue(_drain_words(facts))
     if facts.turn is None:
         return Queue()
-    if question is None and facts.turn is TurnState.RUNNING:
+    if runs:
         return _while_running(facts.busy)
     # Nothing is running that could be steered or stopped: what was begun earlier is dealt with first.
     words = "Queued. Work that was begun earlier comes first."
@@ -264,6 +275,17 @@ def _while_running(busy: BusyMode) -> Admission:
     if busy is BusyMode.INTERRUPT:
         return Interrupt("I stop the work in hand; this is next.")
     return Queue("Queued. It comes when the work in hand is done.")
+
+
+def refuse_edit(text: str, settings: QueueSettings) -> Refuse | None:
+    """Say why a message that waits is not changed into this; None when it is."""
+    if len(text) <= settings.longest:
+        return None
+    words = (
+        f"Not changed: this has {len(text)} characters now, and I take {settings.longest} at most. "
+        "What you wrote before still stands."
+    )
+    return Refuse(Refusal.TOO_LONG, words)
 
 
 def _full(settings: QueueSettings) -> Refuse:

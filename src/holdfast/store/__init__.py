@@ -26,6 +26,7 @@ from .contract import (
     Store,
     Usage,
     Verdict,
+    chat_topic,
 )
 from .sqlite import LEDGER, ReadOnlyLedger, SqliteStore, open_ledger
 
@@ -56,5 +57,6 @@ __all__ = [
     "Store",
     "Usage",
     "Verdict",
+    "chat_topic",
     "open_ledger",
 ]

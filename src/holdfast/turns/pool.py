@@ -9,7 +9,7 @@ from itertools import count
 from typing import TypeVar
 
 from holdfast.clock import Clock
-from holdfast.errors import StoreClosed, StoreFault, SyncFailed
+from holdfast.errors import StoreClosed, SyncFailed
 from holdfast.model import Claimed, TurnId
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import SECOND, RetrySettings
@@ -147,12 +147,12 @@ class Pool:
 
     async def _fill(self) -> None:
         """Claim while there is room and something to claim."""
-        begun = False
+        begun, seen = False, self._store.version("turns")
         while self._leaving is None and len(self._running) < self._settings.workers:
             if await self._claim_one() is None:
                 break
             begun = True
-        if begun:
+        if begun and self._store.version("turns") != seen:
             # A stop may have been asked between a claim and now, when the watcher did not know the run.
             await self._cut_stopped()
 
@@ -175,13 +175,13 @@ class Pool:
             self._changed.set()
 
     async def _patiently(self, doing: str, verb: Callable[[], Awaitable[T]]) -> T:
-        """Wait out faults of the machine; one that never heals is raised."""
+        """Wait out whatever goes wrong; a fault of the machine that never heals is raised."""
         for attempt in count(1):
             try:
                 return await verb()
             except (SyncFailed, StoreClosed):
                 raise
-            except StoreFault as fault:
+            except Exception as fault:  # noqa: BLE001 - whatever it is, what runs must not end for it
                 self._runner.report(f"{doing}, try {attempt}", fault)
             await self._clock.sleep(delay(attempt, _AGAIN, _IN_THE_MIDDLE) / SECOND)
         raise AssertionError("counting never ends")

@@ -4,7 +4,18 @@ import json
 import pytest
 from rich.console import Console
 
-from bench.report import Limit, Row, above_floor, as_json, as_table, as_text, at_least, at_most, exit_code
+from bench.report import (
+    Limit,
+    Row,
+    above_floor,
+    as_json,
+    as_table,
+    as_text,
+    at_least,
+    at_most,
+    exit_code,
+    up_to,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,6 +31,12 @@ from bench.report import Limit, Row, above_floor, as_json, as_table, as_text, at
 )
 def test_a_row_is_ok_within_its_limit(limit: Limit, value: float, floor: float, ok: bool) -> None:
     assert Row("turn", "ms", value, floor, limit).ok is ok
+
+
+def test_a_limit_of_the_value_itself_needs_no_floor() -> None:
+    assert Row("memory", "MB", 80.0, limit=up_to(80)).ok
+    assert not Row("memory", "MB", 80.1, limit=up_to(80)).ok
+    assert str(up_to(0.5)) == "value ≤ 0.5"
 
 
 def test_a_row_without_a_limit_is_there_to_be_read() -> None:

@@ -45,6 +45,24 @@ def test_the_mix_has_every_outcome_and_recovery_leaves_a_sound_ledger(tmp_path: 
     assert problems == ()
 
 
+def test_turns_as_a_kill_leaves_them_are_found_and_recovered(tmp_path: Path) -> None:
+    clock = SystemClock()
+    path = seed(tmp_path, 5)
+    db = sqlite3.connect(path, isolation_level=None)
+    add_interrupted(db, 100, clock.now(), found=False)
+    db.close()
+
+    async def work() -> tuple[int, int, tuple[str, ...]]:
+        store = await open_ledger(tmp_path, clock, SystemIds(clock))
+        orphans = await store.interrupt_orphans()
+        written = await recover(store)
+        problems = await store.verify()
+        await store.close()
+        return orphans, written.total(), problems
+
+    assert asyncio.run(work()) == (100, 100, ())
+
+
 def test_leftovers_are_ended(tmp_path: Path) -> None:
     path = seed(tmp_path, 5)
     db = sqlite3.connect(path, isolation_level=None)

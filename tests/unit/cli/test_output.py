@@ -111,7 +111,11 @@ def test_a_trace_shows_where_one_process_ended_and_another_went_on() -> None:
         {
             "position": 3,
             "message": {"sender": "web:local", "text": "[b]hi", "state": "taken"},
-            "happenings": [happened(NOW, "claimed", "i1"), happened(NOW + 1_500, "interrupted", "i2")],
+            "happenings": [
+                happened(NOW, "claimed", "i1"),
+                happened(NOW + 1_500, "interrupted", "i2"),
+                {**happened(NOW + 2_000, "done", "i2"), "subject": "call:c1", "detail": '{"tool":"count"}'},
+            ],
         },
     )
     lines = said(out).splitlines()
@@ -119,6 +123,7 @@ def test_a_trace_shows_where_one_process_ended_and_another_went_on() -> None:
     assert "claimed" in lines[1]
     assert "another one goes on" in lines[2]
     assert "+1.500s" in lines[3]
+    assert lines[4].endswith('✓ done  call:c1  {"tool":"count"}')
 
 
 REPORT = {

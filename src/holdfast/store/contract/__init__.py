@@ -33,6 +33,7 @@ from .values import (
     Telling,
     Usage,
     Verdict,
+    chat_topic,
     untold,
 )
 from .work import Work
@@ -62,6 +63,7 @@ __all__ = [
     "Store",
     "Usage",
     "Verdict",
+    "chat_topic",
     "untold",
 ]
 

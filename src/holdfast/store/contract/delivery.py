@@ -49,8 +49,8 @@ class Deliveries(Protocol):
         """Give up a part that is too old or was tried too often; it stays visible with the reason."""
         ...
 
-    async def in_doubt(self, limit: int = 100) -> tuple[Delivery, ...]:
-        """Parts whose outcome is unknown, oldest first."""
+    async def in_doubt(self, limit: int = 100, platform: str | None = None) -> tuple[Delivery, ...]:
+        """Parts whose outcome is unknown, oldest first; with a platform given, those of its chats."""
         ...
 
     async def doubt_orphans(self) -> int:

@@ -60,8 +60,11 @@ class Intake(Protocol):
         """How far this account has been read, as committed with the rows it covers."""
         ...
 
-    async def revise(self, edit: Edit) -> Position | None:
-        """Change (or, without text, withdraw) a message that still waits; None when it is taken."""
+    async def revise(self, edit: Edit, settings: ArrivalSettings = AS_CONFIGURED) -> Position | None:
+        """Change (or, without text, withdraw) a message that still waits; None when it is taken.
+
+        A text that is too long leaves the message as it was, and its sender is told so, once per message.
+        """
         ...
 
     async def commands(self, limit: int = 100) -> tuple[InboxRow, ...]:
@@ -94,6 +97,10 @@ class Intake(Protocol):
 
     async def configure_chat(self, chat: ChatAddress, settings: ChatSettings) -> None:
         """Keep what a chat chose; a None leaves that choice as it was."""
+        ...
+
+    async def chat_settings(self, chat: ChatAddress) -> ChatSettings:
+        """What a chat chose; nothing, where nobody ever chose or wrote."""
         ...
 
     async def request(

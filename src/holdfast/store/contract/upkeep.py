@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from holdfast.model import Entry, InboxRow, Position, Session, SessionId, Turn, TurnId
+from holdfast.model import Entry, InboxRow, Key, Position, Session, SessionId, Turn, TurnId
 
 from .values import Continuity, Happening, Keep, KeptReport, SessionLine, StaleTurn, Verdict
 
@@ -42,9 +42,13 @@ class Upkeep(Protocol):
         ...
 
     async def sessions(
-        self, before: SessionId | None = None, limit: int = 50, live_only: bool = False
+        self,
+        before: SessionId | None = None,
+        limit: int = 50,
+        live_only: bool = False,
+        key: Key | None = None,
     ) -> tuple[SessionLine, ...]:
-        """A page of sessions, newest first."""
+        """A page of sessions, newest first; with a key given, of that conversation alone, by index."""
         ...
 
     async def session(self, id: SessionId) -> Session:
@@ -60,7 +64,10 @@ class Upkeep(Protocol):
         ...
 
     async def trace(self, position: Position) -> tuple[Happening, ...]:
-        """One message's whole life, across restarts, in the order it happened."""
+        """One message's whole life, across restarts, in the order it happened.
+
+        The tool calls of its turn are part of it: name, class and states, never arguments or results.
+        """
         ...
 
     async def continuity(self) -> Continuity:

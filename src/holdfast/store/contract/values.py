@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
+from zlib import crc32
 
 from holdfast.model import (
     Attachment,
@@ -34,8 +35,17 @@ from holdfast.policy.admission import Drain
 from holdfast.policy.recovery import Decision
 from holdfast.policy.settings import QueueSettings, RecoverySettings, ResetSettings
 
-TOPICS = ("inbox", "turns", "steps", "outbox", "questions", "recovery", "requests", "processes")
-"""What one can wait for: something that this kind of work looks at has changed."""
+TOPICS = ("inbox", "turns", "steps", "outbox", "doubts", "questions", "recovery", "requests", "processes")
+"""What one can wait for: something that this kind of work looks at has changed. See also `chat_topic`."""
+_BELLS = 64
+
+
+def chat_topic(chat: ChatAddress) -> str:
+    """What to wait for who reads one chat: it is owed something new.
+
+    A few chats may share one, so that their number is bounded and a crowd of readers is not woken for each.
+    """
+    return f"chat:{crc32(chat.encode()) % _BELLS}"
 
 
 @dataclass(frozen=True, slots=True)

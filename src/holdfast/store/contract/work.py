@@ -166,8 +166,8 @@ class Work(Protocol):
         """The session of this conversation whose id begins like this; None if there is none, or several."""
         ...
 
-    async def transcript(self, session: SessionId) -> tuple[Entry, ...]:
-        """Every entry of a session, in order."""
+    async def transcript(self, session: SessionId, after: int = 0) -> tuple[Entry, ...]:
+        """Every entry of a session after that number, in order."""
         ...
 
     async def journal(self, turn: TurnId, generation: int) -> Journal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 from holdfast.model import (
@@ -43,7 +44,7 @@ from holdfast.policy.strikes import is_suspect
 from holdfast.store.contract import ClaimSettings, Judge
 
 from . import rows
-from .commit import Tx
+from .commit import Tx, Undone
 from .endings import end_session, end_turn
 from .intake import refresh_conversation
 from .owing import owe_all
@@ -68,22 +69,30 @@ def claim(tx: Tx, settings: ClaimSettings, judge: Judge) -> Claimed | None:
             return None
         key = Key(row[0])
         try:
-            chat, session, last, longest_fatal = _read_conversation(tx, key, ChatAddress(row[1]))
-            begun = None
-            if session and last and last.ended_at is None:
-                begun = _read_begun(tx, settings, session, last, longest_fatal)
-            waiting = () if begun else _read_waiting(tx, settings, key, chat)
-        except ValueError as damage:
-            _lay_aside(tx, key, damage)
+            claimed = tx.apart(partial(_claim_at, tx, settings, judge, key, ChatAddress(row[1])))
+        except Undone as undone:
+            _lay_aside(tx, key, undone.fault)
             continue
-        if begun is not None and _may_go_on(tx, settings, begun, judge):
-            return _claim_again(tx, settings, chat, begun)
-        if waiting:
-            return _claim_new(tx, settings, key, chat, session, last, waiting, longest_fatal)
+        if claimed is not None:
+            return claimed
         refresh_conversation(tx, key)
     # Others may be ready behind those that were refused: whoever asked should ask again.
     tx.changed("turns")
     return None
+
+
+def _claim_at(
+    tx: Tx, settings: ClaimSettings, judge: Judge, key: Key, address: ChatAddress
+) -> Claimed | None:
+    """Claim what this conversation has for a worker; None if that is nothing, or recovery's to decide."""
+    chat, session, last, longest_fatal = _read_conversation(tx, key, address)
+    if session and last and last.ended_at is None:
+        begun = _read_begun(tx, settings, session, last, longest_fatal)
+        return _claim_again(tx, settings, chat, begun) if _may_go_on(tx, settings, begun, judge) else None
+    waiting = _read_waiting(tx, settings, key, chat)
+    if not waiting:
+        return None
+    return _claim_new(tx, settings, key, chat, session, last, waiting, longest_fatal)
 
 
 class _Chat(NamedTuple):
@@ -147,9 +156,9 @@ def _turn_away(tx: Tx, settings: ClaimSettings, waiting: Iterable[tuple[Any, Any
     return len(away)
 
 
-def _lay_aside(tx: Tx, key: Key, damage: ValueError) -> None:
-    """What cannot be read stays out of the line, alone, until somebody looks at it (`verify` names it)."""
-    tx.event("set_aside", f"conversation:{key}", reason=str(damage))
+def _lay_aside(tx: Tx, key: Key, damage: Exception) -> None:
+    """What cannot be claimed stays out of the line, alone, until somebody looks at it (`verify` names it)."""
+    tx.event("set_aside", f"conversation:{key}", reason=str(damage) or type(damage).__name__)
 
 
 def _read_conversation(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Sequence, Set
-from typing import Any
+from typing import Any, TypeVar
 
 from holdfast.clock import Clock, Ids
 from holdfast.errors import StoreFault, StoreUnavailable, SyncFailed
@@ -13,6 +13,8 @@ from holdfast.model import InstanceId
 
 from .faults import code_of, family_of, name_of, translate
 from .sql import SQL
+
+T = TypeVar("T")
 
 Row = tuple[Any, ...]
 Value = str | int | float | None
@@ -26,6 +28,14 @@ def writable(values: dict[str, Value]) -> dict[str, Value]:
         else value
         for name, value in values.items()
     }
+
+
+class Undone(Exception):
+    """A part of a transaction failed by its own fault and was undone; the rest of it stands."""
+
+    def __init__(self, fault: Exception) -> None:
+        super().__init__(str(fault))
+        self.fault = fault
 
 
 class Tx:
@@ -62,6 +72,10 @@ class Tx:
             return self._db.executemany(SQL[name], rows).rowcount
         except UnicodeEncodeError:
             return self._db.executemany(SQL[name], [writable(values) for values in rows]).rowcount
+
+    def apart(self, work: Callable[[], T]) -> T:
+        """Carry out a part; a fault of its own undoes that part alone and is raised as `Undone`."""
+        return _apart(self._db, work)
 
     def _execute(self, name: str, values: dict[str, Value]) -> sqlite3.Cursor:
         try:
@@ -137,15 +151,24 @@ def _run(work: Work, outcome: Outcome, tx: Tx) -> None:
 
 def _run_apart(db: sqlite3.Connection, work: Work, outcome: Outcome, tx: Tx) -> None:
     """Run one transaction so that its refusal, or its bug, leaves its neighbours as they are."""
+    try:
+        _apart(db, lambda: _run(work, outcome, tx))
+    except Undone as undone:
+        outcome.error = translate(undone.fault)
+
+
+def _apart(db: sqlite3.Connection, work: Callable[[], T]) -> T:
     db.execute("SAVEPOINT one")
     try:
-        _run(work, outcome, tx)
+        value = work()
     except Exception as error:
         if not (_is_its_own(error) and db.in_transaction):
             raise
         db.execute("ROLLBACK TO one")
-        outcome.error = translate(error)
+        db.execute("RELEASE one")
+        raise Undone(error) from error
     db.execute("RELEASE one")
+    return value
 
 
 def _is_its_own(error: Exception) -> bool:

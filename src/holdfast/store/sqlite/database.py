@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from importlib.resources import files
 from pathlib import Path
 
 from holdfast.errors import SchemaTooNew, Unusable, WeakDurability
@@ -21,6 +20,7 @@ A page that many commits rewrote is copied once, so a longer log costs less; thi
 `log.LIMIT` lets it take, and after a crash it is read in a moment.
 """
 
+_MIGRATIONS = Path(__file__).with_name("migrations")
 _FULL = 2
 _OLDEST = (3, 38, 0)
 
@@ -108,7 +108,7 @@ def _only_queries(action: int, first: str | None, second: str | None, *_: str | 
 def migrations() -> list[tuple[int, str]]:
     """The numbered migrations, in order: number and script."""
     found = []
-    for file in files(__package__).joinpath("migrations").iterdir():
+    for file in _MIGRATIONS.iterdir():
         if match := re.match(r"(\d{4})_\w+\.sql$", file.name):
             found.append((int(match[1]), file.read_text(encoding="utf-8")))
     return sorted(found)

@@ -111,6 +111,7 @@ def _write(
             )
         case Lost(reason):
             tx.event("unknown", f"delivery:{id}", reason=reason)
+            tx.changed("doubts")
             return tx.one("delivery_unknown", reason=reason, **where)
         case Rejected(reason):
             tx.event("failed", f"delivery:{id}", reason=reason)
@@ -130,8 +131,8 @@ def _is_not(tx: Tx, id: DeliveryId, wanted: str) -> WrongState:
     return WrongState(f"delivery {id}", found[0] if found else None, wanted)
 
 
-def in_doubt(read: Read, limit: int = 100) -> tuple[Delivery, ...]:
-    return tuple(rows.delivery(row) for row in read.all("in_doubt", limit=limit))
+def in_doubt(read: Read, limit: int = 100, platform: str | None = None) -> tuple[Delivery, ...]:
+    return tuple(rows.delivery(row) for row in read.all("in_doubt", limit=limit, platform=platform))
 
 
 def doubt_orphans(tx: Tx) -> int:
@@ -139,6 +140,7 @@ def doubt_orphans(tx: Tx) -> int:
     for (id_,) in found:
         tx.event("unknown", f"delivery:{id_}", reason="the process died while sending")
     if found:
+        tx.changed("doubts")
         tx.changed("outbox")
     return len(found)
 

@@ -18,6 +18,7 @@ from holdfast.model import (
     Instance,
     Key,
     Owed,
+    OwedKind,
     PersonId,
     Position,
     Request,
@@ -26,7 +27,8 @@ from holdfast.model import (
     Stopped,
     TurnId,
 )
-from holdfast.store.contract import Edit
+from holdfast.policy.admission import refuse_edit
+from holdfast.store.contract import AS_CONFIGURED, ArrivalSettings, Edit
 
 from . import rows
 from .codec import dump_message
@@ -177,7 +179,10 @@ def cursor(read: Read, account: str, name: str) -> str | None:
     return row[0] if row else None
 
 
-def revise(tx: Tx, edit: Edit) -> Position | None:
+def revise(tx: Tx, edit: Edit, settings: ArrivalSettings = AS_CONFIGURED) -> Position | None:
+    refusal = None if edit.text is None else refuse_edit(edit.text, settings.queue)
+    if refusal is not None:
+        return _leave_as_it_was(tx, edit, refusal.ack)
     where = {"chat": edit.chat, "message_id": edit.message_id}
     if edit.text is not None:
         row = tx.one("rewrite_row", body=dump_message(edit.text, edit.attachments), **where)
@@ -189,6 +194,15 @@ def revise(tx: Tx, edit: Edit) -> Position | None:
         tx.event("edited", f"inbox:{row[0]}")
     refresh_conversation(tx, row[1])
     return Position(row[0])
+
+
+def _leave_as_it_was(tx: Tx, edit: Edit, words: str) -> Position | None:
+    row = tx.one("row_to_rewrite", chat=edit.chat, message_id=edit.message_id)
+    if row is None:
+        return None
+    position = Position(row[0])
+    owe_all(tx, (Owed(edit.chat, f"edit:{position}", (words,), OwedKind.NOTICE, edit.message_id),))
+    return position
 
 
 def commands(read: Read, limit: int = 100) -> tuple[InboxRow, ...]:
@@ -234,6 +248,11 @@ def configure_chat(tx: Tx, chat: ChatAddress, settings: ChatSettings) -> None:
     if not changed:
         raise NotFound("chat", chat)
     tx.event("configured", f"chat:{chat}")
+
+
+def chat_settings(read: Read, chat: ChatAddress) -> ChatSettings:
+    row = read.one("chat_settings", address=chat)
+    return rows.chat_settings(*row) if row else ChatSettings()
 
 
 def request(

@@ -9,7 +9,7 @@ from holdfast.model import InboxRow, InstanceId, Key, Position, Session, Session
 from holdfast.store.contract import Continuity, Happening, KeptReport, SessionLine
 
 from . import rows
-from .commit import Row, Tx
+from .commit import Row, Tx, Value
 from .readers import Read
 
 _AFTER_EVERYTHING = "~"
@@ -18,10 +18,16 @@ _state = rows.reader(TurnState)
 
 
 def sessions(
-    read: Read, before: SessionId | None = None, limit: int = 50, live_only: bool = False
+    read: Read,
+    before: SessionId | None = None,
+    limit: int = 50,
+    live_only: bool = False,
+    key: Key | None = None,
 ) -> tuple[SessionLine, ...]:
-    found = read.all("sessions_page", before=before or _AFTER_EVERYTHING, limit=limit, live_only=live_only)
-    return tuple(_line(row) for row in found)
+    page: dict[str, Value] = {"before": before or _AFTER_EVERYTHING, "limit": limit, "live_only": live_only}
+    if key is not None:
+        return tuple(_line(row) for row in read.all("sessions_of_key", key=key, **page))
+    return tuple(_line(row) for row in read.all("sessions_page", **page))
 
 
 def _line(row: Row) -> SessionLine:

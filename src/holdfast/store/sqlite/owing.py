@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from holdfast.errors import NotFound
-from holdfast.model import Owed, SessionId, TurnId
+from holdfast.model import ChatAddress, Owed, SessionId, TurnId
+from holdfast.store.contract import chat_topic
 
 from .codec import dump_list, encode
 from .commit import Tx, Value
@@ -40,10 +41,11 @@ def owe_debts(tx: Tx, debts: list[Debt]) -> bool:
     if len(taken) < len(parts):
         raise NotFound("chat", ", ".join(set(parts) - {row[0] for row in taken}))
     # Each chat's counter stands at the last of the numbers just taken: count on from before them.
-    last = {chat: number - parts[chat] for chat, number, _ in taken}
+    last = {chat: number - parts[chat] for chat, number in taken}
     tx.many("add_delivery", list(_rows(fresh, last, tx.now)))
-    if any(send_at is not None for _, _, send_at in taken):
-        tx.changed("outbox")
+    tx.changed("outbox")
+    for chat in parts:
+        tx.changed(chat_topic(ChatAddress(chat)))
     return True
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from pathlib import Path
 
 _MARK = "-- name:"
+_FOLDER = Path(__file__).with_name("queries")
 
 
 def parse(text: str) -> dict[str, str]:
@@ -23,7 +24,7 @@ def parse(text: str) -> dict[str, str]:
 def load() -> dict[str, str]:
     """Read every query of this dialect."""
     found: dict[str, str] = {}
-    for file in sorted(files(__package__).joinpath("queries").iterdir(), key=lambda file: file.name):
+    for file in sorted(_FOLDER.iterdir()):
         for name, query in parse(file.read_text(encoding="utf-8")).items():
             if name in found:
                 raise ValueError(f"query {name!r} stands in two files")

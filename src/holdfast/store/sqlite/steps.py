@@ -339,8 +339,8 @@ def mark(
     return entry
 
 
-def transcript(read: Read, session: SessionId) -> tuple[Entry, ...]:
-    return tuple(rows.entry(row) for row in read.all("transcript", session=session))
+def transcript(read: Read, session: SessionId, after: int = 0) -> tuple[Entry, ...]:
+    return tuple(rows.entry(row) for row in read.all("transcript", session=session, after=after))
 
 
 def journal(read: Read | Tx, turn: TurnId, generation: int) -> Journal:

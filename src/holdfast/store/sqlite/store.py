@@ -121,6 +121,7 @@ class SqliteStore:
     take_up = _commit(intake.take_up)
     stop = _commit(endings.stop)
     configure_chat = _commit(intake.configure_chat)
+    chat_settings = _look(intake.chat_settings)
     request = _commit(intake.request)
     requests = _look(intake.requests)
     settle_request = _commit(intake.settle_request)

@@ -122,7 +122,7 @@ FROM turns t JOIN entries e ON e.session = t.session AND e.seq >= t.first_seq
 WHERE t.id = :turn AND e.turn = t.id ORDER BY e.seq
 
 -- name: transcript
-SELECT seq, turn, at, kind, call, count, body FROM entries WHERE session = :session ORDER BY seq
+SELECT seq, turn, at, kind, call, count, body FROM entries WHERE session = :session AND seq > :after ORDER BY seq
 
 -- name: calls_of_turn
 SELECT id, name, arguments, effect, state, generation FROM tool_calls WHERE turn = :turn ORDER BY place

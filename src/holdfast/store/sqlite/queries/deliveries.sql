@@ -70,7 +70,9 @@ UPDATE chats SET throttled_until = max(throttled_until, :at) WHERE address = :ch
 -- name: in_doubt
 SELECT id, chat, number, kind, part, parts, body, options, reply_to, dedupe, state, attempts, repeated,
        created_at, claimed_at, settled_at, platform_id, reason, session, turn
-FROM outbox WHERE state = 'unknown' ORDER BY id LIMIT :limit
+FROM outbox WHERE state = 'unknown'
+  AND (:platform IS NULL OR :platform = (SELECT platform FROM chats WHERE address = outbox.chat))
+ORDER BY id LIMIT :limit
 
 -- name: doubt_orphans
 UPDATE outbox INDEXED BY outbox_unsettled SET state = 'unknown', owner = NULL, reason = 'the process died while sending',

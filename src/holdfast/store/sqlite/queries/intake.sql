@@ -115,6 +115,11 @@ WHERE chat = :chat AND message_id = :message_id AND state IN ('waiting', 'offere
   AND reason IS NOT 'made from a command'
 RETURNING position, key
 
+-- name: row_to_rewrite
+SELECT position FROM inbox
+WHERE chat = :chat AND message_id = :message_id AND state IN ('waiting', 'offered') AND kind = 'message'
+  AND reason IS NOT 'made from a command'
+
 -- name: withdraw_row
 UPDATE inbox SET state = CASE WHEN state = 'offered' THEN 'dropped' ELSE 'withdrawn' END,
        reason = 'withdrawn by its sender', settled_at = :now
@@ -164,6 +169,9 @@ WHERE key = :key AND state = 'waiting' AND kind = 'message' AND position < :befo
 UPDATE chats SET busy = coalesce(:busy, busy), on_interruption = coalesce(:on_interruption, on_interruption),
        agent = coalesce(:agent, agent), model = coalesce(:model, model)
 WHERE address = :address
+
+-- name: chat_settings
+SELECT busy, on_interruption, agent, model FROM chats WHERE address = :address
 
 -- name: add_request
 INSERT INTO requests (what, dedupe, asked_by, after_turn, asked_at)

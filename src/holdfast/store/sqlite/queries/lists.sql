@@ -5,6 +5,13 @@ FROM sessions s LEFT JOIN turns t ON t.id = s.last_turn
 WHERE s.id < :before AND (NOT :live_only OR s.ended_at IS NULL)
 ORDER BY s.id DESC LIMIT :limit
 
+-- name: sessions_of_key
+SELECT s.id, s.key, s.began, s.began_at, s.ended_at, s.suspended_at IS NOT NULL, s.strikes,
+       t.id, t.state, t.held, s.completed_at
+FROM sessions s LEFT JOIN turns t ON t.id = s.last_turn
+WHERE s.key = :key AND s.id < :before AND (NOT :live_only OR s.ended_at IS NULL)
+ORDER BY s.id DESC LIMIT :limit
+
 -- name: turns_of_session
 -- From the last one back: before the first entry of a turn stands the last entry of the turn before it.
 WITH RECURSIVE back (id) AS (
@@ -23,7 +30,8 @@ SELECT at, 2, id, what, subject, instance, detail FROM events WHERE subject = :s
 
 -- name: rows_of_story
 -- What the rows themselves keep of a message's life, in the columns of `events_of`; by the run that was up then.
--- A final state is entered once: if an event tells of it in more detail, the row keeps silent.
+-- A final state is entered once: if an event tells of it in more detail, the row keeps silent. Of a call its name
+-- and its times are told, never what it was given.
 SELECT r.at, r.rank, r.id, r.what, r.subject,
        (SELECT instances.id FROM instances WHERE started_at <= r.at ORDER BY instances.id DESC LIMIT 1), r.detail
 FROM (SELECT accepted_at AS at, 0 AS rank, position AS id, 'accepted' AS what, 'inbox:' || position AS subject,
@@ -39,6 +47,16 @@ FROM (SELECT accepted_at AS at, 0 AS rank, position AS id, 'accepted' AS what, '
       UNION ALL
       SELECT ended_at, 3, 0, state, 'turn:' || id, CASE WHEN why IS NOT NULL THEN json_object('why', why) END
       FROM turns WHERE id = :turn AND ended_at IS NOT NULL
+      UNION ALL
+      SELECT planned_at, 1, 2 * place, 'planned', 'call:' || id, json_object('tool', name, 'class', effect)
+      FROM tool_calls WHERE turn = :turn
+      UNION ALL
+      SELECT started_at, 1, 2 * place + 1, 'started', 'call:' || id,
+             json_patch('{}', json_object('tool', name, 'runs', CASE WHEN runs > 1 THEN runs END))
+      FROM tool_calls WHERE turn = :turn AND started_at IS NOT NULL
+      UNION ALL
+      SELECT settled_at, 2, place, state, 'call:' || id, json_object('tool', name)
+      FROM tool_calls WHERE turn = :turn AND settled_at IS NOT NULL
       UNION ALL
       SELECT o.settled_at, 4, o.id, o.state, 'delivery:' || o.id,
              json_patch('{}', json_object('platform_id', o.platform_id, 'reason', o.reason))

@@ -9,7 +9,7 @@ UPDATE chats SET
               THEN send_at ELSE throttled_until END
 FROM (SELECT value ->> 0 AS chat, value ->> 1 AS parts FROM json_each(:parts)) AS j
 WHERE address = j.chat
-RETURNING address, last_number, send_at
+RETURNING address, last_number
 
 -- name: add_delivery
 INSERT INTO outbox (chat, number, session, turn, kind, dedupe, part, parts, body, reply_to, options, created_at)

@@ -1,0 +1,185 @@
+"""People who talk to a gateway: each says one thing, waits for the reply, and says the next."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from holdfast.agents import Agent
+from holdfast.agents.base import OnText, unheard
+from holdfast.agents.echo import EchoModel
+from holdfast.app.gateway import Gateway
+from holdfast.app.local import LONGEST_LINE, SOCKET
+from holdfast.app.settings import LOCAL_PERSON, GatewaySettings
+from holdfast.clock import SystemClock, SystemIds, SystemRng
+from holdfast.model import Delivery, Replied, SendResult, Sent
+from holdfast.platforms import Arrival
+from holdfast.platforms.web import WebChat
+from holdfast.policy.access import Access
+from holdfast.policy.admission import Drain
+from holdfast.policy.views import Message
+from holdfast.store import open_ledger
+
+from .turn import MESSAGE
+
+TOGETHER = 20
+"""Messages of one conversation; then the next begins, so that no transcript grows with the measurement."""
+
+
+@dataclass(slots=True)
+class Ears(WebChat):
+    """A platform whose people hear a reply the moment it is sent to them."""
+
+    _waiting: dict[str, asyncio.Future[float]] = field(default_factory=dict)
+
+    async def reply_to(self, chat: str, event_id: str, text: str) -> float:
+        """Say something and wait for the answer; when it was heard."""
+        origin = self.origin(chat, LOCAL_PERSON.partition(":")[2])
+        heard: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+        self._waiting[origin.place.address] = heard
+        await self.post(Arrival(event_id, origin, text))
+        return await heard
+
+    async def send(self, delivery: Delivery) -> SendResult:
+        waiting = self._waiting.pop(delivery.chat, None)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(perf_counter())
+        return Sent(delivery.key)
+
+
+@dataclass(slots=True)
+class Paced:
+    """Says back what was said after a while, and writes down how long it really took."""
+
+    seconds: float
+    took: list[float] = field(default_factory=list)
+    _echo: EchoModel = field(default_factory=EchoModel)
+
+    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
+        began = perf_counter()
+        if self.seconds:
+            await asyncio.sleep(self.seconds)
+        answer = await self._echo.reply(messages, on_text)
+        self.took.append(perf_counter() - began)
+        return answer
+
+
+@dataclass(slots=True)
+class Crowd:
+    """So many chats with one gateway, composed in this process on a real ledger."""
+
+    ears: Ears
+    chats: int
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    async def run(self, messages: int) -> None:
+        """That many messages answered, shared out among all chats at once."""
+        await asyncio.gather(*(self._talk(messages // self.chats) for _ in range(self.chats)))
+
+    async def _talk(self, messages: int) -> None:
+        for first in range(0, messages, TOGETHER):
+            chat = f"b{next(self._numbers)}"
+            for _ in range(first, min(first + TOGETHER, messages)):
+                await self.one(chat)
+
+    async def one(self, chat: str) -> float:
+        """Seconds from saying something to hearing the answer."""
+        began = perf_counter()
+        return await self.ears.reply_to(chat, f"m{next(self._numbers)}", MESSAGE) - began
+
+
+@asynccontextmanager
+async def composed(home: Path, chats: int, model: Paced) -> AsyncIterator[Crowd]:
+    """The whole gateway with its default settings, in this process."""
+    clock = SystemClock()
+    ids = SystemIds(clock)
+    store = await open_ledger(home, clock, ids)
+    ears = Ears()
+    access = Access(owners=frozenset({LOCAL_PERSON}))
+    gateway = Gateway(
+        store,
+        clock,
+        SystemRng(),
+        ids,
+        (ears,),
+        Agent(model),
+        GatewaySettings(),
+        lambda: access,
+        home / "workspace",
+    )
+    running = asyncio.create_task(gateway.run())
+    try:
+        yield Crowd(ears, chats)
+    finally:
+        gateway.request(Drain.SHUTDOWN, at_once=True)
+        await running
+        await store.close()
+
+
+class Line:
+    """One chat over the home's socket: a connection to say things, one that follows the chat."""
+
+    def __init__(self, home: Path, chat: str) -> None:
+        self._socket = home / SOCKET
+        self._chat = chat
+        self._heard: asyncio.Queue[None] = asyncio.Queue()
+
+    async def open(self) -> None:
+        self._reader, self._writer = await asyncio.open_unix_connection(self._socket, limit=LONGEST_LINE)
+        follower, writer = await asyncio.open_unix_connection(self._socket, limit=LONGEST_LINE)
+        await _write(writer, {"do": "follow", "chat": self._chat, "steps": False})
+        await follower.readline()
+        self._follower = writer
+        self._following = asyncio.create_task(self._follow(follower))
+
+    async def one(self) -> None:
+        """Say something and read its answer."""
+        await _write(self._writer, {"do": "say", "chat": self._chat, "text": MESSAGE})
+        await self._reader.readline()
+        await self._heard.get()
+
+    async def _follow(self, follower: asyncio.StreamReader) -> None:
+        while line := await follower.readline():
+            if "delivery" in json.loads(line)["event"]:
+                self._heard.put_nowait(None)
+
+    async def close(self) -> None:
+        self._following.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._following
+        self._writer.close()
+        self._follower.close()
+
+
+async def _write(writer: asyncio.StreamWriter, request: dict[str, Any]) -> None:
+    writer.write(json.dumps(request).encode() + b"\n")
+    await writer.drain()
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """So many chats at once with a gateway in a process of its own."""
+
+    home: Path
+    chats: int
+    name: str
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    async def run(self, messages: int) -> None:
+        """That many messages answered, shared out among all chats at once."""
+        await asyncio.gather(*(self._talk(messages // self.chats) for _ in range(self.chats)))
+
+    async def _talk(self, messages: int) -> None:
+        for first in range(0, messages, TOGETHER):
+            line = Line(self.home, f"{self.name}{next(self._numbers)}")
+            await line.open()
+            for _ in range(first, min(first + TOGETHER, messages)):
+                await line.one()
+            await line.close()

@@ -1,0 +1,118 @@
+"""`holdfast up` as anybody starts it, watched from outside: ready when its socket says that it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+from holdfast.app.client import Declined, NotRunning, ask
+from holdfast.app.shown import Json
+
+_LOOK_AGAIN = 0.002
+_PATIENCE = 60.0
+_WEB = "import starlette.applications, starlette.routing, uvicorn.server, sqlite3"
+_PLAIN = "import asyncio, sqlite3"
+# Every gateway here is killed in the end, which must not count against the next.
+SETTINGS = """\
+people = ["web:bench"]
+safe_mode.exits = 100
+safe_mode.within = "1m"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Up:
+    """A gateway and its parent."""
+
+    parent: int
+    gateway: int
+    seconds: float
+    """From the start of the command to the first answer."""
+
+    def megabytes(self) -> float:
+        """What both hold in memory now."""
+        return sum(_resident(process) for process in {self.parent, self.gateway})
+
+
+def floor_imports() -> str:
+    """The least a gateway with a web page would import; without those, the least ours does."""
+    found = all(importlib.util.find_spec(name) for name in ("starlette", "uvicorn"))
+    return _WEB if found else _PLAIN
+
+
+def environment(folder: Path) -> Mapping[str, str]:
+    """Compiled modules are kept, as an installed program's are: in the benchmark's own folder."""
+    known = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**known, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+
+
+def import_floor(folder: Path) -> float:
+    """Seconds of a process that imports the floor's modules and ends."""
+    started = perf_counter()
+    subprocess.run([sys.executable, "-c", floor_imports()], check=True, env=environment(folder))
+    return perf_counter() - started
+
+
+def _configure(home: Path) -> None:
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "holdfast.toml").write_text(SETTINGS, encoding="utf-8")
+
+
+@asynccontextmanager
+async def up(home: Path, folder: Path, supervise: bool = True) -> AsyncIterator[Up]:
+    """A running gateway with the echo agent; both processes are gone afterwards."""
+    _configure(home)
+    command = [sys.executable, "-m", "holdfast", "up", "--home", str(home), "--agent", "echo"]
+    with (folder / "gateway.log").open("ab") as log:
+        started = perf_counter()
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            "--supervise" if supervise else "--no-supervise",
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment(folder),
+        )
+    found: Json = {}
+    try:
+        found = await _ready(home, process, started + _PATIENCE)
+        yield Up(process.pid, found["pid"], perf_counter() - started)
+    finally:
+        await _end(process, found.get("pid"))
+
+
+async def _ready(home: Path, process: asyncio.subprocess.Process, until: float) -> Json:
+    while True:
+        with suppress(NotRunning, ConnectionError, Declined):
+            status = await ask(home, "status")
+            if status["state"] == "running":
+                return status
+        if process.returncode is not None or perf_counter() > until:
+            raise RuntimeError(f"the gateway on {home} did not start: {process.returncode}")
+        await asyncio.sleep(_LOOK_AGAIN)
+
+
+async def _end(process: asyncio.subprocess.Process, gateway: int | None) -> None:
+    """The parent first, so that it starts no other; what it leaves behind is of no use to anybody."""
+    for pid in (process.pid, gateway):
+        if pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    await process.wait()
+
+
+def _resident(process: int) -> float:
+    status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+    found = re.search(r"^VmRSS:\s+(\d+) kB$", status, re.MULTILINE)
+    assert found is not None
+    return int(found[1]) / 1024
