@@ -10,11 +10,13 @@ def letters(house: House) -> list[tuple[str, bool]]:
 
 
 def test_killed_before_a_send_began_the_reply_goes_out_once_and_unmarked(house: House) -> None:
-    house.hold("after finish")
+    house.hold("before finish")
     gateway = house.up()
     house.write("ann", "do effect #a")
+    finishing = house.reached("before finish")
+    house.hold("after finish", "before claim_deliveries")
+    finishing.go()
     house.reached("after finish")
-    house.hold("before claim_deliveries")
     house.reached("before claim_deliveries")
     gateway.kill()
     house.hold("after sending")

@@ -39,22 +39,25 @@ class Requests:
 
     async def work(self) -> None:
         """Look whenever a request comes, and again while one waits for a reply or for quiet."""
-        # By time alone a clock that is set back would make every new request an old one.
-        found = frozenset(request.id for request in await self.store.requests())
+        found: frozenset[int] | None = None
         while True:
             seen = self.store.version("requests")
-            waiting = await self.look(found)
+            asked = await self.store.requests()
+            if found is None:
+                # By time alone a clock that is set back would make every new request an old one.
+                found = frozenset(request.id for request in asked)
+            waiting = await self.look(asked, found)
             await first_of(
                 self.store.changed("requests", seen), self.clock.sleep(_LOOK_AGAIN if waiting else _IDLE)
             )
 
-    async def look(self, found: frozenset[int] = frozenset()) -> bool:
+    async def look(self, asked: tuple[Request, ...], found: frozenset[int]) -> bool:
         """Carry out what is ready; True when something is asked for and not ready yet.
 
         `found` were there when this process began to look.
         """
         waiting = False
-        for request in await self.store.requests():
+        for request in asked:
             drain = MEANING.get(request.what)
             if drain is None:
                 continue
