@@ -297,6 +297,21 @@ async def test_an_undo_that_loses_the_race_to_a_new_turn_is_refused_in_words(led
     assert (await ledger.store.row(position)).reason == "unfinished"
 
 
+@pytest.mark.parametrize("command", ["/undo", "/retry"])
+async def test_what_was_written_after_the_command_is_not_what_it_takes_back(
+    ledger: Ledger, command: str
+) -> None:
+    await ledger.complete("meant")
+    position = await ledger.command(command)
+    later = await ledger.complete("later")
+    await commands(ledger).carry_out_all()
+    assert await state_of(ledger, position) is InboxState.REFUSED
+    (answer,) = [part.text for part in await ledger.outbox() if part.dedupe == f"command:{position}"]
+    assert "taken up first" in answer
+    assert len(await ledger.store.turns(later.session.id)) == 2
+    assert await ledger.try_claim() is None
+
+
 async def test_retry_answers_the_same_message_again_in_a_turn_of_its_own(ledger: Ledger) -> None:
     claimed = await ledger.begin("what is it?")
     await ledger.start(claimed.fence, "paid")
