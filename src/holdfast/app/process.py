@@ -33,6 +33,7 @@ from .lifecycle import RunState, longest_stop
 from .local import LocalApi
 from .looks import Looks
 from .notify import ALIVE, READY, STOPPING, Notifier
+from .previews import Previews
 from .settings import Settings
 from .shown import Json, shown
 from .verbs import all_verbs
@@ -135,7 +136,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -
     watchdog.start()
     beating = asyncio.ensure_future(_beat(clock, settings, watchdog, notifier, around))
     store: Store = await open_ledger(settings.home, clock, ids)
-    web = WebChat()
+    web, previews = WebChat(), Previews()
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
 
     def on_state(state: RunState) -> None:
@@ -159,9 +160,11 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -
         settings.home / WORKSPACE,
         on_request=carry_out,
         on_state=on_state,
+        preview=previews.show,
     )
     keeper = Keeper(around, gateway.request)
-    api = _local_api(settings.home, gateway, web, keeper, clock, ids)
+    following = Following(store, clock, previews)
+    api = _local_api(settings.home, gateway, web, keeper, clock, ids, following)
     reporting = asyncio.ensure_future(_report_boot(gateway))
     try:
         await api.open()
@@ -206,7 +209,13 @@ async def _report_boot(gateway: Gateway) -> None:
 
 
 def _local_api(
-    home: Path, gateway: Gateway, web: WebChat, keeper: Keeper, clock: Clock, ids: Ids
+    home: Path,
+    gateway: Gateway,
+    web: WebChat,
+    keeper: Keeper,
+    clock: Clock,
+    ids: Ids,
+    following: Following,
 ) -> LocalApi:
     store = gateway.store
     actions = Actions(store, clock, ids, web, Looks(store, clock), keeper.stop_all)
@@ -229,7 +238,7 @@ def _local_api(
             "unknown": left.unknown,
         }
 
-    return LocalApi(home, all_verbs(actions, Following(store, clock), status))
+    return LocalApi(home, all_verbs(actions, following, status))
 
 
 def run_and_exit(arguments: list[str]) -> None:
