@@ -137,7 +137,12 @@ class Bell:
         while self.rung <= rung:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiters.append(waiter)
-            await waiter
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                # Who waits beside other things is let go of again and again; a bell may never ring.
+                self._waiters = [other for other in self._waiters if other is not waiter]
+                raise
 
 
 async def first_of(*waits: Coroutine[Any, Any, object]) -> None:

@@ -109,6 +109,28 @@ def test_a_message_said_locally_is_kept_answered_and_traced(home: Path) -> None:
     assert gateway.end()[0] == 0
 
 
+def test_what_the_model_writes_is_seen_by_who_follows_before_it_is_committed(home: Path) -> None:
+    gateway = Started(home, HOLDFAST_AGENT_PACE="0.5").ready()
+
+    async def watch() -> tuple[list[str], str]:
+        previews: list[str] = []
+        async for event in listen(home, "follow", chat="home", steps=False, previews=True):
+            if "following" in event:
+                await ask(home, "say", chat="home", text="Do 1 steps.")
+            elif "preview" in event:
+                previews.append(event["preview"])
+            elif event["delivery"]["kind"] == "reply":
+                return previews, event["delivery"]["text"]
+        raise AssertionError("it went")
+
+    previews, answer = asyncio.run(asyncio.wait_for(watch(), LONG))
+    assert any(text and "Step 1 of 1: counting.".startswith(text) for text in previews)
+    assert "" in previews, "the committed step is shown no more"
+    assert any(text and answer.startswith(text) for text in previews)
+    gateway.process.send_signal(signal.SIGTERM)
+    assert gateway.end()[0] == 0
+
+
 def test_a_restart_that_is_asked_for_ends_with_75_and_keeps_everything(home: Path) -> None:
     gateway = Started(home).ready()
     gateway.ask("say", chat="home", text="Do 2 steps.")

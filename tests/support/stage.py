@@ -95,12 +95,17 @@ class Scripted:
         self.lines = list(lines)
         self.shown: list[tuple[Message, ...]] = []
         self.asked = asyncio.Event()
+        self.on_text: OnText = unheard
+        self.before_failing = ""
+        """What it writes before it fails."""
 
     async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
+        self.on_text = on_text
         self.shown.append(tuple(messages))
         self.asked.set()
         line = self.lines.pop(0)
         if isinstance(line, Exception):
+            on_text(self.before_failing)
             raise line
         if isinstance(line, Replied):
             on_text(line.text)
@@ -218,6 +223,8 @@ class Stage:
         self.clock = WatchedClock(ledger.clock)
         self.model = Scripted(*lines)
         self.reports: list[tuple[str, BaseException]] = []
+        self.previews: list[tuple[str, tuple[str, ...]]] = []
+        """What was shown of unfinished replies, with the last verb before it."""
         store = cast("Store", self.store)
         self.runner = Runner(
             store,
@@ -227,6 +234,7 @@ class Stage:
             Path("workspace"),
             settings,
             lambda doing, fault: self.reports.append((doing, fault)),
+            lambda claimed, text: self.previews.append((text, tuple(self.store.log[-1:]))),
         )
         self.pool = Pool(store, self.clock, self.runner, lambda: claim, judge, PoolSettings(workers))
         self.task: asyncio.Task[None] | None = None

@@ -10,11 +10,15 @@ from holdfast.model import ChatAddress, Key, SessionId
 from holdfast.store import Store, chat_topic
 
 from .looks import address_of, key_of
+from .previews import Previews
 from .shown import Json, delivery, entry
 
 _PAGE = 100
 _LOOK_AGAIN = 5.0
 """Seconds after which the ledger is looked at unasked: a wake-up is a hint."""
+
+_PREVIEW_EVERY = 0.1
+"""Seconds between two looks at what a model is writing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +27,28 @@ class Following:
 
     store: Store
     clock: Clock
+    previews: Previews
 
     async def follow(
-        self, chat: str, after: int = 0, steps: bool = True, session: str | None = None, seq: int = 0
+        self,
+        chat: str,
+        after: int = 0,
+        steps: bool = True,
+        session: str | None = None,
+        seq: int = 0,
+        previews: bool = False,
     ) -> AsyncGenerator[Json, None]:
         """For ever: everything the chat is owed after that number, and the steps of its turns.
 
         The steps are those from now on, or those after `seq` of `session`: who was cut off misses none. The
-        first event says that somebody listens.
+        first event says that somebody listens. With `previews`, also what the model is writing, as it grows:
+        some of it and never all, and no text when that is committed or given up.
         """
         address, watched = address_of(chat), _Steps(self.store, key_of(chat)) if steps else None
         topics = (chat_topic(address), "steps") if steps else (chat_topic(address),)
         if watched is not None:
             await watched.skip(session, seq)
+        live = _Live(self.previews if previews else Previews(), address)
         yield {"following": chat, **(watched.cursor if watched is not None else {})}
         while True:
             versions = [(topic, self.store.version(topic)) for topic in topics]
@@ -45,16 +58,48 @@ class Following:
             async for one in self._owed(address, after):
                 after = one["number"]
                 yield {"delivery": one}
-            await first_of(
-                *(self.store.changed(topic, seen) for topic, seen in versions),
-                self.clock.sleep(_LOOK_AGAIN),
-            )
+            until = self.clock.monotonic() + _LOOK_AGAIN
+            while not self._is_time(versions, until):
+                text = live.new()
+                if text is not None:
+                    yield {"preview": text}
+                await first_of(
+                    *(self.store.changed(topic, seen) for topic, seen in versions),
+                    self.clock.sleep(max(0.0, until - self.clock.monotonic())),
+                    live.more(self.clock),
+                )
+
+    def _is_time(self, versions: list[tuple[str, int]], until: float) -> bool:
+        """Whether the ledger is to be looked at again."""
+        news = any(self.store.version(topic) > seen for topic, seen in versions)
+        return news or self.clock.monotonic() >= until
 
     async def _owed(self, chat: ChatAddress, after: int) -> AsyncIterator[Json]:
         while page := await self.store.deliveries(chat, after, _PAGE):
             for one in page:
                 yield delivery(one)
             after = page[-1].order
+
+
+class _Live:
+    """How much of a chat's preview has been shown."""
+
+    def __init__(self, previews: Previews, chat: ChatAddress) -> None:
+        self._previews = previews
+        self._chat = chat
+        self._shown = ""
+        self._rung = 0
+
+    def new(self) -> str | None:
+        """The text as it is now, if it has changed since it was shown."""
+        self._rung = self._previews.bell.rung
+        before, self._shown = self._shown, self._previews.of(self._chat)
+        return self._shown if self._shown != before else None
+
+    async def more(self, clock: Clock) -> None:
+        """Return when there is something new, but not too soon: text grows faster than anybody reads."""
+        await clock.sleep(_PREVIEW_EVERY)
+        await self._previews.bell.since(self._rung)
 
 
 class _Steps:

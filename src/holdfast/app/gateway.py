@@ -26,7 +26,7 @@ from holdfast.policy.settings import SECOND, TurnSettings
 from holdfast.policy.strikes import SafeMode
 from holdfast.recovery import Care, ContinuityReport, Outside, Reconciler
 from holdfast.store import ArrivalSettings, ClaimSettings, Store
-from holdfast.turns import Pool, PoolSettings, Runner
+from holdfast.turns import Pool, PoolSettings, Preview, Runner, unshown
 
 from .crew import Crew, to_log
 from .lifecycle import Leaving, RunState, Stages, start, stop
@@ -67,6 +67,7 @@ class Gateway:
         report: Report = to_log,
         on_request: Callable[[Drain], None] | None = None,
         on_state: Callable[[RunState], None] = _unseen,
+        preview: Preview = unshown,
     ) -> None:
         self.store = store
         self.clock = clock
@@ -82,7 +83,7 @@ class Gateway:
         self._wanted: Drain | None = None
         self._asked = asyncio.Event()
         self._hurry = asyncio.Event()
-        self._pool = self._make_pool(agent, workspace)
+        self._pool = self._make_pool(agent, workspace, preview)
         self._senders = tuple(self._make_sender(platform) for platform in platforms)
         self._receivers = tuple(map(self._make_receiver, platforms, self._senders))
         self._reconciler = self._make_reconciler()
@@ -140,11 +141,11 @@ class Gateway:
 
     # The parts.
 
-    def _make_pool(self, agent: Agent, workspace: Path) -> Pool:
+    def _make_pool(self, agent: Agent, workspace: Path, preview: Preview) -> Pool:
         settings = self.settings
         turns = TurnSettings(grace=settings.grace, progress=settings.progress)
         runner = Runner(
-            self.store, self.clock, self._rng, agent, workspace, turns, self._report, self._longest
+            self.store, self.clock, self._rng, agent, workspace, turns, self._report, self._longest, preview
         )
         pool = PoolSettings(settings.workers, settings.grace / SECOND + _BEYOND_GRACE)
         return Pool(

@@ -33,6 +33,7 @@ from .lifecycle import RunState, longest_stop
 from .local import LocalApi
 from .looks import Looks
 from .notify import ALIVE, READY, STOPPING, Notifier
+from .previews import Previews
 from .settings import Settings
 from .shown import Json, shown
 from .verbs import all_verbs
@@ -148,7 +149,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -
     except BaseException:
         beating.cancel()
         raise
-    web = WebChat()
+    web, previews = WebChat(), Previews()
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
 
     def on_state(state: RunState) -> None:
@@ -172,9 +173,11 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -
         settings.home / WORKSPACE,
         on_request=carry_out,
         on_state=on_state,
+        preview=previews.show,
     )
     keeper = Keeper(around, gateway.request)
-    api = _local_api(settings.home, gateway, web, keeper, clock, ids)
+    following = Following(store, clock, previews)
+    api = _local_api(settings.home, gateway, web, keeper, clock, ids, following)
     reporting = asyncio.ensure_future(_report_boot(gateway))
     try:
         await api.open()
@@ -219,7 +222,13 @@ async def _report_boot(gateway: Gateway) -> None:
 
 
 def _local_api(
-    home: Path, gateway: Gateway, web: WebChat, keeper: Keeper, clock: Clock, ids: Ids
+    home: Path,
+    gateway: Gateway,
+    web: WebChat,
+    keeper: Keeper,
+    clock: Clock,
+    ids: Ids,
+    following: Following,
 ) -> LocalApi:
     store = gateway.store
     actions = Actions(store, clock, ids, web, Looks(store, clock), keeper.stop_all)
@@ -242,7 +251,7 @@ def _local_api(
             "unknown": left.unknown,
         }
 
-    return LocalApi(home, all_verbs(actions, Following(store, clock), status))
+    return LocalApi(home, all_verbs(actions, following, status))
 
 
 def run_and_exit(arguments: list[str]) -> None:

@@ -37,7 +37,14 @@ def all_verbs(actions: Actions, following: Following, status: Look) -> Mapping[s
         "status": _verb(status),
         "say": _verb(actions.say, chat="text", text="text", event_id="text?", question="text?"),
         "follow": Verb(
-            {"chat": "text", "after": "number?", "steps": "flag?", "session": "text?", "seq": "number?"},
+            {
+                "chat": "text",
+                "after": "number?",
+                "steps": "flag?",
+                "session": "text?",
+                "seq": "number?",
+                "previews": "flag?",
+            },
             stream=lambda given: following.follow(**_said(given)),
         ),
         "stop": _command(actions, "/stop"),

@@ -15,6 +15,7 @@ from holdfast.policy.views import Message
 from .boundary import called
 from .cuts import STUCK, CutOff
 from .hands import Hands
+from .preview import Live
 from .pulse import Pulse
 from .report import Report
 
@@ -23,11 +24,19 @@ class Asking:
     """One run's way to its model."""
 
     def __init__(
-        self, model: Model, hands: Hands, pulse: Pulse, rng: Rng, settings: TurnSettings, report: Report
+        self,
+        model: Model,
+        hands: Hands,
+        pulse: Pulse,
+        live: Live,
+        rng: Rng,
+        settings: TurnSettings,
+        report: Report,
     ) -> None:
         self._model = model
         self._hands = hands
         self._pulse = pulse
+        self._live = live
         self._rng = rng
         self._settings = settings
         self._report = report
@@ -42,17 +51,29 @@ class Asking:
                 return answer
             if not answer.transient or attempt == self._settings.model_tries:
                 return gave_up(FinishReason.MODEL_FAILED, str(answer))
+            self._live.over()
             await self._rest(attempt, answer.retry_after)
         raise AssertionError("a model is asked at least once")
 
     async def _once(self, messages: tuple[Message, ...]) -> Replied | ModelError | Finish:
         """One try; what nobody foresaw is for the operator to read, and for the person the turn's end."""
         self._hands.check()
-        task = self._hands.begin(called(self._model.reply(messages, lambda _: self._pulse.beat())))
-        while not task.done():
-            if self._pulse.is_stuck:
-                raise CutOff(STUCK)
-            await self._hands.wait((task,), self._pulse.left)
+        listening = True
+
+        def hear(text: str) -> None:
+            # A model that was cut off and writes on is heard by nobody.
+            if listening:
+                self._pulse.beat()
+                self._live.show(text)
+
+        task = self._hands.begin(called(self._model.reply(messages, hear)))
+        try:
+            while not task.done():
+                if self._pulse.is_stuck:
+                    raise CutOff(STUCK)
+                await self._hands.wait((task,), self._pulse.left)
+        finally:
+            listening = False
         try:
             answer: object = task.result()
         except ModelError as error:

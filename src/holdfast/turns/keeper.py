@@ -17,6 +17,7 @@ from holdfast.store import Store
 from .cuts import STOP
 from .draft import Draft
 from .hands import Hands
+from .preview import Live
 from .pulse import Pulse
 from .report import Report
 
@@ -33,6 +34,7 @@ class Keeper:
         draft: Draft,
         hands: Hands,
         pulse: Pulse,
+        live: Live,
         rng: Rng,
         settings: TurnSettings,
         report: Report,
@@ -42,6 +44,7 @@ class Keeper:
         self._draft = draft
         self._hands = hands
         self._pulse = pulse
+        self._live = live
         self._rng = rng
         self._settings = settings
         self._report = report
@@ -52,6 +55,7 @@ class Keeper:
             return
         recorded = await self.surely(lambda: self._store.record(self._fence, self._draft.unsaved))
         self._draft.saved(recorded)
+        self._live.over()
         if any(is_progress(entry.body) for entry in recorded.entries):
             self._pulse.recorded()
         if recorded.stop is not None:

@@ -22,6 +22,7 @@ from .draft import Draft
 from .hands import Hands
 from .keeper import Keeper
 from .opening import Opening
+from .preview import Live, Preview, unshown
 from .pulse import Pulse
 from .report import Report, unreported
 from .telling import owed_for
@@ -42,6 +43,7 @@ class Runner:
     report: Report = field(default=unreported)
     longest: Longest = field(default=usual)
     """What one message to a chat may hold: a longer answer is owed in parts."""
+    preview: Preview = field(default=unshown)
 
     def begin(self, claimed: Claimed, settings: ClaimSettings) -> Run:
         """A run of this turn, under the settings it was claimed with; `Run.go` sets it off."""
@@ -67,8 +69,10 @@ class Run:
         self._pulse = pulse = Pulse(runner.clock, settings, self._journal_output)
         self._toolbox = Toolbox(runner.agent, runner.workspace, runner.report)
         self._tools = ToolWork(self._toolbox, fence, hands, pulse)
-        self._asking = Asking(runner.agent.model, hands, pulse, runner.rng, settings, runner.report)
-        self._keeper = Keeper(runner.store, fence, draft, hands, pulse, runner.rng, settings, runner.report)
+        self._live = live = Live(claimed, runner.preview)
+        rng, report = runner.rng, runner.report
+        self._asking = Asking(runner.agent.model, hands, pulse, live, rng, settings, report)
+        self._keeper = Keeper(runner.store, fence, draft, hands, pulse, live, rng, settings, report)
         self._opening = Opening(runner.store, runner.clock, self._keeper, claimed, claim)
         self._cutting = Cutting(
             runner.store, claimed, self._keeper, draft, hands, self._tools, settings, runner.longest
@@ -98,6 +102,7 @@ class Run:
                 except (StaleWrite, StoreClosed):
                     cut = LOST
         finally:
+            self._live.over()
             self._hands.cancel()
 
     async def _loop(self) -> None:

@@ -39,7 +39,14 @@ class FakeGateway:
     @asynccontextmanager
     async def running(self, home: Path) -> AsyncIterator[None]:
         say = {"chat": "text", "text": "text", "event_id": "text?"}
-        follow = {"chat": "text", "after": "number?", "steps": "flag?", "session": "text?", "seq": "number?"}
+        follow = {
+            "chat": "text",
+            "after": "number?",
+            "steps": "flag?",
+            "session": "text?",
+            "seq": "number?",
+            "previews": "flag?",
+        }
         api = LocalApi(home, {"say": Verb(say, self.say), "follow": Verb(follow, stream=self.follow)})
         await api.open()
         try:
@@ -120,8 +127,8 @@ def test_after_a_break_it_goes_on_behind_the_last_thing_heard_and_says_so_once(t
         return gateway.followed, heard
 
     followed, heard = asyncio.run(scene())
-    assert followed[0] == {"chat": "terminal", "after": 0, "steps": True}
-    assert followed[1] == {"chat": "terminal", "after": 7, "steps": True, "session": "s1", "seq": 9}
+    assert followed[0] == {"chat": "terminal", "after": 0, "steps": True, "previews": False}
+    assert followed[1] == {**followed[0], "after": 7, "session": "s1", "seq": 9}
     assert [list(event)[0] for event in heard] == [
         "following",
         "delivery",

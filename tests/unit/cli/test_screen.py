@@ -53,3 +53,44 @@ def test_a_line_printed_while_somebody_types_puts_their_words_back() -> None:
     Screen(out, lambda: "half a sen").line("news")
     assert isinstance(out.file, io.StringIO)
     assert out.file.getvalue() == "\r\x1b[Knews\n> half a sen"
+
+
+def live(console: Console, typed: str, *texts: str) -> str:
+    screen = Screen(console, lambda: typed)
+    for text in texts:
+        screen.event({"preview": text})
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def terminal(width: int = 80) -> Console:
+    return Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+
+
+def test_what_is_being_written_stands_in_one_line_until_the_committed_text_takes_its_place() -> None:
+    out = terminal()
+    assert live(out, "", "Step 1", "Step 1 of [2]") == "\r\x1b[Kagent    Step 1\r\x1b[Kagent    Step 1 of [2]"
+    Screen(out, lambda: "").line("agent    Step 1 of [2]: counting.")
+    assert isinstance(out.file, io.StringIO)
+    assert out.file.getvalue().endswith("\r\x1b[Kagent    Step 1 of [2]: counting.\n> ")
+
+
+def test_of_a_long_text_the_end_is_shown_in_one_line() -> None:
+    shown = live(terminal(width=20), "", "one two\nthree four").removeprefix("\r\x1b[Kagent    ")
+    assert (shown, len(shown)) == ("…hree four", 10)
+
+
+def test_text_that_is_over_gives_the_prompt_back() -> None:
+    assert live(terminal(), "", "Step", "").endswith("\r\x1b[K> ")
+
+
+def test_who_types_sees_their_own_words() -> None:
+    assert live(terminal(), "half a", "Step 1") == "\r\x1b[K> half a"
+
+
+def test_a_pipe_is_shown_no_unfinished_text() -> None:
+    out = Console(file=io.StringIO(), width=80)
+    assert live(out, "", "Step 1", "") == ""
+    assert not Screen(out, lambda: "").is_live
+    assert not Screen(terminal()).is_live
+    assert Screen(terminal(), lambda: "").is_live

@@ -26,7 +26,16 @@ class Line:
     its event id before it is sent first, so sending it again after a break changes nothing.
     """
 
-    def __init__(self, home: Path, chat: str, clock: Clock, ids: Ids, hear: Hear, steps: bool = True) -> None:
+    def __init__(
+        self,
+        home: Path,
+        chat: str,
+        clock: Clock,
+        ids: Ids,
+        hear: Hear,
+        steps: bool = True,
+        previews: bool = False,
+    ) -> None:
         self.chat = chat
         self.seen = 0
         """Number of the last delivery heard: where a new connection goes on."""
@@ -37,7 +46,7 @@ class Line:
         self._clock = clock
         self._ids = ids
         self._hear = hear
-        self._steps = steps
+        self._wanted = {"steps": steps, "previews": previews}
         self._session: str | None = None
         self._seq = 0
         self._before = False
@@ -82,7 +91,7 @@ class Line:
 
     async def _one_connection(self) -> None:
         cursor = {"session": self._session, "seq": self._seq} if self._session else {}
-        events = listen(self._home, "follow", chat=self.chat, after=self.seen, steps=self._steps, **cursor)
+        events = listen(self._home, "follow", chat=self.chat, after=self.seen, **self._wanted, **cursor)
         async with aclosing(events):
             async for event in events:
                 self._take(event)

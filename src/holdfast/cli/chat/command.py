@@ -43,9 +43,9 @@ def chat(
 ) -> None:
     """Talk to the agent in this terminal. The gateway may restart or die meanwhile: the chat goes on.
 
-    Type a line; see the agent's committed steps, its replies and notices. /help lists what a chat can do;
-    Ctrl-D or `exit` ends the chat, not the work. With input from a pipe each line is said and answered before
-    the next, and the exit code is 1 if one was not.
+    Type a line; see what the agent is writing, its committed steps, its replies and notices. /help lists what
+    a chat can do; Ctrl-D or `exit` ends the chat, not the work. With input from a pipe each line is said and
+    answered before the next, and the exit code is 1 if one was not.
     """
     where = find_home(home)
     with contextlib.suppress(KeyboardInterrupt):
@@ -57,7 +57,7 @@ def chat(
 
 async def _in_terminal(home: Path, name: str, wait: float) -> None:
     above, screen = Screen(stdout()), Screen(stdout(), typed_so_far)
-    async with _line(home, name, wait, screen.event, above.line) as line:
+    async with _line(home, name, wait, screen.event, above.line, previews=screen.is_live) as line:
         pid = (await ask(home, "status"))["pid"]
         above.line(f"[dim]The gateway is process {pid}: kill -9 it at any moment, and see it go on.[/]")
         above.line("[dim]Type a line; /help lists commands; Ctrl-D leaves.[/]")
@@ -107,11 +107,16 @@ def _no_context(line: str) -> None:
 
 @asynccontextmanager
 async def _line(
-    home: Path, name: str, wait: float, hear: Hear, context: Callable[[str], None] = _no_context
+    home: Path,
+    name: str,
+    wait: float,
+    hear: Hear,
+    context: Callable[[str], None] = _no_context,
+    previews: bool = False,
 ) -> AsyncIterator[Line]:
     """A line that is followed while it is used; the first connection has to work within `wait` seconds."""
     clock = SystemClock()
-    line = Line(home, name, clock, SystemIds(clock), hear)
+    line = Line(home, name, clock, SystemIds(clock), hear, previews=previews)
     for one in await _begin(line, wait, clock):
         context(f"[dim]earlier:[/] {delivery_line(one)}")
     following = asyncio.ensure_future(line.follow())

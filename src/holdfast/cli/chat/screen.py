@@ -11,6 +11,7 @@ from holdfast.app.shown import Json
 from holdfast.cli.words import CALL_MARKS, one_line
 
 _INDENT = "         "
+_LIVE = "agent    "
 PROMPT = "> "
 
 
@@ -27,6 +28,9 @@ class Screen:
 
     def event(self, event: Json) -> None:
         """Show one event of the chat; those that say nothing to a person show nothing."""
+        if "preview" in event:
+            self.live(event["preview"])
+            return
         line = event_line(event, self._show_said)
         if line is not None:
             self.line(line)
@@ -38,6 +42,26 @@ class Screen:
             self._console.file.write("\r\x1b[K")
         self._console.print(markup)
         if typed is not None:
+            self._console.file.write(PROMPT + typed)
+        self._console.file.flush()
+
+    @property
+    def is_live(self) -> bool:
+        """Whether unfinished text can be shown here and taken back: in a terminal somebody types in."""
+        return self._typed is not None and self._console.is_terminal
+
+    def live(self, text: str) -> None:
+        """Show the end of unfinished text where the next line will be; what is being typed goes first."""
+        if self._typed is None or not self._console.is_terminal:
+            return
+        typed = self._typed()
+        self._console.file.write("\r\x1b[K")
+        if text and not typed:
+            room = max(1, self._console.width - len(_LIVE) - 1)
+            line = " ".join(text.split())
+            shown = line if len(line) <= room else "…" + line[1 - room :]
+            self._console.print(f"[dim]{_LIVE}{escape(shown)}[/]", end="", overflow="crop", no_wrap=True)
+        else:
             self._console.file.write(PROMPT + typed)
         self._console.file.flush()
 
