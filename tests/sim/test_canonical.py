@@ -42,9 +42,11 @@ def test_in_a_drain_one_finishes_and_others_are_cut_and_go_on_later() -> None:
 
 
 def test_a_turn_claimed_and_not_begun_goes_back_unmarked() -> None:
-    outcome = played("a stop at once that meets a turn just claimed")
-    assert "turn:queued0=1" in outcome.deaths[0]
-    assert ends(outcome) == {"done": 2}
+    scenario = CANONICAL["a stop at once that meets a turn just claimed"]
+    # Which of the two is first is the seed's choice; among these, both happen.
+    outcomes = [run_world(scenario, Options(seed=seed)) for seed in range(1, 13)]
+    assert all(outcome.violations == () and ends(outcome) == {"done": 2} for outcome in outcomes)
+    assert any("turn:queued0=1" in outcome.deaths[0] for outcome in outcomes)
 
 
 def test_a_message_that_meets_a_resume_is_answered_in_the_resumed_turn() -> None:

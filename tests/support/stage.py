@@ -234,7 +234,7 @@ class Stage:
             Path("workspace"),
             settings,
             lambda doing, fault: self.reports.append((doing, fault)),
-            lambda claimed, text: self.previews.append((text, tuple(self.store.log[-1:]))),
+            preview=lambda claimed, text: self.previews.append((text, tuple(self.store.log[-1:]))),
         )
         self.pool = Pool(store, self.clock, self.runner, lambda: claim, judge, PoolSettings(workers))
         self.task: asyncio.Task[None] | None = None
