@@ -16,7 +16,6 @@ from .shown import Json, delivery, entry
 _PAGE = 100
 _LOOK_AGAIN = 5.0
 """Seconds after which the ledger is looked at unasked: a wake-up is a hint."""
-
 _PREVIEW_EVERY = 0.1
 """Seconds between two looks at what a model is writing."""
 
@@ -60,7 +59,7 @@ class Following:
                 yield {"delivery": one}
             until = self.clock.monotonic() + _LOOK_AGAIN
             while not self._is_time(versions, until):
-                text = live.new()
+                text = live.new(self.clock.monotonic())
                 if text is not None:
                     yield {"preview": text}
                 await first_of(
@@ -89,15 +88,21 @@ class _Live:
         self._chat = chat
         self._shown = ""
         self._rung = 0
+        self._not_before = 0.0
 
-    def new(self) -> str | None:
-        """The text as it is now, if it has changed since it was shown."""
-        self._rung = self._previews.bell.rung
-        before, self._shown = self._shown, self._previews.of(self._chat)
-        return self._shown if self._shown != before else None
+    def new(self, now: float) -> str | None:
+        """The text as it is now, if it has changed and it is time: text grows faster than people read."""
+        rung, text = self._previews.bell.rung, self._previews.of(self._chat)
+        if text and text != self._shown and now < self._not_before:
+            return None
+        self._rung = rung
+        if text == self._shown:
+            return None
+        self._shown, self._not_before = text, now + _PREVIEW_EVERY
+        return text
 
     async def more(self, clock: Clock) -> None:
-        """Return when there is something new, but not too soon: text grows faster than anybody reads."""
+        """Return when there may be something new to show."""
         await clock.sleep(_PREVIEW_EVERY)
         await self._previews.bell.since(self._rung)
 

@@ -10,7 +10,7 @@ from holdfast.app.previews import Previews
 from holdfast.app.shown import Json
 from holdfast.model import Claimed
 from tests.support.backends import SqliteBackend
-from tests.support.ledger import Ledger, address
+from tests.support.ledger import Ledger, address, answers
 from tests.support.loops import on_a_loop
 from tests.support.platforms import Slept, watch
 
@@ -56,6 +56,26 @@ async def test_the_newest_text_is_sent_at_most_ten_times_a_second_and_then_its_e
     ledger.clock.advance(100)
     previews.show(claimed, "")
     assert await waits == {"preview": ""}
+    await events.aclose()
+    await ledger.store.close()
+
+
+@on_a_loop
+async def test_a_busy_ledger_makes_no_preview_come_sooner(tmp_path: Path) -> None:
+    ledger, claimed = await running(tmp_path)
+    previews, slept = Previews(), watch(ledger.clock)
+    events = Following(ledger.store, ledger.clock, previews).follow(address(), steps=False, previews=True)
+    await anext(events)
+    previews.show(claimed, "one")
+    assert await anext(events) == {"preview": "one"}
+    waits = await begin(events, slept)
+    previews.show(claimed, "one two")
+    slept.asked.clear()
+    await ledger.append(claimed.fence, answers())
+    await slept.until(0.1)
+    assert not waits.done()
+    ledger.clock.advance(100)
+    assert await waits == {"preview": "one two"}
     await events.aclose()
     await ledger.store.close()
 
