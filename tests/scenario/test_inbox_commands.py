@@ -295,6 +295,12 @@ async def test_an_undo_that_loses_the_race_to_a_new_turn_is_refused_in_words(led
     assert (await ledger.store.row(position)).reason == "unfinished"
 
 
+async def test_a_command_that_cannot_be_read_keeps_no_other_waiting(ledger: Ledger) -> None:
+    await ledger.command("/stop", "bad")
+    ledger.damage("UPDATE inbox SET chat = 'gibberish'")
+    assert (await said(ledger, "/status")) != ""
+
+
 @pytest.mark.parametrize("command", ["/undo", "/retry"])
 async def test_what_was_written_after_the_command_is_not_what_it_takes_back(
     ledger: Ledger, command: str

@@ -223,7 +223,7 @@ class Sender:
         return min(max(min(waits, default=MINUTE), 50) / SECOND, LOOK_AGAIN)
 
     def _tick(self) -> int:
-        """Milliseconds of the clock that never jumps: waits of our own end, whatever the wall clock is set to."""
+        """Milliseconds of the clock that never jumps: our own waits end, whatever the wall clock says."""
         return round(self._clock.monotonic() * SECOND)
 
     # One part, from its claim to its record.

@@ -158,8 +158,8 @@ _AFTER_DRAIN: Mapping[Drain, str] = MappingProxyType(
 )
 _STEERED_IN_DRAIN: Mapping[Drain, str] = MappingProxyType(
     {
-        Drain.RESTART: "The gateway is restarting. This is kept: I look at it at the next step of the work in "
-        "hand, or after the restart.",
+        Drain.RESTART: "The gateway is restarting. This is kept: I look at it at the next step of the work "
+        "in hand, or after the restart.",
         Drain.SHUTDOWN: "The gateway is shutting down. This is kept: I look at it at the next step of the "
         "work in hand, or when it runs again.",
     }

@@ -177,7 +177,8 @@ def revise(tx: Tx, edit: Edit) -> Position | None:
 
 
 def commands(read: Read, limit: int = 100) -> tuple[InboxRow, ...]:
-    return tuple(rows.inbox_row(row) for row in read.all("commands", limit=limit))
+    # One that cannot be read keeps no other waiting; `verify` names it.
+    return rows.readable(rows.inbox_row, read.all("commands", limit=limit))
 
 
 def settle_row(
