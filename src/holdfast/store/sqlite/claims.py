@@ -54,6 +54,7 @@ _TRIES = 32
 """How many conversations one claim looks at when recovery has second thoughts about resuming them."""
 
 _COLLECT_AT_MOST = 50
+_EVERYTHING = 2**62
 
 
 def claim(tx: Tx, settings: ClaimSettings, judge: Judge) -> Claimed | None:
@@ -127,7 +128,8 @@ def _rows_to_take(tx: Tx, key: Key, turn: Turn, journal: Journal) -> tuple[Posit
     interrupted = turn.interruptions > turn.noted
     if not interrupted and all(one.state is not QuestionState.SET_ASIDE for one in journal.questions):
         return ()
-    found = tx.all("rows_to_take", key=key, turn=turn.id, interrupted=interrupted)
+    before = _oldest_command(tx, key)
+    found = tx.all("rows_to_take", key=key, turn=turn.id, interrupted=interrupted, before=before)
     return tuple(Position(row[0]) for row in found)
 
 
@@ -135,7 +137,15 @@ def _read_waiting(tx: Tx, settings: ClaimSettings, key: Key, chat: _Chat) -> tup
     """What the next turn takes: the oldest row, or in collect mode all of them."""
     busy = chat.settings.busy or settings.busy
     limit = _COLLECT_AT_MOST if busy is BusyMode.COLLECT else 1
-    return tuple(rows.inbox_row(row) for row in tx.all("rows_waiting", key=key, limit=limit))
+    found = [rows.inbox_row(row) for row in tx.all("rows_waiting", key=key, limit=limit)]
+    before = _oldest_command(tx, key) if len(found) > 1 else _EVERYTHING
+    return tuple(row for row in found if row.position < before)
+
+
+def _oldest_command(tx: Tx, key: Key) -> int:
+    """What was written after a command is taken when that has been carried out."""
+    row = tx.one("oldest_command", key=key)
+    return _EVERYTHING if row is None or row[0] is None else int(row[0])
 
 
 def _lay_aside(tx: Tx, key: Key, damage: Exception) -> None:

@@ -190,7 +190,9 @@ def settle_row(
     if state is InboxState.OFFERED:
         tx.event("offered", f"inbox:{position}", reason=reason)
     owe_all(tx, owe)
-    refresh_conversation(tx, row[0])
+    # What was written after a command waits for it.
+    if refresh_conversation(tx, row[0]):
+        tx.changed("turns")
 
 
 def row_is_not(tx: Tx, position: Position, wanted: str) -> WrongState:

@@ -102,9 +102,9 @@ SELECT 1 FROM inbox WHERE position = :position AND key = :key AND kind <> 'comma
 
 -- name: rows_to_take
 -- What belongs into a turn that is taken up again: what set its question aside and, if it was interrupted,
--- the oldest message.
+-- the oldest message; nothing that was written after a command which waits.
 SELECT position FROM inbox
-WHERE key = :key AND state = 'waiting' AND kind <> 'command'
+WHERE key = :key AND state = 'waiting' AND kind <> 'command' AND position < :before
   AND (question IN (SELECT id FROM questions WHERE turn = :turn)
        OR (:interrupted AND position = (SELECT min(i.position) FROM inbox i
                                         WHERE i.key = :key AND i.state = 'waiting' AND i.kind <> 'command'
