@@ -325,7 +325,10 @@ async def test_what_is_collected_or_resumed_reaches_no_further_than_the_next_com
     assert [row.position for row in await ledger.store.waiting(key())] == [after]
     assert claimed.cause.position == before
     await ledger.recover()
-    assert (await ledger.claim()).take == ()
+    again = await ledger.claim()
+    assert again.take == ()
+    recorded = await ledger.append(again.fence, consume=(after,))
+    assert (recorded.entries, recorded.waiting) == ((), 1), "nor does what steers a turn"
 
 
 async def test_retry_answers_the_same_message_again_in_a_turn_of_its_own(ledger: Ledger) -> None:
