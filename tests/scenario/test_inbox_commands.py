@@ -297,19 +297,40 @@ async def test_an_undo_that_loses_the_race_to_a_new_turn_is_refused_in_words(led
     assert (await ledger.store.row(position)).reason == "unfinished"
 
 
-@pytest.mark.parametrize("command", ["/undo", "/retry"])
-async def test_what_was_written_after_the_command_is_not_what_it_takes_back(
+async def test_a_command_that_cannot_be_read_keeps_no_other_waiting(ledger: Ledger) -> None:
+    await ledger.command("/stop", "bad")
+    ledger.damage("UPDATE inbox SET chat = 'gibberish'")
+    assert (await said(ledger, "/status")) != ""
+
+
+@pytest.mark.parametrize("command", ["/stop", "/new", "/undo", "/status"])
+async def test_what_was_written_after_a_command_begins_once_that_is_carried_out(
     ledger: Ledger, command: str
 ) -> None:
-    await ledger.complete("meant")
-    position = await ledger.command(command)
-    later = await ledger.complete("later")
-    await commands(ledger).carry_out_all()
-    assert await state_of(ledger, position) is InboxState.REFUSED
-    (answer,) = [part.text for part in await ledger.outbox() if part.dedupe == f"command:{position}"]
-    assert "taken up first" in answer
-    assert len(await ledger.store.turns(later.session.id)) == 2
+    first = await ledger.complete("before")
+    await ledger.command(command)
+    later = await ledger.say("after")
     assert await ledger.try_claim() is None
+    seen = ledger.store.version("turns")
+    await commands(ledger).carry_out_all()
+    assert ledger.store.version("turns") != seen, "whoever waits for a turn is told"
+    claimed = await ledger.claim()
+    assert (claimed.cause.position, claimed.turn.stop) == (later, None)
+    assert (claimed.session.id == first.session.id) is (command != "/new")
+
+
+async def test_what_is_collected_or_resumed_reaches_no_further_than_the_next_command(ledger: Ledger) -> None:
+    before = await ledger.say("before")
+    await ledger.command("/new")
+    after = await ledger.say("after")
+    claimed = await ledger.claim(busy=BusyMode.COLLECT)
+    assert [row.position for row in await ledger.store.waiting(key())] == [after]
+    assert claimed.cause.position == before
+    await ledger.recover()
+    again = await ledger.claim()
+    assert again.take == ()
+    recorded = await ledger.append(again.fence, consume=(after,))
+    assert (recorded.entries, recorded.waiting) == ((), 1), "nor does what steers a turn"
 
 
 async def test_retry_answers_the_same_message_again_in_a_turn_of_its_own(ledger: Ledger) -> None:

@@ -321,8 +321,13 @@ class SmallLedger:
         """A conversation is ready while there is something to claim in it, since it became so."""
         for conversation in self.conversations.values():
             turn = conversation.open_turn
-            ready = turn.state is TurnState.QUEUED if turn else bool(self.waiting(conversation.chat))
+            ready = turn.state is TurnState.QUEUED if turn else self._may_begin(conversation.chat)
             conversation.ready_at = (conversation.ready_at or now) if ready else None
+
+    def _may_begin(self, chat: str) -> bool:
+        """Something waits that was not written after a command which is still to be carried out."""
+        here = [row for row in self.rows.values() if row.chat == chat and row.state is InboxState.WAITING]
+        return bool(here) and here[0].kind is not InboxKind.COMMAND
 
     def first_in_line(self) -> set[str]:
         """The chats a claim may take now: ready longest, and no suspect beside a suspect."""

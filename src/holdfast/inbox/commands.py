@@ -123,15 +123,9 @@ class _Undoing:
 async def _to_undo(desk: Desk, asked: Asked) -> _Undoing | None:
     """The last finished turn, or None after having said why there is none to take back."""
     session = await desk.store.live_session(asked.row.key)
-    newest = await _newest(desk, session)
-    if newest is not None and newest.ended_at is None:
+    if await _open(desk, session) is not None:
         text = "Not done: a turn is unfinished here. Say /stop first, or wait for its end."
         await _refuse(desk, asked, "unfinished", text)
-        return None
-    if newest is not None and newest.cause > asked.row.position:
-        # They meant what stood there when they wrote it.
-        text = "Not done: what you wrote after this was taken up first. Say it again if you still want it."
-        await _refuse(desk, asked, "overtaken", text)
         return None
     entries = await desk.store.transcript(session.id) if session else ()
     last = last_shown_turn(entries)

@@ -56,6 +56,7 @@ _TRIES = 32
 """How many conversations one claim looks at when recovery has second thoughts about resuming them."""
 
 _COLLECT_AT_MOST = 50
+_EVERYTHING = 2**62
 
 
 def claim(tx: Tx, settings: ClaimSettings, judge: Judge) -> Claimed | None:
@@ -130,8 +131,9 @@ def _rows_to_take(
     interrupted = turn.interruptions > turn.noted
     if not interrupted and all(one.state is not QuestionState.SET_ASIDE for one in journal.questions):
         return ()
+    before = _oldest_command(tx, key)
     while True:
-        found = tx.all("rows_to_take", key=key, turn=turn.id, interrupted=interrupted)
+        found = tx.all("rows_to_take", key=key, turn=turn.id, interrupted=interrupted, before=before)
         if not _turn_away(tx, settings, found):
             return tuple(Position(position) for position, _ in found)
 
@@ -143,7 +145,15 @@ def _read_waiting(tx: Tx, settings: ClaimSettings, key: Key, chat: _Chat) -> tup
     while True:
         found = tuple(rows.inbox_row(row) for row in tx.all("rows_waiting", key=key, limit=limit))
         if not _turn_away(tx, settings, ((row.position, row.sender) for row in found)):
-            return found
+            break
+    before = _oldest_command(tx, key) if len(found) > 1 else _EVERYTHING
+    return tuple(row for row in found if row.position < before)
+
+
+def _oldest_command(tx: Tx, key: Key) -> int:
+    """What was written after a command is taken when that has been carried out."""
+    row = tx.one("oldest_command", key=key)
+    return _EVERYTHING if row is None or row[0] is None else int(row[0])
 
 
 def _turn_away(tx: Tx, settings: ClaimSettings, waiting: Iterable[tuple[Any, Any]]) -> int:

@@ -206,7 +206,8 @@ def _leave_as_it_was(tx: Tx, edit: Edit, words: str) -> Position | None:
 
 
 def commands(read: Read, limit: int = 100) -> tuple[InboxRow, ...]:
-    return tuple(rows.inbox_row(row) for row in read.all("commands", limit=limit))
+    # One that cannot be read keeps no other waiting; `verify` names it.
+    return rows.readable(rows.inbox_row, read.all("commands", limit=limit))
 
 
 def settle_row(
@@ -218,7 +219,9 @@ def settle_row(
     if state is InboxState.OFFERED:
         tx.event("offered", f"inbox:{position}", reason=reason)
     owe_all(tx, owe)
-    refresh_conversation(tx, row[0])
+    # What was written after a command waits for it.
+    if refresh_conversation(tx, row[0]):
+        tx.changed("turns")
 
 
 def row_is_not(tx: Tx, position: Position, wanted: str) -> WrongState:

@@ -82,9 +82,13 @@ UPDATE inbox SET state = 'taken', turn = :turn, settled_at = :now
 WHERE position = :position AND key = :key AND state = 'waiting'
 
 -- name: rows_to_consume
+-- What was written after a command waits for it; what was written to a question belongs to that.
 SELECT position, sender, body FROM inbox
 WHERE position IN (SELECT value FROM json_each(:positions)) AND state = 'waiting' AND kind <> 'command'
   AND key = (SELECT key FROM sessions WHERE id = :session)
+  AND (question IS NOT NULL OR NOT EXISTS (
+      SELECT 1 FROM inbox o WHERE o.state = 'waiting' AND o.kind = 'command'
+        AND o.position < inbox.position AND o.key = inbox.key))
 ORDER BY position
 
 -- name: row_was_of
@@ -92,11 +96,11 @@ SELECT 1 FROM inbox WHERE position = :position AND key = :key AND kind <> 'comma
 
 -- name: rows_to_take
 -- What belongs into a turn that is taken up again: what set its question aside and, if it was interrupted,
--- the oldest message.
+-- the oldest message, unless it was written after a command which waits.
 SELECT position, sender FROM inbox
 WHERE key = :key AND state = 'waiting' AND kind <> 'command'
   AND (question IN (SELECT id FROM questions WHERE turn = :turn)
-       OR (:interrupted AND position = (SELECT min(i.position) FROM inbox i
+       OR (:interrupted AND position < :before AND position = (SELECT min(i.position) FROM inbox i
                                         WHERE i.key = :key AND i.state = 'waiting' AND i.kind <> 'command'
                                           AND i.kind = 'message')))
 ORDER BY position

@@ -57,14 +57,17 @@ ON CONFLICT (account, event_id) DO NOTHING
 RETURNING position
 
 -- name: refresh_conversation
--- Ready = an open turn is queued, or none is open and something waits. Derived, never set by hand; the time
--- of becoming ready is kept while it stays ready, so that the line is fair.
+-- Ready = an open turn is queued, or none is open and something waits that no older command stands before: a
+-- command is about what was there when it was written. Derived, never set by hand; the time of becoming ready
+-- is kept while it stays ready, so that the line is fair.
 UPDATE conversations SET
     (ready_at, resume) = (
         SELECT CASE
                    WHEN t.state = 'queued' OR (t.state IS NULL AND EXISTS (
                        SELECT 1 FROM inbox i
-                       WHERE i.key = conversations.key AND i.state = 'waiting' AND i.kind <> 'command'))
+                       WHERE i.key = conversations.key AND i.state = 'waiting' AND i.kind <> 'command'
+                         AND NOT EXISTS (SELECT 1 FROM inbox o WHERE o.state = 'waiting' AND o.kind = 'command'
+                                         AND o.position < i.position AND o.key = i.key)))
                    THEN coalesce(conversations.ready_at, :now) END,
                coalesce(t.state = 'queued' AND t.interruptions > t.noted, 0)
         FROM (SELECT 1)
@@ -140,6 +143,9 @@ FROM inbox WHERE position = :position
 SELECT position, account, event_id, key, chat, sender, kind, body, message_id, sent_at, accepted_at, state,
        turn, question, reason
 FROM inbox WHERE key = :key AND state = 'waiting' AND kind <> 'command' ORDER BY position LIMIT :limit
+
+-- name: oldest_command
+SELECT min(position) FROM inbox WHERE state = 'waiting' AND kind = 'command' AND key = :key
 
 -- name: settle_row
 UPDATE inbox SET state = :state, reason = :reason, settled_at = CASE WHEN :state = 'offered' THEN NULL ELSE :now END

@@ -127,8 +127,10 @@ UPDATE instances SET led_to_park = 1
 WHERE id IN (SELECT last_owner FROM turns WHERE id IN (SELECT value FROM json_each(:turns)))
 
 -- name: ready_freed
--- Conversations whose open turn has just ended: ready if something waits.
+-- Conversations whose open turn has just ended: ready if something waits, as `refresh_conversation` has it.
 UPDATE conversations SET resume = 0, ready_at = CASE WHEN EXISTS (
-    SELECT 1 FROM inbox i WHERE i.key = conversations.key AND i.state = 'waiting' AND i.kind <> 'command')
+    SELECT 1 FROM inbox i WHERE i.key = conversations.key AND i.state = 'waiting' AND i.kind <> 'command'
+      AND NOT EXISTS (SELECT 1 FROM inbox o WHERE o.state = 'waiting' AND o.kind = 'command'
+                      AND o.position < i.position AND o.key = i.key))
     THEN coalesce(ready_at, :now) END
 WHERE key IN (SELECT value FROM json_each(:keys))
