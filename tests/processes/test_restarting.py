@@ -72,7 +72,7 @@ def test_a_restart_killed_while_it_was_being_carried_out_has_happened(house: Hou
     house.hold()
     gateway = house.up()
     for place in places:
-        house.heard(place, "restart is asked for")
+        house.heard(place, "asked for")
     house.say("home", "do #a")
     assert house.heard("home", "answer to a") == ["answer to a"]
     assert gateway.is_silent(), "a process that has begun anew since is what was asked for"

@@ -157,6 +157,15 @@ async def test_a_crash_between_a_restarts_request_and_its_row_asks_for_no_second
     assert await state_of(ledger, position) is InboxState.EXECUTED
 
 
+async def test_a_restart_asked_of_the_process_before_this_one_has_happened(ledger: Ledger) -> None:
+    position = await ledger.command("/restart")
+    ledger.clock.advance(1)
+    await commands(ledger, born=ledger.clock.now()).carry_out_all()
+    assert await ledger.store.requests() == ()
+    (answer,) = [p.text for p in await ledger.outbox() if p.dedupe == f"command:{position}"]
+    assert answer.startswith("The gateway has begun anew")
+
+
 async def test_who_is_no_owner_restarts_nothing(ledger: Ledger) -> None:
     position = await ledger.say("/restart", kind="command", sender=BOB)
     await commands(ledger).carry_out_all()

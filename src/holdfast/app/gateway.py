@@ -202,6 +202,7 @@ class Gateway:
             self.arrival_settings,
             lambda: self._reconciler.safe_mode,
             self._longest,
+            self.clock.now(),
         )
 
     def _stages(self) -> Stages:

@@ -56,6 +56,8 @@ class Desk:
     arrival: Callable[[], ArrivalSettings] = ArrivalSettings
     safe_mode: Callable[[], SafeMode] = _off
     longest: Longest = usual
+    born: int = 0
+    """When this process began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +257,9 @@ async def _restart(desk: Desk, asked: Asked) -> None:
     row = asked.row
     if not asked.owner:
         await _refuse(desk, asked, "not_owner", "Not done: only an owner may restart the gateway.")
+        return
+    if row.accepted_at < desk.born:
+        await _done(desk, asked, "The gateway has begun anew since a restart was asked for.")
         return
     await desk.store.request("restart", f"restart:{row.account}/{row.event_id}", row.sender)
     text = "A restart is asked for. What is unfinished is kept; I'll try to resume it after the restart."

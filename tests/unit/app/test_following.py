@@ -63,15 +63,16 @@ async def test_the_newest_text_is_sent_at_most_ten_times_a_second_and_then_its_e
 @on_a_loop
 async def test_a_busy_ledger_makes_no_preview_come_sooner(tmp_path: Path) -> None:
     ledger, claimed = await running(tmp_path)
+    elsewhere = await ledger.begin(chat="c2")
     previews, slept = Previews(), watch(ledger.clock)
-    events = Following(ledger.store, ledger.clock, previews).follow(address(), steps=False, previews=True)
+    events = Following(ledger.store, ledger.clock, previews).follow(address(), previews=True)
     await anext(events)
     previews.show(claimed, "one")
     assert await anext(events) == {"preview": "one"}
     waits = await begin(events, slept)
     previews.show(claimed, "one two")
     slept.asked.clear()
-    await ledger.append(claimed.fence, answers())
+    await ledger.append(elsewhere.fence, answers())
     await slept.until(0.1)
     assert not waits.done()
     ledger.clock.advance(100)
