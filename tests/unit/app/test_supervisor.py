@@ -11,6 +11,7 @@ import pytest
 
 from holdfast.app import supervisor
 from holdfast.app.supervisor import delay_after, supervisor_of
+from tests.support.parts import missing
 from tests.unit.project.tree import ROOT
 
 
@@ -190,7 +191,7 @@ def test_it_stays_small(supervised: Supervised) -> None:
     supervised.child_is_up()
     status = Path(f"/proc/{supervised.pid}/status")
     if not status.exists():
-        pytest.skip("only Linux says how large a process is")
+        missing("/proc, where Linux says how large a process is")
     (line,) = [line for line in status.read_text().splitlines() if line.startswith("VmRSS:")]
     assert int(line.split()[1]) < 20_000, "kilobytes"
 
