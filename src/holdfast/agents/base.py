@@ -6,11 +6,11 @@ The tool loop is not its business: it stands in `turns` and is journaled.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from holdfast.model import Replied
 from holdfast.policy.views import Message
+from holdfast.records import dataclass
 from holdfast.tools import Tool
 
 OnText = Callable[[str], None]

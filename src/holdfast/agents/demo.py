@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from holdfast.clock import Clock
 from holdfast.model import CallId, CallState, Finish, Replied, ToolCall
 from holdfast.policy.views import Message, Role
+from holdfast.records import dataclass
 from holdfast.tools import demo_tools
 
 from .base import Agent, OnText, unheard

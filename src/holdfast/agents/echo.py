@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from holdfast.model import Finish, Replied
 from holdfast.policy.views import Message, Role
+from holdfast.records import dataclass
 
 from .base import Agent, OnText, unheard
 

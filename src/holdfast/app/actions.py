@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from holdfast.clock import Clock, Ids, in_time
 from holdfast.errors import HoldfastError, NotFound
@@ -21,6 +20,7 @@ from holdfast.model import (
 )
 from holdfast.platforms import Arrival
 from holdfast.platforms.web import NotTaken, WebChat
+from holdfast.records import dataclass
 from holdfast.store import Store
 
 from .looks import Looks

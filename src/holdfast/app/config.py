@@ -6,10 +6,10 @@ import difflib
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.errors import BadConfig
+from holdfast.records import dataclass
 
 from .home import VARIABLE as HOME_VARIABLE
 from .home import find_home

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import dataclass
 
 from holdfast.clock import Clock, first_of
 from holdfast.model import ChatAddress, Key, SessionId
+from holdfast.records import dataclass
 from holdfast.store import Store, chat_topic
 
 from .looks import address_of, key_of

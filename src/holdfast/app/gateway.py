@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from holdfast.policy.admission import Drain
 from holdfast.policy.parts import usual
 from holdfast.policy.settings import SECOND, TurnSettings
 from holdfast.policy.strikes import SafeMode
+from holdfast.records import dataclass
 from holdfast.recovery import Care, ContinuityReport, Outside, Reconciler
 from holdfast.store import ArrivalSettings, ClaimSettings, Store
 from holdfast.turns import Pool, PoolSettings, Preview, Runner, unshown

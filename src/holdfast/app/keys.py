@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from holdfast.model import BusyMode, ChatAddress, OnInterruption, PersonId
 from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND
+from holdfast.records import dataclass
 
 from .settings import Settings
 

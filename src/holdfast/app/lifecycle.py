@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -16,6 +15,7 @@ from holdfast.platforms import Platform
 from holdfast.policy.admission import Drain
 from holdfast.policy.farewell import farewells
 from holdfast.policy.settings import SECOND
+from holdfast.records import dataclass
 from holdfast.store import Store
 
 from .crew import Crew, Work

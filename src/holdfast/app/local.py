@@ -11,11 +11,11 @@ import json
 import logging
 import os
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from holdfast.errors import BadConfig, HoldfastError, NotFound, Refused, StoreFault
+from holdfast.records import dataclass
 
 from .actions import Unwilling
 from .shown import Json

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from holdfast.clock import Clock
 from holdfast.model import (
     ChatAddress,
@@ -20,6 +18,7 @@ from holdfast.model import (
 )
 from holdfast.platforms.web import WebChat
 from holdfast.policy.ages import age
+from holdfast.records import dataclass
 from holdfast.store import Looking
 
 from .shown import Json, delivery, entry, report, shown

@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast import __version__
@@ -22,6 +21,7 @@ from holdfast.model import Stopped
 from holdfast.platforms.web import WebChat
 from holdfast.policy.admission import Drain
 from holdfast.policy.settings import SECOND
+from holdfast.records import dataclass
 from holdfast.store import Store, open_ledger
 
 from .actions import Actions, Unwilling

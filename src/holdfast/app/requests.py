@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from holdfast.clock import Clock, first_of
@@ -12,6 +11,7 @@ from holdfast.model import Request
 from holdfast.policy.admission import Drain
 from holdfast.policy.ages import age
 from holdfast.policy.settings import SECOND
+from holdfast.records import dataclass
 from holdfast.store import Store
 
 RESTART = "restart"

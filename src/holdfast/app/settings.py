@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from holdfast.model import BusyMode, ChatAddress, OnInterruption, PersonId, Sharing
@@ -17,6 +17,7 @@ from holdfast.policy.settings import (
     RetrySettings,
     SafeModeSettings,
 )
+from holdfast.records import dataclass
 from holdfast.store import Keep
 
 LOCAL_PERSON = PersonId("web:local")

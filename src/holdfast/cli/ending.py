@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from holdfast.app.client import Declined, NotRunning, ask
@@ -12,6 +12,7 @@ from holdfast.app.control import stop_gateway
 from holdfast.app.shown import Json
 from holdfast.app.supervisor import supervisor_of
 from holdfast.clock import SystemClock
+from holdfast.records import dataclass
 
 from .words import plural
 

@@ -6,7 +6,6 @@ A crash in between repeats the command; the guard of its row makes it once.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from holdfast.clock import Clock, Rng
 from holdfast.errors import Refused, Report, StoreClosed, StoreFault, SyncFailed, unreported
@@ -31,6 +30,7 @@ from holdfast.policy.retry import delay
 from holdfast.policy.settings import HOUR, SECOND, RetrySettings
 from holdfast.policy.strikes import SafeMode
 from holdfast.policy.undo import LastTurn, last_shown_turn, lasting_calls
+from holdfast.records import dataclass
 from holdfast.store import ArrivalSettings, Store
 
 from . import words

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from holdfast.model import Accepted, Batch, Inbound, InboxKind, Origin, Sharing, conversation_key
 from holdfast.platforms import Arrival
 from holdfast.policy.answers import parse_command
 from holdfast.policy.settings import QueueSettings
+from holdfast.records import dataclass
 from holdfast.store import ArrivalSettings, Store
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from holdfast.clock import Clock, Rng
 from holdfast.errors import HoldfastError, Report, StoreClosed, StoreFault, SyncFailed, unreported
@@ -12,6 +12,7 @@ from holdfast.platforms import Arrival, Platform, PlatformDown, Revision
 from holdfast.policy.access import Access, Denied, may_talk
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import MINUTE, SECOND, RetrySettings
+from holdfast.records import dataclass
 from holdfast.store import ArrivalSettings, Edit, Store
 
 from .intake import account_of, inbound_of

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import quote, unquote
+
+from holdfast.records import dataclass
 
 from .ids import ChatAddress, Key, PersonId
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
+
+from holdfast.records import dataclass
 
 from .addresses import Place
 from .ids import Key, PersonId, Position, QuestionId, TurnId

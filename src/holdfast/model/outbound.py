@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
+
+from holdfast.records import dataclass
 
 from .ids import ChatAddress, DeliveryId, SessionId, TurnId
 from .states import DeliveryState

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from holdfast.records import dataclass
 
 from .addresses import Place
 from .ids import ChatAddress, InstanceId, Key, PersonId, Position, ProcessId, SessionId, TurnId

@@ -7,10 +7,10 @@ drawn from them, and `advance` is the only function that says yes to a change of
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from holdfast.errors import ForbiddenTransition
+from holdfast.records import dataclass
 
 
 class TurnState(StrEnum):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
@@ -18,6 +17,7 @@ from holdfast.model import (
     SetAside,
 )
 from holdfast.policy.retry import Settling
+from holdfast.records import dataclass
 
 
 class Ack(StrEnum):

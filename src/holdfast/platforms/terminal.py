@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from holdfast.model import Accepted, Delivery, OwedKind, SendResult, Sent
 from holdfast.policy.parts import POSSIBLY_REPEATED
+from holdfast.records import dataclass
 
 from .base import Ack, Capabilities, Incoming
 

@@ -7,10 +7,11 @@ and the person both, whoever they are. What cannot be read or checked is denied.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 
 from holdfast.model import ChatAddress, ChatKind, Origin, PersonId, Place
+from holdfast.records import dataclass
 
 from .ages import age
 from .settings import PairingSettings

@@ -7,7 +7,6 @@ holds once the decision is committed, so they are sent after that commit and nev
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -21,6 +20,7 @@ from holdfast.model import (
     QuestionState,
     TurnState,
 )
+from holdfast.records import dataclass
 
 from .ages import age
 from .answers import Command, parse_answer, parse_command

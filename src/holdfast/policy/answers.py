@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from holdfast.model import QuestionKind, QuestionRecord
+from holdfast.records import dataclass
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_-]*)(?:@\w+)?(?:\s+(?P<args>.*))?", re.DOTALL)
 _NUMBER = re.compile(r"[#(]?([0-9]{1,3})[.)]?")

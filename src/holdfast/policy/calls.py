@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -19,6 +18,7 @@ from holdfast.model import (
     QuestionRecord,
     QuestionState,
 )
+from holdfast.records import dataclass
 
 from .results import Skip, no_answer_text, skipped_text, unknown_text
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from holdfast.model import Entry, Summed, Undone
+from holdfast.records import dataclass
 
 from .problems import ProblemKind
 

@@ -8,11 +8,11 @@ there are never two.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
 from holdfast.model import MISSING_REASON_MEANS, Interruption, NoteKind, Tail, TurnState
+from holdfast.records import dataclass
 
 from .ages import within
 from .recovery import UNANSWERED

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from holdfast.model import Body, CallState, Replied, Returned, Said
+from holdfast.records import dataclass
 
 from .ages import age
 from .settings import ProgressSettings

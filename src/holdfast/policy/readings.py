@@ -6,7 +6,6 @@ A summary changes what a model is shown, never where a turn stands, so nothing h
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from holdfast.model import (
@@ -23,6 +22,7 @@ from holdfast.model import (
     Tail,
     TurnId,
 )
+from holdfast.records import dataclass
 
 from .markers import MARKERS
 from .problems import ProblemKind

@@ -13,12 +13,12 @@ holds too; but the answer is itself a person's message, hence progress, so work 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
 from holdfast.model import RESUMABLE, OnInterruption, QuestionState, StopKind, Tail, TurnState
+from holdfast.records import dataclass
 
 from .ages import within
 from .settings import RecoverySettings

@@ -7,10 +7,10 @@ by the age of the last completed turn. A time that is absent or ahead of the clo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from holdfast.model import Began
+from holdfast.records import dataclass
 
 from .ages import age
 from .settings import DAY, ResetSettings

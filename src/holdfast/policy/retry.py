@@ -6,10 +6,11 @@ platform that is down is no attempt. Chance comes in as `jitter`, a number in [0
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from holdfast.model import Delivery, DeliveryState, Lost, Rejected, SendResult, Sent, TryAgain
+from holdfast.records import dataclass
 
 from .ages import age
 from .settings import RetrySettings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from holdfast.records import dataclass
 
 SECOND = 1_000
 MINUTE = 60 * SECOND

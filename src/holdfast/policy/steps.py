@@ -6,7 +6,6 @@ Running a turn, resuming it after a crash and replaying it in a test are the sam
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from holdfast.model import (
@@ -24,6 +23,7 @@ from holdfast.model import (
     TurnState,
 )
 from holdfast.model import Finish as Marker
+from holdfast.records import dataclass
 
 from .calls import Awaited, InFlight, Settlement, ToRun, judge_call
 from .problems import Problem, ProblemKind

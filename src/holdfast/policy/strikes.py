@@ -8,10 +8,11 @@ instances ended.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from holdfast.model import Instance, InstanceId
+from holdfast.records import dataclass
 
 from .ages import age
 from .settings import MINUTE, RecoverySettings, SafeModeSettings

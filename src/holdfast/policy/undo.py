@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from holdfast.model import CallRecord, CallState, EffectClass, Entry, Journal, Said, TurnId, Undone
+from holdfast.records import dataclass
 
 from .markers import MARKERS, read_markers
 

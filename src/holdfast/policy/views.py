@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from holdfast.model import (
@@ -22,6 +21,7 @@ from holdfast.model import (
     ToolCall,
     TurnId,
 )
+from holdfast.records import dataclass
 
 from .markers import read_markers, shown
 from .problems import HARMLESS, Problem, ProblemKind

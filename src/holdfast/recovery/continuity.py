@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from holdfast.model import TurnId, TurnState
 from holdfast.policy.recovery import Decision
+from holdfast.records import dataclass
 from holdfast.store import Continuity
 
 _LISTED = 20

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from holdfast.model import InstanceId, OnInterruption, PersonId, Tail, TurnId
 from holdfast.policy.recovery import Decision, RecoveryFacts, decide
 from holdfast.policy.settings import RecoverySettings
+from holdfast.records import dataclass
 from holdfast.store import StaleTurn
 
 

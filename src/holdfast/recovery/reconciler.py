@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from holdfast.clock import Bell, Clock, first_of
 from holdfast.errors import Refused, Report, StoreClosed, SyncFailed, unreported
@@ -21,6 +21,7 @@ from holdfast.policy.settings import (
     SafeModeSettings,
 )
 from holdfast.policy.strikes import SafeMode, SafeModeFacts, safe_mode
+from holdfast.records import dataclass
 from holdfast.store import Continuity, Keep, StaleTurn, Store, Verdict
 
 from .continuity import ContinuityReport, continuity_report

@@ -18,11 +18,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from holdfast.agents import ModelError, OnText, unheard
 from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
 from holdfast.policy.views import Message, Role
+from holdfast.records import dataclass
 from holdfast.tools import Tool, ToolContext
 
 from .faults import Faults, Injected

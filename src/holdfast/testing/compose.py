@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from holdfast.clock import Clock, Ids, Rng
 from holdfast.platforms import Platform
 from holdfast.policy.access import Access
 from holdfast.policy.admission import Drain
+from holdfast.records import dataclass
 from holdfast.store import Store
 
 Stopper = Callable[[Drain, bool], None]

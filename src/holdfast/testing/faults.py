@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from holdfast.clock import Rng
+from holdfast.records import dataclass
 
 
 class Injected(Exception):

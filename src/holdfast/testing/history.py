@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from holdfast.model import EffectClass
 from holdfast.policy.views import Message
+from holdfast.records import dataclass
 
 
 class Event(NamedTuple):

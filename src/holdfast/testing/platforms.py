@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from contextvars import Context
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from holdfast.model import (
@@ -33,6 +33,7 @@ from holdfast.platforms import (
     Revision,
 )
 from holdfast.policy.parts import POSSIBLY_REPEATED
+from holdfast.records import dataclass
 
 from .faults import Faults
 from .history import Confirmed, Event, History, Shown, Span

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from holdfast.app.settings import GatewaySettings
+from holdfast.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from holdfast.records import dataclass
 
 from .scenario import Scenario
 from .world import Kill, Options, Outcome, run_world

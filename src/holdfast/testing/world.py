@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextvars import Context
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -17,6 +17,7 @@ from holdfast.model import PersonId
 from holdfast.platforms import Idempotency, PlatformDown
 from holdfast.policy.access import Access
 from holdfast.policy.admission import Drain
+from holdfast.records import dataclass
 from holdfast.store.sqlite.commit import Outcome as Committed
 from holdfast.store.sqlite.commit import Work
 

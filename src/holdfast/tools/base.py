@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from holdfast.model import EffectClass, SessionId, TurnId
+from holdfast.records import dataclass
 
 
 def unnoticed() -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.clock import Clock
 from holdfast.model import EffectClass
+from holdfast.records import dataclass
 
 from .base import Tool, ToolContext, ToolFailed
 

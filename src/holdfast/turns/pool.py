@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from holdfast.errors import StoreClosed, SyncFailed
 from holdfast.model import Claimed, TurnId
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import SECOND, RetrySettings
+from holdfast.records import dataclass
 from holdfast.store import ClaimSettings, Judge, Store
 
 from .cuts import STOP, Cut, drain

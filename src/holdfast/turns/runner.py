@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from holdfast.agents import Agent
@@ -13,6 +13,7 @@ from holdfast.policy.calls import How, Settlement
 from holdfast.policy.parts import Longest, usual
 from holdfast.policy.settings import TurnSettings
 from holdfast.policy.steps import CallModel, Finish, RunTools, Settle, WaitForPerson, next_step
+from holdfast.records import dataclass
 from holdfast.store import ClaimSettings, Store
 
 from .asking import Asking

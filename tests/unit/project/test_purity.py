@@ -12,7 +12,7 @@ ALLOWED = {
     *("__future__", "abc", "base64", "binascii", "bisect", "collections", "copy", "dataclasses", "datetime"),
     *("decimal", "enum", "fractions", "functools", "hashlib", "heapq", "hmac", "itertools", "json", "math"),
     *("operator", "re", "string", "struct", "textwrap", "types", "typing", "unicodedata", "urllib.parse"),
-    *("holdfast.errors", "holdfast.model"),
+    *("holdfast.errors", "holdfast.model", "holdfast.records"),
 }
 ALSO_ALLOWED = {"model": set[str](), "policy": {"holdfast.policy"}}
 EFFECTS = {"open", "print", "input", "exec", "eval", "__import__", "breakpoint"}

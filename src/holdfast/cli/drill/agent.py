@@ -10,12 +10,12 @@ import json
 import re
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from holdfast.agents import Agent, OnText, unheard
 from holdfast.clock import Clock
 from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
 from holdfast.policy.views import Message, Role
+from holdfast.records import dataclass
 from holdfast.tools import ToolContext, ToolFailed
 
 WITNESS = "witness.sock"

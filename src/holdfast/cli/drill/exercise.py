@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.app.client import Declined, NotRunning, ask
 from holdfast.clock import Clock, Rng, SystemClock, SystemIds, SystemRng
+from holdfast.records import dataclass
 from holdfast.store import LEDGER, ReadOnlyLedger
 
 from .counting import Counts, count

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from holdfast.app.process import run_and_exit
@@ -29,6 +29,7 @@ from holdfast.model import (
 )
 from holdfast.platforms import Arrival
 from holdfast.platforms.web import WebChat
+from holdfast.records import dataclass
 from holdfast.recovery import Reconciler
 from holdfast.store import SqliteStore, Store
 from holdfast.turns.toolbox import Toolbox

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from holdfast.model import Accepted, ChatKind, Delivery, Origin, Place, SendResult, Sent
 from holdfast.platforms.base import Ack, Arrival, Capabilities, Idempotency, Incoming
+from holdfast.records import dataclass
 
 NAME = "web"
 ACCOUNT = "main"

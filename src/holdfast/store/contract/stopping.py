@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from holdfast.model import ChatAddress, Key, OnInterruption, SessionId, TurnId
+from holdfast.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 from zlib import crc32
@@ -34,6 +33,7 @@ from holdfast.model import (
 from holdfast.policy.admission import Drain
 from holdfast.policy.recovery import Decision
 from holdfast.policy.settings import QueueSettings, RecoverySettings, ResetSettings
+from holdfast.records import dataclass
 
 TOPICS = ("inbox", "turns", "steps", "outbox", "doubts", "questions", "recovery", "requests", "processes")
 """What one can wait for: something that this kind of work looks at has changed. See also `chat_topic`."""
