@@ -68,20 +68,22 @@ class Tx:
 
     def many(self, name: str, rows: list[dict[str, Value]], /) -> int:
         """Carry out one write for each of `rows` and return how many rows they changed together."""
+        text, pick = SQL[name].text, SQL[name].pick
         try:
-            return self._db.executemany(SQL[name], rows).rowcount
+            return self._db.executemany(text, map(pick, rows)).rowcount
         except UnicodeEncodeError:
-            return self._db.executemany(SQL[name], [writable(values) for values in rows]).rowcount
+            return self._db.executemany(text, [pick(writable(values)) for values in rows]).rowcount
 
     def apart(self, work: Callable[[], T]) -> T:
         """Carry out a part; a fault of its own undoes that part alone and is raised as `Undone`."""
         return _apart(self._db, work)
 
     def _execute(self, name: str, values: dict[str, Value]) -> sqlite3.Cursor:
+        query = SQL[name]
         try:
-            return self._db.execute(SQL[name], values)
+            return self._db.execute(query.text, query.pick(values))
         except UnicodeEncodeError:
-            return self._db.execute(SQL[name], writable(values))
+            return self._db.execute(query.text, query.pick(writable(values)))
 
     def event(self, what: str, subject: str, /, **detail: Value) -> None:
         """Write down what happened to a row and the row itself does not keep, as part of this transaction."""
