@@ -175,8 +175,8 @@ def _bytes_per_commit(recorded: Sequence[Sequence[Statement]]) -> int:
     inserted = sum(
         len(value)
         for sql, values in recorded[0]
-        if sql.startswith("INSERT") and isinstance(values, dict)
-        for value in values.values()
+        if sql.startswith("INSERT")
+        for value in values
         if isinstance(value, str)
     )
     return inserted // len(COMMITS)

@@ -11,7 +11,7 @@ from holdfast.model import CallState, Sent
 from holdfast.policy import calls
 from holdfast.store.sqlite import SqliteStore
 from holdfast.store.sqlite.home import HomeLock
-from holdfast.store.sqlite.sql import SQL
+from holdfast.store.sqlite.sql import SQL, Query
 from holdfast.testing import FaultRates, Options, run_world, sweep
 from holdfast.turns import telling
 from holdfast.turns.runner import Run
@@ -114,12 +114,14 @@ def carry_commands_out_in_silence(patch: pytest.MonkeyPatch) -> None:
 
 def count_no_strikes(patch: pytest.MonkeyPatch) -> None:
     counted = "strikes = strikes + 1, "
-    assert counted in SQL["raise_generation"]
-    patch.setitem(SQL, "raise_generation", SQL["raise_generation"].replace(counted, ""))
+    text = SQL["raise_generation"].source
+    assert counted in text
+    patch.setitem(SQL, "raise_generation", Query(text.replace(counted, "")))
 
 
 def forget_what_was_set_aside(patch: pytest.MonkeyPatch) -> None:
-    patch.setitem(SQL, "add_set_aside", f"{SQL['add_set_aside'].partition('WHERE')[0]} WHERE 0")
+    text = SQL["add_set_aside"].source
+    patch.setitem(SQL, "add_set_aside", Query(f"{text.partition('WHERE')[0]} WHERE 0"))
 
 
 PLANTED: dict[str, tuple[Plant, str, str]] = {

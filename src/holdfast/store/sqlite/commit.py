@@ -66,27 +66,33 @@ class Tx:
         """Carry out a write and return how many rows it changed."""
         return self._execute(name, values).rowcount
 
+    def write(self, name: str, values: dict[str, Value], /) -> None:
+        """Carry out a write that cannot but change its row."""
+        self._execute(name, values)
+
     def many(self, name: str, rows: list[dict[str, Value]], /) -> int:
         """Carry out one write for each of `rows` and return how many rows they changed together."""
+        text, pick = SQL[name].text, SQL[name].pick
         try:
-            return self._db.executemany(SQL[name], rows).rowcount
+            return self._db.executemany(text, map(pick, rows)).rowcount
         except UnicodeEncodeError:
-            return self._db.executemany(SQL[name], [writable(values) for values in rows]).rowcount
+            return self._db.executemany(text, [pick(writable(values)) for values in rows]).rowcount
 
     def apart(self, work: Callable[[], T]) -> T:
         """Carry out a part; a fault of its own undoes that part alone and is raised as `Undone`."""
         return _apart(self._db, work)
 
     def _execute(self, name: str, values: dict[str, Value]) -> sqlite3.Cursor:
+        query = SQL[name]
         try:
-            return self._db.execute(SQL[name], values)
+            return self._db.execute(query.text, query.pick(values))
         except UnicodeEncodeError:
-            return self._db.execute(SQL[name], writable(values))
+            return self._db.execute(query.text, query.pick(writable(values)))
 
     def event(self, what: str, subject: str, /, **detail: Value) -> None:
         """Write down what happened to a row and the row itself does not keep, as part of this transaction."""
         told = {name: value for name, value in detail.items() if value is not None}
-        self._execute(
+        self.write(
             "add_event",
             {
                 "at": self.now,
@@ -132,7 +138,8 @@ def commit_group(
         db.execute("BEGIN IMMEDIATE")
         if len(works) == 1:
             (running,) = outcomes
-            _run(works[0], running, Tx(db, clock, ids, instance))
+            tx = Tx(db, clock, ids, instance)
+            running.value, running.topics = works[0](tx), tx.topics
         else:
             for work, outcome in zip(works, outcomes, strict=True):
                 running = outcome
@@ -144,15 +151,11 @@ def commit_group(
     return outcomes
 
 
-def _run(work: Work, outcome: Outcome, tx: Tx) -> None:
-    outcome.value = work(tx)
-    outcome.topics = tx.topics
-
-
 def _run_apart(db: sqlite3.Connection, work: Work, outcome: Outcome, tx: Tx) -> None:
     """Run one transaction so that its refusal, or its bug, leaves its neighbours as they are."""
     try:
-        _apart(db, lambda: _run(work, outcome, tx))
+        outcome.value = _apart(db, lambda: work(tx))
+        outcome.topics = tx.topics
     except Undone as undone:
         outcome.error = translate(undone.fault)
 

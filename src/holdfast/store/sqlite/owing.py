@@ -26,18 +26,33 @@ def owe_all(
     tx: Tx, owed: Iterable[Owed], session: SessionId | None = None, turn: TurnId | None = None
 ) -> bool:
     """Owe several things of one piece of work, in order; True if any of them is new."""
-    return owe_debts(tx, [Debt(one, session, turn) for one in owed])
+    return any([_owe(tx, Debt(one, session, turn)) for one in owed])
 
 
-def owe_debts(tx: Tx, debts: list[Debt]) -> bool:
-    """Write the parts of each message, numbered without a gap; what was owed or told before adds nothing."""
+def _owe(tx: Tx, debt: Debt) -> bool:
+    """Write the parts of one message, numbered without a gap; what was owed or told before adds nothing."""
+    owed = debt.owed
+    row = tx.one("take_numbers", chat=owed.chat, parts=len(owed.parts), dedupe=owed.dedupe)
+    if row is None:
+        if not _told(tx, (owed.dedupe,)):
+            raise NotFound("chat", owed.chat)
+        return False
+    for delivery in _rows((debt,), {owed.chat: row[0] - len(owed.parts)}, tx.now):
+        tx.write("add_delivery", delivery)
+    tx.changed("outbox")
+    tx.changed(chat_topic(owed.chat))
+    return True
+
+
+def owe_debts(tx: Tx, debts: list[Debt]) -> None:
+    """The same for many debts at once, to many chats, with a few statements for all of them."""
     fresh = _not_told(tx, debts)
     if not fresh:
-        return False
+        return
     parts: Counter[str] = Counter()
     for debt in fresh:
         parts[debt.owed.chat] += len(debt.owed.parts)
-    taken = tx.all("take_numbers", parts=encode(list(parts.items())))
+    taken = tx.all("take_numbers_of_many", parts=encode(list(parts.items())))
     if len(taken) < len(parts):
         raise NotFound("chat", ", ".join(set(parts) - {row[0] for row in taken}))
     # Each chat's counter stands at the last of the numbers just taken: count on from before them.
@@ -46,7 +61,6 @@ def owe_debts(tx: Tx, debts: list[Debt]) -> bool:
     tx.changed("outbox")
     for chat in parts:
         tx.changed(chat_topic(ChatAddress(chat)))
-    return True
 
 
 def _not_told(tx: Tx, debts: list[Debt]) -> list[Debt]:
@@ -54,11 +68,15 @@ def _not_told(tx: Tx, debts: list[Debt]) -> list[Debt]:
     wanted = {debt.owed.dedupe: debt for debt in reversed(debts)}
     if not wanted:
         return []
-    told = {row[0] for row in tx.all("told", dedupes=encode(list(wanted)))}
+    told = _told(tx, wanted)
     return [debt for debt in debts if wanted[debt.owed.dedupe] is debt and debt.owed.dedupe not in told]
 
 
-def _rows(debts: list[Debt], last: dict[str, int], now: int) -> Iterator[dict[str, Value]]:
+def _told(tx: Tx, dedupes: Iterable[str]) -> set[str]:
+    return {row[0] for row in tx.all("told", dedupes=encode(list(dedupes)))}
+
+
+def _rows(debts: Iterable[Debt], last: dict[str, int], now: int) -> Iterator[dict[str, Value]]:
     for owed, session, turn in debts:
         count = len(owed.parts)
         for part, text in enumerate(owed.parts, start=1):

@@ -28,7 +28,8 @@ class Read:
         self.now = now
 
     def all(self, name: str, /, **values: Value) -> list[Row]:
-        return self._db.execute(SQL[name], values).fetchall()
+        query = SQL[name]
+        return self._db.execute(query.text, query.pick(values)).fetchall()
 
     def one(self, name: str, /, **values: Value) -> Row | None:
         rows = self.all(name, **values)

@@ -114,7 +114,7 @@ def append_entries(
     for seq, body in enumerate(bodies, last_seq - len(bodies) + 1):
         if isinstance(body, Returned):
             _settle_call(tx, turn, body, seq)
-        tx.run("add_entry", **_row(session, turn, seq, body, tx.now))
+        tx.write("add_entry", _row(session, turn, seq, body, tx.now))
         entries.append(Entry(seq, turn, tx.now, body))
     return tuple(entries)
 
@@ -205,17 +205,19 @@ _CALLS_PER_COMMIT = 10_000
 def _plan_and_start(tx: Tx, fence: Fence, step: Step, last_seq: int) -> None:
     starting = set(step.start)
     for place, call in enumerate(step.plan, start=last_seq * _CALLS_PER_COMMIT):
-        tx.run(
+        tx.write(
             "plan_call",
-            turn=fence.turn,
-            id=call.id,
-            place=place,
-            name=call.name,
-            arguments=call.arguments,
-            effect=str(call.effect),
-            start=int(call.id in starting),
-            generation=fence.generation,
-            now=tx.now,
+            {
+                "turn": fence.turn,
+                "id": call.id,
+                "place": place,
+                "name": call.name,
+                "arguments": call.arguments,
+                "effect": call.effect.value,
+                "start": int(call.id in starting),
+                "generation": fence.generation,
+                "now": tx.now,
+            },
         )
         starting.discard(call.id)
     for id_ in sorted(starting):

@@ -236,7 +236,7 @@ def prepare(path: Path) -> str:
     with closing(connect_writer(path)) as db:
         settle_log(db)
         migrate(db)
-        return str(db.execute(SQL["newest_id"]).fetchone()[0])
+        return str(db.execute(SQL["newest_id"].text).fetchone()[0])
 
 
 def boot_id() -> str:

@@ -2,7 +2,15 @@
 SELECT dedupe FROM outbox WHERE dedupe IN (SELECT value FROM json_each(:dedupes)) AND part = 1
 
 -- name: take_numbers
--- Behind something else that is owed, the chat's time stays as it is.
+-- Nothing is taken for what was told before. Behind something else that is owed, the chat's time stays as it is.
+UPDATE chats SET
+    last_number = last_number + :parts,
+    send_at = CASE WHEN EXISTS (SELECT 1 FROM outbox o WHERE o.chat = :chat AND o.settled_at IS NULL)
+              THEN send_at ELSE throttled_until END
+WHERE address = :chat AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.dedupe = :dedupe AND o.part = 1)
+RETURNING last_number
+
+-- name: take_numbers_of_many
 UPDATE chats SET
     last_number = last_number + j.parts,
     send_at = CASE WHEN EXISTS (SELECT 1 FROM outbox o WHERE o.chat = chats.address AND o.settled_at IS NULL)
