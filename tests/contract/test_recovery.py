@@ -407,6 +407,30 @@ async def test_a_row_whose_state_cannot_be_read_is_set_aside_alone(ledger: Ledge
     assert await ledger.try_claim() is None
 
 
+UNCOUNTABLE = {
+    "more interruptions than can be counted": "UPDATE turns SET interruptions = 9223372036854775807",
+    "fewer interruptions than none": "UPDATE turns SET interruptions = -5",
+    "a claim before all time": "UPDATE turns SET claimed_at = -9223372036854775807",
+    "a claim after all time": "UPDATE turns SET claimed_at = 9223372036854775807",
+}
+
+
+@pytest.mark.parametrize("statement", UNCOUNTABLE.values(), ids=UNCOUNTABLE)
+async def test_a_damaged_count_keeps_neither_its_own_turn_nor_another_from_being_found(
+    ledger: Ledger, statement: str
+) -> None:
+    bad = await ledger.begin(chat="bad")
+    good = await ledger.begin(chat="good")
+    ledger.damage(f"{statement} WHERE id = '{bad.turn.id}'")
+    await ledger.crash()
+    assert await ledger.store.interrupt_orphans() == 2
+    found = {stale.turn: stale.interruptions for stale in await ledger.store.stale_turns()}
+    assert found.keys() == {bad.turn.id, good.turn.id}
+    assert found[good.turn.id] == 1
+    assert found[bad.turn.id] >= 1
+    assert set(await ledger.settle("resume")) == found.keys()
+
+
 DAMAGED_CONTENT = {
     "a finish": ('{"finish": "gibberish", "text": "so far"}', Replied("so far", Finish.CUT)),
     "no object": ("5", Replied(ERASED, Finish.COMPLETE)),

@@ -157,6 +157,27 @@ async def test_one_row_the_ledger_refuses_keeps_back_no_other(ledger: Ledger) ->
     assert f"deciding about turn {bad.turn.id}" in reports.doing
 
 
+async def test_the_first_that_was_found_goes_on_before_the_last_is_looked_for(ledger: Ledger) -> None:
+    left = {(await ledger.begin(chat=f"c{n}")).turn.id for n in range(3)}
+    await ledger.crash()
+    could_go_on: list[TurnId | None] = []
+
+    class OneAtATime:
+        def __getattr__(self, verb: str) -> Any:
+            return getattr(ledger.store, verb)
+
+        async def interrupt_orphans(self, limit: int = 1, running: Any = None) -> int:
+            claimed = await ledger.try_claim()
+            could_go_on.append(claimed.turn.id if claimed else None)
+            return limit if await ledger.store.interrupt_orphans(1, running) else 0
+
+    at_work = reconciler(ledger, OneAtATime())
+    assert await at_work.round() == {Outcome.RESUME: 3}
+    first = could_go_on[1]
+    assert could_go_on == [None, first, None, None]
+    assert {first, (await ledger.claim()).turn.id, (await ledger.claim()).turn.id} == left
+
+
 async def test_a_turn_that_is_ours_and_that_nobody_runs_is_taken_up_again(ledger: Ledger) -> None:
     claimed = await ledger.begin(chat="c1")
     running = await ledger.begin(chat="c2")

@@ -47,11 +47,11 @@ def interrupt_orphans(tx: Tx, limit: int = 500, running: tuple[TurnId, ...] | No
         owner=tx.instance,
         now=tx.now,
     )
-    # How long a run lived whose process is alive says nothing about deaths.
+    # How long a run lived whose process is alive says nothing about deaths; nor does a time that is damaged.
     runs = [
-        (session, max(0, (beat or 0) - claimed))
+        (session, max(0, beat - claimed))
         for _, session, owner, claimed, beat in found
-        if owner != tx.instance
+        if owner != tx.instance and time_or_none(claimed) is not None and time_or_none(beat) is not None
     ]
     tx.run("remember_fatal_runs", runs=json.dumps(runs))
     detail = {"reason": Interruption.RESTART_INTERRUPTED}

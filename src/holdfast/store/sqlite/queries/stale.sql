@@ -8,10 +8,11 @@ WHERE t.ended_at IS NULL AND t.state = 'running'
 LIMIT :limit
 
 -- name: interrupt_orphans
--- One that this very process has lost is let go of for sure; recovery need not wait for it.
+-- One that this very process has lost is let go of for sure; recovery need not wait for it. A count that is
+-- damaged stays one that can be counted on: too low is none, too high is too many.
 UPDATE turns SET state = 'interrupted', owner = NULL, suspect = 0,
        last_owner = CASE WHEN owner <> :owner THEN last_owner END, interruption = :reason, interrupted_at = :now,
-       interruptions = interruptions + 1
+       interruptions = max(0, min(interruptions, 1000000)) + 1
 WHERE id IN (SELECT value FROM json_each(:turns)) AND state = 'running'
 
 -- name: remember_fatal_runs
