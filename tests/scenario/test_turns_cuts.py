@@ -111,7 +111,7 @@ async def test_a_stop_asked_before_the_pool_knows_the_run_is_seen(ledger: Ledger
 
     await ledger.say()
     stage = Stage(ledger, hangs)
-    stage.store.after["claim"] = stop
+    stage.store.after["claim_ready"] = stop
     async with stage:
         await soon(stage.store.reach("finish").wait())
         await stage.quiet()
