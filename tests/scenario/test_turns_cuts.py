@@ -138,6 +138,7 @@ async def test_a_drain_marks_a_turn_before_its_tool_is_cancelled(ledger: Ledger)
 
 async def test_a_drain_puts_back_a_turn_in_which_nothing_has_begun(ledger: Ledger) -> None:
     held = asyncio.Event()
+    await ledger.complete("before")
     await ledger.say()
     stage = Stage(ledger)
     stage.store.before["transcript"] = held.wait
