@@ -126,10 +126,10 @@ async def test_what_is_too_long_is_refused_and_a_beginning_of_it_kept(
 
 async def test_interrupt_asks_the_running_turn_to_stop_and_waits(ledger: Ledger) -> None:
     claimed = await ledger.begin()
-    seen = ledger.store.version("turns")
+    seen = ledger.store.version("stops")
     accepted = await arrive(ledger, settings=ArrivalSettings(busy=BusyMode.INTERRUPT))
     assert (await ledger.turn(claimed.session.id)).stop is StopKind.INTERRUPT
-    assert ledger.store.version("turns") > seen
+    assert ledger.store.version("stops") > seen
     assert await ledger.store.stops() == (claimed.turn.id,)
     await ledger.finish(claimed.fence, TurnState.CANCELLED)
     following = await ledger.claim()

@@ -21,7 +21,18 @@ from holdfast.policy.recovery import Decision
 from holdfast.policy.settings import HOUR, MINUTE
 from holdfast.store import StaleTurn
 from tests.support.judging import rule
-from tests.support.ledger import ANN, BOB, Ledger, address, asks, key, never_asked, result
+from tests.support.ledger import (
+    ANN,
+    BOB,
+    SETTINGS,
+    Ledger,
+    address,
+    asks,
+    key,
+    never_asked,
+    result,
+    resume_all,
+)
 
 
 def texts(claimed: Claimed) -> list[str]:
@@ -145,6 +156,39 @@ async def test_resumes_wait_when_they_hold_their_share_of_the_workers(ledger: Le
     await ledger.say(chat="new")
     assert (await ledger.claim(resumes=False)).place.chat == "new"
     assert (await ledger.claim()).place.chat == "cut"
+
+
+async def test_several_are_claimed_in_the_order_of_the_line_and_fewer_mean_that_nothing_is_left(
+    ledger: Ledger,
+) -> None:
+    for n in (3, 1, 2):
+        await ledger.say(chat=f"c{n}")
+        ledger.clock.advance(1)
+    two = await ledger.store.claim_ready(SETTINGS, resume_all, limit=2, resumes=0)
+    assert [one.place.chat for one in two] == ["c3", "c1"]
+    (left,) = await ledger.store.claim_ready(SETTINGS, resume_all, limit=2, resumes=0)
+    assert left.place.chat == "c2"
+    assert len({one.fence for one in (*two, left)}) == 3
+    async with ledger.unchanged():
+        assert await ledger.store.claim_ready(SETTINGS, resume_all, limit=2, resumes=0) == ()
+
+
+async def test_of_several_no_more_than_their_share_are_resumes(ledger: Ledger) -> None:
+    for n in range(3):
+        await ledger.begin(chat=f"cut{n}")
+    await ledger.recover()
+    ledger.clock.advance(1)
+    await ledger.say(chat="new")
+    claimed = await ledger.store.claim_ready(SETTINGS, resume_all, limit=9, resumes=2)
+    assert [one.place.chat for one in claimed] == ["cut0", "cut1", "new"]
+
+
+async def test_of_several_one_is_a_suspect(ledger: Ledger) -> None:
+    for chat in ("bad", "worse"):
+        await ledger.die(2, chat)
+    await ledger.settle("resume")
+    (claimed,) = await ledger.store.claim_ready(SETTINGS, resume_all, limit=9, resumes=9)
+    assert claimed.suspect
 
 
 async def test_a_turn_put_back_unbegun_is_no_resume(ledger: Ledger) -> None:

@@ -209,9 +209,9 @@ async def test_what_was_asked_to_stop_is_listed_while_this_process_runs_it(ledge
     running = [await ledger.begin(chat=f"c{n}") for n in range(3)]
     assert await ledger.store.stops() == ()
     for chat in ("c2", "c0"):
-        seen = ledger.store.version("turns")
+        seen = ledger.store.version("stops")
         await ledger.store.stop(key(chat), StopKind.STOP, None)
-        assert ledger.store.version("turns") > seen
+        assert ledger.store.version("stops") > seen
     assert await ledger.store.stops() == (running[0].turn.id, running[2].turn.id)
     await ledger.finish(running[0].fence, TurnState.CANCELLED)
     assert await ledger.store.stops() == (running[2].turn.id,)

@@ -111,7 +111,7 @@ async def test_a_stop_asked_before_the_pool_knows_the_run_is_seen(ledger: Ledger
 
     await ledger.say()
     stage = Stage(ledger, hangs)
-    stage.store.after["claim"] = stop
+    stage.store.after["claim_ready"] = stop
     async with stage:
         await soon(stage.store.reach("finish").wait())
         await stage.quiet()
@@ -138,6 +138,7 @@ async def test_a_drain_marks_a_turn_before_its_tool_is_cancelled(ledger: Ledger)
 
 async def test_a_drain_puts_back_a_turn_in_which_nothing_has_begun(ledger: Ledger) -> None:
     held = asyncio.Event()
+    await ledger.complete("before")
     await ledger.say()
     stage = Stage(ledger)
     stage.store.before["transcript"] = held.wait

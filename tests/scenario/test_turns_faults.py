@@ -157,7 +157,7 @@ async def test_a_disk_that_is_full_for_an_hour_fails_no_turn(ledger: Ledger) -> 
 async def test_a_claim_that_fails_is_tried_again(ledger: Ledger) -> None:
     await ledger.say()
     stage = Stage(ledger, says("forty-two"))
-    stage.store.faults["claim"] = [StoreUnavailable("locked")]
+    stage.store.faults["claim_ready"] = [StoreUnavailable("locked")]
     async with stage:
         ledger.clock.advance(int(1000 * await stage.clock.nap(0.1, 1.0)))
         await stage.leave_after_answer("forty-two")
@@ -166,7 +166,7 @@ async def test_a_claim_that_fails_is_tried_again(ledger: Ledger) -> None:
 async def test_a_failed_sync_ends_the_pool(ledger: Ledger) -> None:
     await ledger.say()
     stage = Stage(ledger)
-    stage.store.faults["claim"] = [SyncFailed("what the disk holds is unknown")]
+    stage.store.faults["claim_ready"] = [SyncFailed("what the disk holds is unknown")]
     with pytest.raises(SyncFailed):
         await soon(stage.pool.work())
 

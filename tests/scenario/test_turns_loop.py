@@ -215,3 +215,13 @@ async def test_an_answer_committed_before_a_crash_is_owed_without_asking_the_mod
     await stage.run()
     assert await stage.told() == ["forty-two"]
     assert not any(isinstance(entry.body, Said) for entry in (await stage.entries())[1:])
+
+
+async def test_the_first_turn_of_a_conversation_asks_the_ledger_for_no_past(ledger: Ledger) -> None:
+    await ledger.say("hello")
+    stage = Stage(ledger, says("hi"), says("again"))
+    await stage.run()
+    assert "transcript" not in stage.store.log
+    await ledger.say("and now?")
+    await stage.run()
+    assert [one.text for one in stage.model.shown[-1]] == ["hello", "hi", "and now?"]

@@ -78,7 +78,7 @@ async def test_a_message_edited_or_withdrawn_before_it_is_taken_counts_as_it_is_
 
     await interrupted(ledger, "wait!")
     again = Stage(ledger, says())
-    again.store.after["claim"] = lambda: ledger.store.revise(Edit(address(), "wait!", None))
+    again.store.after["claim_ready"] = lambda: ledger.store.revise(Edit(address(), "wait!", None))
     await again.run()
     shown = again.model.shown[0][-1]
     assert (shown.role, shown.text) == (Role.NOTE, resume_text(NoteKind.INTERRUPTED, message_follows=False))

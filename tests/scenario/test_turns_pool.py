@@ -2,7 +2,7 @@
 
 import asyncio
 
-from holdfast.model import TurnState
+from holdfast.model import StopKind, TurnState
 from tests.support.ledger import Ledger, key
 from tests.support.stage import Deed, Line, Stage, hangs, says, soon, wants
 
@@ -84,7 +84,7 @@ async def test_a_turn_claimed_as_the_door_closes_is_put_back(ledger: Ledger) -> 
 
     await ledger.say()
     stage = Stage(ledger)
-    stage.store.after["claim"] = close
+    stage.store.after["claim_ready"] = close
     await soon(stage.pool.work())
     turn = await stage.turn()
     assert (turn.state, turn.interruptions) == (TurnState.QUEUED, 0)
@@ -96,9 +96,9 @@ async def test_quiet_waits_for_a_claim_under_way(ledger: Ledger) -> None:
     held = asyncio.Event()
     await ledger.say()
     stage = Stage(ledger, hangs)
-    stage.store.before["claim"] = held.wait
+    stage.store.before["claim_ready"] = held.wait
     async with stage:
-        await soon(stage.store.reach("claim").wait())
+        await soon(stage.store.reach("claim_ready").wait())
         quiet = asyncio.ensure_future(stage.pool.quiet())
         held.set()
         await begun(stage, 1)
@@ -126,7 +126,7 @@ async def test_a_claim_that_breaks_ends_nothing_that_runs(ledger: Ledger) -> Non
     await ledger.say(chat="c1")
     async with Stage(ledger, wants("deed"), says("done"), says("next"), tools=[deed]) as stage:
         await soon(deed.running.wait())
-        stage.store.faults["claim"] = [RuntimeError("our bug")]
+        stage.store.faults["claim_ready"] = [RuntimeError("our bug")]
         await ledger.say(chat="c2")
         await stage.clock.nap(0.5, 1)
         assert len(stage.pool.running()) == 1
@@ -168,3 +168,61 @@ async def test_turns_start_in_the_order_their_chats_became_ready(ledger: Ledger)
     stage = Stage(ledger, *[says()] * 5, workers=1)
     await stage.run()
     assert [shown[-1].text for shown in stage.model.shown] == [f"message {n}" for n in range(5)]
+
+
+async def test_what_is_ready_together_is_claimed_together(ledger: Ledger) -> None:
+    for n in range(5):
+        await ledger.say(chat=f"c{n}")
+    async with Stage(ledger, *[hangs] * 5, workers=8) as stage:
+        await begun(stage, 5)
+        assert stage.store.log.count("claim_ready") == 1
+
+
+async def test_a_message_costs_one_claim_however_many_turns_run_and_an_end_without_news_none(
+    ledger: Ledger,
+) -> None:
+    for n in range(5):
+        await ledger.say(chat=f"c{n}")
+    deed = Deed()
+    async with Stage(ledger, wants("deed"), *[hangs] * 4, says("done"), hangs, tools=[deed]) as stage:
+        await soon(deed.running.wait())
+        await begun(stage, 5)
+        claims = stage.store.log.count("claim_ready")
+        deed.release.set()
+        while len(stage.pool.running()) > 4:
+            await soon(ledger.store.sessions())
+        await ledger.say(chat="another")
+        await begun(stage, 7)
+        assert stage.store.log.count("claim_ready") == claims + 1
+        assert "stops" not in stage.store.log[stage.store.log.index("claim_ready") :]
+
+
+async def test_the_end_of_a_resume_lets_the_next_one_in(ledger: Ledger) -> None:
+    for n in range(2):
+        await ledger.begin(chat=f"old{n}")
+    await ledger.recover()
+    deed = Deed()
+    lines: list[Line] = [wants("deed"), says("first"), hangs]
+    async with Stage(ledger, *lines, tools=[deed], workers=2) as stage:
+        await soon(deed.running.wait())
+        assert len(stage.pool.running()) == 1
+        deed.release.set()
+        await begun(stage, 3)
+        assert await runs(stage, "old1")
+
+
+async def test_the_end_of_a_suspect_lets_the_next_one_in(ledger: Ledger) -> None:
+    for chat in ("bad", "worse"):
+        await ledger.die(2, chat)
+    for chat in ("bad", "worse"):
+        await ledger.store.stop(key(chat), StopKind.STOP, None)
+        await ledger.say(chat=chat)
+        ledger.clock.advance(1)
+    deed = Deed()
+    lines: list[Line] = [wants("deed"), says("first"), hangs]
+    async with Stage(ledger, *lines, tools=[deed], workers=2) as stage:
+        await soon(deed.running.wait())
+        assert len(stage.pool.running()) == 1
+        deed.release.set()
+        await begun(stage, 3)
+        assert await runs(stage, "worse")

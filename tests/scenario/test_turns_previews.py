@@ -11,7 +11,7 @@ async def test_text_is_shown_while_it_is_written_and_gone_once_its_step_is_commi
     stage = Stage(ledger, wants("deed", text="I begin"), says("done"), tools=[Deed(held=False)])
     await stage.run()
     assert stage.previews == [
-        ("I begin", ("transcript",)),
+        ("I begin", ("claim_ready",)),
         ("", ("record",)),
         ("done", ("record",)),
         ("", ("finish",)),

@@ -32,8 +32,11 @@ class Draft:
     """
 
     def __init__(self, claimed: Claimed) -> None:
-        self._past: tuple[Entry, ...] | None = None
         self._entries = list(claimed.entries)
+        is_first = bool(self._entries) and self._entries[0].seq == 1
+        self._past: tuple[Entry, ...] | None = () if is_first else None
+        self._view: View | None = None
+        """Of the entries as they are, once somebody has asked for it."""
         self._kept = len(self._entries)
         """How many of the entries are committed."""
         self._unsaved = Step()
@@ -48,7 +51,9 @@ class Draft:
     @property
     def view(self) -> View:
         """The turn by itself: what its next step follows from, at the cost of the turn alone."""
-        return view(self._entries)
+        if self._view is None:
+            self._view = view(self._entries)
+        return self._view
 
     @property
     def knows_past(self) -> bool:
@@ -58,7 +63,8 @@ class Draft:
     def messages(self) -> tuple[Message, ...]:
         """The whole conversation, as the model is shown it; its past must be known."""
         assert self._past is not None
-        return view([*self._past, *self._entries]).messages
+        seen = view([*self._past, *self._entries]) if self._past else self.view
+        return seen.messages
 
     @property
     def next_seq(self) -> int:
@@ -99,6 +105,7 @@ class Draft:
 
     def say(self, *bodies: Body) -> None:
         """Append to the transcript; a result settles its call."""
+        self._view = None
         for body in bodies:
             self._entries.append(Entry(self.next_seq, self._turn, 0, body))
             if isinstance(body, Returned):
@@ -126,6 +133,7 @@ class Draft:
 
     def saved(self, recorded: Recorded) -> None:
         """The unsaved step is committed: its entries are the ledger's now, consumed messages among them."""
+        self._view = None
         self._entries[self._kept :] = recorded.entries
         self._kept = len(self._entries)
         self._unsaved = Step()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from itertools import count
 from typing import TypeVar
 
@@ -74,6 +73,10 @@ class Pool:
         """What becomes of turns that are claimed although the door has just been closed."""
         self._stir = asyncio.Event()
         """Something may have changed: a turn ready, a worker free, the door closed."""
+        self._let_in = 0
+        """How many runs have ended that may have kept other turns out of a claim."""
+        self._nothing_left: tuple[int, int] | None = None
+        """When a claim left nothing to claim: by the topic's version, and by `_let_in`."""
         self._changed = asyncio.Event()
         """What `quiet` looks at has changed."""
 
@@ -82,26 +85,30 @@ class Pool:
 
         A fault of the machine is waited out; a store that is closed, or broken for good, ends it.
         """
-        watcher = asyncio.get_running_loop().create_task(self._watch())
-        watcher.add_done_callback(lambda _: self._stir.set())
+        create = asyncio.get_running_loop().create_task
+        watchers = [create(self._watch_turns()), create(self._watch_stops())]
+        for watcher in watchers:
+            watcher.add_done_callback(lambda _: self._stir.set())
         try:
             while self._leaving is None or self._running:
                 self._stir.clear()
-                if watcher.done():
-                    return watcher.result()
+                for watcher in watchers:
+                    if watcher.done():
+                        return watcher.result()
                 await self._fill()
                 await self._stir.wait()
         finally:
-            watcher.cancel()
+            for watcher in watchers:
+                watcher.cancel()
             for running in self._running.values():
                 running.task.cancel()
 
     async def work_once(self) -> bool:
         """Claim one turn and run it until it rests; False when there is none to claim."""
-        begun = await self._claim_one()
-        if begun is not None:
-            await asyncio.wait([begun.task])
-        return begun is not None
+        begun = await self._begin(1)
+        if begun:
+            await asyncio.wait([running.task for running in begun])
+        return bool(begun)
 
     def running(self) -> tuple[TurnId, ...]:
         """The turns that run here now."""
@@ -147,29 +154,30 @@ class Pool:
             await asyncio.wait(left)
 
     async def _fill(self) -> None:
-        """Claim while there is room and something to claim."""
-        begun = False
-        while self._leaving is None and len(self._running) < self._settings.workers:
-            if await self._claim_one() is None:
-                break
-            begun = True
-        if begun:
-            # A stop may have been asked between a claim and now, when the watcher did not know the run.
-            await self._cut_stopped()
+        """Claim while there is room, and not again what a claim has left nothing of."""
+        while self._leaving is None and (room := self._settings.workers - len(self._running)) > 0:
+            known, stops = (self._store.version("turns"), self._let_in), self._store.version("stops")
+            if known == self._nothing_left:
+                return
+            begun = await self._begin(room)
+            if len(begun) < room:
+                self._nothing_left = known
+            if begun and stops != self._store.version("stops"):
+                # Asked between the claim and now, when the watcher did not know the run.
+                await self._cut_stopped()
 
-    async def _claim_one(self) -> _Running | None:
-        """Claim a turn and set it off; None when there is none."""
+    async def _begin(self, limit: int) -> list[_Running]:
+        """Claim up to so many turns in one commit and set them off."""
         settings = self._claim_settings()
-        allowed = replace(settings, resumes=settings.resumes and self._may_resume())
-        claimed = await self._patiently("claiming a turn", lambda: self._claim(allowed))
-        return None if claimed is None else self._set_off(claimed, settings)
+        claimed = await self._patiently("claiming turns", lambda: self._claim(settings, limit))
+        return [self._set_off(one, settings) for one in claimed]
 
-    async def _claim(self, settings: ClaimSettings) -> Claimed | None:
+    async def _claim(self, settings: ClaimSettings, limit: int) -> tuple[Claimed, ...]:
         if self._leaving is not None:
-            return None
+            return ()
         self._claiming = True
         try:
-            return await self._store.claim(settings, self._judge)
+            return await self._store.claim_ready(settings, self._judge, limit, self._resumes_left())
         finally:
             # Whoever waits for quiet looks once the turn is among those that run.
             self._claiming = False
@@ -187,9 +195,9 @@ class Pool:
             await self._clock.sleep(delay(attempt, _AGAIN, _IN_THE_MIDDLE) / SECOND)
         raise AssertionError("counting never ends")
 
-    def _may_resume(self) -> bool:
+    def _resumes_left(self) -> int:
         resuming = sum(running.run.claimed.resumed for running in self._running.values())
-        return resuming < max(1, self._settings.workers // 2)
+        return max(1, self._settings.workers // 2) - resuming
 
     def _set_off(self, claimed: Claimed, settings: ClaimSettings) -> _Running:
         run = self._runner.begin(claimed, settings)
@@ -201,25 +209,36 @@ class Pool:
 
     async def _tend(self, run: Run, settings: ClaimSettings) -> None:
         """Run one turn. Whatever breaks ends this turn alone; recovery finds it as ours and not running."""
-        clearing = clear_in_time(self._store, self._clock, run.claimed, settings.recovery)
-        helper = asyncio.get_running_loop().create_task(clearing)
+        clearing = self._clear_in_time(run.claimed, settings) if run.claimed.suspect else None
         try:
             await run.go()
         except Exception as fault:  # noqa: BLE001 - the stage's boundary: one turn's fault is reported
             self._runner.report(f"running turn {run.turn}", fault)
         finally:
-            helper.cancel()
+            if clearing is not None:
+                clearing.cancel()
             self._running.pop(run.turn, None)
+            self._let_in += run.claimed.resumed or run.claimed.suspect
             self._stir.set()
             self._changed.set()
 
-    async def _watch(self) -> None:
-        """Wake the dispatcher and cut what was asked to stop, whenever turns have changed."""
+    def _clear_in_time(self, claimed: Claimed, settings: ClaimSettings) -> asyncio.Task[None]:
+        clearing = clear_in_time(self._store, self._clock, claimed, settings.recovery)
+        return asyncio.get_running_loop().create_task(clearing)
+
+    async def _watch_turns(self) -> None:
+        """Wake the dispatcher whenever a turn may be ready."""
         while True:
             seen = self._store.version("turns")
             self._stir.set()
-            await self._cut_stopped()
             await self._store.changed("turns", seen)
+
+    async def _watch_stops(self) -> None:
+        """Cut what was asked to stop, whenever a stop is asked for."""
+        while True:
+            seen = self._store.version("stops")
+            await self._cut_stopped()
+            await self._store.changed("stops", seen)
 
     async def _cut_stopped(self) -> None:
         if not self._running:

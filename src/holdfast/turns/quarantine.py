@@ -11,12 +11,7 @@ from holdfast.store import Store
 
 
 async def clear_in_time(store: Store, clock: Clock, claimed: Claimed, settings: RecoverySettings) -> None:
-    """Clear a suspect once it has outlived its earlier runs; returns at once for any other turn.
-
-    To be cancelled when the run ends.
-    """
-    if not claimed.suspect:
-        return
+    """Clear a suspect once it has outlived its earlier runs; to be cancelled when the run ends."""
     waiting = to_survive(claimed.longest_fatal, settings)
     while True:
         await clock.sleep(waiting / SECOND)

@@ -187,9 +187,10 @@ class Run:
 
     async def _finish(self, end: Finish) -> None:
         """End the turn and owe its answer, in one commit."""
-        if self._draft.unsaved.plan:
-            await self._keeper.save()  # an end settles only calls the journal knows
         claimed, step = self.claimed, self._draft.unsaved
+        if step.plan:
+            await self._keeper.save()  # an end settles only calls the journal knows
+            step = self._draft.unsaved
         owed = owed_for(claimed, end, self._longest)
         await self._keeper.surely(
             lambda: self._store.finish(

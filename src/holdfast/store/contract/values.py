@@ -35,7 +35,18 @@ from holdfast.policy.recovery import Decision
 from holdfast.policy.settings import QueueSettings, RecoverySettings, ResetSettings
 from holdfast.records import dataclass
 
-TOPICS = ("inbox", "turns", "steps", "outbox", "doubts", "questions", "recovery", "requests", "processes")
+TOPICS = (
+    "inbox",
+    "turns",
+    "stops",
+    "steps",
+    "outbox",
+    "doubts",
+    "questions",
+    "recovery",
+    "requests",
+    "processes",
+)
 """What one can wait for: something that this kind of work looks at has changed. See also `chat_topic`."""
 _BELLS = 64
 

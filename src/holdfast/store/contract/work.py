@@ -45,6 +45,17 @@ class Work(Protocol):
         """
         ...
 
+    async def claim_ready(
+        self, settings: ClaimSettings, judge: Judge, limit: int, resumes: int
+    ) -> tuple[Claimed, ...]:
+        """Take up to `limit` turns, each as `claim` would, all in one commit.
+
+        Once `resumes` of them were taken up again, no further interrupted work is. Fewer than `limit` mean
+        that nothing else can be claimed until `turns` changes, or until a turn ends that was taken up again
+        or is a suspect: only those keep others out of a claim.
+        """
+        ...
+
     async def record(self, fence: Fence, step: Step) -> Recorded:
         """Append what happened and begin what comes next, in one commit.
 
@@ -100,7 +111,7 @@ class Work(Protocol):
         ...
 
     async def stops(self) -> tuple[TurnId, ...]:
-        """Running turns of this process that were asked to stop; topic `turns` changes when one is asked."""
+        """Running turns of this process that were asked to stop; topic `stops` changes when one is asked."""
         ...
 
     async def clear_suspect(self, fence: Fence) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -80,6 +81,19 @@ def claim(tx: Tx, settings: ClaimSettings, judge: Judge) -> Claimed | None:
     # Others may be ready behind those that were refused: whoever asked should ask again.
     tx.changed("turns")
     return None
+
+
+def claim_ready(
+    tx: Tx, settings: ClaimSettings, judge: Judge, limit: int, resumes: int
+) -> tuple[Claimed, ...]:
+    taken: list[Claimed] = []
+    while len(taken) < limit:
+        again = sum(one.resumed for one in taken)
+        claimed = claim(tx, settings if again < resumes else replace(settings, resumes=False), judge)
+        if claimed is None:
+            break
+        taken.append(claimed)
+    return tuple(taken)
 
 
 def _claim_at(

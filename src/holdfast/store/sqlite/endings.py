@@ -197,7 +197,7 @@ def ask_to_stop(tx: Tx, turn: TurnId, kind: StopKind) -> None:
     # What is written from here on is no answer to what it asked.
     tx.run("cancel_questions", turn=turn, now=tx.now)
     tx.event("stop_asked", f"turn:{turn}", kind=kind)
-    tx.changed("turns")
+    tx.changed("stops")
 
 
 def _kept(tx: Tx, key: Key, before: int) -> int:

@@ -127,6 +127,7 @@ class SqliteStore:
     settle_request = _commit(intake.settle_request)
 
     claim = _commit(claims.claim)
+    claim_ready = _commit(claims.claim_ready)
     record = _commit(steps.record)
     progress = _commit(steps.progress)
     finish = _commit(endings.finish)
