@@ -217,7 +217,9 @@ def _allowed(person: PersonId) -> bool:
 
 
 async def told(ledger: Ledger, kind: OwedKind) -> list[Delivery]:
-    return [part for part in await ledger.outbox() if part.kind is kind and not part.dedupe.startswith("ack:")]
+    return [
+        part for part in await ledger.outbox() if part.kind is kind and not part.dedupe.startswith("ack:")
+    ]
 
 
 async def met(ledger: Ledger, row: Row) -> tuple[Turn, SessionId]:
