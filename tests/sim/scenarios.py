@@ -1,13 +1,15 @@
 """The canonical scenarios that sweeps kill everywhere, and the random ones of worlds."""
 
 from holdfast.app.settings import DrainSettings, GatewaySettings
-from holdfast.policy.settings import SECOND
+from holdfast.model import OnInterruption
+from holdfast.policy.settings import HOUR, MINUTE, SECOND
 from holdfast.testing import (
     Act,
     Babble,
     BootBeside,
     Die,
     FaultRates,
+    FullDisk,
     Options,
     Outage,
     Revise,
@@ -21,6 +23,14 @@ from holdfast.testing import (
 SEED = 2
 """Under which the scenarios do what they are named for."""
 SHORT = GatewaySettings(grace=1 * SECOND, drain=DrainSettings(wait=2 * SECOND))
+ASKING = GatewaySettings(heartbeat=MINUTE, reconcile=MINUTE, on_interruption=OnInterruption.ASK)
+"""Interrupted work is asked about; few rounds, so that an hour is soon over."""
+
+
+def asked(what: str, *then: Act) -> Scenario:
+    """Work that is cut off, in a chat that wants to be asked what becomes of it."""
+    return Scenario(f"asked, and {what}", (Say(0.1, "tools read effect"), Die(0.9), *then), ASKING)
+
 
 CANONICAL = {
     scenario.name: scenario
@@ -110,9 +120,29 @@ CANONICAL = {
         Scenario("new", (Say(0.1, "slow 1"), Say(0.5, "plain"), Say(0.7, "/new"), Say(0.9, "plain"))),
         Scenario("undo", (Say(0.1, "tools effect"), Say(2.5, "/undo"), Say(3.5, "plain"))),
         Scenario("retry", (Say(0.1, "tools effect"), Say(2.5, "/retry"), Say(3.5, "plain"))),
+        Scenario(
+            "an answer of several parts that recovery finds",
+            # The end finds no room; what there is of it is kept by the stop, and owed by the next process.
+            (Say(0.1, "wordy 30", platform="plain"), FullDisk(0.4, 0.6), Stop(1.1, at_once=True)),
+        ),
+        asked("told to continue", Say(9, "continue", exact=True), Say(12, "plain")),
+        asked("told to drop it", Say(9, "drop", exact=True), Say(12, "plain")),
+        asked("something else is said", Say(9, "plain"), Say(12, "continue", exact=True)),
+        asked("nobody answers", SetClock(20, HOUR + MINUTE), Say(90, "plain")),
         Scenario("a resume after a park", (Say(0.1, "crash"), Say(60, "/resume"), Say(61, "plain"))),
     )
 }
+
+SIXTY = Scenario(
+    "one that kills beside sixty",
+    (
+        *(Say(0.1 if number % 2 else 0.8, "slow 5", f"i{number}") for number in range(60)),
+        Say(0.4, "crash 2", "culprit"),
+        Say(60, "plain", "newcomer"),
+    ),
+    GatewaySettings(workers=130),
+)
+"""All run at once when the process dies, and again when it dies once more: then all are suspects."""
 
 SCRIPTS = (
     *("plain", "plain", "tools effect", "tools read idempotent effect reconcilable", "parallel"),

@@ -2,9 +2,11 @@
 
 from collections import Counter
 
+import pytest
+
 from holdfast.model import TurnId, answer_key
 from holdfast.testing import Options, Outcome, run_world
-from tests.sim.scenarios import CANONICAL, SEED
+from tests.sim.scenarios import CANONICAL, SEED, SIXTY
 
 
 def played(name: str) -> Outcome:
@@ -21,6 +23,17 @@ def test_of_five_the_one_that_kills_is_parked_after_three_and_the_others_are_don
     outcome = played("one that kills among five")
     assert ends(outcome) == {"done": 4, "parked": 1}
     assert sum(asked.request.startswith("crash") for asked in outcome.history.asked) == 3
+
+
+def test_of_sixty_suspects_only_the_one_that_kills_is_parked_and_a_newcomer_does_not_wait() -> None:
+    outcome = run_world(SIXTY, Options(seed=SEED))
+    assert outcome.violations == ()
+    assert ends(outcome) == {"done": 61, "parked": 1}
+    assert "turn:running0=61" in outcome.deaths[0]
+    assert "turn:running1=61" in outcome.deaths[1]
+    answers = [shown for shown in outcome.history.shown if shown.key.startswith("answer:")]
+    (newcomer,) = [place for place, shown in enumerate(answers) if shown.chat == "newcomer"]
+    assert newcomer < len(answers) - 30, "it was answered while suspects stood in line"
 
 
 def test_a_long_reply_goes_out_in_parts() -> None:
@@ -61,3 +74,30 @@ def test_a_parked_conversation_goes_on_when_asked_to() -> None:
     outcome = played("a resume after a park")
     assert ends(outcome) == {"parked": 1, "done": 2}
     assert len({turn.session for turn in outcome.history.ledger.turns}) == 1
+
+
+def test_an_answer_of_several_parts_that_was_complete_is_owed_by_recovery() -> None:
+    outcome = played("an answer of several parts that recovery finds")
+    (turn,) = outcome.history.ledger.turns
+    assert (turn.state, turn.why) == ("done", "answered")
+    assert len(outcome.history.asked) == 1, "no model is asked for it again"
+    parts = [line for line in outcome.history.ledger.outbox if line.dedupe == answer_key(TurnId(turn.id))]
+    assert len(parts) == 5
+
+
+@pytest.mark.parametrize(
+    ("what", "end"),
+    [
+        ("told to continue", ("done", None)),
+        ("told to drop it", ("cancelled", "dropped")),
+        ("something else is said", ("cancelled", "dropped_by_other_message")),
+        ("nobody answers", ("cancelled", "dropped_unanswered")),
+    ],
+)
+def test_what_becomes_of_work_that_was_asked_about(what: str, end: tuple[str, str | None]) -> None:
+    outcome = played(f"asked, and {what}")
+    first, *rest = outcome.history.ledger.turns
+    assert (first.state, first.why) == end
+    assert {turn.state for turn in rest} == {"done"}
+    questions = [line for line in outcome.history.ledger.outbox if line.kind == "question"]
+    assert len(questions) == 1

@@ -9,6 +9,7 @@ import pytest
 from holdfast.inbox import Receiver
 from holdfast.model import CallState, Sent
 from holdfast.policy import calls
+from holdfast.recovery import verdicts
 from holdfast.store.sqlite import SqliteStore
 from holdfast.store.sqlite.home import HomeLock
 from holdfast.store.sqlite.sql import SQL, Query
@@ -119,6 +120,16 @@ def count_no_strikes(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(SQL, "raise_generation", Query(text.replace(counted, "")))
 
 
+def raise_no_generation(patch: pytest.MonkeyPatch) -> None:
+    raised = "generation = generation + 1, "
+    assert raised in SQL["raise_generation"]
+    patch.setitem(SQL, "raise_generation", SQL["raise_generation"].replace(raised, ""))
+
+
+def owe_what_recovery_finds_in_one_piece(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(verdicts, "parts_for", lambda text, longest: (text,))
+
+
 def forget_what_was_set_aside(patch: pytest.MonkeyPatch) -> None:
     text = SQL["add_set_aside"].source
     patch.setitem(SQL, "add_set_aside", Query(f"{text.partition('WHERE')[0]} WHERE 0"))
@@ -136,6 +147,12 @@ PLANTED: dict[str, tuple[Plant, str, str]] = {
     "owes it in one piece": (owe_it_in_one_piece, "a reply of several parts", "I3"),
     "carries commands out in silence": (carry_commands_out_in_silence, "a queue of three that steers", "I2"),
     "counts no strikes": (count_no_strikes, "one that kills beside one that does not", "I11"),
+    "raises no generation": (raise_no_generation, "a queue", "I9"),
+    "owes what recovery finds in one piece": (
+        owe_what_recovery_finds_in_one_piece,
+        "an answer of several parts that recovery finds",
+        "I3",
+    ),
     "forgets what was set aside": (
         forget_what_was_set_aside,
         "something unreadable and somebody unknown",

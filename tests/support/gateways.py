@@ -11,6 +11,7 @@ from holdfast.app.settings import GatewaySettings
 from holdfast.errors import SyncFailed
 from holdfast.model import (
     Accepted,
+    ChatAddress,
     ChatKind,
     Cursor,
     Delivery,
@@ -50,19 +51,29 @@ class Mail:
         self.sent: list[Delivery] = []
         self.down = False
         self.sends_hang = False
+        self.sending = 0
+        """Sends that hang."""
         self.closes_hang = False
         self.changed = asyncio.Event()
 
-    def say(self, text: str, chat: str = "c1", sender: str = ANN) -> None:
-        place = Place(self.name, "bot", chat)
+    def say(
+        self,
+        text: str,
+        chat: str = "c1",
+        sender: str = ANN,
+        thread: str | None = None,
+        kind: ChatKind = ChatKind.DIRECT,
+    ) -> None:
+        origin = Origin(self._place(chat, thread), kind, sender)
         number = len(self.arrivals) + 1
-        self.arrivals.append(
-            Arrival(f"e{number}", Origin(place, ChatKind.DIRECT, sender), text, f"m{number}")
-        )
+        self.arrivals.append(Arrival(f"e{number}", origin, text, f"m{number}"))
         self.changed.set()
 
-    def texts(self, chat: str = "c1") -> list[str]:
-        return [one.text for one in self.sent if one.chat == Place(self.name, "bot", chat).address]
+    def texts(self, chat: str = "c1", thread: str | None = None) -> list[str]:
+        return [one.text for one in self.sent if one.chat == self._place(chat, thread).address]
+
+    def _place(self, chat: str, thread: str | None) -> Place:
+        return Place(self.name, "bot", chat, thread)
 
 
 class Post:
@@ -92,6 +103,7 @@ class Post:
 
     async def send(self, delivery: Delivery) -> SendResult:
         if self._mail.sends_hang:
+            self._mail.sending += 1
             await asyncio.get_running_loop().create_future()
         self._mail.sent.append(delivery)
         return Sent(delivery.key)
@@ -112,6 +124,7 @@ class Slow:
 
     def __init__(self) -> None:
         self.begun: list[str] = []
+        self.shown: list[tuple[Message, ...]] = []
         self.gates: dict[str, asyncio.Event] = {}
 
     def hold(self, *texts: str) -> None:
@@ -121,6 +134,7 @@ class Slow:
     async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
         text = [message.text for message in messages if message.role is Role.USER][-1]
         self.begun.append(text)
+        self.shown.append(tuple(messages))
         if text in self.gates:
             await self.gates[text].wait()
         return Replied(f"answer to {text}", Finish.COMPLETE)
@@ -139,6 +153,9 @@ class Town:
         self.settings = settings or GatewaySettings()
         self.faults: list[tuple[str, BaseException]] = []
         self.owner = PersonId(f"{PLATFORM}:{ANN}")
+        self.people = frozenset({PersonId("other:bob")})
+        self.chats: frozenset[ChatAddress] = frozenset()
+        """Groups that are let in."""
         self.store: Store
         self.gateway: Gateway
         self.running: asyncio.Task[Stopped]
@@ -155,7 +172,7 @@ class Town:
             tuple(Post(mail) for mail in (self.mail, *self.more)),
             Agent(self.model),
             self.settings,
-            lambda: Access(owners=frozenset({self.owner}), people=frozenset({PersonId("other:bob")})),
+            lambda: Access(frozenset({self.owner}), self.people, self.chats),
             self.home / "workspace",
             lambda stage, fault: self.faults.append((stage, fault)),
         )

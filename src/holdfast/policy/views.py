@@ -124,26 +124,33 @@ def _problem(found: Found, turn: TurnId | None) -> Problem:
 
 
 def _newest_notes(items: Iterable[Entry]) -> tuple[list[Entry], list[Found]]:
-    """Leave out resume notes the model never answered and that a newer one of their turn replaces."""
+    """Leave out resume notes the model never answered, once a newer one or another turn follows.
+
+    What such a note asks for is over by then: whoever still read it would take old work up again.
+    """
     kept: dict[int, Entry] = {}
     found: list[Found] = []
-    unanswered: dict[TurnId, tuple[int, int]] = {}
+    unanswered: tuple[TurnId, int, int] | None = None
+    """Turn and count of a note that nothing has answered yet, and where it stands."""
     seen: set[tuple[TurnId, int]] = set()
     for entry in items:
         body = entry.body
+        if unanswered is not None and entry.turn != unanswered[0] and isinstance(body, (Noted, Said)):
+            kept.pop(unanswered[2])
+            unanswered = None
         if isinstance(body, Noted) and body.note in RESUME_NOTES:
             if (entry.turn, body.count) in seen:
                 words = f"entry {entry.seq} notes interruption {body.count} again"
                 found.append((ProblemKind.DUPLICATE_NOTE, entry, words))
                 continue
             seen.add((entry.turn, body.count))
-            count, seq = unanswered.get(entry.turn, (-1, -1))
-            if seq >= 0 and body.count < count:
-                continue
-            kept.pop(seq, None)
-            unanswered[entry.turn] = (body.count, entry.seq)
-        elif unanswered and not isinstance(body, (Noted, Said)) and not _is_blank(body):
-            unanswered.clear()
+            if unanswered is not None:
+                if body.count < unanswered[1]:
+                    continue
+                kept.pop(unanswered[2])
+            unanswered = (entry.turn, body.count, entry.seq)
+        elif unanswered is not None and not isinstance(body, (Noted, Said)) and not _is_blank(body):
+            unanswered = None
         kept[entry.seq] = entry
     return list(kept.values()), found
 

@@ -8,7 +8,7 @@ A message is a script and a tag: `tools read effect #3`. Scripts:
     long N              N reads, one after the other
     slow N              an answer after N seconds
     wordy N             an answer of N lines
-    crash               kills the process
+    crash N             kills the process, after N seconds if that is said
     hang                never answers
     fail                the model refuses for good
 """
@@ -150,6 +150,7 @@ class ScriptedModel:
     async def _think(self, request: str) -> None:
         word, *rest = request.partition("#")[0].split() or [""]
         if word == "crash":
+            await pause(self.witness.loop, float(rest[0]) if rest else 0.0)
             self.life.kill()
         if word == "hang":
             await asyncio.get_running_loop().create_future()

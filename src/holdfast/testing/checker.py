@@ -191,7 +191,16 @@ def _overlapping(spans: Sequence[Span]) -> Iterator[tuple[Span, Span]]:
 
 
 def i9_fences_hold(history: History) -> Iterator[str]:
-    """No turn writes, and no tool runs, under a generation lower than its session's at that instant."""
+    """No turn writes, and no tool runs, under a generation lower than its session's at that instant.
+
+    Every claim raises it: what an earlier owner still does is then below.
+    """
+    for claim in history.claims:
+        if min(claim.generation, claim.after) <= claim.before:
+            yield (
+                f"the claim of turn {claim.turn} under generation {claim.generation} left its session's "
+                f"generation at {claim.after}, and it had been {claim.before}"
+            )
     for write in history.writes:
         if write.generation < write.before:
             yield (

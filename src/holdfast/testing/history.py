@@ -87,6 +87,16 @@ class Write(NamedTuple):
     before: int
 
 
+class Claim(NamedTuple):
+    """A turn that a commit set running, with the generations its session had around that commit."""
+
+    session: str
+    turn: str
+    generation: int
+    before: int
+    after: int
+
+
 class InboxLine(NamedTuple):
     position: int
     account: str
@@ -170,6 +180,7 @@ class History:
     asked: list[Asked] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
     damage: list[str] = field(default_factory=list)
     """What integrity checks said after a crash."""
     boots: list[tuple[dict[str, list[tuple[object, ...]]], dict[str, list[tuple[object, ...]]]]] = field(

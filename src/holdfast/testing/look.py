@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.store.sqlite.database import connect_reader
 
-from .history import CallLine, EntryLine, InboxLine, Ledger, OutboxLine, TurnLine, Write
+from .history import CallLine, Claim, EntryLine, InboxLine, Ledger, OutboxLine, TurnLine, Write
 
 Dump = dict[str, list[tuple[object, ...]]]
 
@@ -40,6 +40,9 @@ UNION ALL SELECT 'entry', kind, count(*) FROM entries GROUP BY kind"""
 _APPENDED = """
 SELECT e.session, e.seq, e.turn, t.generation FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.session = :session AND e.seq > :seen AND e.kind NOT IN ('undone', 'summed') ORDER BY e.seq"""
+_RUNNING = """
+SELECT t.session, t.id, t.generation, s.generation FROM turns t JOIN sessions s ON s.id = t.session
+WHERE t.state = 'running'"""
 _SAYING = """
 SELECT e.session, e.turn, t.state = 'running' FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.kind = 'said' AND e.body ->> 'text' = :text ORDER BY e.at DESC, e.seq DESC LIMIT 1"""
@@ -67,6 +70,9 @@ class Look:
         self._db = connect_reader(path)
         self._sessions: dict[str, tuple[int, int]] = {}
         """Generation and last entry of each session, as last seen."""
+        self._running: frozenset[tuple[str, str, int]] = frozenset()
+        """Session, turn and generation of what runs, as last seen."""
+        self.claimed()
         self.appended()
 
     def close(self) -> None:
@@ -94,9 +100,14 @@ class Look:
         found = self._all(sql, turn=turn)
         return int(found[0][0]) if found else None
 
-    def running(self) -> frozenset[str]:
-        """The turns that run."""
-        return frozenset(row[0] for row in self._all("SELECT id FROM turns WHERE state = 'running'"))
+    def claimed(self) -> list[Claim]:
+        """What was set running since the last call. Before `appended`, which takes note of generations."""
+        running = {line[:3]: line[3] for line in self._all(_RUNNING)}
+        before, self._running = self._running, frozenset(running)
+        return [
+            Claim(*line, self._sessions.get(line[0], (0, 0))[0], running[line])
+            for line in sorted(self._running - before)
+        ]
 
     def turn_saying(self, text: str) -> tuple[str, str, bool] | None:
         """Session, turn and whether it runs, of the turn that holds this text."""

@@ -14,6 +14,8 @@ class Say:
     text: str
     chat: str = "a"
     platform: str = "strong"
+    exact: bool = False
+    """No number is put behind it: an answer to a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,14 @@ class Outage:
     at: float
     seconds: float
     platform: str = "strong"
+
+
+@dataclass(frozen=True, slots=True)
+class FullDisk:
+    """No commit finds room for a while."""
+
+    at: float
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +88,7 @@ class Die:
     at: float
 
 
-Act = Say | Revise | Babble | Outage | SetClock | BootBeside | Stop | Die
+Act = Say | Revise | Babble | Outage | FullDisk | SetClock | BootBeside | Stop | Die
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +101,7 @@ class Scenario:
 
     @property
     def platforms(self) -> tuple[str, ...]:
-        named = [act.platform for act in self.acts if not isinstance(act, (SetClock, BootBeside, Stop, Die))]
+        named = [act.platform for act in self.acts if isinstance(act, (Say, Revise, Babble, Outage))]
         return tuple(dict.fromkeys(named))
 
     @property

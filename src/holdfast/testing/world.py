@@ -38,6 +38,7 @@ from .scenario import (
     Babble,
     BootBeside,
     Die,
+    FullDisk,
     Outage,
     Revise,
     Say,
@@ -165,6 +166,7 @@ class World:
         self._quiet_since: float | None = None
         self._stopper: Stopper | None = None
         self._on_claim: Stop | None = None
+        self._full_until = 0.0
         self._rested = (0, 0)
         self._read = 0
         """So many events the ledger is known to hold."""
@@ -358,12 +360,13 @@ class World:
     def _committing(self, life: Life) -> Commit:
         def commit(works: list[Work], write: Callable[[list[Work]], list[Committed]]) -> list[Committed]:
             self._edge(life)
-            if self.faults.hits("disk_full"):
+            if self.loop.time() < self._full_until or self.faults.hits("disk_full"):
                 return failed(DiskFull("the disk is full"), works)
-            running = self.look.running()
             outcomes = write(works)
-            if self._on_claim is not None and self.look.running() - running:
+            claims = self.look.claimed()
+            if self._on_claim is not None and claims:
                 self._stop(self._on_claim)
+            self.history.claims += claims
             self.history.writes += self.look.appended()
             self.trace(f"commit {','.join(type(one.error).__name__ for one in outcomes)}")
             self._edge(life)
@@ -391,7 +394,7 @@ class World:
         server = self.servers[act.platform]
         match act:
             case Say(_, text, chat, platform):
-                tagged = text if text.startswith("/") else f"{text} #{number}"
+                tagged = text if act.exact or text.startswith("/") else f"{text} #{number}"
                 self._said[platform, chat] = server.say(chat, tagged)
             case Revise(_, text, chat, platform):
                 revised = None if text is None else f"{text} #{number}"
@@ -412,6 +415,8 @@ class World:
         match act:
             case Say() | Revise() | Babble() | Outage():
                 self._on_platform(act, number)
+            case FullDisk(at, seconds):
+                self._full_until = at + seconds
             case SetClock(_, milliseconds):
                 self.wall.jump(milliseconds)
             case BootBeside():

@@ -270,9 +270,28 @@ def test_a_newer_resume_note_replaces_one_the_model_never_answered(turn: Turn, e
     assert seen.problems == ()
 
 
-def test_notes_of_another_turn_are_left_alone() -> None:
-    seen = view(transcript([said("hi"), R1], [R2, said("new")]))
-    assert [message.text for message in seen.messages] == ["hi", "restarted 1", "interrupted 2", "new"]
+LEFT = noted(NoteKind.LEFT_BEHIND, 0)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([R1], [said("new")], ["hi", "new"]),
+        ([R1], [LEFT, said("new")], ["hi", "left_behind 0", "new"]),
+        ([R1], [R2, said("new")], ["hi", "interrupted 2", "new"]),
+        ([R1, replied("")], [said("new")], ["hi", "new"]),
+        ([R1, said("more"), R2], [said("new")], ["hi", "more", "new"]),
+        ([R1, replied("ok")], [said("new")], ["hi", "restarted 1", "ok", "new"]),
+        ([R1, replied("", "a"), returned("a", "A")], [LEFT], ["hi", "restarted 1", "", "A", "left_behind 0"]),
+        ([R1, summed(1, 1, "S")], [said("new")], ["S", "new"]),
+    ],
+)
+def test_a_resume_note_the_model_never_answered_is_not_shown_beyond_its_turn(
+    first: Turn, second: Turn, expected: list[str]
+) -> None:
+    seen = view(transcript([said("hi"), *first], second))
+    assert [message.text for message in seen.messages] == expected
+    assert seen.problems == ()
 
 
 @pytest.mark.parametrize(

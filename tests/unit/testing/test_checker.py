@@ -12,6 +12,7 @@ from holdfast.testing.checker import INVARIANTS, violations
 from holdfast.testing.history import (
     Asked,
     CallLine,
+    Claim,
     Confirmed,
     EntryLine,
     Event,
@@ -87,6 +88,7 @@ def sound() -> History:
         asked=[Asked("one", (Message(Role.USER, "one"),), True)],
         spans=[Span("session s", "process 1", 1, 5), Span("session s", "process 2", 5, 9)],
         writes=[Write("s", 1, "t1", 1, 0), Write("s", 2, "t1", 1, 1)],
+        claims=[Claim("s", "t1", 1, 0, 1), Claim("s", "t2", 2, 1, 2)],
         boots=[({"inbox": [(1,)]}, {"inbox": [(1,)]})],
         idempotent=frozenset({"strong"}),
         ledger=ledger,
@@ -221,6 +223,16 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
         "I9",
         "entry 7 of s was written under generation 1, when its session had 2",
         lambda h: h.writes.append(Write("s", 7, "t1", 1, 2)),
+    ),
+    "a generation left as it was": (
+        "I9",
+        "the claim of turn t2 under generation 2 left its session's generation at 1, and it had been 1",
+        lambda h: h.claims.__setitem__(1, Claim("s", "t2", 2, 1, 1)),
+    ),
+    "a claim under an old generation": (
+        "I9",
+        "the claim of turn t2 under generation 1 left",
+        lambda h: h.claims.__setitem__(1, Claim("s", "t2", 1, 1, 2)),
     ),
     "a tool of a stale run": (
         "I9",
