@@ -5,15 +5,17 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from holdfast.app import supervisor
 from holdfast.app.client import Declined, NotRunning, ask, listen
 from holdfast.app.control import look, stop_gateway
-from holdfast.app.launch import gateway_command, supervisor_command
+from holdfast.app.launch import gateway_command
 from holdfast.app.supervisor import supervisor_of
 from holdfast.clock import SystemClock
 from holdfast.store import LEDGER, ReadOnlyLedger
@@ -30,7 +32,8 @@ class Started:
         self._words = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._words.settimeout(LONG)
         self._words.bind(str(path))
-        command = supervisor_command(home) if supervised else gateway_command(home)
+        supervise = [sys.executable, "-m", "holdfast", "up", "--home", str(home)]
+        command = supervise if supervised else gateway_command(home)
         self.process = subprocess.Popen(
             command,
             env={**os.environ, "NOTIFY_SOCKET": str(path), "HOLDFAST_AGENT_PACE": "0", **environment},
@@ -274,7 +277,8 @@ def test_a_stop_ends_whatever_keeps_the_gateway_up_also_while_no_gateway_runs(ho
     with pytest.raises(NotRunning):
         asyncio.run(stop_gateway(home))
     (home / "holdfast.toml").write_text('agent.use = "gone:agent"')
-    waiting = subprocess.Popen([*supervisor_command(home)[:5], "false"], stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, supervisor.__file__, str(home), "false"]
+    waiting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert waiting.stderr is not None
     assert "starting it again in 1 s" in waiting.stderr.readline()
     assert "supervisor" in asyncio.run(stop_gateway(home))

@@ -12,7 +12,7 @@ from holdfast.errors import BadConfig
 from holdfast.records import dataclass
 
 from .home import VARIABLE as HOME_VARIABLE
-from .home import find_home
+from .home import home_at
 from .keys import KEYS, Key, value_at, with_value
 from .settings import LOCAL_PERSON, Settings
 
@@ -58,6 +58,11 @@ class Surroundings:
     supervisor: int | None = None
     """The process id of our own parent, when that is the supervisor."""
     under_systemd: bool = False
+
+
+def find_home(home: Path | None = None, environment: Mapping[str, str] | None = None) -> Path:
+    """The folder that holds everything."""
+    return Path(home_at(home, environment))
 
 
 def load_settings(home: Path | None = None, environment: Mapping[str, str] | None = None) -> Loaded:

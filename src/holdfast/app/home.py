@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 from holdfast.errors import BadConfig
 
@@ -13,13 +12,16 @@ DEFAULT_HOME = "~/.holdfast"
 AGENT_VARIABLE = "HOLDFAST_AGENT_USE"
 
 
-def find_home(home: Path | None = None, environment: Mapping[str, str] | None = None) -> Path:
-    """The folder that holds everything: as given, else `HOLDFAST_HOME`, else the default."""
+def home_at(home: str | os.PathLike[str] | None = None, environment: Mapping[str, str] | None = None) -> str:
+    """The folder that holds everything: as given, else `HOLDFAST_HOME`, else the default.
+
+    A string, because `pathlib` takes longer to import than all that `holdfast up` does before its gateway.
+    """
     known = os.environ if environment is None else environment
-    chosen = home or Path(known.get(VARIABLE) or DEFAULT_HOME)
-    found = chosen.expanduser()
-    if found.exists() and not found.is_dir():
-        raise BadConfig("home", str(chosen), "a folder, or a path where one can be made")
+    chosen = os.fspath(home or known.get(VARIABLE) or DEFAULT_HOME)
+    found = os.path.expanduser(chosen)
+    if os.path.exists(found) and not os.path.isdir(found):
+        raise BadConfig("home", chosen, "a folder, or a path where one can be made")
     return found
 
 

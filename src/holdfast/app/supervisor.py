@@ -1,8 +1,9 @@
 """The parent of a gateway: starts it again after every exit nobody asked for.
 
-Run as a file, with the standard library alone, so that it stays a few megabytes small and has next to nothing
-that could break:  python supervisor.py HOME COMMAND...  `HOME/supervisor` says who it is, and the operating
-system's lock on that file says whether it lives.
+It needs little more than what every interpreter has loaded, so that a gateway begins to start at once, and so
+that what stays beside it is small and has next to nothing that could break. It runs as a file as well:
+python supervisor.py HOME COMMAND...  `HOME/supervisor` says who it is, and the operating system's lock on
+that file says whether it lives.
 """
 
 from __future__ import annotations
@@ -11,14 +12,13 @@ import fcntl
 import os
 import select
 import signal
-import socket
-import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 
 Home = str | os.PathLike[str]
-"""`pathlib` alone would take a quarter of this program's start."""
+"""`pathlib` alone would take longer than everything else before the gateway's start."""
 
 NOTE = "supervisor"
 
@@ -35,6 +35,8 @@ GOOD_RUN = 60.0
 _ASKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _AS_ASKED = (STOPPED, RESTART, 128 + signal.SIGTERM, 128 + signal.SIGINT)
 """Ends of a run that was asked to end: in order, about to restart, or before it could listen to us."""
+_UNHEARD_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+"""What an interpreter ignores, and a program that it starts should not."""
 
 
 def delay_after(code: int, ran_for: float, failures: int) -> tuple[float, int]:
@@ -48,17 +50,17 @@ def delay_after(code: int, ran_for: float, failures: int) -> tuple[float, int]:
 class Supervisor:
     """One gateway at a time, until somebody asks for the end or its configuration is bad."""
 
-    def __init__(self, command: list[str]) -> None:
+    def __init__(self, command: list[str], environment: Mapping[str, str]) -> None:
         self._command = command
-        self._child: subprocess.Popen[bytes] | None = None
+        self._environment = {**environment, "HOLDFAST_SUPERVISOR": str(os.getpid())}
+        self._child: int | None = None
         self._asked = False
         self._unsent = False
         """Asked while there was nobody to forward it to."""
-        self._wake, wakes = socket.socketpair()
+        self._wake, wakes = os.pipe()
         for end in (self._wake, wakes):
-            end.setblocking(False)
-        self._wakes = wakes
-        signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
         for number in _ASKING:
             signal.signal(number, self._forward)
         # Only so that the end of the child wakes us.
@@ -80,18 +82,24 @@ class Supervisor:
                 return STOPPED
 
     def _one_run(self) -> int:
-        environment = {**os.environ, "HOLDFAST_SUPERVISOR": str(os.getpid())}
         try:
             # A group of its own: the terminal's interrupt reaches us alone, and the child once, through us.
-            self._child = subprocess.Popen(self._command, env=environment, process_group=0)
+            self._child = child = os.posix_spawnp(
+                self._command[0],
+                self._command,
+                self._environment,
+                setpgroup=0,
+                setsigdef=_UNHEARD_BY_PYTHON,
+            )
         except OSError as error:
             _say(f"the gateway cannot be started: {error}")
             return FAILED
         if self._unsent:
-            self._child.terminate()
-        while (code := self._child.poll()) is None:
+            os.kill(child, signal.SIGTERM)
+        while not (ended := os.waitpid(child, os.WNOHANG))[0]:
             self._until_signal(None)
         self._child = None
+        code = os.waitstatus_to_exitcode(ended[1])
         return code if code >= 0 else 128 - code
 
     def _forward(self, _number: int, _frame: object) -> None:
@@ -100,7 +108,9 @@ class Supervisor:
         if self._child is None:
             self._unsent = True
         else:
-            self._child.terminate()
+            # It may have just ended.
+            with suppress(ProcessLookupError):
+                os.kill(self._child, signal.SIGTERM)
 
     def _pause(self, seconds: float) -> bool:
         """Wait that long, or until asked to end; says whether that was asked."""
@@ -111,7 +121,7 @@ class Supervisor:
 
     def _until_signal(self, seconds: float | None) -> None:
         if select.select([self._wake], [], [], seconds)[0]:
-            self._wake.recv(4096)
+            os.read(self._wake, 4096)
 
 
 def take_lock(home: Home) -> int | None:
@@ -150,15 +160,14 @@ def _say(words: str) -> None:
         os.write(2, f"holdfast supervisor: {words}\n".encode())
 
 
-def main(arguments: list[str]) -> int:
-    """Run as a file: the home, then the command that is one gateway."""
-    home, *command = arguments
+def supervise(home: Home, command: list[str], environment: Mapping[str, str]) -> int:
+    """Keep one gateway up, unless another process does so already; the exit code says how it ended."""
     lock = take_lock(home)
     if lock is None:
         _say(f"{home} is supervised already, by process {supervisor_of(home)}; nothing was changed")
         return FAILED
-    return Supervisor(command).run()
+    return Supervisor(command, environment).run()
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(supervise(sys.argv[1], sys.argv[2:], os.environ))

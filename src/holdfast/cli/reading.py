@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from holdfast.app.config import describe, load_settings
+from holdfast.app.config import describe, find_home, load_settings
 from holdfast.app.exits import FAILED
-from holdfast.app.home import find_home
 from holdfast.app.looks import Looks
 from holdfast.app.shown import Json, shown
 from holdfast.clock import SystemClock

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from holdfast.app.config import load_settings
+from holdfast.app.config import find_home, load_settings
 from holdfast.app.exits import FAILED
-from holdfast.app.home import find_home
 from holdfast.app.service import unit_text
 from holdfast.app.shown import Json
 

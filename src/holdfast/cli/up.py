@@ -1,28 +1,33 @@
 """`holdfast up`: become the gateway, or the parent that keeps one up.
 
-This process only finds the home and then turns into the other one, so that nothing of the command line stays
-in memory for the months a gateway runs.
+Nothing is imported here that either could do without: the gateway waits for it, and the parent keeps it in
+memory for the months a gateway runs.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
-from typing import NamedTuple
 
 from holdfast.app.exits import BAD_CONFIG, FAILED
-from holdfast.app.home import environment_with, find_home
-from holdfast.app.launch import gateway_command, supervisor_command
+from holdfast.app.home import environment_with, home_at
+from holdfast.app.launch import gateway_command
+from holdfast.app.supervisor import supervise
 from holdfast.errors import Unusable
 
 
-class Up(NamedTuple):
-    """What `up` was asked for."""
+class Up:
+    """What `up` was asked for; no record, since the standard library's dataclasses are costly to import."""
 
-    home: Path | None = None
-    agent: str | None = None
-    supervise: bool = True
+    def __init__(
+        self,
+        home: str | os.PathLike[str] | None = None,
+        agent: str | None = None,
+        supervised: bool = True,
+    ) -> None:
+        self.home = home
+        self.agent = agent
+        self.supervised = supervised
 
 
 def parse_up(arguments: list[str]) -> Up | None:
@@ -31,28 +36,29 @@ def parse_up(arguments: list[str]) -> Up | None:
     rest = iter(arguments)
     for argument in rest:
         name, equals, value = argument.partition("=")
-        if argument == "--no-supervise":
-            up = up._replace(supervise=False)
-        elif argument == "--supervise":
-            up = up._replace(supervise=True)
+        if argument in ("--no-supervise", "--supervise"):
+            up.supervised = argument == "--supervise"
         elif name in ("--home", "--agent"):
             value = value if equals else next(rest, "")
             if not value or value.startswith("--"):
                 return None
-            up = up._replace(home=Path(value)) if name == "--home" else up._replace(agent=value)
-        else:
+            setattr(up, name[2:], value)
+        elif argument != "--json":
+            # Of which there is none: what it says, it says to the log.
             return None
     return up
 
 
 def run_up(up: Up) -> int:
-    """Turn into the gateway or its parent; returns only when that cannot be done."""
+    """Turn into the gateway or be its parent; the exit code says how it ended."""
     try:
-        home = find_home(up.home)
-        command = supervisor_command(home) if up.supervise else gateway_command(home)
+        home = home_at(up.home)
+        command, environment = gateway_command(home), environment_with(up.agent)
         sys.stdout.flush()
         sys.stderr.flush()
-        os.execve(command[0], command, environment_with(up.agent))
+        if up.supervised:
+            return supervise(home, command, environment)
+        os.execve(command[0], command, environment)
     except Unusable as error:
         sys.stderr.write(f"holdfast: {error}\n")
         return BAD_CONFIG

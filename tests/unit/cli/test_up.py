@@ -1,29 +1,32 @@
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from holdfast.cli.up import Up, parse_up
+from holdfast.cli.up import parse_up
 
 
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
-        ([], Up()),
-        (["--home", "x"], Up(Path("x"))),
-        (["--home=x", "--agent=demo"], Up(Path("x"), "demo")),
-        (["--agent", "mine:agent", "--no-supervise"], Up(None, "mine:agent", False)),
-        (["--no-supervise", "--supervise"], Up()),
+        ([], (None, None, True)),
+        (["--home", "x"], ("x", None, True)),
+        (["--home=x", "--agent=demo"], ("x", "demo", True)),
+        (["--agent", "mine:agent", "--no-supervise"], (None, "mine:agent", False)),
+        (["--no-supervise", "--supervise", "--json"], (None, None, True)),
     ],
 )
-def test_plain_arguments_are_read_without_the_full_command_line(arguments: list[str], meant: Up) -> None:
-    assert parse_up(arguments) == meant
+def test_plain_arguments_are_read_without_the_full_command_line(
+    arguments: list[str], meant: tuple[str | None, str | None, bool]
+) -> None:
+    up = parse_up(arguments)
+    assert up is not None
+    assert (up.home, up.agent, up.supervised) == meant
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["--home"], ["--home="], ["--home", "--agent"], ["extra"], ["--hoem", "x"], ["--json"]],
+    [["--help"], ["--home"], ["--home="], ["--home", "--agent"], ["extra"], ["--hoem", "x"], ["--json=1"]],
 )
 def test_anything_else_is_left_to_it(arguments: list[str]) -> None:
     assert parse_up(arguments) is None
@@ -34,4 +37,5 @@ def test_up_starts_without_what_only_other_commands_need() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.split(".")[0] for name in done.stdout.split()}
     assert not loaded & {"typer", "rich", "click", "asyncio", "sqlite3", "json", "logging"}
+    assert not loaded & {"dataclasses", "inspect", "pathlib", "re", "socket", "subprocess", "typing"}
     assert "holdfast.store" not in done.stdout.split()

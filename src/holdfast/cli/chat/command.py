@@ -16,8 +16,8 @@ import typer
 from rich.markup import escape
 
 from holdfast.app.client import Declined, NotRunning, ask
+from holdfast.app.config import find_home
 from holdfast.app.exits import FAILED
-from holdfast.app.home import find_home
 from holdfast.app.shown import Json
 from holdfast.cli.options import AsJson, Home, run
 from holdfast.cli.output import complain, stdout
