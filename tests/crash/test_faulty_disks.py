@@ -42,6 +42,7 @@ async def found_at(home: Path) -> tuple[set[str], tuple[str, ...]]:
     return waiting, broken
 
 
+@pytest.mark.guards("R16")
 @pytest.mark.parametrize("how", ["real", "written", "unwritten"])
 def test_a_failed_sync_ends_the_process_before_anything_more_is_told(tmp_path: Path, how: str) -> None:
     if how == "real" and not syncs_can_be_made_to_fail():
@@ -67,6 +68,7 @@ def test_writes_that_find_no_room_are_refused_until_there_is(tmp_path: Path) -> 
     assert asyncio.run(found_at(tmp_path)) == (kept, ())
 
 
+@pytest.mark.guards("R16")
 def test_a_full_disk_is_waited_out(tmp_path: Path) -> None:
     home = tmp_path / "small"
     home.mkdir()

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.support.commands import (
     Spoken,
     as_json,
@@ -105,6 +107,7 @@ def test_stop_ends_gateway_and_supervisor_and_status_says_how_it_ended(tmp_path:
     assert "nothing to stop" in again.out
 
 
+@pytest.mark.guards("R3.6")
 def test_restart_brings_up_another_process_and_the_chat_goes_on(tmp_path: Path) -> None:
     with up(tmp_path), chat(tmp_path) as talk:
         talk.say("Do 1 steps.")

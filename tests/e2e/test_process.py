@@ -134,6 +134,7 @@ def test_what_the_model_writes_is_seen_by_who_follows_before_it_is_committed(hom
     assert gateway.end()[0] == 0
 
 
+@pytest.mark.guards("R3.4", "G2")
 def test_a_restart_that_is_asked_for_ends_with_75_and_keeps_everything(home: Path) -> None:
     gateway = Started(home).ready()
     gateway.ask("say", chat="home", text="Do 2 steps.")
@@ -147,6 +148,7 @@ def test_a_restart_that_is_asked_for_ends_with_75_and_keeps_everything(home: Pat
     assert gateway.end()[0] == 0
 
 
+@pytest.mark.guards("R16")
 def test_a_bad_configuration_ends_with_78_and_says_what_is_allowed(home: Path) -> None:
     (home / "holdfast.toml").write_text("worker = 3")
     code, words = Started(home).end()
@@ -217,6 +219,7 @@ def test_a_killed_gateway_is_started_again_and_its_work_goes_on(home: Path) -> N
         started.ask("status")
 
 
+@pytest.mark.guards("R3.4", "G16", "G18")
 def test_a_new_supervisor_waits_for_an_orphans_end_and_then_keeps_a_gateway_up(home: Path) -> None:
     started = Started(home, supervised=True).ready()
     child = started.ask("status")["pid"]
@@ -270,6 +273,7 @@ def test_looking_works_with_a_gateway_and_without_one(home: Path) -> None:
         asyncio.run(look(home, "say", chat="home", text="nobody hears this"))
 
 
+@pytest.mark.guards("R3.4", "G11")
 def test_a_stop_ends_whatever_keeps_the_gateway_up_also_while_no_gateway_runs(home: Path) -> None:
     started = Started(home, supervised=True).ready()
     assert "supervisor" in asyncio.run(stop_gateway(home))

@@ -1,5 +1,7 @@
 """Two processes on one home."""
 
+import pytest
+
 from tests.support.inside import CONNECTIONS
 from tests.support.outside import House
 
@@ -7,6 +9,7 @@ REFUSED = 1
 """As good as any failure for whoever started it: it may try again until the home is free."""
 
 
+@pytest.mark.guards("G5", "B9")
 def test_a_second_process_is_refused_before_it_connects_and_names_the_first(house: House) -> None:
     house.hold("read a")
     first = house.up()
@@ -23,6 +26,7 @@ def test_a_second_process_is_refused_before_it_connects_and_names_the_first(hous
     assert len(house.look("runs")["runs"]) == 1, "the second one was never a run"
 
 
+@pytest.mark.guards("G5", "H3")
 def test_a_process_that_hangs_in_its_end_keeps_its_home_until_it_is_gone(house: House) -> None:
     house.hold("before end_instance")
     first = house.up()

@@ -1,5 +1,7 @@
 """SIGKILL at every place of a turn's work: nothing said is lost, nothing done is done again."""
 
+import pytest
+
 from tests.support.inside import EFFECTS, READS
 from tests.support.outside import House
 
@@ -19,6 +21,7 @@ def notes(house: House, tag: str) -> int:
     return sum(role == "note" for role, _, _ in house.shown(tag))
 
 
+@pytest.mark.guards("B1", "D10")
 def test_killed_after_a_message_was_kept_and_before_its_turn_began_it_is_answered_once(house: House) -> None:
     house.hold("before claim")
     gateway = house.up()
@@ -35,6 +38,7 @@ def test_killed_after_a_message_was_kept_and_before_its_turn_began_it_is_answere
     assert notes(house, "a") == 0
 
 
+@pytest.mark.guards("A6", "B1")
 def test_killed_in_a_model_call_the_model_is_asked_again_with_one_note(house: House) -> None:
     house.hold("model a 0")
     gateway = house.up()
@@ -51,6 +55,7 @@ def test_killed_in_a_model_call_the_model_is_asked_again_with_one_note(house: Ho
     assert house.times(READS, "a") == 1
 
 
+@pytest.mark.guards("R7.2", "C9")
 def test_killed_in_an_effect_it_is_never_repeated_and_shown_as_unknown_once(house: House) -> None:
     house.hold("before effect a", "after effect b")
     gateway = house.up()
@@ -146,6 +151,7 @@ def test_killed_twice_in_a_row_the_work_goes_on_and_the_model_reads_one_note(hou
     assert house.times(EFFECTS, "a") == 1
 
 
+@pytest.mark.guards("R4.4")
 def test_killed_in_recovery_is_an_ordinary_crash(house: House) -> None:
     house.hold("read a")
     gateway = house.up()
@@ -167,6 +173,7 @@ def test_killed_in_recovery_is_an_ordinary_crash(house: House) -> None:
     assert notes(house, "a") == 1
 
 
+@pytest.mark.guards("R4.3", "R6.3", "C1")
 def test_a_message_that_came_with_the_resume_is_answered_after_the_unfinished_work(house: House) -> None:
     house.hold("read a")
     gateway = house.up()

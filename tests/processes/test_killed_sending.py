@@ -1,5 +1,7 @@
 """SIGKILL around a send, on a platform that cannot be asked and knows no keys."""
 
+import pytest
+
 from tests.support.inside import EFFECTS, LETTERS_OUT
 from tests.support.outside import House
 
@@ -9,6 +11,7 @@ def letters(house: House) -> list[tuple[str, bool]]:
     return [(line["text"], line["repeated"]) for line in house.seen(LETTERS_OUT)]
 
 
+@pytest.mark.guards("R10.2", "E1", "B3")
 def test_killed_before_a_send_began_the_reply_goes_out_once_and_unmarked(house: House) -> None:
     house.hold("before finish")
     gateway = house.up()
@@ -27,6 +30,7 @@ def test_killed_before_a_send_began_the_reply_goes_out_once_and_unmarked(house: 
     assert (house.model_calls("a"), house.times(EFFECTS, "a")) == (2, 1), "nothing was made anew for it"
 
 
+@pytest.mark.guards("R10.2", "E1")
 def test_killed_after_a_send_and_before_its_record_the_repeat_says_so_and_comes_first(house: House) -> None:
     house.hold("after sending")
     gateway = house.up()
@@ -55,6 +59,7 @@ def test_killed_in_a_send_that_never_left_the_reply_still_comes(house: House) ->
     assert letters(house) == [("answer to a", True)], "nobody can know that it did not arrive"
 
 
+@pytest.mark.guards("D5", "D6")
 def test_letters_written_while_nobody_read_are_answered_in_order_and_once(house: House) -> None:
     house.up().stop()
     house.write("ann", "do #a")

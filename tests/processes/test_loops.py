@@ -1,11 +1,14 @@
 """Work that hangs, freezes or kills: it is ended, and it alone."""
 
+import pytest
+
 from tests.support.inside import READS
 from tests.support.outside import Build, House
 
 FAILED = 1
 
 
+@pytest.mark.guards("R12")
 def test_a_turn_without_progress_is_aborted_told_once_and_not_taken_up_again(build: Build) -> None:
     house = build('progress.warn = "1s"\nprogress.abort = "1s"\ngrace = "0s"\n')
     gateway = house.up()
@@ -25,6 +28,7 @@ def test_a_turn_without_progress_is_aborted_told_once_and_not_taken_up_again(bui
     assert house.model_calls("a") == 2, "once for the work, and once for what came after it"
 
 
+@pytest.mark.guards("R3.3", "G17")
 def test_a_frozen_process_is_ended_by_its_watchdog_and_the_next_one_goes_on(build: Build) -> None:
     house = build('watchdog.loop = "1s"\n')
     house.hold("freeze a")
@@ -40,6 +44,7 @@ def test_a_frozen_process_is_ended_by_its_watchdog_and_the_next_one_goes_on(buil
     assert house.turns("home")[0]["interruption"] == "restart_interrupted"
 
 
+@pytest.mark.guards("R3.3", "G7")
 def test_a_process_frozen_in_its_drain_is_ended_too(build: Build) -> None:
     house = build('watchdog.loop = "1s"\n')
     house.hold("read a", "freeze a")
@@ -57,6 +62,7 @@ def test_a_process_frozen_in_its_drain_is_ended_too(build: Build) -> None:
     assert house.times(READS, "a") == 3, "two reads, and the freeze which says so, too"
 
 
+@pytest.mark.guards("R8.1", "C12")
 def test_a_turn_that_kills_the_process_is_parked_after_three_and_no_other_is(house: House) -> None:
     innocents = [f"i{number}" for number in range(3)]
     house.hold(*(f"model {tag} 0" for tag in innocents))

@@ -1,5 +1,7 @@
 """Restarts that were asked for: by a person, an operator or the turn itself; each carried out once."""
 
+import pytest
+
 from tests.support.inside import EFFECTS
 from tests.support.outside import Build, House
 
@@ -47,6 +49,7 @@ def test_messages_during_a_restart_are_kept_answered_after_it_and_told_so(house:
     assert [house.times(EFFECTS, tag) for tag in "bcd"] == [1, 1, 1]
 
 
+@pytest.mark.guards("R3.5", "E14")
 def test_a_restart_said_in_a_chat_is_carried_out_once_however_often_it_is_delivered(house: House) -> None:
     gateway = house.up()
     house.say("home", "/restart", event_id="once")
@@ -79,6 +82,7 @@ def test_a_restart_killed_while_it_was_being_carried_out_has_happened(house: Hou
     gateway.stop()
 
 
+@pytest.mark.guards("R3.5", "C9", "C11", "G13")
 def test_a_turn_that_asks_for_a_restart_is_answered_and_does_not_ask_again(house: House) -> None:
     gateway = house.up()
     house.say("home", "do restart #a")

@@ -2,6 +2,8 @@
 
 import signal
 
+import pytest
+
 from tests.support.inside import EFFECTS, LETTERS_OUT, READS
 from tests.support.outside import Build, House
 
@@ -16,6 +18,7 @@ def farewells(house: House, chat: str) -> int:
     return sum(GOING in text and "kept" not in text for text in house.told(chat))
 
 
+@pytest.mark.guards("R3.2", "A1", "C5", "O12")
 def test_a_finisher_is_simply_done_and_a_straggler_is_marked_and_resumed(build: Build) -> None:
     house = build('drain.wait = "3s"\n')
     house.hold("read quick", "read slow", "model idle 0")
@@ -49,6 +52,7 @@ def test_a_finisher_is_simply_done_and_a_straggler_is_marked_and_resumed(build: 
     assert [role for role, _, _ in house.shown("slow")].count("note") == 1
 
 
+@pytest.mark.guards("R3.1", "D1", "O1")
 def test_messages_during_the_drain_are_kept_answered_after_it_and_told_so(house: House) -> None:
     house.hold("read a")
     gateway = house.up()
@@ -98,6 +102,7 @@ def test_a_second_signal_ends_the_wait_and_marks_what_it_cuts(build: Build) -> N
     assert sum(state == "unknown" for _, _, state in house.shown("a")) == 1
 
 
+@pytest.mark.guards("R3.2", "A5", "G3")
 def test_killed_in_the_drain_its_work_goes_on_like_after_any_crash(house: House) -> None:
     house.hold("read a")
     gateway = house.up()
@@ -151,6 +156,7 @@ def test_a_drain_waits_for_a_reply_that_is_owed(house: House) -> None:
     assert [(line["text"], line["repeated"]) for line in house.seen(LETTERS_OUT)] == [("answer to a", False)]
 
 
+@pytest.mark.guards("R4.4", "C3")
 def test_five_restarts_with_nothing_to_do_make_no_turn_and_no_message(house: House) -> None:
     gateway = house.up()
     house.say("home", "do effect #a")

@@ -9,6 +9,7 @@ from holdfast.app.client import NotRunning
 from tests.support.outside import Build, House
 
 
+@pytest.mark.guards("R3.3", "G6")
 @pytest.mark.parametrize("hindrance", ["thread", "stubborn"])
 def test_what_cannot_be_cancelled_holds_up_no_orderly_end(build: Build, hindrance: str) -> None:
     house = build('drain.wait = "0s"\ngrace = "0s"\n')

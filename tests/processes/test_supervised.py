@@ -3,6 +3,8 @@
 import os
 import signal
 
+import pytest
+
 from tests.support.commands import gateway_pid
 from tests.support.inside import EFFECTS
 from tests.support.outside import House
@@ -24,6 +26,7 @@ def test_a_killed_gateway_comes_back_and_its_work_goes_on(house: House) -> None:
     assert [run["stopped"] for run in house.look("runs")["runs"]] == ["stopped", None]
 
 
+@pytest.mark.guards("R3.4", "G1")
 def test_a_gateway_ended_by_anybody_but_its_parent_is_started_again(house: House) -> None:
     parent = house.up(supervised=True)
     first = gateway_pid(house.home)
@@ -35,6 +38,7 @@ def test_a_gateway_ended_by_anybody_but_its_parent_is_started_again(house: House
     parent.stop()
 
 
+@pytest.mark.guards("R3.4", "R16")
 def test_a_restart_that_finds_a_bad_configuration_is_not_tried_again(house: House) -> None:
     parent = house.up(supervised=True)
     with (house.home / "holdfast.toml").open("a") as file:

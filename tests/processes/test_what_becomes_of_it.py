@@ -1,5 +1,7 @@
 """Work that a crash cut off and that is not simply resumed: stopped, asked about, held, or not allowed."""
 
+import pytest
+
 from tests.support.inside import LETTERS_OUT, READS
 from tests.support.outside import SETTINGS, Build, House, Up
 
@@ -17,6 +19,7 @@ def states(house: House) -> list[str]:
     return [turn["state"] for turn in house.turns("home")]
 
 
+@pytest.mark.guards("R7.4")
 def test_a_stop_survives_the_kill_that_came_before_it_was_carried_out(build: Build) -> None:
     house = build('grace = "5m"\n')
     house.hold("stubborn a")
@@ -58,6 +61,7 @@ def test_work_that_was_cut_off_and_then_stopped_stays_stopped(house: House) -> N
     assert house.times(READS, "a") == 1
 
 
+@pytest.mark.guards("R6.4", "R13")
 def test_a_chat_that_wants_to_be_asked_is_asked_once_and_its_answer_counts_after_another_kill(
     build: Build,
 ) -> None:
@@ -83,6 +87,7 @@ def test_a_chat_that_wants_to_be_asked_is_asked_once_and_its_answer_counts_after
     assert house.times(READS, "a") == 2
 
 
+@pytest.mark.guards("R8.3")
 def test_in_safe_mode_nothing_goes_on_by_itself_and_new_messages_are_answered(build: Build) -> None:
     house = build("safe_mode.exits = 2\n")
     gateway = house.up()
@@ -107,6 +112,7 @@ def test_in_safe_mode_nothing_goes_on_by_itself_and_new_messages_are_answered(bu
     assert sum(text.startswith("answer to a") for text in told) == 1, told
 
 
+@pytest.mark.guards("R5", "C18")
 def test_work_of_somebody_who_is_no_longer_allowed_does_not_go_on(house: House) -> None:
     house.hold("read a")
     gateway = house.up()

@@ -1,5 +1,7 @@
 """A wall clock that jumps between two runs."""
 
+import pytest
+
 from tests.support.inside import EFFECTS, READS
 from tests.support.outside import House
 
@@ -30,6 +32,7 @@ def test_a_clock_set_back_makes_no_work_old_and_mixes_up_no_order(house: House) 
     assert house.is_sound()
 
 
+@pytest.mark.guards("R5", "C4", "C17")
 def test_a_clock_set_forward_and_back_leaves_old_work_and_answers_what_is_new(house: House) -> None:
     cut_off(house, "a")
     house.set_clock(2 * DAY)

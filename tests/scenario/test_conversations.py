@@ -1,4 +1,4 @@
-"""Which conversation a message belongs to, and how long it lasts: a whole gateway, crashed and started again."""
+"""Which conversation a message belongs to, and how long it lasts: a whole gateway, crashed and restarted."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -68,6 +68,7 @@ async def restarted(town: Town) -> None:
     await town.start()
 
 
+@pytest.mark.guards("R1.1", "A16", "E16")
 @on_a_loop
 async def test_topics_of_a_chat_are_conversations_of_their_own_and_each_hears_its_own(tmp_path: Path) -> None:
     async with town(tmp_path) as one:
@@ -91,6 +92,7 @@ async def test_topics_of_a_chat_are_conversations_of_their_own_and_each_hears_it
         assert len(await one.store.sessions()) == 3
 
 
+@pytest.mark.guards("R1.1")
 @on_a_loop
 async def test_people_of_a_group_talk_for_themselves_and_those_of_its_thread_together(tmp_path: Path) -> None:
     async with town(tmp_path) as one:
@@ -106,6 +108,7 @@ async def test_people_of_a_group_talk_for_themselves_and_those_of_its_thread_tog
         assert keys == [f"{group}/t", f"{group}@ann", f"{group}@carl"]
 
 
+@pytest.mark.guards("R1.2", "A2", "A9", "A15")
 @pytest.mark.parametrize(
     ("policy", "passes", "began", "told"),
     [
@@ -136,6 +139,7 @@ def test_only_the_reset_policy_ends_a_conversation_by_age_and_it_is_told_once(
     run()
 
 
+@pytest.mark.guards("R1.3", "A1")
 @on_a_loop
 async def test_interrupted_work_keeps_its_conversation_whatever_the_reset_policy_says(tmp_path: Path) -> None:
     async with town(tmp_path, reset=ResetSettings(idle=MINUTE)) as one:
@@ -152,6 +156,7 @@ async def test_interrupted_work_keeps_its_conversation_whatever_the_reset_policy
         assert QUIET_FOR_LONG not in one.mail.texts()
 
 
+@pytest.mark.guards("R2.2", "A4", "A6")
 @on_a_loop
 async def test_a_chat_that_was_answered_is_untouched_by_a_crash_and_a_long_turn_is_known(
     tmp_path: Path,
@@ -172,6 +177,7 @@ async def test_a_chat_that_was_answered_is_untouched_by_a_crash_and_a_long_turn_
         assert turn.interruptions == 0
 
 
+@pytest.mark.guards("R1.2", "R1.3", "R8.1", "C12", "C14")
 @on_a_loop
 async def test_a_turn_that_hangs_in_drain_after_drain_is_parked_and_the_next_message_is_free(
     tmp_path: Path,
@@ -195,6 +201,7 @@ async def test_a_turn_that_hangs_in_drain_after_drain_is_parked_and_the_next_mes
         assert (await session_of(one)).id == fresh.id
 
 
+@pytest.mark.guards("R8.3")
 @on_a_loop
 async def test_in_safe_mode_a_message_gets_continue_or_drop_and_then_its_answer(tmp_path: Path) -> None:
     async with town(tmp_path, safe_mode=SafeModeSettings(unclean_exits=1)) as one:
@@ -213,6 +220,7 @@ async def test_in_safe_mode_a_message_gets_continue_or_drop_and_then_its_answer(
         assert one.mail.texts().count(SENTENCES["safe_mode_message"]) == 1
 
 
+@pytest.mark.guards("R9.1", "D11", "D13", "D15", "D16")
 @pytest.mark.parametrize(
     ("mode", "turns"),
     [
@@ -249,6 +257,7 @@ def test_what_becomes_of_messages_during_a_turn_is_the_chats_mode(
     run()
 
 
+@pytest.mark.guards("R9.3", "D2", "D3")
 @on_a_loop
 async def test_a_full_queue_refuses_in_words_and_what_was_said_to_be_queued_is_answered(
     tmp_path: Path,
@@ -272,6 +281,7 @@ async def test_a_full_queue_refuses_in_words_and_what_was_said_to_be_queued_is_a
         assert queued != refused
 
 
+@pytest.mark.guards("R10.5")
 @on_a_loop
 async def test_a_reply_that_is_owed_outlives_the_conversation_it_came_from(tmp_path: Path) -> None:
     async with town(tmp_path) as one:
@@ -290,6 +300,7 @@ async def test_a_reply_that_is_owed_outlives_the_conversation_it_came_from(tmp_p
         assert one.mail.texts()[0] == "answer to hello"
 
 
+@pytest.mark.guards("R6.1", "C15", "C24")
 @on_a_loop
 async def test_work_goes_on_for_a_chat_where_nobody_says_a_word(tmp_path: Path) -> None:
     async with town(tmp_path) as one:

@@ -56,6 +56,7 @@ async def state_of(ledger: Ledger, position: Position) -> InboxState:
     return (await ledger.store.row(position)).state
 
 
+@pytest.mark.guards("R9.2", "D9")
 async def test_commands_do_not_wait_behind_a_turn_that_hangs(ledger: Ledger) -> None:
     claimed = await ledger.begin()
     await ledger.say("waits")
@@ -66,6 +67,7 @@ async def test_commands_do_not_wait_behind_a_turn_that_hangs(ledger: Ledger) -> 
     assert [row.text for row in await ledger.store.waiting(key())] == ["waits"]
 
 
+@pytest.mark.guards("R1.4", "A10")
 async def test_stop_keeps_the_session_and_says_when_there_was_nothing_to_stop(ledger: Ledger) -> None:
     claimed = await ledger.complete()
     assert (await said(ledger, "/stop")).startswith("Nothing was unfinished here")
@@ -74,6 +76,7 @@ async def test_stop_keeps_the_session_and_says_when_there_was_nothing_to_stop(le
     assert live.id == claimed.session.id
 
 
+@pytest.mark.guards("R1.4")
 @pytest.mark.parametrize("how", ["waiting", "interrupted", "held"])
 async def test_stop_ends_what_nobody_runs_and_no_restart_brings_it_back(ledger: Ledger, how: str) -> None:
     claimed = await ledger.begin()
@@ -86,6 +89,7 @@ async def test_stop_ends_what_nobody_runs_and_no_restart_brings_it_back(ledger: 
     assert (await ledger.turn(claimed.session.id)).state is TurnState.CANCELLED
 
 
+@pytest.mark.guards("R1.4")
 async def test_new_says_which_waiting_messages_it_withdrew_and_keeps_what_came_after(ledger: Ledger) -> None:
     claimed = await ledger.begin()
     await ledger.say("first")
@@ -228,6 +232,7 @@ async def test_status_says_why_work_is_held(ledger: Ledger) -> None:
     assert "held until its platform is connected" in await said(ledger, "/status")
 
 
+@pytest.mark.guards("A13")
 async def test_sessions_lists_this_chats_own_and_no_others(ledger: Ledger) -> None:
     first = await ledger.complete()
     await ledger.complete(chat="c2")
@@ -253,6 +258,7 @@ async def test_queue_shows_the_modes_and_sets_that_of_this_chat(ledger: Ledger) 
     assert await state_of(ledger, position) is InboxState.REFUSED
 
 
+@pytest.mark.guards("R9.6")
 async def test_undo_takes_turn_after_turn_out_of_sight_and_names_what_stays_done(ledger: Ledger) -> None:
     await ledger.complete("kept")
     claimed = await ledger.begin("undone")
@@ -274,6 +280,7 @@ async def test_undo_takes_turn_after_turn_out_of_sight_and_names_what_stays_done
     assert len(entries) == len(await ledger.store.transcript(claimed.session.id)) - 1
 
 
+@pytest.mark.guards("R9.6")
 @pytest.mark.parametrize("command", ["/undo", "/retry"])
 async def test_nothing_is_taken_back_while_a_turn_is_unfinished(ledger: Ledger, command: str) -> None:
     await ledger.complete()
@@ -342,6 +349,7 @@ async def test_what_is_collected_or_resumed_reaches_no_further_than_the_next_com
     assert (recorded.entries, recorded.waiting) == ((), 1), "nor does what steers a turn"
 
 
+@pytest.mark.guards("R9.6")
 async def test_retry_answers_the_same_message_again_in_a_turn_of_its_own(ledger: Ledger) -> None:
     claimed = await ledger.begin("what is it?")
     await ledger.start(claimed.fence, "paid")

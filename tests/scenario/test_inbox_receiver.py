@@ -30,6 +30,7 @@ async def texts(ledger: Ledger, chat: str = "c1") -> list[str]:
     return [row.text for row in await ledger.store.waiting(key(chat))]
 
 
+@pytest.mark.guards("O2", "O16")
 async def test_a_batch_is_confirmed_only_after_its_commit(ledger: Ledger) -> None:
     platform = FakePlatform()
     platform.updates += [arrival("one", "e1"), arrival("two", "e2")]
@@ -44,6 +45,7 @@ async def test_a_batch_is_confirmed_only_after_its_commit(ledger: Ledger) -> Non
     assert seen == ["one", "two"]
 
 
+@pytest.mark.guards("R16", "O2")
 async def test_what_could_not_be_kept_is_not_confirmed_and_is_read_again(ledger: Ledger) -> None:
     platform, slept = FakePlatform(), watch(ledger.clock)
     platform.updates.append(arrival("one"))
@@ -79,6 +81,7 @@ async def test_a_crash_between_commit_and_confirmation_adds_nothing_twice(ledger
     assert await texts(ledger) == ["one"]
 
 
+@pytest.mark.guards("D7", "O16", "O17")
 async def test_reading_goes_on_from_the_committed_position_after_a_crash(ledger: Ledger) -> None:
     platform = FakePlatform()
     platform.updates.append(arrival("one", "e1"))
@@ -127,6 +130,7 @@ async def test_who_cannot_be_checked_is_not_allowed(ledger: Ledger, how: str) ->
     assert await texts(ledger) == []
 
 
+@pytest.mark.guards("R16")
 async def test_what_cannot_be_read_is_set_aside_with_the_position_and_the_rest_goes_on(
     ledger: Ledger,
 ) -> None:
@@ -171,6 +175,7 @@ async def test_a_message_the_ledger_refuses_is_set_aside_alone(ledger: Ledger) -
     assert reports.doing
 
 
+@pytest.mark.guards("R9.5")
 async def test_a_message_changed_or_taken_back_while_it_waits_is_changed_or_withdrawn(ledger: Ledger) -> None:
     platform = FakePlatform()
     platform.updates += [arrival("tpyo", "e1"), arrival("never mind", "e2")]
@@ -294,6 +299,7 @@ async def test_a_ledger_that_is_closed_ends_the_reading(ledger: Ledger) -> None:
     assert platform.confirmed == []
 
 
+@pytest.mark.guards("O20")
 async def test_an_immutable_id_counts_and_a_name_that_looks_like_it_does_not(ledger: Ledger) -> None:
     platform = FakePlatform()
     platform.updates += [arrival("as 7", "e1", sender="7"), arrival("named 7", "e2", sender=" 7")]
@@ -315,6 +321,7 @@ async def test_what_comes_during_a_drain_is_kept_said_so_and_answered_once_after
     assert (part.text, part.reply_to) == (accepted.words, "m-e1")
 
 
+@pytest.mark.guards("R16", "R9.3")
 @pytest.mark.parametrize(
     ("settings", "words"),
     [(QueueSettings(most=0), "Not taken: 0 messages wait"), (QueueSettings(longest=3), "I take 3 at most")],

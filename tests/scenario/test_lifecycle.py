@@ -56,6 +56,7 @@ async def test_a_message_is_answered(tmp_path: Path) -> None:
         assert one.faults == []
 
 
+@pytest.mark.guards("D14")
 @on_a_loop
 async def test_a_message_of_who_is_let_out_while_it_waits_is_not_answered(tmp_path: Path) -> None:
     async with town(tmp_path) as one:
@@ -72,6 +73,7 @@ async def test_a_message_of_who_is_let_out_while_it_waits_is_not_answered(tmp_pa
         assert (await one.store.row(Position(2))).reason == "not_allowed"
 
 
+@pytest.mark.guards("R3.2", "C5")
 @on_a_loop
 async def test_a_drain_waits_for_what_finishes_and_cuts_only_what_does_not(tmp_path: Path) -> None:
     async with town(tmp_path) as one:
@@ -101,6 +103,7 @@ async def test_a_drain_waits_for_what_finishes_and_cuts_only_what_does_not(tmp_p
         assert (await turn_of(one, "b")).id == straggler.id, "the same turn goes on"
 
 
+@pytest.mark.guards("R3.1", "O10")
 @on_a_loop
 async def test_each_chat_with_a_running_turn_is_told_once_before_the_wait_and_no_other(
     tmp_path: Path,
@@ -121,6 +124,7 @@ async def test_each_chat_with_a_running_turn_is_told_once_before_the_wait_and_no
         assert one.mail.texts("idle") == ["answer to quick"]
 
 
+@pytest.mark.guards("R3.1", "R6.4")
 @pytest.mark.parametrize(
     ("wanted", "words"), [(OnInterruption.ASK, "I ask you"), (OnInterruption.NEVER, "wants nothing taken up")]
 )
@@ -148,6 +152,7 @@ def test_a_chat_that_wants_no_resume_is_told_that_instead(
     run()
 
 
+@pytest.mark.guards("R3.3")
 @on_a_loop
 async def test_a_second_signal_stops_at_once_and_still_marks_what_it_cuts(tmp_path: Path) -> None:
     async with town(tmp_path) as one:
@@ -165,6 +170,7 @@ async def test_a_second_signal_stops_at_once_and_still_marks_what_it_cuts(tmp_pa
         assert (cut.interruptions, cut.interruption) == (1, Interruption.SHUTDOWN_TIMEOUT)
 
 
+@pytest.mark.guards("R3.3")
 @on_a_loop
 async def test_a_signal_during_a_restart_leaves_it_a_restart(tmp_path: Path) -> None:
     async with town(tmp_path) as one:
@@ -178,6 +184,7 @@ async def test_a_signal_during_a_restart_leaves_it_a_restart(tmp_path: Path) -> 
         assert (await turn_of(one)).interruption == Interruption.RESTART_TIMEOUT
 
 
+@pytest.mark.guards("R3.1", "D1", "O1")
 @on_a_loop
 async def test_a_message_during_a_drain_is_kept_said_so_and_answered_after_the_restart(
     tmp_path: Path,
@@ -212,6 +219,7 @@ async def test_what_waited_of_somebody_who_is_not_allowed_any_more_is_not_run(tm
         assert await one.store.waiting(Key(row.origin.place.address)) == ()
 
 
+@pytest.mark.guards("R3.3", "E2")
 @on_a_loop
 async def test_a_reply_that_is_owed_is_work_for_the_drain(tmp_path: Path) -> None:
     async with town(tmp_path) as one:
@@ -228,6 +236,7 @@ async def test_a_reply_that_is_owed_is_work_for_the_drain(tmp_path: Path) -> Non
         await one.until(lambda: one.mail.texts() == ["answer to hello"], step=STEP)
 
 
+@pytest.mark.guards("R3.3", "G4")
 @on_a_loop
 async def test_a_platform_that_hangs_in_its_close_does_not_hold_up_the_end(tmp_path: Path) -> None:
     async with town(tmp_path) as one:
@@ -312,6 +321,7 @@ async def test_a_clock_set_back_makes_no_new_request_an_old_one(tmp_path: Path) 
         assert await one.ended_after(2_000) is Stopped.RESTART
 
 
+@pytest.mark.guards("R3.5")
 @on_a_loop
 async def test_a_turn_that_asks_for_a_restart_is_answered_first(tmp_path: Path) -> None:
     async with town(tmp_path) as one:
@@ -327,6 +337,7 @@ async def test_a_turn_that_asks_for_a_restart_is_answered_first(tmp_path: Path) 
         assert one.mail.texts() == ["answer to please restart"]
 
 
+@pytest.mark.guards("R3.5", "G9")
 @on_a_loop
 async def test_a_turn_that_asks_and_never_ends_is_waited_for_no_longer_than_its_reply_may_take(
     tmp_path: Path,
@@ -340,6 +351,7 @@ async def test_a_turn_that_asks_and_never_ends_is_waited_for_no_longer_than_its_
         assert await one.ended_after(one.settings.drain.wait + 1_000) is Stopped.RESTART
 
 
+@pytest.mark.guards("R3.6")
 @on_a_loop
 async def test_a_restart_when_quiet_waits_for_no_running_turn(tmp_path: Path) -> None:
     async with town(tmp_path) as one:
@@ -354,6 +366,7 @@ async def test_a_restart_when_quiet_waits_for_no_running_turn(tmp_path: Path) ->
         assert one.mail.texts() == ["answer to long"]
 
 
+@pytest.mark.guards("R4.1")
 @on_a_loop
 async def test_a_platform_that_is_down_at_boot_has_its_sessions_resumed_when_it_comes_back(
     tmp_path: Path,
@@ -381,6 +394,7 @@ async def test_a_platform_that_is_down_at_boot_has_its_sessions_resumed_when_it_
     await one.crash()
 
 
+@pytest.mark.guards("G19")
 @on_a_loop
 async def test_a_stage_that_breaks_begins_again_and_the_others_do_not_notice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

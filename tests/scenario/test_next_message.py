@@ -1,4 +1,4 @@
-"""What the next message finds after work that was cut off, left, dropped or failed: its session, and one note."""
+"""What the next message finds after work that was cut off, left, dropped or failed: session and note."""
 
 import pytest
 
@@ -47,6 +47,7 @@ def says_of(kind: NoteKind) -> str:
     }[kind]
 
 
+@pytest.mark.guards("R2.1")
 async def test_an_unknown_reason_is_never_resumed_by_itself_and_a_message_lets_it_go_on(
     ledger: Ledger,
 ) -> None:
@@ -67,6 +68,7 @@ async def test_an_unknown_reason_is_never_resumed_by_itself_and_a_message_lets_i
     assert turn.interruption == "of_a_newer_version", "stored as it stands"
 
 
+@pytest.mark.guards("R1.5", "R2.1")
 @pytest.mark.parametrize(
     ("damage", "kind"),
     [
@@ -86,6 +88,7 @@ async def test_a_field_that_cannot_be_read_counts_as_absent_and_the_interruption
     assert await stage.told() == ["done"]
 
 
+@pytest.mark.guards("R1.5", "A17")
 async def test_a_row_whose_state_cannot_be_read_is_set_aside_alone(ledger: Ledger) -> None:
     bad = await ledger.begin(chat="bad")
     await ledger.begin("good work", chat="good")
@@ -99,6 +102,7 @@ async def test_a_row_whose_state_cannot_be_read_is_set_aside_alone(ledger: Ledge
     assert await ledger.store.turns(bad.session.id) == ()
 
 
+@pytest.mark.guards("R6.2")
 async def test_after_work_that_was_left_one_note_says_so_and_only_once(ledger: Ledger) -> None:
     await cut_off(ledger)
     ledger.clock.advance(HOUR + MINUTE)
@@ -110,6 +114,7 @@ async def test_after_work_that_was_left_one_note_says_so_and_only_once(ledger: L
     assert [line.id for line in await ledger.store.sessions()] == [session.id]
 
 
+@pytest.mark.guards("R2.4", "R6.2", "A7")
 @pytest.mark.parametrize("late", [False, True])
 async def test_after_a_resume_that_failed_the_next_message_hears_of_it_within_the_window(
     ledger: Ledger, late: bool
@@ -128,6 +133,7 @@ async def test_after_a_resume_that_failed_the_next_message_hears_of_it_within_th
     assert len(await ledger.store.sessions()) == 1
 
 
+@pytest.mark.guards("R6.2", "C16")
 @pytest.mark.parametrize("late", [False, True])
 async def test_unanswered_results_are_taken_up_with_the_next_message_while_they_are_fresh(
     ledger: Ledger, late: bool
@@ -145,6 +151,7 @@ async def test_unanswered_results_are_taken_up_with_the_next_message_while_they_
     assert [says_of(NoteKind.TOOL_TAIL) in note for note in found] == ([] if late else [True])
 
 
+@pytest.mark.guards("R6.2", "C16")
 async def test_a_note_of_a_resume_that_was_left_is_not_shown_to_the_next_message(ledger: Ledger) -> None:
     await cut_off(ledger)
     await reconciler(ledger).round()
@@ -157,6 +164,7 @@ async def test_a_note_of_a_resume_that_was_left_is_not_shown_to_the_next_message
     assert says_of(NoteKind.LEFT_BEHIND) in note
 
 
+@pytest.mark.guards("R1.4", "R6.2")
 async def test_a_note_of_a_resume_that_was_stopped_is_not_shown_to_the_next_message(ledger: Ledger) -> None:
     await cut_off(ledger)
     await reconciler(ledger).round()
@@ -167,6 +175,7 @@ async def test_a_note_of_a_resume_that_was_stopped_is_not_shown_to_the_next_mess
     assert await notes(ledger, "something else") == []
 
 
+@pytest.mark.guards("R1.4")
 @pytest.mark.parametrize("kind", [StopKind.STOP, StopKind.NEW])
 async def test_what_a_person_ended_leaves_no_note(ledger: Ledger, kind: StopKind) -> None:
     await cut_off(ledger)
@@ -181,6 +190,7 @@ async def test_what_a_person_ended_leaves_no_note(ledger: Ledger, kind: StopKind
     assert len(await ledger.store.sessions()) == (1 if kind is StopKind.STOP else 2)
 
 
+@pytest.mark.guards("R6.2", "R6.4")
 async def test_what_is_dropped_by_another_message_is_named_in_the_note_of_that_message(
     ledger: Ledger,
 ) -> None:

@@ -48,6 +48,7 @@ async def send_for(ledger: Ledger, sending: Sender, milliseconds: int, step: int
             pass
 
 
+@pytest.mark.guards("R10.1")
 async def test_parts_arrive_in_order_one_in_flight_per_chat_and_chats_side_by_side(ledger: Ledger) -> None:
     await chat(ledger, "c1", "c2", "c3")
     for name in ("c1", "c2", "c3"):
@@ -84,6 +85,7 @@ async def test_no_more_chats_are_sent_to_at_once_than_there_are_hands(ledger: Le
     assert platform.most_in_flight <= 2
 
 
+@pytest.mark.guards("R10.3", "E3")
 async def test_a_throttle_holds_its_own_chat_until_its_time_and_is_no_attempt(ledger: Ledger) -> None:
     await chat(ledger, "c1", "c2")
     platform = FakePlatform()
@@ -129,6 +131,7 @@ async def test_what_failed_for_now_is_tried_again_later_and_later(ledger: Ledger
     assert (part.state, part.attempts) == (SENT, 3)
 
 
+@pytest.mark.guards("R10.2", "E7")
 async def test_a_send_of_unknown_outcome_goes_out_again_visibly_marked(ledger: Ledger) -> None:
     await chat(ledger)
     platform = FakePlatform()
@@ -147,6 +150,7 @@ async def test_a_send_of_unknown_outcome_goes_out_again_visibly_marked(ledger: L
     assert await states(ledger) == [SENT]
 
 
+@pytest.mark.guards("R10.2")
 async def test_where_keys_count_an_unknown_send_is_repeated_unmarked_and_shows_once(ledger: Ledger) -> None:
     await chat(ledger)
     platform = FakePlatform(KEYED)
@@ -178,6 +182,7 @@ async def test_a_repeat_is_marked_when_the_platform_has_forgotten_its_key_meanwh
     assert platform.shown == ["(again?) hello"]
 
 
+@pytest.mark.guards("R10.2")
 async def test_a_platform_that_can_be_asked_is_asked_and_nothing_goes_out_twice(ledger: Ledger) -> None:
     await chat(ledger)
     platform = FakePlatform(ASKS)
@@ -237,6 +242,7 @@ async def test_a_part_a_dead_process_was_sending_is_settled_by_the_next(ledger: 
     assert platform.shown == ["(again?) hello"]
 
 
+@pytest.mark.guards("R10.2", "O5")
 async def test_what_was_delivered_is_not_sent_again_by_a_restart(ledger: Ledger) -> None:
     await chat(ledger)
     await ledger.store.owe(owed("a", "hello"))
@@ -249,6 +255,7 @@ async def test_what_was_delivered_is_not_sent_again_by_a_restart(ledger: Ledger)
     assert platform.shown == ["hello"]
 
 
+@pytest.mark.guards("R10.3")
 async def test_a_refused_part_is_replaced_by_a_visible_line_and_the_rest_goes_out(ledger: Ledger) -> None:
     await chat(ledger)
     await ledger.store.owe(owed("a", "one", "two", "three"))
@@ -279,6 +286,7 @@ async def test_the_line_for_a_refused_part_is_owed_in_the_commit_that_refuses_it
     assert [part.kind for part in await ledger.outbox()] == [OwedKind.REPLY, OwedKind.NOTICE]
 
 
+@pytest.mark.guards("R10.3", "O6")
 async def test_a_chat_that_is_gone_fails_as_a_whole_once_and_holds_up_no_other(ledger: Ledger) -> None:
     await chat(ledger, "c1", "c2")
     for n in range(3):
@@ -295,6 +303,7 @@ async def test_a_chat_that_is_gone_fails_as_a_whole_once_and_holds_up_no_other(l
     assert len(platform.sends) == 2
 
 
+@pytest.mark.guards("R10.3")
 async def test_attempts_are_capped_and_the_end_is_visible(ledger: Ledger) -> None:
     await chat(ledger)
     await ledger.store.owe(owed("a"))
@@ -307,6 +316,7 @@ async def test_attempts_are_capped_and_the_end_is_visible(ledger: Ledger) -> Non
     assert platform.shown == [line.text]
 
 
+@pytest.mark.guards("R10.3", "E5", "O7")
 async def test_a_platform_that_is_down_costs_no_attempt_and_is_not_hammered(ledger: Ledger) -> None:
     names = [f"c{n}" for n in range(4)]
     await chat(ledger, *names)
@@ -443,6 +453,7 @@ async def test_a_result_kept_back_by_the_ledger_outlives_a_stop_of_the_sender(le
     assert platform.shown == ["one"]
 
 
+@pytest.mark.guards("R13", "C7")
 async def test_a_question_that_reaches_nobody_is_closed_and_its_turn_goes_on(ledger: Ledger) -> None:
     claimed = await ledger.begin()
     await ledger.ask(claimed.fence)

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from holdfast.inbox import Intake
 from holdfast.model import ChatKind, Origin, PersonId, Place, Tail, TurnState
 from holdfast.policy.recovery import Outcome
@@ -22,6 +24,7 @@ async def test_a_turn_cut_off_by_a_crash_goes_on_by_itself(ledger: Ledger) -> No
     assert (await ledger.claim()).turn.id == claimed.turn.id
 
 
+@pytest.mark.guards("R4.4")
 async def test_a_second_boot_changes_nothing_more(ledger: Ledger) -> None:
     for n in range(3):
         await ledger.begin(chat=f"c{n}")
@@ -31,6 +34,7 @@ async def test_a_second_boot_changes_nothing_more(ledger: Ledger) -> None:
         assert await reconciler(ledger).round() == {}
 
 
+@pytest.mark.guards("R5", "C3", "O4", "O11")
 async def test_an_answer_that_was_complete_is_owed_without_a_model_call_and_once(ledger: Ledger) -> None:
     claimed = await ledger.begin()
     await ledger.append(claimed.fence, answers("forty-two"), tail=Tail.ANSWER)
@@ -41,6 +45,7 @@ async def test_an_answer_that_was_complete_is_owed_without_a_model_call_and_once
     assert (await ledger.turn(claimed.session.id)).state is TurnState.DONE
 
 
+@pytest.mark.guards("R5", "C4", "C16")
 async def test_work_too_old_is_left_and_told_once(ledger: Ledger) -> None:
     claimed = await ledger.begin()
     await ledger.crash()
@@ -67,6 +72,7 @@ async def test_who_cannot_be_checked_is_not_allowed_and_keeps_nobody_else_waitin
     assert (await ledger.claim()).turn.id == ours.turn.id
 
 
+@pytest.mark.guards("R8.2")
 async def test_two_suspects_resume_one_after_the_other(ledger: Ledger) -> None:
     for chat in ("c1", "c2"):
         await ledger.die(2, chat=chat)

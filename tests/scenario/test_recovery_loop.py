@@ -54,6 +54,7 @@ async def end(task: asyncio.Task[None]) -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
+@pytest.mark.guards("R4.1", "O3")
 async def test_it_looks_at_boot_when_poked_and_every_few_seconds_and_rounds_keep_apart(
     ledger: Ledger,
 ) -> None:
@@ -111,6 +112,7 @@ async def test_work_of_a_platform_that_was_down_at_boot_goes_on_when_it_connects
     await end(working)
 
 
+@pytest.mark.guards("R4.1", "O14")
 async def test_a_ledger_that_fails_during_recovery_strands_nothing_and_is_not_hammered(
     ledger: Ledger,
 ) -> None:
@@ -240,6 +242,7 @@ async def test_an_owner_who_never_wrote_keeps_no_conversation_from_being_parked(
     assert len(await told(ledger, "c1")) == 1
 
 
+@pytest.mark.guards("R8.3")
 async def test_after_many_crashes_nothing_resumes_by_itself_and_the_owner_hears_it_once(
     ledger: Ledger,
 ) -> None:
@@ -260,6 +263,7 @@ async def test_after_many_crashes_nothing_resumes_by_itself_and_the_owner_hears_
     assert (await ledger.claim(at_work.judge)).turn.id == claimed.turn.id
 
 
+@pytest.mark.guards("R8.3")
 async def test_safe_mode_ends_by_command_and_stays_ended_after_a_restart(ledger: Ledger) -> None:
     await crash_loop(ledger, 4)
     claimed = await ledger.begin()
@@ -298,6 +302,7 @@ async def test_before_the_first_look_nothing_resumes_by_itself(ledger: Ledger) -
     assert (await ledger.claim(at_work.judge)).turn.id == claimed.turn.id
 
 
+@pytest.mark.guards("R10.1")
 async def test_the_answer_of_a_turn_that_was_complete_replies_to_the_message_that_began_it(
     ledger: Ledger,
 ) -> None:
@@ -340,6 +345,7 @@ async def test_what_is_old_and_finished_is_forgotten_once_an_hour(ledger: Ledger
     assert len(retained) == 2
 
 
+@pytest.mark.guards("R4.5")
 async def test_the_continuity_report_says_what_was_open_what_became_of_it_and_why(ledger: Ledger) -> None:
     asking = await ledger.begin(chat="c1")
     await ledger.ask(asking.fence)

@@ -1,4 +1,4 @@
-"""Each row of recovery's table, met on the real ledger by the real reconciler: found, written back, told once."""
+"""Each row of recovery's table on the real ledger, by the real reconciler: found, written back, told once."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -232,6 +232,7 @@ async def met(ledger: Ledger, row: Row) -> tuple[Turn, SessionId]:
     return turn, session
 
 
+@pytest.mark.guards("R5", "C6", "C7", "C18")
 @pytest.mark.parametrize("row", table(), ids=lambda row: row.name)
 async def test_a_row_is_met_written_back_and_told_once(ledger: Ledger, row: Row) -> None:
     if row.name in UNREACHABLE:
@@ -252,6 +253,7 @@ async def test_a_row_is_met_written_back_and_told_once(ledger: Ledger, row: Row)
 HOLDS = [row for row in table() if row.outcome is Outcome.HOLD and row.name not in UNREACHABLE]
 
 
+@pytest.mark.guards("R5")
 @pytest.mark.parametrize("row", HOLDS, ids=lambda row: row.name)
 async def test_a_hold_ends_at_the_window_at_the_latest(ledger: Ledger, row: Row) -> None:
     session, outside = await FOUND[row.name](ledger)
@@ -266,6 +268,7 @@ async def test_a_hold_ends_at_the_window_at_the_latest(ledger: Ledger, row: Row)
     assert turn.why == (None if in_line else "too_old")
 
 
+@pytest.mark.guards("R6.4", "R8.3", "R13")
 @pytest.mark.parametrize("name", ["chat_says_ask", "safe_mode_message"])
 async def test_the_gateway_asks_once_continue_or_drop(ledger: Ledger, name: str) -> None:
     (row,) = [row for row in table() if row.name == name]

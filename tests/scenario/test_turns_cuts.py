@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
+import pytest
+
 from holdfast.agents import Message, Replied
 from holdfast.errors import DiskFull
 from holdfast.model import CallState, EffectClass, StopKind, TurnState
@@ -36,6 +38,7 @@ async def test_a_stop_ends_a_turn_whose_model_still_thinks(ledger: Ledger) -> No
         assert (await stage.turn()).session == turn.session
 
 
+@pytest.mark.guards("R7.4")
 async def test_a_tool_that_ends_in_time_after_a_stop_keeps_its_result(ledger: Ledger) -> None:
     deed = Deed(when_cancelled=returns_late)
     await ledger.say()
@@ -58,6 +61,7 @@ async def test_a_tool_that_is_cancelled_by_a_stop_is_unknown(ledger: Ledger) -> 
         assert [state for state, _ in await stage.results()] == [CallState.UNKNOWN]
 
 
+@pytest.mark.guards("R7.4")
 async def test_a_tool_that_will_not_end_is_unknown_after_its_grace(ledger: Ledger) -> None:
     deed = Deed(when_cancelled=never_ends)
     await ledger.say()
@@ -118,6 +122,7 @@ async def test_a_stop_asked_before_the_pool_knows_the_run_is_seen(ledger: Ledger
         assert (await stage.turn()).state is TurnState.CANCELLED
 
 
+@pytest.mark.guards("R3.2", "A3")
 async def test_a_drain_marks_a_turn_before_its_tool_is_cancelled(ledger: Ledger) -> None:
     found: list[TurnState] = []
 
@@ -136,6 +141,7 @@ async def test_a_drain_marks_a_turn_before_its_tool_is_cancelled(ledger: Ledger)
         assert await stage.results() == []
 
 
+@pytest.mark.guards("R3.2")
 async def test_a_drain_puts_back_a_turn_in_which_nothing_has_begun(ledger: Ledger) -> None:
     held = asyncio.Event()
     await ledger.complete("before")
@@ -161,6 +167,7 @@ async def test_a_turn_that_waits_for_its_model_has_begun(ledger: Ledger) -> None
         assert (await stage.turn()).state is TurnState.INTERRUPTED
 
 
+@pytest.mark.guards("R3.2", "B2")
 async def test_what_a_turn_had_produced_when_it_was_cut_is_kept(ledger: Ledger) -> None:
     """The last result waits for the next step's commit; a drain in between must not lose it."""
     quick, slow = Deed("quick", EffectClass.EFFECT), Deed("slow", EffectClass.READ)
@@ -203,6 +210,7 @@ async def test_an_answer_that_is_there_when_the_drain_ends_is_given(ledger: Ledg
         assert (await stage.turn()).interruptions == 0
 
 
+@pytest.mark.guards("R3.2")
 async def test_a_mark_that_fails_keeps_no_other_turn_from_being_marked(ledger: Ledger) -> None:
     for chat in ("c1", "c2", "c3"):
         await ledger.say(chat=chat)
@@ -246,6 +254,7 @@ async def test_a_tool_that_will_not_end_does_not_hold_up_the_end_of_a_drain(ledg
         assert (await stage.turn()).state is TurnState.INTERRUPTED
 
 
+@pytest.mark.guards("R2.3", "R10.5", "H2", "O13")
 async def test_a_turn_taken_over_ends_without_a_write(ledger: Ledger) -> None:
     deed = Deed(when_cancelled=returns_late)
     await ledger.say()

@@ -86,6 +86,7 @@ async def test_a_model_that_gives_no_reply_at_all_fails_the_turn(ledger: Ledger)
     assert (await stage.turn()).why == "model_broke"
 
 
+@pytest.mark.guards("R2.4")
 async def test_a_resumed_turn_that_fails_is_told_once_and_never_run_again(ledger: Ledger) -> None:
     await ledger.begin()
     await ledger.recover()
@@ -118,6 +119,7 @@ async def test_a_result_the_disk_would_not_take_is_kept_and_its_effect_not_repea
         assert len(stage.reports) == 2
 
 
+@pytest.mark.guards("R7.1", "R16")
 async def test_no_tool_runs_while_its_start_cannot_be_committed(ledger: Ledger) -> None:
     deed = Deed(held=False)
     await ledger.say()
@@ -171,6 +173,7 @@ async def test_a_failed_sync_ends_the_pool(ledger: Ledger) -> None:
         await soon(stage.pool.work())
 
 
+@pytest.mark.guards("R12", "C23", "H6", "O9")
 async def test_a_turn_without_progress_is_ended_as_failed_and_told_once(ledger: Ledger) -> None:
     deed = Deed()
     await ledger.say()
@@ -206,6 +209,7 @@ async def test_a_model_without_progress_ends_the_turn_as_failed(ledger: Ledger, 
         assert (await stage.turn()).why == "no_progress"
 
 
+@pytest.mark.guards("R12", "O9")
 async def test_output_of_a_tool_keeps_its_turn_alive_and_is_journaled_now_and_then(ledger: Ledger) -> None:
     deed = Deed()
     await ledger.say()

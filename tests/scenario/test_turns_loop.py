@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pytest
+
 from holdfast.agents import Message, Replied, Role
 from holdfast.model import CallState, EffectClass, OwedKind, Said, TurnState
 from holdfast.tools import ToolContext, ToolFailed
@@ -16,6 +18,7 @@ def calls_in(ledger: Ledger) -> list[str]:
     return [str(value) for row in ledger.dump()["tool_calls"] for value in row if value in set(CallState)]
 
 
+@pytest.mark.guards("R10.1")
 async def test_a_message_is_answered_and_its_reply_owed_once(ledger: Ledger) -> None:
     await ledger.say("hello", message_id="m1")
     stage = Stage(ledger, says("good day"))
@@ -25,6 +28,7 @@ async def test_a_message_is_answered_and_its_reply_owed_once(ledger: Ledger) -> 
     assert (await stage.turn()).state is TurnState.DONE
 
 
+@pytest.mark.guards("R7.1")
 async def test_a_tool_runs_only_once_its_start_is_committed(ledger: Ledger) -> None:
     found: list[list[str]] = []
 
@@ -42,6 +46,7 @@ async def test_a_tool_runs_only_once_its_start_is_committed(ledger: Ledger) -> N
     assert found == [["started"]]
 
 
+@pytest.mark.guards("R7.1", "B4")
 async def test_a_result_is_committed_before_the_model_is_asked_again(ledger: Ledger) -> None:
     found: list[list[str]] = []
 
@@ -152,6 +157,7 @@ async def cut_in_a_tool(ledger: Ledger, deed: Deed) -> None:
     deed.release.set()
 
 
+@pytest.mark.guards("R7.2", "C9", "F8")
 async def test_an_effect_cut_off_by_a_crash_is_unknown_once_and_never_repeated(ledger: Ledger) -> None:
     deed = Deed()
     await cut_in_a_tool(ledger, deed)
@@ -163,6 +169,7 @@ async def test_an_effect_cut_off_by_a_crash_is_unknown_once_and_never_repeated(l
     assert shown == [CallState.UNKNOWN]
 
 
+@pytest.mark.guards("R7.2")
 async def test_a_read_and_an_idempotent_call_cut_off_run_again_with_the_same_key(ledger: Ledger) -> None:
     for chat, effect in enumerate((EffectClass.READ, EffectClass.IDEMPOTENT)):
         deed = Deed(effect=effect)
@@ -177,6 +184,7 @@ async def test_a_read_and_an_idempotent_call_cut_off_run_again_with_the_same_key
         assert first.generation < second.generation
 
 
+@pytest.mark.guards("R7.2")
 async def test_a_reconcilable_call_cut_off_is_asked_about(ledger: Ledger) -> None:
     happened = Deed(effect=EffectClass.RECONCILABLE, found="it is there")
     await cut_in_a_tool(ledger, happened)
@@ -196,6 +204,7 @@ async def test_a_call_that_cannot_be_asked_about_is_unknown(ledger: Ledger) -> N
     assert "the bank is closed" in text
 
 
+@pytest.mark.guards("R7.2")
 async def test_a_call_planned_and_not_started_before_a_crash_runs(ledger: Ledger) -> None:
     claimed = await ledger.begin()
     await ledger.start(claimed.fence, "a", start=False)

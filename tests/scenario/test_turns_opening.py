@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from holdfast.agents import Message, Role
 from holdfast.model import (
     BusyMode,
@@ -36,6 +38,7 @@ async def interrupted(ledger: Ledger, *more: str) -> None:
     await ledger.recover()
 
 
+@pytest.mark.guards("R6.1", "C11")
 async def test_a_resume_gets_one_note_and_no_message_nobody_sent(ledger: Ledger) -> None:
     await interrupted(ledger)
     stage = Stage(ledger, wants("b"), says(), tools=[Deed("b", held=False)])
@@ -47,6 +50,7 @@ async def test_a_resume_gets_one_note_and_no_message_nobody_sent(ledger: Ledger)
     assert sum(isinstance(body, Said) for body in bodies) == 1
 
 
+@pytest.mark.guards("R6.3")
 async def test_the_oldest_message_that_waited_is_answered_in_the_resumed_turn(ledger: Ledger) -> None:
     await interrupted(ledger, "how far?", "and the rest?")
     stage = Stage(ledger, says("all done"), says("the rest"))
@@ -57,6 +61,7 @@ async def test_the_oldest_message_that_waited_is_answered_in_the_resumed_turn(le
     assert await stage.told() == ["all done", "the rest"]
 
 
+@pytest.mark.guards("R6.3")
 async def test_note_and_message_come_after_the_calls_are_paired_in_one_commit(ledger: Ledger) -> None:
     claimed = await ledger.begin("do it")
     await ledger.start(claimed.fence, "a", start=False)
@@ -84,6 +89,7 @@ async def test_a_message_edited_or_withdrawn_before_it_is_taken_counts_as_it_is_
     assert (shown.role, shown.text) == (Role.NOTE, resume_text(NoteKind.INTERRUPTED, message_follows=False))
 
 
+@pytest.mark.guards("R2.3", "R6.1")
 async def test_a_resume_that_is_cut_again_gets_one_more_note_and_the_message_once(ledger: Ledger) -> None:
     await interrupted(ledger, "how far?")
     async with Stage(ledger, hangs) as stage:
@@ -101,6 +107,7 @@ async def steering(ledger: Ledger) -> None:
     await ledger.store.configure_chat(address(), ChatSettings(busy=BusyMode.STEER))
 
 
+@pytest.mark.guards("R9.1", "R7.4")
 async def test_a_message_in_steer_mode_reaches_the_model_at_the_next_step_and_cancels_no_tool(
     ledger: Ledger,
 ) -> None:
@@ -120,6 +127,7 @@ async def test_a_message_in_steer_mode_reaches_the_model_at_the_next_step_and_ca
         assert (row.state, row.turn) == (InboxState.TAKEN, turn.id)
 
 
+@pytest.mark.guards("D14")
 async def test_who_is_allowed_no_more_steers_nothing(ledger: Ledger) -> None:
     deed = Deed()
     await ledger.say("do it")
@@ -137,6 +145,7 @@ async def test_who_is_allowed_no_more_steers_nothing(ledger: Ledger) -> None:
     assert (await ledger.store.row(gone)).reason == "not_allowed"
 
 
+@pytest.mark.guards("R9.1")
 async def test_steering_that_comes_too_late_is_the_next_turn(ledger: Ledger) -> None:
     await ledger.say("do it")
     await steering(ledger)
@@ -161,6 +170,7 @@ async def test_without_steer_a_message_waits_for_the_next_turn(ledger: Ledger) -
         assert [message.text for message in stage.model.shown[1] if message.role is Role.USER] == ["do it"]
 
 
+@pytest.mark.guards("R9.2")
 async def test_what_was_written_instead_of_an_answer_goes_into_the_same_turn(ledger: Ledger) -> None:
     claimed = await ledger.begin("book it")
     await ledger.ask(claimed.fence, options=("yes", "no"))

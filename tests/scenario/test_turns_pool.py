@@ -2,7 +2,13 @@
 
 import asyncio
 
+<<<<<<< HEAD
 from holdfast.model import StopKind, TurnState
+=======
+import pytest
+
+from holdfast.model import TurnState
+>>>>>>> s3-gaps
 from tests.support.ledger import Ledger, key
 from tests.support.stage import Deed, Line, Stage, hangs, says, soon, wants
 
@@ -29,6 +35,7 @@ async def test_no_more_turns_run_than_there_are_workers_and_the_next_follows_at_
         assert len(stage.model.shown) == 4
 
 
+@pytest.mark.guards("R4.2")
 async def test_resumes_take_at_most_half_of_the_workers(ledger: Ledger) -> None:
     for n in range(4):
         await ledger.begin(chat=f"old{n}")
@@ -52,6 +59,7 @@ async def test_a_single_worker_resumes_as_well(ledger: Ledger) -> None:
         await stage.leave_after_answer("went on")
 
 
+@pytest.mark.guards("R4.2", "C20")
 async def test_a_hung_resume_delays_no_other_chat(ledger: Ledger) -> None:
     await ledger.begin(chat="hung")
     await ledger.recover()
@@ -137,6 +145,7 @@ async def test_a_claim_that_breaks_ends_nothing_that_runs(ledger: Ledger) -> Non
         await stage.leave_after_answer("next", chat="c2")
 
 
+@pytest.mark.guards("R8.2")
 async def test_a_suspect_is_cleared_once_it_has_lived_twice_as_long_as_before(ledger: Ledger) -> None:
     session = await ledger.die(2)
     await ledger.settle("resume")

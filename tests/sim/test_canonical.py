@@ -19,12 +19,14 @@ def ends(outcome: Outcome) -> Counter[str]:
     return Counter(turn.state for turn in outcome.history.ledger.turns)
 
 
+@pytest.mark.guards("R8.1", "O8")
 def test_of_five_the_one_that_kills_is_parked_after_three_and_the_others_are_done() -> None:
     outcome = played("one that kills among five")
     assert ends(outcome) == {"done": 4, "parked": 1}
     assert sum(asked.request.startswith("crash") for asked in outcome.history.asked) == 3
 
 
+@pytest.mark.guards("R8.2", "O8")
 def test_of_sixty_suspects_only_the_one_that_kills_is_parked_and_a_newcomer_does_not_wait() -> None:
     outcome = run_world(SIXTY, Options(seed=SEED))
     assert outcome.violations == ()
@@ -36,6 +38,7 @@ def test_of_sixty_suspects_only_the_one_that_kills_is_parked_and_a_newcomer_does
     assert newcomer < len(answers) - 30, "it was answered while suspects stood in line"
 
 
+@pytest.mark.guards("R10.1")
 def test_a_long_reply_goes_out_in_parts() -> None:
     parts = Counter(line.dedupe for line in played("a reply of several parts").history.ledger.outbox)
     assert sorted(parts.values()) == [2, 5]
@@ -62,6 +65,7 @@ def test_a_turn_claimed_and_not_begun_goes_back_unmarked() -> None:
     assert any("turn:queued0=1" in outcome.deaths[0] for outcome in outcomes)
 
 
+@pytest.mark.guards("R4.3", "C1", "C2")
 def test_a_message_that_meets_a_resume_is_answered_in_the_resumed_turn() -> None:
     ledger = played("a resume that meets a new message").history.ledger
     first, second, *_ = ledger.inbox
@@ -76,6 +80,7 @@ def test_a_parked_conversation_goes_on_when_asked_to() -> None:
     assert len({turn.session for turn in outcome.history.ledger.turns}) == 1
 
 
+@pytest.mark.guards("R5", "R10.1", "O4", "O11")
 def test_an_answer_of_several_parts_that_was_complete_is_owed_by_recovery() -> None:
     outcome = played("an answer of several parts that recovery finds")
     (turn,) = outcome.history.ledger.turns
@@ -85,6 +90,7 @@ def test_an_answer_of_several_parts_that_was_complete_is_owed_by_recovery() -> N
     assert len(parts) == 5
 
 
+@pytest.mark.guards("R6.4", "R13")
 @pytest.mark.parametrize(
     ("what", "end"),
     [
