@@ -2,13 +2,9 @@
 
 import asyncio
 
-<<<<<<< HEAD
-from holdfast.model import StopKind, TurnState
-=======
 import pytest
 
-from holdfast.model import TurnState
->>>>>>> s3-gaps
+from holdfast.model import StopKind, TurnState
 from tests.support.ledger import Ledger, key
 from tests.support.stage import Deed, Line, Stage, hangs, says, soon, wants
 
