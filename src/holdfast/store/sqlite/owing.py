@@ -26,7 +26,8 @@ def owe_all(
     tx: Tx, owed: Iterable[Owed], session: SessionId | None = None, turn: TurnId | None = None
 ) -> bool:
     """Owe several things of one piece of work, in order; True if any of them is new."""
-    return any([_owe(tx, Debt(one, session, turn)) for one in owed])
+    new = [_owe(tx, Debt(one, session, turn)) for one in owed]
+    return any(new)
 
 
 def _owe(tx: Tx, debt: Debt) -> bool:
