@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.agents import Role
-from holdfast.app.gateway import GatewaySettings
+from holdfast.app.settings import GatewaySettings
 from holdfast.model import (
     Began,
     BusyMode,
