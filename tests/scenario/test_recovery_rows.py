@@ -194,10 +194,11 @@ async def safe_mode(ledger: Ledger) -> Found:
 
 @found
 async def quarantine(ledger: Ledger) -> Found:
+    sessions = []
     for chat in ("c0", "c1"):
-        session = await ledger.die(SETTINGS.suspect_strikes, chat)
+        sessions.append(await ledger.die(SETTINGS.suspect_strikes, chat))
         await ledger.settle("platform_down", chat)
-    return session, {}
+    return sessions[-1], {}
 
 
 @found
