@@ -159,6 +159,7 @@ async def test_one_row_the_ledger_refuses_keeps_back_no_other(ledger: Ledger) ->
     assert f"deciding about turn {bad.turn.id}" in reports.doing
 
 
+@pytest.mark.guards("D10")
 async def test_a_turn_that_is_ours_and_that_nobody_runs_is_taken_up_again(ledger: Ledger) -> None:
     claimed = await ledger.begin(chat="c1")
     running = await ledger.begin(chat="c2")
