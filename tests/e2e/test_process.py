@@ -273,7 +273,7 @@ def test_looking_works_with_a_gateway_and_without_one(home: Path) -> None:
         asyncio.run(look(home, "say", chat="home", text="nobody hears this"))
 
 
-@pytest.mark.guards("R3.4", "G11")
+@pytest.mark.guards("R3.4")
 def test_a_stop_ends_whatever_keeps_the_gateway_up_also_while_no_gateway_runs(home: Path) -> None:
     started = Started(home, supervised=True).ready()
     assert "supervisor" in asyncio.run(stop_gateway(home))

@@ -21,7 +21,7 @@ def notes(house: House, tag: str) -> int:
     return sum(role == "note" for role, _, _ in house.shown(tag))
 
 
-@pytest.mark.guards("B1", "D10")
+@pytest.mark.guards("B1")
 def test_killed_after_a_message_was_kept_and_before_its_turn_began_it_is_answered_once(house: House) -> None:
     house.hold("before claim")
     gateway = house.up()

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from holdfast.agents import Role
-from holdfast.app.settings import GatewaySettings
 from holdfast.model import (
     Began,
     BusyMode,
@@ -22,7 +21,7 @@ from holdfast.model import (
 )
 from holdfast.policy.admission import Drain
 from holdfast.policy.recovery import table
-from holdfast.policy.settings import DAY, HOUR, MINUTE, ResetSettings, SafeModeSettings
+from holdfast.policy.settings import DAY, HOUR, MINUTE, QueueSettings, ResetSettings, SafeModeSettings
 from tests.support.gateways import PLATFORM, STEP, Town
 from tests.support.loops import on_a_loop
 
@@ -262,8 +261,7 @@ def test_what_becomes_of_messages_during_a_turn_is_the_chats_mode(
 async def test_a_full_queue_refuses_in_words_and_what_was_said_to_be_queued_is_answered(
     tmp_path: Path,
 ) -> None:
-    queue = GatewaySettings().queue
-    async with town(tmp_path, queue=type(queue)(most=1)) as one:
+    async with town(tmp_path, queue=QueueSettings(most=1)) as one:
         await begun(one, "first")
         one.mail.say("second")
         await one.until(lambda: len(one.mail.texts()) == 1)

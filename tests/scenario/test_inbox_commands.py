@@ -238,6 +238,7 @@ async def test_sessions_lists_this_chats_own_and_no_others(ledger: Ledger) -> No
     await ledger.complete(chat="c2")
     await said(ledger, "/new")
     second = await ledger.complete()
+    await ledger.crash()
     answer = await said(ledger, "/sessions")
     assert answer.splitlines()[0].startswith(f"- {second.session.id[:12]}  this one")
     assert answer.splitlines()[1].startswith(f"- {first.session.id[:12]}  ended")

@@ -285,6 +285,7 @@ async def test_a_restart_asked_for_is_carried_out_once(tmp_path: Path) -> None:
         assert one.gateway.state is RunState.RUNNING
 
 
+@pytest.mark.guards("G11")
 @on_a_loop
 async def test_a_stop_asked_for_as_a_request_is_carried_out_once(tmp_path: Path) -> None:
     async with town(tmp_path) as one:

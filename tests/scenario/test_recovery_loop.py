@@ -180,6 +180,7 @@ async def test_the_first_that_was_found_goes_on_before_the_last_is_looked_for(le
     assert {first, (await ledger.claim()).turn.id, (await ledger.claim()).turn.id} == left
 
 
+@pytest.mark.guards("D10")
 async def test_a_turn_that_is_ours_and_that_nobody_runs_is_taken_up_again(ledger: Ledger) -> None:
     claimed = await ledger.begin(chat="c1")
     running = await ledger.begin(chat="c2")

@@ -194,11 +194,9 @@ async def safe_mode(ledger: Ledger) -> Found:
 
 @found
 async def quarantine(ledger: Ledger) -> Found:
-    sessions = []
-    for chat in ("c0", "c1"):
-        sessions.append(await ledger.die(SETTINGS.suspect_strikes, chat))
-        await ledger.settle("platform_down", chat)
-    return sessions[-1], {}
+    await ledger.die(SETTINGS.suspect_strikes, "c0")
+    await ledger.settle("platform_down", "c0")
+    return await ledger.die(SETTINGS.suspect_strikes), {}
 
 
 @found

@@ -143,7 +143,9 @@ def i6_unknown_is_told_once(history: History) -> Iterator[str]:
             yield f"{call.name} {key} is done in the ledger and never returned"
         if call.state in (CallState.SKIPPED, CallState.PLANNED) and key in begun:
             yield f"{call.name} {key} is {call.state} in the ledger and was run"
-        if effect and key in begun - returned and call.state != CallState.UNKNOWN:
+        # While a person is asked what becomes of the turn, its calls stay as they were cut off.
+        settled = call.state != CallState.STARTED or call.turn not in history.ledger.open_questions
+        if effect and settled and key in begun - returned and call.state != CallState.UNKNOWN:
             yield f"{call.name} {key} was cut off and is {call.state}, not unknown"
     unknown = {(call.turn, call.id) for call in history.ledger.calls if call.state == CallState.UNKNOWN}
     results = Counter((e.turn, e.call) for e in history.ledger.entries if e.kind == "returned")

@@ -91,7 +91,7 @@ FAILURES: Mapping[str, str] = {
     "G6": "a stuck thread holds up the end",
     "G7": "a frozen loop outlives its drain",
     "G9": "a stuck turn puts a restart off for ever",
-    "G11": "a stop is forgotten, or lasts too long",
+    "G11": "what was stopped once is never started again",
     "G13": "a restart from inside never comes back",
     "G16": "a busy lock is given up on",
     "G17": "a blocked loop leaves the gateway deaf",

@@ -121,6 +121,16 @@ def with_command(*answers: str) -> Callable[[History], None]:
     return change
 
 
+def cut_off(**more: object) -> Callable[[History], None]:
+    """The effect began and never returned; its call still says so."""
+
+    def change(history: History) -> None:
+        del history.ran[1:]
+        in_ledger(calls=(GOOD.calls[0]._replace(state="started"),), **more)(history)
+
+    return change
+
+
 GOOD = sound().ledger
 UNANSWERED = Message(Role.ASSISTANT, "", (ToolCall(CallId("c"), "effect", "{}"),))
 
@@ -198,6 +208,7 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
         "is done in the ledger and never returned",
         lambda h: h.ran.__setitem__(slice(1, None), []),
     ),
+    "a cut-off effect left as it was": ("I6", "was cut off and is started, not unknown", cut_off()),
     "an effect that ran told as skipped": (
         "I6",
         "is skipped in the ledger and was run",
@@ -292,6 +303,12 @@ def test_a_bad_history_is_flagged(what: str) -> None:
     history = sound()
     spoil(history)
     assert any(words in found for found in INVARIANTS[name](history)), violations(history)
+
+
+def test_a_cut_off_effect_stays_as_it_was_while_a_person_is_asked_about_its_turn() -> None:
+    history = sound()
+    cut_off(open_questions=frozenset({"t1"}))(history)
+    assert list(INVARIANTS["I6"](history)) == []
 
 
 def test_every_invariant_is_shown_to_bite() -> None:
