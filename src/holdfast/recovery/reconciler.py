@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import gather
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -196,13 +197,19 @@ class Reconciler:
             await self._look_at_safe_mode()
         outside = replace(self._all_outside(), lane_taken=await self.store.lane_taken())
         outcomes: Counter[Outcome] = Counter()
-        after: TurnId | None = None
-        while page := await self.store.stale_turns(after, PAGE):
-            after = page[-1].turn
-            answers = await answers_to(self.store, page, self._care.longest)
-            verdicts, outside = self._judge(page, answers, outside)
-            outcomes.update(await self._settle(verdicts))
+        verdicts, outside = await self._next_page(None, outside)
+        while verdicts:
+            # While one page is written the next is judged; what moves meanwhile is left alone by its guard.
+            written, (verdicts, outside) = await gather(
+                self._settle(verdicts), self._next_page(verdicts[-1].stale.turn, outside)
+            )
+            outcomes.update(written)
         return outcomes
+
+    async def _next_page(self, after: TurnId | None, outside: Outside) -> tuple[tuple[Verdict, ...], Outside]:
+        """Read a page and decide about it; an empty one is the last."""
+        page = await self.store.stale_turns(after, PAGE)
+        return self._judge(page, await answers_to(self.store, page, self._care.longest), outside)
 
     def _judge(
         self, page: tuple[StaleTurn, ...], answers: Mapping[TurnId, Owed], outside: Outside

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
 
 from holdfast.model import (
     Entry,
@@ -18,7 +20,7 @@ from holdfast.model import (
 from holdfast.policy.recovery import LEADS_TO, Outcome
 from holdfast.store.contract import StaleTurn, Verdict
 
-from .commit import Row, Tx
+from .commit import Tx
 from .intake import drop_wakeups_of
 from .owing import Debt, owe_debts
 from .readers import Read
@@ -65,11 +67,16 @@ def _events(tx: Tx, events: Sequence[tuple[str, str, Mapping[str, object]]]) -> 
 
 
 def stale_turns(read: Read, after: TurnId | None = None, limit: int = 500) -> tuple[StaleTurn, ...]:
-    found = read.all("stale_turns", after=after or "", limit=limit, now=read.now)
-    return tuple(stale_turn(row) for row in found)
+    row = read.one("stale_turns", after=after or "", limit=limit, now=read.now)
+    assert row is not None
+    found = [stale_turn(values) for values in json.loads(row[0])]
+    return tuple(sorted(found, key=_turn))
 
 
-def stale_turn(row: Row) -> StaleTurn:
+_turn = attrgetter("turn")
+
+
+def stale_turn(row: Sequence[Any]) -> StaleTurn:
     """One row as recovery's facts; a damaged time or word counts as absent, the rest of the row holds."""
     values = list(row)
     values[6] = bool(row[6])
@@ -101,13 +108,10 @@ def settle_stale(tx: Tx, verdicts: tuple[Verdict, ...]) -> tuple[TurnId, ...]:
 
 def _unmoved(tx: Tx, verdicts: tuple[Verdict, ...]) -> list[Verdict]:
     """Those whose turn still is what was decided on; within this transaction nothing can change that."""
-    turns = [v.stale.turn for v in verdicts]
-    found = set(tx.all("unmoved", first=min(turns), last=max(turns))) if turns else set()
-    return [
-        v
-        for v in verdicts
-        if (v.stale.turn, v.stale.generation, v.stale.incarnation, v.stale.consented) in found
-    ]
+    stale = [v.stale for v in verdicts]
+    guards = {s.turn: f"{s.generation}:{s.incarnation}:{s.consented:d}" for s in stale}
+    moved = {row[0] for row in tx.all("moved", guards=json.dumps(guards))}
+    return [v for v in verdicts if v.stale.turn not in moved] if moved else list(verdicts)
 
 
 def _resume(tx: Tx, group: list[Verdict]) -> list[Verdict]:

@@ -27,7 +27,10 @@ INSERT INTO events (at, instance, what, subject, detail)
 SELECT :at, :instance, value ->> 0, value ->> 1, value -> 2 FROM json_each(:events)
 
 -- name: stale_turns
-SELECT t.id, t.session, s.key, s.chat, t.generation, s.incarnation, s.suspended_at IS NOT NULL, t.stop, c.sender,
+-- A page as one value: row by row the driver would hand the interpreter's lock back and forth with whoever
+-- judges one page and writes another meanwhile.
+SELECT json_group_array(json_array(
+       t.id, t.session, s.key, s.chat, t.generation, s.incarnation, s.suspended_at IS NOT NULL, t.stop, c.sender,
        t.tail,
        CASE WHEN t.tail = 'question' THEN
            (SELECT CASE WHEN q.state = 'open' AND q.expires_at <= :now THEN 'expired' ELSE q.state END
@@ -39,11 +42,9 @@ SELECT t.id, t.session, s.key, s.chat, t.generation, s.incarnation, s.suspended_
        t.consented = t.interruptions,
        (SELECT i.sender FROM inbox i WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command'
         ORDER BY i.position LIMIT 1),
-       c.message_id
-FROM turns t JOIN sessions s ON s.id = t.session JOIN inbox c ON c.position = t.cause
-JOIN chats h ON h.address = s.chat
-WHERE t.state = 'interrupted' AND t.id > :after
-ORDER BY t.id LIMIT :limit
+       c.message_id))
+FROM (SELECT * FROM turns WHERE state = 'interrupted' AND id > :after ORDER BY id LIMIT :limit) t
+JOIN sessions s ON s.id = t.session JOIN inbox c ON c.position = t.cause JOIN chats h ON h.address = s.chat
 
 -- name: stale_turn
 SELECT t.id, t.session, s.key, s.chat, t.generation, s.incarnation, s.suspended_at IS NOT NULL, t.stop, c.sender,
@@ -62,13 +63,12 @@ FROM turns t JOIN sessions s ON s.id = t.session JOIN inbox c ON c.position = t.
 JOIN chats h ON h.address = s.chat
 WHERE t.id = :turn
 
--- name: unmoved
--- The guard of every write-back: what is still interrupted, the generation and incarnation it has now, and
--- whether somebody has said continue. By range, because a page is one: nothing else that is interrupted stood
--- between its first and its last.
-SELECT t.id, t.generation, s.incarnation, t.consented = t.interruptions
-FROM turns t JOIN sessions s ON s.id = t.session
-WHERE t.state = 'interrupted' AND t.id BETWEEN :first AND :last
+-- name: moved
+-- The guard of every write-back: what is no longer interrupted, or has another generation or incarnation by now,
+-- or somebody has said continue. Asked for what moved, because that is hardly ever anything.
+SELECT j.key FROM json_each(:guards) AS j
+LEFT JOIN turns t ON t.id = j.key AND t.state = 'interrupted' LEFT JOIN sessions s ON s.id = t.session
+WHERE t.generation || ':' || s.incarnation || ':' || (t.consented = t.interruptions) IS NOT j.value
 
 -- name: requeue_stale
 UPDATE turns SET state = 'queued', held = NULL, held_since = NULL,
