@@ -23,9 +23,9 @@ def notes(house: House, tag: str) -> int:
 
 @pytest.mark.guards("B1")
 def test_killed_after_a_message_was_kept_and_before_its_turn_began_it_is_answered_once(house: House) -> None:
-    house.hold("before claim")
+    house.hold("before claim_ready")
     gateway = house.up()
-    house.reached("before claim")
+    house.reached("before claim_ready")
     house.say("home", "do effect #a")
     gateway.kill()
     house.hold()
@@ -159,7 +159,7 @@ def test_killed_in_recovery_is_an_ordinary_crash(house: House) -> None:
     house.reached("read a")
     gateway.kill()
     for place in ("after interrupt_orphans", "before settle_stale", "after settle_stale"):
-        house.hold(place, "before claim")
+        house.hold(place, "before claim_ready")
         gateway = house.up()
         house.reached(place)
         gateway.kill()
@@ -180,9 +180,9 @@ def test_a_message_that_came_with_the_resume_is_answered_after_the_unfinished_wo
     house.say("home", "do read #a")
     house.reached("read a")
     gateway.kill()
-    house.hold("before claim")
+    house.hold("before claim_ready")
     gateway = house.up()
-    house.reached("before claim")
+    house.reached("before claim_ready")
     house.say("home", "do read #b")
     gateway.kill()
     house.hold()

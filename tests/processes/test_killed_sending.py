@@ -75,7 +75,7 @@ def test_letters_written_while_nobody_read_are_answered_in_order_and_once(house:
 
 
 def test_killed_right_after_letters_were_kept_they_are_read_once(house: House) -> None:
-    house.hold("after accept", "before claim")
+    house.hold("after accept", "before claim_ready")
     gateway = house.up()
     house.write("ann", "do effect #a")
     house.reached("after accept")

@@ -56,9 +56,10 @@ def run_before_the_commit(patch: pytest.MonkeyPatch) -> None:
     async def run_tools(self: Run, step: Any) -> None:
         for one in step.calls:
             self._tools.run(one.call)
+        results = await self._tools.next_results()
         self._draft.start(tuple(one.call.id for one in step.calls))
         await self._keeper.save()
-        self._draft.say(*await self._tools.next_results())
+        self._draft.say(*results)
 
     patch.setattr(Run, "_run_tools", run_tools)
 

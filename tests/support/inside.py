@@ -238,7 +238,7 @@ class Letters:
 
 _VERBS = (
     "accept",
-    "claim",
+    "claim_ready",
     "claim_deliveries",
     "end_instance",
     "finish",

@@ -30,21 +30,21 @@ SELECT :at, :instance, value ->> 0, value ->> 1, value -> 2 FROM json_each(:even
 -- A page as one value: row by row the driver would hand the interpreter's lock back and forth with whoever
 -- judges one page and writes another meanwhile.
 SELECT json_group_array(json_array(
-       t.id, t.session, s.key, s.chat, t.generation, s.incarnation, s.suspended_at IS NOT NULL, t.stop, c.sender,
-       t.tail,
-       CASE WHEN t.tail = 'question' THEN
+       page.id, page.session, s.key, s.chat, page.generation, s.incarnation, s.suspended_at IS NOT NULL,
+       page.stop, c.sender, page.tail,
+       CASE WHEN page.tail = 'question' THEN
            (SELECT CASE WHEN q.state = 'open' AND q.expires_at <= :now THEN 'expired' ELSE q.state END
-            FROM questions q WHERE q.turn = t.id AND q.kind <> 'continue'
+            FROM questions q WHERE q.turn = page.id AND q.kind <> 'continue'
             ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.id DESC LIMIT 1) END,
-       t.noted, s.strikes, t.interruptions, t.interruption, t.last_owner, t.progress_at,
-       t.quarantined + CASE WHEN t.held = 'quarantine' THEN max(0, :now - t.held_since) ELSE 0 END,
-       t.held, h.on_interruption,
-       t.consented = t.interruptions,
+       page.noted, s.strikes, page.interruptions, page.interruption, page.last_owner, page.progress_at,
+       page.quarantined + CASE WHEN page.held = 'quarantine' THEN max(0, :now - page.held_since) ELSE 0 END,
+       page.held, h.on_interruption,
+       page.consented = page.interruptions,
        (SELECT i.sender FROM inbox i WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command'
         ORDER BY i.position LIMIT 1),
        c.message_id))
-FROM (SELECT * FROM turns WHERE state = 'interrupted' AND id > :after ORDER BY id LIMIT :limit) t
-JOIN sessions s ON s.id = t.session JOIN inbox c ON c.position = t.cause JOIN chats h ON h.address = s.chat
+FROM (SELECT * FROM turns WHERE state = 'interrupted' AND id > :after ORDER BY id LIMIT :limit) page
+JOIN sessions s ON s.id = page.session JOIN inbox c ON c.position = page.cause JOIN chats h ON h.address = s.chat
 
 -- name: stale_turn
 SELECT t.id, t.session, s.key, s.chat, t.generation, s.incarnation, s.suspended_at IS NOT NULL, t.stop, c.sender,
