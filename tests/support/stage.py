@@ -23,7 +23,7 @@ from holdfast.policy.settings import TurnSettings
 from holdfast.store import ClaimSettings, Judge, Store
 from holdfast.testing import ManualClock
 from holdfast.tools import Tool, ToolContext
-from holdfast.turns import Pool, PoolSettings, Runner
+from holdfast.turns import Pool, PoolSettings, Runner, Unseen
 from tests.support.ledger import SETTINGS, Ledger, resume_all
 
 T = TypeVar("T")
@@ -205,6 +205,29 @@ class Between:
         return self.reached.setdefault(verb, asyncio.Event())
 
 
+class Watched(Unseen):
+    """What a run shows of what it writes, with the last verb before it."""
+
+    def __init__(self, stage: "Stage") -> None:
+        self._stage = stage
+        self._shows = False
+
+    def show(self, text: str) -> None:
+        if text:
+            self._note(text)
+
+    def over(self) -> None:
+        if self._shows:
+            self._note("")
+
+    async def end(self) -> None:
+        self.over()
+
+    def _note(self, text: str) -> None:
+        self._shows = bool(text)
+        self._stage.previews.append((text, tuple(self._stage.store.log[-1:])))
+
+
 class Stage:
     """The turns of one process run on a ledger under test."""
 
@@ -234,7 +257,7 @@ class Stage:
             Path("workspace"),
             settings,
             lambda doing, fault: self.reports.append((doing, fault)),
-            preview=lambda claimed, text: self.previews.append((text, tuple(self.store.log[-1:]))),
+            watch=lambda claimed, silent: Watched(self),
         )
         self.pool = Pool(store, self.clock, self.runner, lambda: claim, judge, PoolSettings(workers))
         self.task: asyncio.Task[None] | None = None

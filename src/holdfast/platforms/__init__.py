@@ -11,6 +11,8 @@ from .base import (
     Platform,
     PlatformDown,
     Revision,
+    Shows,
+    Working,
 )
 from .terminal import Terminal
 
@@ -23,5 +25,7 @@ __all__ = [
     "Platform",
     "PlatformDown",
     "Revision",
+    "Shows",
     "Terminal",
+    "Working",
 ]
