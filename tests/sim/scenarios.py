@@ -191,7 +191,7 @@ RATES = FaultRates(
 def random_world(seed: int) -> tuple[Scenario, Options]:
     """A scenario with people, kills and faults, all drawn from the seed."""
     rng = SeededRng("scenario", seed)
-    platforms = rng.sample(["strong", "plain", "asked", "hook"], rng.randint(1, 3))
+    platforms = rng.sample(["strong", "plain", "asked", "hook", "lively"], rng.randint(1, 3))
     acts: list[Act] = [
         Say(rng.uniform(0, 8), rng.choice(SCRIPTS), rng.choice("abc"), rng.choice(platforms))
         for _ in range(rng.randint(3, 10))
@@ -211,4 +211,5 @@ def random_world(seed: int) -> tuple[Scenario, Options]:
     acts += [act for act in others if rng.random() < 0.25]
     acts.sort(key=lambda act: act.at)
     options = Options(seed=seed, kill_rate=rng.choice([0.0, 0.003, 0.01]), most_kills=3, faults=RATES)
-    return Scenario(f"random {seed}", tuple(acts)), options
+    settings = SPEAKING if rng.random() < 0.5 else GatewaySettings()
+    return Scenario(f"random {seed}", tuple(acts), settings), options

@@ -45,7 +45,7 @@ def still_working(facts: WorkFacts, settings: ProgressSettings, longest: int) ->
     else:
         doing = f", now {facts.step}" if facts.step else ""
         words = f"Still working: {span(facts.elapsed)} so far{doing}."
-    room = longest - len(words) - 3
+    room = longest - len(words) - 2
     if facts.draft and room > 0:
         end = facts.draft if len(facts.draft) <= room else "…" + facts.draft[1 - room :]
         words = f"{words}\n\n{end}"

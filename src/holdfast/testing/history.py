@@ -47,7 +47,7 @@ class Seen(NamedTuple):
     platform: str
     chat: str
     what: str
-    """`beside` the messages, the `message` about it, or an `edit` of that."""
+    """`beside` the messages, the `message` about it, the same sent `again`, or an `edit` of it."""
     text: str
     turn: str
     generation: int

@@ -193,7 +193,7 @@ class Server:
         if self._arrived is not None and not self._arrived.done():
             self._arrived.set_result(None)
 
-    def show(self, delivery: Delivery) -> str:
+    def show(self, delivery: Delivery, current: int | None = None) -> str:
         """Show a message to people, unless this key was shown and keys count here."""
         strong = self.capabilities.idempotency is Idempotency.STRONG
         known = self._by_key.get(delivery.key)
@@ -208,9 +208,9 @@ class Server:
         )
         self.around.trace(f"{self.name} shows {delivery.key}{' marked' if delivery.repeated else ''}")
         if delivery.dedupe.startswith(WORKING):
-            turn, _, generation = delivery.dedupe.removeprefix(WORKING).rpartition(":")
-            self._spoken[id_] = (turn, int(generation))
-            self.see("message", chat, text, *self._spoken[id_], None, id_, delivery.repeated)
+            self._spoken[id_] = run_of(delivery)
+            what = "again" if delivery.attempts else "message"
+            self.see(what, chat, text, *self._spoken[id_], current, id_, delivery.repeated)
         return id_
 
     def see(self, what: str, chat: str, text: str, turn: str, generation: int, *rest: Any) -> None:
@@ -304,6 +304,8 @@ class FakePlatform:
     async def send(self, delivery: Delivery) -> SendResult:
         self._life.check()
         self._around.trace(f"{self.name} is sent {delivery.key}")
+        spoken_of = delivery.dedupe.startswith(WORKING)
+        current = self._around.generation_of(run_of(delivery)[0]) if spoken_of else None
         now = self._around.wall.now
         match self._around.faults.first(*_SEND_FAULTS):
             case "throttled":
@@ -316,7 +318,7 @@ class FakePlatform:
                 await pause(self._around.loop, PATIENCE)
                 return Lost("no answer")
             case "lost_response":
-                await self._call(lambda: self._server.show(delivery))
+                await self._call(lambda: self._server.show(delivery, current))
                 await pause(self._around.loop, PATIENCE)
                 return Lost("no answer")
             case "slow":
@@ -325,7 +327,7 @@ class FakePlatform:
                 pass
         if self._server.is_down:
             return TryAgain(now() + 1_000, "no connection", counts=False)
-        return Sent(await self._call(lambda: self._server.show(delivery)))
+        return Sent(await self._call(lambda: self._server.show(delivery, current)))
 
     async def find(self, delivery: Delivery) -> Sent | bool | None:
         self._life.check()
@@ -380,6 +382,12 @@ class FakePlatform:
 
 
 _SEND_FAULTS = ("throttled", "refused", "down", "lost_request", "lost_response", "slow")
+
+
+def run_of(delivery: Delivery) -> tuple[str, int]:
+    """The turn and generation that a message about work in progress speaks of."""
+    turn, _, generation = delivery.dedupe.removeprefix(WORKING).rpartition(":")
+    return turn, int(generation)
 
 
 def _settle(answer: asyncio.Future[T], result: T) -> None:

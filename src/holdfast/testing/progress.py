@@ -12,7 +12,10 @@ from .history import History, Seen
 
 
 def only_what_runs_is_shown(history: History) -> Iterator[str]:
-    """R10.5: a stale generation shows nothing; what is taken away, or given its last words, is no show."""
+    """R10.5: a stale generation shows nothing; what is taken away, or given its last words, is no show.
+
+    A message that is owed goes out even so; sent again, it has had the time to get its last words.
+    """
     for seen in history.seen:
         shows = seen.what != "message" and seen.text and not _is_last(seen)
         if shows and seen.current != seen.generation:
@@ -22,11 +25,16 @@ def only_what_runs_is_shown(history: History) -> Iterator[str]:
             )
 
 
-def one_notice_per_session(history: History) -> Iterator[str]:
-    """R12: one message per session says that work goes on, and none once there is rest.
+def one_notice(history: History) -> Iterator[str]:
+    """R12: one message per session says that work goes on, none once there is rest, and one per run."""
+    yield from _live_at_once(history)
+    yield from _said_twice(history)
 
-    Where messages cannot be changed one stands as what was true when it was sent. One that was sent again,
-    marked as a possible repeat, stands for the first as well.
+
+def _live_at_once(history: History) -> Iterator[str]:
+    """Where messages cannot be changed one stands as what was true when it was sent.
+
+    One that was sent again, marked as a possible repeat, stands for the first as well.
     """
     sessions = {turn.id: turn.session for turn in history.ledger.turns}
     live: dict[str, dict[str, Seen]] = defaultdict(dict)
@@ -50,11 +58,11 @@ def one_notice_per_session(history: History) -> Iterator[str]:
             yield f"the notice {id_} of turn {seen.turn} still says {seen.text!r}"
 
 
-def one_message_per_run(history: History) -> Iterator[str]:
-    """R12: a run speaks of itself by one message, whatever the platform can do with it."""
+def _said_twice(history: History) -> Iterator[str]:
+    """A run speaks of itself by one message, whatever the platform can do with it."""
     told: dict[tuple[str, int], str] = {}
     for seen in history.seen:
-        if seen.what == "message" and not seen.marked:
+        if seen.what in ("message", "again") and not seen.marked:
             first = told.setdefault((seen.turn, seen.generation), seen.message)
             if first != seen.message:
                 yield f"turn {seen.turn} says twice under generation {seen.generation} that it goes on"

@@ -15,7 +15,6 @@ from tests.support.ledger import Ledger, address, answers
 from tests.support.loops import on_a_loop
 from tests.support.platforms import Slept, watch
 
-
 AT_WORK = {"working": {"notice": ""}}
 
 
