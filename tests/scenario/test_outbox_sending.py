@@ -137,7 +137,7 @@ async def test_a_send_of_unknown_outcome_goes_out_again_visibly_marked(ledger: L
     platform = FakePlatform()
 
     def arrives_but_answer_is_lost(delivery: Delivery) -> Lost:
-        platform.show(delivery)
+        platform.put_up(delivery)
         return Lost("timeout")
 
     platform.play.append(arrives_but_answer_is_lost)
@@ -156,7 +156,7 @@ async def test_where_keys_count_an_unknown_send_is_repeated_unmarked_and_shows_o
     platform = FakePlatform(KEYED)
 
     def arrives_but_answer_is_lost(delivery: Delivery) -> Lost:
-        platform.show(delivery)
+        platform.put_up(delivery)
         return Lost("timeout")
 
     platform.play.append(arrives_but_answer_is_lost)
@@ -188,7 +188,7 @@ async def test_a_platform_that_can_be_asked_is_asked_and_nothing_goes_out_twice(
     platform = FakePlatform(ASKS)
 
     def arrives_but_answer_is_lost(delivery: Delivery) -> Lost:
-        platform.show(delivery)
+        platform.put_up(delivery)
         return Lost("timeout")
 
     platform.play.append(arrives_but_answer_is_lost)

@@ -19,11 +19,12 @@ from holdfast.model import (
     ToolCall,
     Turn,
 )
-from holdfast.policy.settings import TurnSettings
+from holdfast.platforms import Platform
+from holdfast.policy.settings import ProgressSettings, TurnSettings
 from holdfast.store import ClaimSettings, Judge, Store
 from holdfast.testing import ManualClock
 from holdfast.tools import Tool, ToolContext
-from holdfast.turns import Pool, PoolSettings, Runner, Unseen
+from holdfast.turns import Pool, PoolSettings, Runner, Showing, Unseen, Watch
 from tests.support.ledger import SETTINGS, Ledger, resume_all
 
 T = TypeVar("T")
@@ -240,6 +241,7 @@ class Stage:
         claim: ClaimSettings = SETTINGS,
         judge: Judge = resume_all,
         settings: TurnSettings = TurnSettings(),  # noqa: B008 - frozen
+        platform: Platform | None = None,
     ) -> None:
         self.ledger = ledger
         self.store = Between(ledger.store)
@@ -257,10 +259,17 @@ class Stage:
             Path("workspace"),
             settings,
             lambda doing, fault: self.reports.append((doing, fault)),
-            watch=lambda claimed, silent: Watched(self),
+            watch=self._watch(platform, store),
         )
         self.pool = Pool(store, self.clock, self.runner, lambda: claim, judge, PoolSettings(workers))
         self.task: asyncio.Task[None] | None = None
+
+    def _watch(self, platform: Platform | None, store: Store) -> Watch:
+        """Runs are shown on the platform, if there is one; else what they write is noted."""
+        if platform is None:
+            return lambda claimed, silent: Watched(self)
+        report = lambda doing, fault: self.reports.append((doing, fault))  # noqa: E731 - as the runner has it
+        return Showing(store, self.clock, (platform,), ProgressSettings(), report=report).begin
 
     async def __aenter__(self) -> "Stage":
         """The pool works while the block runs; then it is gone without a word."""

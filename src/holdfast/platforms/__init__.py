@@ -14,6 +14,7 @@ from .base import (
     Shows,
     Working,
 )
+from .pace import Pace, Rate
 from .terminal import Terminal
 
 __all__ = [
@@ -22,8 +23,10 @@ __all__ = [
     "Capabilities",
     "Idempotency",
     "Incoming",
+    "Pace",
     "Platform",
     "PlatformDown",
+    "Rate",
     "Revision",
     "Shows",
     "Terminal",

@@ -31,7 +31,9 @@ from holdfast.platforms import (
     Capabilities,
     Idempotency,
     Incoming,
+    Pace,
     PlatformDown,
+    Rate,
     Revision,
     Working,
 )
@@ -248,6 +250,7 @@ class FakePlatform:
         self._server = server
         self._life = life
         self._around = server.around
+        self._pace = Pace(server.around.loop.time, Rate(4), Rate(30))
 
     @property
     def name(self) -> str:
@@ -324,7 +327,7 @@ class FakePlatform:
             case "slow":
                 await pause(self._around.loop, PATIENCE)
             case _:
-                pass
+                await pause(self._around.loop, self._pace.to_send(delivery.chat))
         if self._server.is_down:
             return TryAgain(now() + 1_000, "no connection", counts=False)
         return Sent(await self._call(lambda: self._server.show(delivery, current)))
@@ -338,10 +341,13 @@ class FakePlatform:
     async def show(self, chat: ChatAddress, working: Working) -> None:
         by, where = working.by, place_at(chat).chat
         text = " | ".join(filter(None, ("typing" * working.typing, working.draft, working.notice)))
-        await self._let_see("beside", where, text, by.turn, by.generation, "")
+        if not text or self._pace.may_show(chat):
+            await self._let_see("beside", where, text, by.turn, by.generation, "")
 
     async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
         turn, generation = self._server.spoken_of(message_id)
+        if not self._pace.may_show(chat):
+            return False
         return await self._let_see("edit", place_at(chat).chat, text, turn, generation, message_id)
 
     async def _let_see(self, what: str, chat: str, text: str, turn: str, generation: int, id_: str) -> bool:

@@ -158,11 +158,11 @@ class Shown:
             except Exception as fault:  # noqa: BLE001 - the boundary to an adapter: only eyes miss this
                 house.report(f"showing turn {self._fence.turn}", fault)
                 return
+            if not pause:
+                await first_of(house.clock.sleep(self._until_next()), self._news.since(rung))
+                pause = self._until_free()
             if pause:
                 await house.clock.sleep(pause)
-            else:
-                await first_of(house.clock.sleep(self._until_next()), self._news.since(rung))
-                await house.clock.sleep(self._until_free())
 
     @property
     def _elapsed(self) -> float:
