@@ -559,3 +559,23 @@ async def test_that_nothing_is_in_doubt_is_not_believed_for_ever(ledger: Ledger)
     ledger.clock.advance(2 * MINUTE)
     await sending.send_due()
     assert looks.count == 2
+
+
+async def test_what_the_platform_finds_keeps_the_id_it_has_there(ledger: Ledger) -> None:
+    await chat(ledger)
+    await ledger.store.owe(owed("a"))
+    platform = FakePlatform(ASKS)
+    platform.play, platform.answers = [Lost("no answer")], [Sent("m7")]
+    await send_for(ledger, sender(ledger, platform), 5 * MINUTE)
+    (part,) = await ledger.outbox()
+    assert (part.state, part.platform_id) == (SENT, "m7")
+
+
+@pytest.mark.guards("R12")
+async def test_a_refused_word_about_work_in_progress_is_not_replaced(ledger: Ledger) -> None:
+    await chat(ledger)
+    await ledger.store.owe(owed("working:t:1", kind=OwedKind.NOTICE))
+    platform = FakePlatform()
+    platform.play = [Rejected("no")]
+    await send_for(ledger, sender(ledger, platform), 5 * MINUTE)
+    assert await states(ledger) == [FAILED]

@@ -10,7 +10,7 @@ from holdfast.model import ChatAddress, StopKind
 from holdfast.platforms import Ack, Capabilities, PlatformDown, Working
 from tests.support.ledger import Ledger, address, key
 from tests.support.platforms import FakePlatform
-from tests.support.stage import Stage, says, soon
+from tests.support.stage import Deed, Stage, says, soon, wants
 
 TYPES = Capabilities(Ack.OFFSET, typing=4.0)
 
@@ -153,3 +153,25 @@ async def test_a_stop_and_a_new_one_end_what_the_old_run_showed_before_the_next_
         new.told.set()
         await stage.leave_after_answer("the answer")
     assert {working.by.turn for working in screen.seen[2:]} == {screen.seen[2].by.turn}
+
+
+@pytest.mark.guards("R12", "R10.5")
+async def test_a_run_that_is_cut_shows_nothing_while_its_tools_are_given_time_to_end(ledger: Ledger) -> None:
+    async def never_ends() -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    await ledger.say()
+    deed, screen = Deed(when_cancelled=never_ends), Screen()
+    async with Stage(ledger, wants("deed"), tools=[deed], platform=screen) as stage:
+        await typing(stage, screen)
+        cutting = asyncio.ensure_future(stage.pool.cut("restart_timeout"))
+        await stage.store.logged("interrupt", 1)
+        await stage.clock.nap(5.0)
+        ledger.clock.advance(4_900)
+        stage.model.on_text("more")
+        await stage.turn()
+        assert [working.typing for working in screen.seen] == [True]
+        ledger.clock.advance(100)
+        await soon(cutting)
+    assert [working.typing for working in screen.seen] == [True, False]

@@ -10,6 +10,7 @@ from typing import Any
 from holdfast.clock import Bell, Clock, Rng, first_of, in_time
 from holdfast.errors import Refused, Report, StoreClosed, StoreFault, SyncFailed, unreported
 from holdfast.model import (
+    WORKING,
     Delivery,
     DeliveryId,
     DeliveryState,
@@ -422,8 +423,11 @@ def _left(part: int, parts: int) -> str:
 
 
 def _line(delivery: Delivery, text: str, whole: bool = False) -> tuple[Owed, ...]:
-    """A visible line in place of a part (or of the whole message), once; never one for such a line itself."""
-    if delivery.dedupe.startswith(LINE):
+    """A visible line in place of a part (or of the whole message), once.
+
+    Never one for such a line itself, nor for a word about work in progress: nobody misses that.
+    """
+    if delivery.dedupe.startswith((LINE, WORKING)):
         return ()
     once = f"{LINE}{delivery.dedupe}" if whole else f"{LINE}{delivery.key}"
     return (Owed(delivery.chat, once, (text,), OwedKind.NOTICE, delivery.reply_to),)

@@ -46,9 +46,9 @@ class Cutting:
     async def carry_out(self, cut: Cut, begun: bool) -> None:
         """End the run as the cut asks; `begun` says whether a model call or a tool has started in it."""
         self._hands.carrying_out(cut)
+        self._live.halt()
         match cut.kind:
             case CutKind.LOST:
-                await self._live.rest()
                 await self._hands.end(self._settings.grace)
             case CutKind.DRAIN if begun:
                 await self._mark(cut.reason)

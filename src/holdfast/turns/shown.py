@@ -102,10 +102,13 @@ class Shown:
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._work())
 
-    async def rest(self) -> None:
+    def halt(self) -> None:
         if self._task is not None:
             self._task.cancel()
             self._task = None
+
+    async def rest(self) -> None:
+        self.halt()
         if self._calling is not None:
             await self._briefly(_done(self._calling))
             self._calling.cancel()
@@ -114,14 +117,14 @@ class Shown:
     async def end(self) -> None:
         await self.rest()
         await self._briefly(self.clear())
-        if self._told:
+        if self._speaks:
             await self._briefly(self._house.close_notice(_key(self._fence)))
 
     def drop(self) -> None:
-        for task in (self._task, self._calling):
-            if task is not None:
-                task.cancel()
-        self._task = self._calling = None
+        self.halt()
+        if self._calling is not None:
+            self._calling.cancel()
+            self._calling = None
         self._house.left(self)
 
     @property
