@@ -175,3 +175,28 @@ async def test_a_run_that_is_cut_shows_nothing_while_its_tools_are_given_time_to
         ledger.clock.advance(100)
         await soon(cutting)
     assert [working.typing for working in screen.seen] == [True, False]
+
+
+@pytest.mark.guards("R12", "F14")
+async def test_a_run_that_ends_late_takes_nothing_away_that_the_next_one_shows(ledger: Ledger) -> None:
+    await ledger.say()
+    old, new, screen, gate = Slow(), Slow(), Screen(), asyncio.Event()
+    async with Stage(ledger, old, new, platform=screen) as stage:
+        await typing(stage, screen)
+        stage.store.after["finish"] = gate.wait
+        old.told.set()
+        await stage.store.logged("finish", 1)
+        await ledger.say("and now?")
+        await stage.clock.nap(0.5)
+        ledger.clock.advance(500)
+        await screen.until(2)
+        gate.set()
+        await stage.turn()
+        new.told.set()
+        await stage.store.logged("finish", 2)
+        await stage.quiet()
+    assert [(working.typing, working.by.generation) for working in screen.seen] == [
+        (True, 1),
+        (True, 2),
+        (False, 2),
+    ]

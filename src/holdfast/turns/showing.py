@@ -52,8 +52,7 @@ class Showing:
         platform = self._platform_of(claimed.session.chat)
         if platform is None:
             return Unseen()
-        shown = self._newest[claimed.session.chat] = Shown(self, platform, claimed, silent)
-        return shown
+        return Shown(self, platform, claimed, silent)
 
     def poke(self) -> None:
         """A platform is back, or something else may have changed."""
@@ -78,6 +77,9 @@ class Showing:
 
     def can_show(self, platform: Platform) -> bool:
         return platform.name in self._connected()
+
+    def shows(self, shown: Shown) -> None:
+        self._newest[shown.chat] = shown
 
     def is_newest(self, shown: Shown) -> bool:
         return self._newest.get(shown.chat) is shown

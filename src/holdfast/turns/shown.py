@@ -40,8 +40,12 @@ class House(Protocol):
         """Whether the platform can be reached."""
         ...
 
+    def shows(self, shown: Shown) -> None:
+        """What stands beside the messages of that chat is this run's from now on."""
+        ...
+
     def is_newest(self, shown: Shown) -> bool:
-        """Whether no later run has begun to show itself in that chat."""
+        """Whether it still is."""
         ...
 
     def left(self, shown: Shown) -> None:
@@ -204,6 +208,7 @@ class Shown:
         fades = can.typing > 0 and now - self._last >= can.typing
         if working != self._seen or fades:
             self._seen, self._last = working, now
+            self._house.shows(self)
             await self._call(cast("Shows", self._platform).show(self.chat, working))
 
     async def _show_message(self) -> None:
