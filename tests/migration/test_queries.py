@@ -18,6 +18,7 @@ WALKS = {
     "forget_events",
     "forget_set_aside",
     "forget_instances",
+    "live_notices",
 }
 
 

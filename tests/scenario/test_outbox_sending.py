@@ -137,7 +137,7 @@ async def test_a_send_of_unknown_outcome_goes_out_again_visibly_marked(ledger: L
     platform = FakePlatform()
 
     def arrives_but_answer_is_lost(delivery: Delivery) -> Lost:
-        platform.show(delivery)
+        platform.put_up(delivery)
         return Lost("timeout")
 
     platform.play.append(arrives_but_answer_is_lost)
@@ -156,7 +156,7 @@ async def test_where_keys_count_an_unknown_send_is_repeated_unmarked_and_shows_o
     platform = FakePlatform(KEYED)
 
     def arrives_but_answer_is_lost(delivery: Delivery) -> Lost:
-        platform.show(delivery)
+        platform.put_up(delivery)
         return Lost("timeout")
 
     platform.play.append(arrives_but_answer_is_lost)
@@ -188,7 +188,7 @@ async def test_a_platform_that_can_be_asked_is_asked_and_nothing_goes_out_twice(
     platform = FakePlatform(ASKS)
 
     def arrives_but_answer_is_lost(delivery: Delivery) -> Lost:
-        platform.show(delivery)
+        platform.put_up(delivery)
         return Lost("timeout")
 
     platform.play.append(arrives_but_answer_is_lost)
@@ -559,3 +559,23 @@ async def test_that_nothing_is_in_doubt_is_not_believed_for_ever(ledger: Ledger)
     ledger.clock.advance(2 * MINUTE)
     await sending.send_due()
     assert looks.count == 2
+
+
+async def test_what_the_platform_finds_keeps_the_id_it_has_there(ledger: Ledger) -> None:
+    await chat(ledger)
+    await ledger.store.owe(owed("a"))
+    platform = FakePlatform(ASKS)
+    platform.play, platform.answers = [Lost("no answer")], [Sent("m7")]
+    await send_for(ledger, sender(ledger, platform), 5 * MINUTE)
+    (part,) = await ledger.outbox()
+    assert (part.state, part.platform_id) == (SENT, "m7")
+
+
+@pytest.mark.guards("R12")
+async def test_a_refused_word_about_work_in_progress_is_not_replaced(ledger: Ledger) -> None:
+    await chat(ledger)
+    await ledger.store.owe(owed("working:t:1", kind=OwedKind.NOTICE))
+    platform = FakePlatform()
+    platform.play = [Rejected("no")]
+    await send_for(ledger, sender(ledger, platform), 5 * MINUTE)
+    assert await states(ledger) == [FAILED]

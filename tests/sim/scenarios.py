@@ -2,7 +2,7 @@
 
 from holdfast.app.settings import DrainSettings, GatewaySettings
 from holdfast.model import OnInterruption
-from holdfast.policy.settings import HOUR, MINUTE, SECOND
+from holdfast.policy.settings import HOUR, MINUTE, SECOND, ProgressSettings
 from holdfast.testing import (
     Act,
     Babble,
@@ -30,6 +30,15 @@ ASKING = GatewaySettings(heartbeat=MINUTE, reconcile=MINUTE, on_interruption=OnI
 def asked(what: str, *then: Act) -> Scenario:
     """Work that is cut off, in a chat that wants to be asked what becomes of it."""
     return Scenario(f"asked, and {what}", (Say(0.1, "tools read effect"), Die(0.9), *then), ASKING)
+
+
+SPEAKING = GatewaySettings(grace=SECOND, progress=ProgressSettings(notice=SECOND))
+"""Work is spoken of after a second."""
+
+
+def spoken_of(what: str, *then: Act) -> Scenario:
+    """Long work on a platform that edits, types and shows drafts, and knows no repeated send."""
+    return Scenario(f"long work, {what}", (Say(0.1, "slow 5", platform="lively"), *then), SPEAKING)
 
 
 CANONICAL = {
@@ -129,6 +138,22 @@ CANONICAL = {
         asked("told to drop it", Say(9, "drop", exact=True), Say(12, "plain")),
         asked("something else is said", Say(9, "plain"), Say(12, "continue", exact=True)),
         asked("nobody answers", SetClock(20, HOUR + MINUTE), Say(90, "plain")),
+        spoken_of("to its end"),
+        spoken_of("stopped", Say(3, "/stop", platform="lively"), Say(3.5, "slow 2", platform="lively")),
+        spoken_of(
+            "left for a new one", Say(3, "/new", platform="lively"), Say(3.1, "slow 3", platform="lively")
+        ),
+        spoken_of(
+            "overtaken",
+            Say(2, "/queue interrupt", platform="lively"),
+            Say(3, "slow 3", platform="lively"),
+        ),
+        spoken_of("cut by a restart", Stop(2.5, at_once=True)),
+        Scenario(
+            "long work where messages can be asked about, repeated, or nothing",
+            (Say(0.1, "slow 3", platform="asked"), Say(0.1, "slow 3"), Say(0.1, "slow 3", platform="plain")),
+            SPEAKING,
+        ),
         Scenario("a resume after a park", (Say(0.1, "crash"), Say(60, "/resume"), Say(61, "plain"))),
     )
 }
@@ -166,7 +191,7 @@ RATES = FaultRates(
 def random_world(seed: int) -> tuple[Scenario, Options]:
     """A scenario with people, kills and faults, all drawn from the seed."""
     rng = SeededRng("scenario", seed)
-    platforms = rng.sample(["strong", "plain", "asked", "hook"], rng.randint(1, 3))
+    platforms = rng.sample(["strong", "plain", "asked", "hook", "lively"], rng.randint(1, 3))
     acts: list[Act] = [
         Say(rng.uniform(0, 8), rng.choice(SCRIPTS), rng.choice("abc"), rng.choice(platforms))
         for _ in range(rng.randint(3, 10))
@@ -186,4 +211,5 @@ def random_world(seed: int) -> tuple[Scenario, Options]:
     acts += [act for act in others if rng.random() < 0.25]
     acts.sort(key=lambda act: act.at)
     options = Options(seed=seed, kill_rate=rng.choice([0.0, 0.003, 0.01]), most_kills=3, faults=RATES)
-    return Scenario(f"random {seed}", tuple(acts)), options
+    settings = SPEAKING if rng.random() < 0.5 else GatewaySettings()
+    return Scenario(f"random {seed}", tuple(acts), settings), options

@@ -14,8 +14,10 @@ from holdfast.store.sqlite import SqliteStore
 from holdfast.store.sqlite.home import HomeLock
 from holdfast.store.sqlite.sql import SQL, Query
 from holdfast.testing import FaultRates, Options, run_world, sweep
-from holdfast.turns import telling
+from holdfast.testing.platforms import FakePlatform
+from holdfast.turns import Showing, telling
 from holdfast.turns.runner import Run
+from holdfast.turns.shown import Shown
 from tests.sim.scenarios import CANONICAL, random_world
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -137,6 +139,75 @@ def forget_what_was_set_aside(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(SQL, "add_set_aside", Query(f"{text.partition('WHERE')[0]} WHERE 0"))
 
 
+def leave_the_notice(patch: pytest.MonkeyPatch) -> None:
+    async def end(self: Showing, dedupe: str | None = None) -> bool:
+        for notice in await self.store.live_notices():
+            if not notice.running:
+                await self.store.forget_notice(notice.delivery.id)
+        return True
+
+    patch.setattr(Showing, "close_notices", end)
+
+
+def end_the_notice_only_in_order(patch: pytest.MonkeyPatch) -> None:
+    close: Any = Showing.close_notices
+
+    async def of_this_life(self: Showing, dedupe: str | None = None) -> bool:
+        if dedupe is not None:
+            return bool(await close(self, dedupe))
+        for notice in await self.store.live_notices():
+            if not notice.running:
+                await self.store.forget_notice(notice.delivery.id)
+        return True
+
+    patch.setattr(Showing, "close_notices", of_this_life)
+
+
+def let_the_timers_go_on(patch: pytest.MonkeyPatch) -> None:
+    async def nothing(self: Shown) -> None:
+        return None
+
+    patch.setattr(Shown, "rest", nothing)
+    patch.setattr(Shown, "end", nothing)
+    patch.setattr(Shown, "drop", lambda self: None)
+
+
+def tell_without_a_row(patch: pytest.MonkeyPatch) -> None:
+    async def tell(self: SqliteStore, fence: Any, owed: Any) -> bool:
+        return await self.owe(owed)
+
+    patch.setattr(SqliteStore, "tell_working", tell)
+
+
+def tell_beside_the_old_one(patch: pytest.MonkeyPatch) -> None:
+    forget = "INSERT OR REPLACE INTO notices"
+    text = SQL["add_notice"].source
+    patch.setitem(SQL, "add_notice", Query(text.replace("INSERT INTO notices", forget)))
+    patch.setitem(SQL, "notice_of", Query("SELECT delivery FROM notices WHERE session = :session AND 0"))
+    patch.setattr(Showing, "close_notices", _nothing_left)
+
+
+async def _nothing_left(self: Showing, dedupe: str | None = None) -> bool:
+    return True
+
+
+def send_the_old_words_again(patch: pytest.MonkeyPatch) -> None:
+    async def leave(self: SqliteStore, id: Any, text: str) -> None:
+        return None
+
+    patch.setattr(SqliteStore, "reword_notice", leave)
+
+
+def take_a_preview_for_the_delivery(patch: pytest.MonkeyPatch) -> None:
+    send: Any = FakePlatform.send
+
+    async def sent_already(self: FakePlatform, delivery: Any) -> Any:
+        shown = any(seen.what == "beside" for seen in self._around.history.seen)
+        return Sent("draft") if shown and delivery.kind == "reply" else await send(self, delivery)
+
+    patch.setattr(FakePlatform, "send", sent_already)
+
+
 PLANTED: dict[str, tuple[Plant, str, str]] = {
     "confirms before the commit": (confirm_before_the_commit, "answered deliveries", "I1"),
     "resends unmarked": (resend_unmarked, "tools side by side", "I4"),
@@ -155,6 +226,17 @@ PLANTED: dict[str, tuple[Plant, str, str]] = {
         "an answer of several parts that recovery finds",
         "I3",
     ),
+    "leaves the notice as it was": (leave_the_notice, "long work, to its end", "R12"),
+    "ends the notice only in an orderly life": (end_the_notice_only_in_order, "long work, to its end", "R12"),
+    "lets the timers of a turn go on": (let_the_timers_go_on, "long work, stopped", "R10.5"),
+    "tells without a row to end it by": (tell_without_a_row, "long work, to its end", "R12"),
+    "tells beside the old one": (tell_beside_the_old_one, "long work, cut by a restart", "R12"),
+    "sends the old words again": (
+        send_the_old_words_again,
+        "long work where messages can be asked about, repeated, or nothing",
+        "R10.5",
+    ),
+    "takes a preview for the delivery": (take_a_preview_for_the_delivery, "long work, to its end", "I3"),
     "forgets what was set aside": (
         forget_what_was_set_aside,
         "something unreadable and somebody unknown",

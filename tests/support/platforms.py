@@ -71,7 +71,7 @@ class FakePlatform:
         self.shown: list[str] = []
         self.sends: list[Delivery] = []
         self.keys: list[str] = []
-        self.answers: list[bool | None | Exception] = []
+        self.answers: list[Sent | bool | None | Exception] = []
         self.asked = 0
         self.bell = Bell()
         self.in_flight: dict[str, int] = {}
@@ -118,18 +118,18 @@ class FakePlatform:
             raise played
         result = played if not callable(played) else played(delivery)
         if isinstance(result, Sent):
-            self.show(delivery)
+            self.put_up(delivery)
             return replace(result, platform_id=f"p{len(self.shown)}")
         return result
 
-    def show(self, delivery: Delivery) -> None:
+    def put_up(self, delivery: Delivery) -> None:
         """It is there, once per key where keys count."""
         if self.capabilities.idempotency != "none" and delivery.key in self.keys:
             return
         self.keys.append(delivery.key)
         self.shown.append(("(again?) " if delivery.repeated else "") + delivery.text)
 
-    async def find(self, delivery: Delivery) -> bool | None:
+    async def find(self, delivery: Delivery) -> Sent | bool | None:
         self.asked += 1
         answer = self.answers.pop(0) if self.answers else delivery.key in self.keys
         if isinstance(answer, Exception):

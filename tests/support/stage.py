@@ -19,11 +19,12 @@ from holdfast.model import (
     ToolCall,
     Turn,
 )
-from holdfast.policy.settings import TurnSettings
+from holdfast.platforms import Platform
+from holdfast.policy.settings import ProgressSettings, TurnSettings
 from holdfast.store import ClaimSettings, Judge, Store
 from holdfast.testing import ManualClock
 from holdfast.tools import Tool, ToolContext
-from holdfast.turns import Pool, PoolSettings, Runner
+from holdfast.turns import Pool, PoolSettings, Runner, Showing, Unseen, Watch
 from tests.support.ledger import SETTINGS, Ledger, resume_all
 
 T = TypeVar("T")
@@ -205,6 +206,29 @@ class Between:
         return self.reached.setdefault(verb, asyncio.Event())
 
 
+class Watched(Unseen):
+    """What a run shows of what it writes, with the last verb before it."""
+
+    def __init__(self, stage: "Stage") -> None:
+        self._stage = stage
+        self._shows = False
+
+    def show(self, text: str) -> None:
+        if text:
+            self._note(text)
+
+    def over(self) -> None:
+        if self._shows:
+            self._note("")
+
+    async def end(self) -> None:
+        self.over()
+
+    def _note(self, text: str) -> None:
+        self._shows = bool(text)
+        self._stage.previews.append((text, tuple(self._stage.store.log[-1:])))
+
+
 class Stage:
     """The turns of one process run on a ledger under test."""
 
@@ -217,6 +241,7 @@ class Stage:
         claim: ClaimSettings = SETTINGS,
         judge: Judge = resume_all,
         settings: TurnSettings = TurnSettings(),  # noqa: B008 - frozen
+        platform: Platform | None = None,
     ) -> None:
         self.ledger = ledger
         self.store = Between(ledger.store)
@@ -234,10 +259,17 @@ class Stage:
             Path("workspace"),
             settings,
             lambda doing, fault: self.reports.append((doing, fault)),
-            preview=lambda claimed, text: self.previews.append((text, tuple(self.store.log[-1:]))),
+            watch=self._watch(platform, store),
         )
         self.pool = Pool(store, self.clock, self.runner, lambda: claim, judge, PoolSettings(workers))
         self.task: asyncio.Task[None] | None = None
+
+    def _watch(self, platform: Platform | None, store: Store) -> Watch:
+        """Runs are shown on the platform, if there is one; else what they write is noted."""
+        if platform is None:
+            return lambda claimed, silent: Watched(self)
+        report = lambda doing, fault: self.reports.append((doing, fault))  # noqa: E731 - as the runner has it
+        return Showing(store, self.clock, (platform,), ProgressSettings(), report=report).begin
 
     async def __aenter__(self) -> "Stage":
         """The pool works while the block runs; then it is gone without a word."""

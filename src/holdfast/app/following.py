@@ -41,7 +41,8 @@ class Following:
 
         The steps are those from now on, or those after `seq` of `session`: who was cut off misses none. The
         first event says that somebody listens. With `previews`, also what the model is writing, as it grows:
-        some of it and never all, and no text when that is committed or given up.
+        some of it and never all, and no text when that is committed or given up; and that a turn is at work
+        here, with the words for one that takes long, and with nothing once it is over.
         """
         address, watched = address_of(chat), _Steps(self.store, key_of(chat)) if steps else None
         topics = (chat_topic(address), "steps") if steps else (chat_topic(address),)
@@ -59,9 +60,8 @@ class Following:
                 yield {"delivery": one}
             until = self.clock.monotonic() + _LOOK_AGAIN
             while not self._is_time(versions, until):
-                text = live.new(self.clock.monotonic())
-                if text is not None:
-                    yield {"preview": text}
+                for shown in live.new(self.clock.monotonic()):
+                    yield shown
                 await first_of(
                     *(self.store.changed(topic, seen) for topic, seen in versions),
                     self.clock.sleep(max(0.0, until - self.clock.monotonic())),
@@ -81,25 +81,32 @@ class Following:
 
 
 class _Live:
-    """How much of a chat's preview has been shown."""
+    """How much of what a chat is shown of a run has been passed on."""
 
     def __init__(self, previews: Previews, chat: ChatAddress) -> None:
         self._previews = previews
         self._chat = chat
-        self._shown = ""
+        self._draft = ""
+        self._work: Json | None = None
         self._rung = 0
         self._not_before = 0.0
 
-    def new(self, now: float) -> str | None:
-        """The text as it is now, if it has changed and it is time: text grows faster than people read."""
-        rung, text = self._previews.bell.rung, self._previews.of(self._chat)
-        if text and text != self._shown and now < self._not_before:
-            return None
+    def new(self, now: float) -> list[Json]:
+        """What has changed, if it is time: text grows faster than people read."""
+        rung, working = self._previews.bell.rung, self._previews.of(self._chat)
+        draft = working.draft if working is not None else ""
+        work: Json | None = {"notice": working.notice} if working is not None else None
+        if draft and draft != self._draft and now < self._not_before:
+            return []
         self._rung = rung
-        if text == self._shown:
-            return None
-        self._shown, self._not_before = text, now + _PREVIEW_EVERY
-        return text
+        found: list[Json] = []
+        if work != self._work:
+            self._work = work
+            found.append({"working": work})
+        if draft != self._draft:
+            self._draft, self._not_before = draft, now + _PREVIEW_EVERY
+            found.append({"preview": draft})
+        return found
 
     async def more(self, clock: Clock) -> None:
         """Return when there may be something new to show."""

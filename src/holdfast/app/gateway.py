@@ -26,7 +26,7 @@ from holdfast.policy.strikes import SafeMode
 from holdfast.records import dataclass
 from holdfast.recovery import Care, ContinuityReport, Outside, Reconciler
 from holdfast.store import ArrivalSettings, ClaimSettings, Store
-from holdfast.turns import Pool, PoolSettings, Preview, Runner, unshown
+from holdfast.turns import Pool, PoolSettings, Runner, Showing
 
 from .crew import Crew, to_log
 from .lifecycle import Leaving, RunState, Stages, start, stop
@@ -67,7 +67,6 @@ class Gateway:
         report: Report = to_log,
         on_request: Callable[[Drain], None] | None = None,
         on_state: Callable[[RunState], None] = _unseen,
-        preview: Preview = unshown,
     ) -> None:
         self.store = store
         self.clock = clock
@@ -83,7 +82,8 @@ class Gateway:
         self._wanted: Drain | None = None
         self._asked = asyncio.Event()
         self._hurry = asyncio.Event()
-        self._pool = self._make_pool(agent, workspace, preview)
+        self._showing = Showing(store, clock, platforms, settings.progress, self._connected, report)
+        self._pool = self._make_pool(agent, workspace)
         self._senders = tuple(self._make_sender(platform) for platform in platforms)
         self._receivers = tuple(map(self._make_receiver, platforms, self._senders))
         self._reconciler = self._make_reconciler()
@@ -141,11 +141,19 @@ class Gateway:
 
     # The parts.
 
-    def _make_pool(self, agent: Agent, workspace: Path, preview: Preview) -> Pool:
+    def _make_pool(self, agent: Agent, workspace: Path) -> Pool:
         settings = self.settings
         turns = TurnSettings(grace=settings.grace, progress=settings.progress)
         runner = Runner(
-            self.store, self.clock, self._rng, agent, workspace, turns, self._report, self._longest, preview
+            self.store,
+            self.clock,
+            self._rng,
+            agent,
+            workspace,
+            turns,
+            self._report,
+            self._longest,
+            self._showing.begin,
         )
         pool = PoolSettings(settings.workers, settings.grace / SECOND + _BEYOND_GRACE)
         return Pool(
@@ -217,7 +225,7 @@ class Gateway:
             self._pool.work,
             self._commands.work,
             tuple((name, one.work) for name, one in zip(names, self._senders, strict=True)),
-            (("requests", requests.work), ("heartbeat", self._beat)),
+            (("requests", requests.work), ("heartbeat", self._beat), ("notices", self._showing.work)),
         )
 
     def _leaving(self, crew: Crew) -> Leaving:
@@ -285,6 +293,7 @@ class Gateway:
         """A platform came or went: what waits for it is looked at now."""
         self._reconciler.poke()
         sender.poke()
+        self._showing.poke()
 
     # Its own life.
 

@@ -219,6 +219,7 @@ KEYS: tuple[Key, ...] = (
     Key("retry.factor", "gateway.retry.factor", factor(1, 10), "how the waits grow"),
     Key("retry.attempts", "gateway.retry.attempts", count(1, 1_000), "real attempts before giving up"),
     Key("retry.age", "gateway.retry.age", duration(MINUTE), "older replies are not sent any more"),
+    Key("progress.notice", "gateway.progress.notice", duration(SECOND), "of work before it is spoken of"),
     Key("progress.warn", "gateway.progress.warn", duration(SECOND), "without progress before it is shown"),
     Key("progress.abort", "gateway.progress.abort", duration(SECOND), "without progress before a turn fails"),
     Key(

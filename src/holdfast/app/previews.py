@@ -1,42 +1,34 @@
-"""What models are writing just now, for people who watch: in memory, lossy, and never a delivery."""
+"""What is to be seen of runs just now, for people who watch: in memory, lossy, and never a delivery."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from holdfast.clock import Bell
-from holdfast.model import ChatAddress, Claimed, Fence
-
-
-class _Draft(NamedTuple):
-    by: Fence
-    text: str
+from holdfast.model import ChatAddress, Fence
+from holdfast.platforms import Working
 
 
 class Previews:
-    """Keeps the newest unfinished text of each chat, and nothing of what is committed."""
+    """Keeps the newest of what each chat is shown of a run, and nothing of what is committed."""
 
     def __init__(self) -> None:
-        self._drafts: dict[ChatAddress, _Draft] = {}
+        self._shown: dict[ChatAddress, Working] = {}
         self.bell = Bell()
-        """Rings whenever a text grows or goes."""
+        """Rings whenever what is shown changes."""
 
-    def show(self, claimed: Claimed, text: str) -> None:
-        """Take what this turn's model has written so far; no text when that is committed or given up."""
-        chat, by = claimed.session.chat, claimed.fence
-        known = self._drafts.get(chat)
-        if known is not None and _is_stale(by, known.by):
+    def show(self, chat: ChatAddress, working: Working) -> None:
+        """Take what a run shows of itself; without anything in it, that the run is over."""
+        known = self._shown.get(chat)
+        if known is not None and _is_stale(working.by, known.by):
             return
-        if text:
-            self._drafts[chat] = _Draft(by, text)
-        elif known is not None and known.by == by:
-            del self._drafts[chat]
+        if working != Working(working.by):
+            self._shown[chat] = working
+        elif known is not None and known.by == working.by:
+            del self._shown[chat]
         self.bell.ring()
 
-    def of(self, chat: ChatAddress) -> str:
-        """What is being written in this chat now; empty when nothing is."""
-        known = self._drafts.get(chat)
-        return known.text if known is not None else ""
+    def of(self, chat: ChatAddress) -> Working | None:
+        """What is shown in this chat now; None when nothing runs that shows itself."""
+        return self._shown.get(chat)
 
 
 def _is_stale(by: Fence, newest: Fence) -> bool:

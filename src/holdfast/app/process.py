@@ -150,7 +150,8 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
     except BaseException:
         beating.cancel()
         raise
-    web, previews = WebChat(), Previews()
+    previews = Previews()
+    web = WebChat(shown=previews.show)
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
 
     def on_state(state: RunState) -> None:
@@ -174,7 +175,6 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
         settings.home / WORKSPACE,
         on_request=carry_out,
         on_state=on_state,
-        preview=previews.show,
     )
     keeper = Keeper(around, gateway.request)
     inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews))

@@ -26,7 +26,19 @@ from .journal import (
     QuestionRecord,
     call_key,
 )
-from .outbound import Delivery, Lost, Owed, OwedKind, Rejected, SendResult, Sent, TryAgain, answer_key
+from .outbound import (
+    WORKING,
+    Delivery,
+    Lost,
+    Owed,
+    OwedKind,
+    Rejected,
+    SendResult,
+    Sent,
+    TryAgain,
+    answer_key,
+    working_key,
+)
 from .reasons import (
     MISSING_REASON_MEANS,
     RESUMABLE,
@@ -86,6 +98,7 @@ __all__ = [
     "RESUMABLE",
     "RESUME_NOTES",
     "TURN",
+    "WORKING",
     "Accepted",
     "Attachment",
     "Batch",
@@ -162,4 +175,5 @@ __all__ = [
     "conversation_key",
     "diagram",
     "place_at",
+    "working_key",
 ]

@@ -10,6 +10,9 @@ from holdfast.records import dataclass
 from .ids import ChatAddress, DeliveryId, SessionId, TurnId
 from .states import DeliveryState
 
+WORKING = "working:"
+"""What the keys of messages about work in progress begin with."""
+
 
 class OwedKind(StrEnum):
     """What an outbox row is for."""
@@ -38,6 +41,11 @@ class Owed:
 def answer_key(turn: TurnId) -> str:
     """The dedupe key of a turn's one answer, whoever writes it."""
     return f"answer:{turn}"
+
+
+def working_key(turn: TurnId, generation: int) -> str:
+    """The dedupe key of the one message by which a run says that it goes on."""
+    return f"{WORKING}{turn}:{generation}"
 
 
 class Delivery(NamedTuple):

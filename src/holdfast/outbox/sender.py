@@ -10,6 +10,7 @@ from typing import Any
 from holdfast.clock import Bell, Clock, Rng, first_of, in_time
 from holdfast.errors import Refused, Report, StoreClosed, StoreFault, SyncFailed, unreported
 from holdfast.model import (
+    WORKING,
     Delivery,
     DeliveryId,
     DeliveryState,
@@ -390,7 +391,7 @@ class Sender:
         """Ask the platform whether it is there; if it does not say, ask again later, ever less often."""
         now, settings = self._clock.now(), self._settings
         try:
-            arrived = await in_time(self._clock, SEND_WITHIN, self._platform.find(delivery))
+            found = await in_time(self._clock, SEND_WITHIN, self._platform.find(delivery))
         except Exception as error:  # noqa: BLE001 - asking changes nothing, so any failure means: not yet known
             self._report(f"asking about delivery {delivery.id}", error)
             if age(now, delivery.created_at) > settings.age:
@@ -399,8 +400,10 @@ class Sender:
             asked = self._asked[delivery.id] = self._asked.get(delivery.id, 0) + 1
             self._ask_at[delivery.id] = self._tick() + delay(asked, settings, self._rng.random())
             return
+        # There for sure, and by which name the platform knows it: what is edited later needs that.
+        result: SendResult = found if isinstance(found, Sent) else Sent()
+        arrived = True if isinstance(found, Sent) else found
         then = after_asking(arrived, delivery, now, settings, self._rng.random())
-        result: SendResult = Sent()
         owe: tuple[Owed, ...] = ()
         if then.state is DeliveryState.PENDING:
             result = TryAgain(then.at or now, then.reason or "")
@@ -420,8 +423,11 @@ def _left(part: int, parts: int) -> str:
 
 
 def _line(delivery: Delivery, text: str, whole: bool = False) -> tuple[Owed, ...]:
-    """A visible line in place of a part (or of the whole message), once; never one for such a line itself."""
-    if delivery.dedupe.startswith(LINE):
+    """A visible line in place of a part (or of the whole message), once.
+
+    Never one for such a line itself, nor for a word about work in progress: nobody misses that.
+    """
+    if delivery.dedupe.startswith((LINE, WORKING)):
         return ()
     once = f"{LINE}{delivery.dedupe}" if whole else f"{LINE}{delivery.key}"
     return (Owed(delivery.chat, once, (text,), OwedKind.NOTICE, delivery.reply_to),)

@@ -11,7 +11,10 @@ from .base import (
     Platform,
     PlatformDown,
     Revision,
+    Shows,
+    Working,
 )
+from .pace import Pace, Rate
 from .terminal import Terminal
 
 __all__ = [
@@ -20,8 +23,12 @@ __all__ = [
     "Capabilities",
     "Idempotency",
     "Incoming",
+    "Pace",
     "Platform",
     "PlatformDown",
+    "Rate",
     "Revision",
+    "Shows",
     "Terminal",
+    "Working",
 ]

@@ -8,12 +8,15 @@ from typing import Protocol
 from holdfast.model import (
     Accepted,
     Attachment,
+    ChatAddress,
     Cursor,
     Delivery,
+    Fence,
     Origin,
     Place,
     QuestionId,
     SendResult,
+    Sent,
     SetAside,
 )
 from holdfast.policy.retry import Settling
@@ -53,6 +56,20 @@ class Capabilities:
     buttons: bool = False
     longest: int = 4096
     """Characters one message may have."""
+    typing: float = 0.0
+    """Seconds after which a sign of typing is given again; 0 when there is none. It has to fade by itself,
+    because after a crash nobody takes it away."""
+    drafts: bool = False
+    """It shows unfinished text beside the messages, as it grows; nothing of that stays."""
+    notices: bool = False
+    """It shows beside the messages that work goes on; elsewhere that is a message, edited with `edit`."""
+    show_every: float = 3.0
+    """Seconds between two things shown in one chat: these share the platform's limits with messages."""
+
+    @property
+    def shows(self) -> bool:
+        """Whether anything of work in progress can be shown beside the messages."""
+        return self.typing > 0 or self.drafts or self.notices
 
     def settling(self, age: int) -> Settling:
         """How a send of unknown outcome is settled, `age` milliseconds after it was first tried."""
@@ -95,6 +112,19 @@ class Incoming:
 
     events: tuple[Arrival | Revision | SetAside, ...]
     cursor: Cursor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Working:
+    """What is to be seen of a run beside the messages now; without anything, that it is over."""
+
+    by: Fence
+    """Who shows it: an older generation never shows anything over a newer one."""
+    typing: bool = False
+    draft: str = ""
+    """All the model has written of its reply so far."""
+    notice: str = ""
+    """That it goes on, since when and with what."""
 
 
 class PlatformDown(Exception):
@@ -143,10 +173,30 @@ class Platform(Protocol):
         """Try once, with `delivery.key`, and say what is known: taken, not taken, refused, or lost."""
         ...
 
-    async def find(self, delivery: Delivery) -> bool | None:
-        """Whether this part is there; None when that cannot be told. Asked only with `reconcile`."""
+    async def find(self, delivery: Delivery) -> Sent | bool | None:
+        """Whether this part is there, with its id if that is known; None when nobody can tell.
+
+        Asked only with `reconcile`.
+        """
         ...
 
     async def close(self) -> None:
         """Let go of the connection; nothing is owed to it any more."""
+        ...
+
+
+class Shows(Protocol):
+    """What a platform also is whose capabilities speak of `typing`, `drafts`, `notices` or `edit`.
+
+    All of it is for eyes only: some of it is lost, and none of it counts as a delivery. It shares the limits
+    of the platform with sends and gives way to them: what cannot be shown at once is left out, not put in
+    line. A platform that cannot be reached raises `PlatformDown`, with the seconds it asked for.
+    """
+
+    async def show(self, chat: ChatAddress, working: Working) -> None:
+        """Show this of a run beside the messages, or, if there is nothing in it, take away what was shown."""
+        ...
+
+    async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
+        """Let a message of ours read so. True also when it is gone; False when that was not possible now."""
         ...

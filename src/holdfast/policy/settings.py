@@ -79,8 +79,11 @@ class RetrySettings:
 
 @dataclass(frozen=True, slots=True)
 class ProgressSettings:
-    """When a running turn counts as stuck: time without progress, never duration."""
+    """When a running turn says that it goes on, and when it counts as stuck: time without progress, never
+    duration."""
 
+    notice: int = 60 * SECOND
+    """Work of this length is spoken of."""
     warn: int = 900 * SECOND
     abort: int = 1800 * SECOND
 

@@ -6,7 +6,7 @@ A message is a script and a tag: `tools read effect #3`. Scripts:
     tools A B …         one call after the other: read, idempotent, reconcilable, effect
     parallel            all four side by side
     long N              N reads, one after the other
-    slow N              an answer after N seconds
+    slow N              an answer after N seconds, written bit by bit
     wordy N             an answer of N lines
     crash N             kills the process, after N seconds if that is said
     hang                never answers
@@ -140,21 +140,25 @@ class ScriptedModel:
         holder = f"process {self.life.number} turn {turn} generation {witness.generation_of(turn)}"
         let_go = witness.hold(session, holder, self.life)
         try:
-            await self._think(last)
+            await self._think(last, on_text)
             reply = script_reply(requests, results)
             on_text(reply.text)
             return reply
         finally:
             let_go()
 
-    async def _think(self, request: str) -> None:
+    async def _think(self, request: str, on_text: OnText) -> None:
         word, *rest = request.partition("#")[0].split() or [""]
         if word == "crash":
             await pause(self.witness.loop, float(rest[0]) if rest else 0.0)
             self.life.kill()
         if word == "hang":
             await asyncio.get_running_loop().create_future()
-        await pause(self.witness.loop, float(rest[0]) if word == "slow" else THINKS)
+        seconds = float(rest[0]) if word == "slow" else THINKS
+        for second in range(1, round(seconds)):
+            await pause(self.witness.loop, 1.0)
+            on_text("a bit " * second)
+        await pause(self.witness.loop, seconds - max(0, round(seconds) - 1))
         if word == "fail":
             raise ModelError("the model refuses for good")
         if self.witness.faults.hits("model_errors"):

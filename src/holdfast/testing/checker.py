@@ -15,6 +15,7 @@ from holdfast.policy.views import Message, Role, view
 from holdfast.store.sqlite.codec import load_body
 
 from .history import EntryLine, History, Span
+from .progress import one_notice, only_what_runs_is_shown
 
 Invariant = Callable[[History], Iterator[str]]
 FATAL = 3
@@ -292,6 +293,8 @@ INVARIANTS: dict[str, Invariant] = {
     "I16": i16_transcripts_stay_valid,
     "I17": i17_sound_on_disk,
     "I18": i18_booting_twice_is_booting_once,
+    "R10.5": only_what_runs_is_shown,
+    "R12": one_notice,
 }
 
 

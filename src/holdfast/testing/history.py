@@ -41,6 +41,22 @@ class Shown(NamedTuple):
     marked: bool
 
 
+class Seen(NamedTuple):
+    """Something people see of work in progress; never a delivery, but for the message itself."""
+
+    platform: str
+    chat: str
+    what: str
+    """`beside` the messages, the `message` about it, the same sent `again`, or an `edit` of it."""
+    text: str
+    turn: str
+    generation: int
+    current: int | None
+    """The generation of the running turn in the ledger when it was asked for; None if it did not run."""
+    message: str = ""
+    marked: bool = False
+
+
 class Ran(NamedTuple):
     """A tool did something in the world."""
 
@@ -176,6 +192,10 @@ class History:
     events: list[Event] = field(default_factory=list)
     confirmed: list[Confirmed] = field(default_factory=list)
     shown: list[Shown] = field(default_factory=list)
+    seen: list[Seen] = field(default_factory=list)
+    """What was to be seen of work in progress, in order."""
+    editing: frozenset[str] = frozenset()
+    """Platforms on which a message of ours can be changed."""
     ran: list[Ran] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)

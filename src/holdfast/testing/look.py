@@ -27,6 +27,8 @@ WHERE t.ended_at IS NULL AND NOT (t.state = 'waiting' AND EXISTS
       (SELECT 1 FROM questions q WHERE q.turn = t.id AND q.state = 'open'))
 UNION ALL
 SELECT 'part ' || id || ' is ' || state FROM outbox WHERE settled_at IS NULL
+UNION ALL
+SELECT 'the notice of ' || turn || ' has not ended' FROM notices
 LIMIT 20"""
 _SESSIONS = """
 SELECT id, generation, coalesce((SELECT max(seq) FROM entries WHERE session = id), 0) FROM sessions
@@ -54,6 +56,7 @@ _KEPT = {
     "tool_calls": "SELECT * FROM tool_calls",
     "questions": "SELECT * FROM questions",
     "outbox": "SELECT * FROM outbox",
+    "notices": "SELECT * FROM notices",
     "sessions": "SELECT * FROM sessions",
     "chats": "SELECT * FROM chats",
     "conversations": "SELECT * FROM conversations",

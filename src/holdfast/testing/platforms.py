@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import Callable, Iterable
 from contextvars import Context
 from dataclasses import field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from holdfast.model import (
+    WORKING,
     Accepted,
+    ChatAddress,
     ChatKind,
     Cursor,
     Delivery,
@@ -29,14 +31,17 @@ from holdfast.platforms import (
     Capabilities,
     Idempotency,
     Incoming,
+    Pace,
     PlatformDown,
+    Rate,
     Revision,
+    Working,
 )
 from holdfast.policy.parts import POSSIBLY_REPEATED
 from holdfast.records import dataclass
 
 from .faults import Faults
-from .history import Confirmed, Event, History, Shown, Span
+from .history import Confirmed, Event, History, Seen, Shown, Span
 from .life import Life
 from .loop import SimLoop
 from .ports import WallClock, pause
@@ -53,12 +58,14 @@ PATIENCE = 2.0
 """Seconds after which a client gives a call up."""
 
 KINDS = {
-    "strong": Capabilities(Ack.OFFSET, Idempotency.STRONG, longest=LONGEST),
+    "strong": Capabilities(Ack.OFFSET, Idempotency.STRONG, edit=True, longest=LONGEST),
     "plain": Capabilities(Ack.OFFSET, longest=LONGEST),
-    "asked": Capabilities(Ack.OFFSET, reconcile=True, longest=LONGEST),
+    "asked": Capabilities(Ack.OFFSET, reconcile=True, edit=True, longest=LONGEST),
+    "lively": Capabilities(Ack.OFFSET, edit=True, longest=LONGEST, typing=1.0, drafts=True, show_every=0.5),
     "hook": Capabilities(Ack.ANSWER, longest=LONGEST),
 }
-"""The kinds of platforms there are, by name: how they acknowledge and what becomes of a repeated send."""
+"""The kinds of platforms there are, by name: how they acknowledge, what becomes of a repeated send, what can
+be shown of work in progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +79,8 @@ class Around:
     trace: Callable[[str], None]
     is_known: Callable[[str, str], bool]
     """Whether the ledger holds an event of an account at this instant."""
+    generation_of: Callable[[str], int | None]
+    """The generation of a running turn at this instant; None if it does not run."""
 
 
 @dataclass(slots=True)
@@ -95,6 +104,8 @@ class Server:
     _pending: list[Pending] = field(default_factory=list)
     _count: int = 0
     _by_key: dict[str, str] = field(default_factory=dict)
+    _spoken: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Messages about work in progress, with the turn and generation they speak of."""
     _arrived: asyncio.Future[None] | None = None
     _connected: dict[int, int] = field(default_factory=dict)
     """Process and the step since which it is connected."""
@@ -184,7 +195,7 @@ class Server:
         if self._arrived is not None and not self._arrived.done():
             self._arrived.set_result(None)
 
-    def show(self, delivery: Delivery) -> str:
+    def show(self, delivery: Delivery, current: int | None = None) -> str:
         """Show a message to people, unless this key was shown and keys count here."""
         strong = self.capabilities.idempotency is Idempotency.STRONG
         known = self._by_key.get(delivery.key)
@@ -198,10 +209,22 @@ class Server:
             Shown(self.name, chat, delivery.key, delivery.order, text, delivery.repeated)
         )
         self.around.trace(f"{self.name} shows {delivery.key}{' marked' if delivery.repeated else ''}")
+        if delivery.dedupe.startswith(WORKING):
+            self._spoken[id_] = run_of(delivery)
+            what = "again" if delivery.attempts else "message"
+            self.see(what, chat, text, *self._spoken[id_], current, id_, delivery.repeated)
         return id_
 
-    def has(self, key: str) -> bool:
-        return key in self._by_key
+    def see(self, what: str, chat: str, text: str, turn: str, generation: int, *rest: Any) -> None:
+        """Note what people see of work in progress."""
+        self.around.history.seen.append(Seen(self.name, chat, what, text, turn, generation, *rest))
+        self.around.trace(f"{self.name} {what} {turn} {generation}: {text}")
+
+    def spoken_of(self, message: str) -> tuple[str, int]:
+        return self._spoken[message]
+
+    def found(self, key: str) -> Sent | bool:
+        return Sent(self._by_key[key]) if key in self._by_key else False
 
     def connect(self, life: Life) -> None:
         if life.number not in self._connected:
@@ -227,6 +250,7 @@ class FakePlatform:
         self._server = server
         self._life = life
         self._around = server.around
+        self._pace = Pace(server.around.loop.time, Rate(4), Rate(30))
 
     @property
     def name(self) -> str:
@@ -283,6 +307,8 @@ class FakePlatform:
     async def send(self, delivery: Delivery) -> SendResult:
         self._life.check()
         self._around.trace(f"{self.name} is sent {delivery.key}")
+        spoken_of = delivery.dedupe.startswith(WORKING)
+        current = self._around.generation_of(run_of(delivery)[0]) if spoken_of else None
         now = self._around.wall.now
         match self._around.faults.first(*_SEND_FAULTS):
             case "throttled":
@@ -295,22 +321,44 @@ class FakePlatform:
                 await pause(self._around.loop, PATIENCE)
                 return Lost("no answer")
             case "lost_response":
-                await self._call(lambda: self._server.show(delivery))
+                await self._call(lambda: self._server.show(delivery, current))
                 await pause(self._around.loop, PATIENCE)
                 return Lost("no answer")
             case "slow":
                 await pause(self._around.loop, PATIENCE)
             case _:
-                pass
+                await pause(self._around.loop, self._pace.to_send(delivery.chat))
         if self._server.is_down:
             return TryAgain(now() + 1_000, "no connection", counts=False)
-        return Sent(await self._call(lambda: self._server.show(delivery)))
+        return Sent(await self._call(lambda: self._server.show(delivery, current)))
 
-    async def find(self, delivery: Delivery) -> bool | None:
+    async def find(self, delivery: Delivery) -> Sent | bool | None:
         self._life.check()
         if self._server.is_down:
             raise PlatformDown("no connection")
-        return await self._call(lambda: self._server.has(delivery.key))
+        return await self._call(lambda: self._server.found(delivery.key))
+
+    async def show(self, chat: ChatAddress, working: Working) -> None:
+        by, where = working.by, place_at(chat).chat
+        text = " | ".join(filter(None, ("typing" * working.typing, working.draft, working.notice)))
+        if not text or self._pace.may_show(chat):
+            await self._let_see("beside", where, text, by.turn, by.generation, "")
+
+    async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
+        turn, generation = self._server.spoken_of(message_id)
+        if not self._pace.may_show(chat):
+            return False
+        return await self._let_see("edit", place_at(chat).chat, text, turn, generation, message_id)
+
+    async def _let_see(self, what: str, chat: str, text: str, turn: str, generation: int, id_: str) -> bool:
+        self._life.check()
+        current = self._around.generation_of(turn)
+        if self._server.is_down:
+            raise PlatformDown("no connection")
+        if self._around.faults.first("throttled", "lost_request"):
+            return False
+        await self._call(lambda: self._server.see(what, chat, text, turn, generation, current, id_))
+        return True
 
     async def close(self) -> None:
         self._life.check()
@@ -340,6 +388,12 @@ class FakePlatform:
 
 
 _SEND_FAULTS = ("throttled", "refused", "down", "lost_request", "lost_response", "slow")
+
+
+def run_of(delivery: Delivery) -> tuple[str, int]:
+    """The turn and generation that a message about work in progress speaks of."""
+    turn, _, generation = delivery.dedupe.removeprefix(WORKING).rpartition(":")
+    return turn, int(generation)
 
 
 def _settle(answer: asyncio.Future[T], result: T) -> None:

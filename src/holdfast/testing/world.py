@@ -137,11 +137,18 @@ class World:
         self.disk = Disk(folder)
         self.look = Look(self.disk.ledger)
         around = Around(
-            self.loop, self.wall, self.faults, self.history, self.trace, lambda a, e: self.look.is_known(a, e)
+            self.loop,
+            self.wall,
+            self.faults,
+            self.history,
+            self.trace,
+            lambda a, e: self.look.is_known(a, e),
+            lambda turn: self.look.generation_of(turn),
         )
         self.servers = servers(around, scenario.platforms)
         strong = [s.name for s in self.servers.values() if s.capabilities.idempotency is Idempotency.STRONG]
         self.history.idempotent = frozenset(strong)
+        self.history.editing = frozenset(s.name for s in self.servers.values() if s.capabilities.edit)
         self.history.longest = {s.name: s.capabilities.longest for s in self.servers.values()}
         self.witness = Witness(
             self.loop,

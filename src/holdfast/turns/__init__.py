@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from .cuts import STOP, Cut, CutKind, drain
+from .live import Live, Unseen, Watch, unwatched
 from .pool import Pool, PoolSettings
-from .preview import Preview, unshown
 from .report import Report, unreported
 from .runner import Run, Runner
+from .showing import Showing
 
 __all__ = [
     "STOP",
     "Cut",
     "CutKind",
+    "Live",
     "Pool",
     "PoolSettings",
-    "Preview",
     "Report",
     "Run",
     "Runner",
+    "Showing",
+    "Unseen",
+    "Watch",
     "drain",
     "unreported",
-    "unshown",
+    "unwatched",
 ]

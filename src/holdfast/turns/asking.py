@@ -15,7 +15,7 @@ from holdfast.policy.views import Message
 from .boundary import called
 from .cuts import STUCK, CutOff
 from .hands import Hands
-from .preview import Live
+from .live import Live
 from .pulse import Pulse
 from .report import Report
 

@@ -12,6 +12,7 @@ from .cuts import Cut, CutKind
 from .draft import Draft
 from .hands import Hands
 from .keeper import Keeper
+from .live import Live
 from .telling import owed_for
 from .tool_work import ToolWork
 
@@ -26,6 +27,7 @@ class Cutting:
         keeper: Keeper,
         draft: Draft,
         hands: Hands,
+        live: Live,
         tools: ToolWork,
         settings: TurnSettings,
         longest: Longest,
@@ -36,6 +38,7 @@ class Cutting:
         self._keeper = keeper
         self._draft = draft
         self._hands = hands
+        self._live = live
         self._tools = tools
         self._settings = settings
         self._longest = longest
@@ -43,6 +46,7 @@ class Cutting:
     async def carry_out(self, cut: Cut, begun: bool) -> None:
         """End the run as the cut asks; `begun` says whether a model call or a tool has started in it."""
         self._hands.carrying_out(cut)
+        self._live.halt()
         match cut.kind:
             case CutKind.LOST:
                 await self._hands.end(self._settings.grace)
@@ -69,6 +73,7 @@ class Cutting:
 
     async def _let_tools_end(self) -> None:
         """Cancel the tools and give them a moment: what still comes is their result, the rest is unknown."""
+        await self._live.rest()
         await self._hands.end(self._settings.grace)
         self._draft.say(*self._tools.results())
 

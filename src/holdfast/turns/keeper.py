@@ -17,7 +17,7 @@ from holdfast.store import Store
 from .cuts import STOP
 from .draft import Draft
 from .hands import Hands
-from .preview import Live
+from .live import Live
 from .pulse import Pulse
 from .report import Report
 

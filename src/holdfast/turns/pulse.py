@@ -37,6 +37,10 @@ class Pulse:
         facts = RunFacts(self._begun, self._moved)
         return stuck(facts, self._now(), self._settings.progress) is Stuck.ABORT
 
+    def silent(self) -> int:
+        """Milliseconds since something moved."""
+        return max(0, self._now() - self._moved)
+
     @property
     def left(self) -> int:
         """Milliseconds until the run counts as stuck, if nothing moves."""

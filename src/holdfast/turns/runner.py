@@ -22,8 +22,8 @@ from .cutting import Cutting
 from .draft import Draft
 from .hands import Hands
 from .keeper import Keeper
+from .live import Watch, unwatched
 from .opening import Opening
-from .preview import Live, Preview, unshown
 from .pulse import Pulse
 from .report import Report, unreported
 from .telling import owed_for
@@ -44,7 +44,8 @@ class Runner:
     report: Report = field(default=unreported)
     longest: Longest = field(default=usual)
     """What one message to a chat may hold: a longer answer is owed in parts."""
-    preview: Preview = field(default=unshown)
+    watch: Watch = field(default=unwatched)
+    """What lets people see a run while it goes on."""
 
     def begin(self, claimed: Claimed, settings: ClaimSettings) -> Run:
         """A run of this turn, under the settings it was claimed with; `Run.go` sets it off."""
@@ -70,13 +71,13 @@ class Run:
         self._pulse = pulse = Pulse(runner.clock, settings, self._journal_output)
         self._toolbox = Toolbox(runner.agent, runner.workspace, runner.report)
         self._tools = ToolWork(self._toolbox, fence, hands, pulse)
-        self._live = live = Live(claimed, runner.preview)
+        self._live = live = runner.watch(claimed, pulse.silent)
         rng, report = runner.rng, runner.report
         self._asking = Asking(runner.agent.model, hands, pulse, live, rng, settings, report)
         self._keeper = Keeper(runner.store, fence, draft, hands, pulse, live, rng, settings, report)
         self._opening = Opening(runner.store, runner.clock, self._keeper, claimed, claim)
         self._cutting = Cutting(
-            runner.store, claimed, self._keeper, draft, hands, self._tools, settings, runner.longest
+            runner.store, claimed, self._keeper, draft, hands, live, self._tools, settings, runner.longest
         )
 
     @property
@@ -89,22 +90,26 @@ class Run:
 
     async def go(self) -> None:
         """Run until the turn rests, or until a cut has been carried out."""
-        cut: Cut | None = None
         try:
-            while True:
-                try:
-                    if cut is None:
-                        return await self._loop()
-                    return await self._cutting.carry_out(cut, self._begun)
-                except CutOff as off:
-                    cut = off.cut
-                except StopAsked:
-                    cut = STOP
-                except (StaleWrite, StoreClosed):
-                    cut = LOST
+            await self._until_rest()
+            await self._live.end()
         finally:
-            self._live.over()
+            self._live.drop()
             self._hands.cancel()
+
+    async def _until_rest(self) -> None:
+        cut: Cut | None = None
+        while True:
+            try:
+                if cut is None:
+                    return await self._loop()
+                return await self._cutting.carry_out(cut, self._begun)
+            except CutOff as off:
+                cut = off.cut
+            except StopAsked:
+                cut = STOP
+            except (StaleWrite, StoreClosed):
+                cut = LOST
 
     async def _loop(self) -> None:
         while True:
@@ -133,6 +138,7 @@ class Run:
         await self._keeper.save()
         self._hands.check()
         self._begun = True
+        self._live.step("thinking")
         answer = await self._asking.reply(self._draft.messages, self._draft.next_seq)
         if isinstance(answer, Finish):
             return answer
@@ -157,6 +163,8 @@ class Run:
         await self._keeper.save()
         for call in calls:
             self._tools.run(call)
+        if calls:
+            self._live.step(f"running {', '.join(dict.fromkeys(call.name for call in calls))}")
         self._draft.say(*await self._tools.next_results())
 
     async def _settle(self, settlements: tuple[Settlement, ...]) -> None:
@@ -176,12 +184,14 @@ class Run:
         """Let go of the turn while a question is open; False when it was closed meanwhile, so it goes on."""
         fence = self.claimed.fence
         await self._keeper.save()
+        await self._live.rest()
         try:
             await self._keeper.surely(lambda: self._store.wait(fence))
         except WrongState:
             look = self._store.journal
             self._draft.look_again(await self._keeper.surely(lambda: look(fence.turn, fence.generation)))
             self._opening.look_again()
+            self._live.go_on()
             return False
         return True
 
@@ -192,6 +202,7 @@ class Run:
             await self._keeper.save()  # an end settles only calls the journal knows
             step = self._draft.unsaved
         owed = owed_for(claimed, end, self._longest)
+        await self._live.rest()
         await self._keeper.surely(
             lambda: self._store.finish(
                 claimed.fence, end.state, step.append, (owed,), end.reason, tail=step.tail

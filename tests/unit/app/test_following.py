@@ -1,7 +1,7 @@
 """Previews for who follows a chat: the newest text of each, at most ten a second, and never of the past."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,10 +9,13 @@ from holdfast.app.following import Following
 from holdfast.app.previews import Previews
 from holdfast.app.shown import Json
 from holdfast.model import Claimed
+from holdfast.platforms import Working
 from tests.support.backends import SqliteBackend
 from tests.support.ledger import Ledger, address, answers
 from tests.support.loops import on_a_loop
 from tests.support.platforms import Slept, watch
+
+AT_WORK = {"working": {"notice": ""}}
 
 
 async def running(home: Path) -> tuple[Ledger, Claimed]:
@@ -24,6 +27,16 @@ async def running(home: Path) -> tuple[Ledger, Claimed]:
 def overtaking(claimed: Claimed) -> Claimed:
     fence = claimed.fence
     return replace(claimed, fence=replace(fence, generation=fence.generation + 1))
+
+
+def show(previews: Previews, claimed: Claimed, draft: str, notice: str = "") -> None:
+    """A run shows this of itself; without anything it is over."""
+    previews.show(address(), Working(claimed.fence, bool(draft or notice), draft, notice))
+
+
+def drafted(previews: Previews) -> str:
+    working = previews.of(address())
+    return working.draft if working is not None else ""
 
 
 async def begin(events: AsyncGenerator[Json, None], slept: Slept) -> asyncio.Future[Json]:
@@ -42,11 +55,12 @@ async def test_the_newest_text_is_sent_at_most_ten_times_a_second_and_then_its_e
     following = Following(ledger.store, ledger.clock, previews)
     events = following.follow(address(), steps=False, previews=True)
     assert "following" in await anext(events)
-    previews.show(claimed, "one")
+    show(previews, claimed, "one")
+    assert await anext(events) == AT_WORK
     assert await anext(events) == {"preview": "one"}
-    previews.show(claimed, "one two")
+    show(previews, claimed, "one two")
     waits = await begin(events, slept)
-    previews.show(claimed, "one two three")
+    show(previews, claimed, "one two three")
     ledger.clock.advance(99)
     await ledger.store.instances()
     assert not waits.done()
@@ -54,8 +68,9 @@ async def test_the_newest_text_is_sent_at_most_ten_times_a_second_and_then_its_e
     assert await waits == {"preview": "one two three"}
     waits = await begin(events, slept)
     ledger.clock.advance(100)
-    previews.show(claimed, "")
-    assert await waits == {"preview": ""}
+    show(previews, claimed, "")
+    assert await waits == {"working": None}
+    assert await anext(events) == {"preview": ""}
     await events.aclose()
     await ledger.store.close()
 
@@ -67,10 +82,11 @@ async def test_a_busy_ledger_makes_no_preview_come_sooner(tmp_path: Path) -> Non
     previews, slept = Previews(), watch(ledger.clock)
     events = Following(ledger.store, ledger.clock, previews).follow(address(), previews=True)
     await anext(events)
-    previews.show(claimed, "one")
+    show(previews, claimed, "one")
+    assert await anext(events) == AT_WORK
     assert await anext(events) == {"preview": "one"}
     waits = await begin(events, slept)
-    previews.show(claimed, "one two")
+    show(previews, claimed, "one two")
     slept.asked.clear()
     await ledger.append(elsewhere.fence, answers())
     await slept.until(0.1)
@@ -88,7 +104,7 @@ async def test_who_did_not_ask_is_sent_none_and_the_committed_comes_all_the_same
     events = Following(ledger.store, ledger.clock, previews).follow(address(), steps=False)
     await anext(events)
     waits = await begin(events, slept)
-    previews.show(claimed, "one")
+    show(previews, claimed, "one")
     ledger.clock.advance(1_000)
     await ledger.store.owe(ledger.question("q").owed)
     assert "delivery" in await waits
@@ -100,12 +116,38 @@ async def test_who_did_not_ask_is_sent_none_and_the_committed_comes_all_the_same
 async def test_a_generation_that_was_overtaken_shows_and_takes_back_nothing(tmp_path: Path) -> None:
     ledger, old = await running(tmp_path)
     previews, new = Previews(), overtaking(old)
-    previews.show(old, "old")
-    previews.show(new, "new")
-    previews.show(old, "old and late")
-    assert previews.of(address()) == "new"
-    previews.show(old, "")
-    assert previews.of(address()) == "new"
-    previews.show(new, "")
-    assert previews.of(address()) == ""
+    show(previews, old, "old")
+    show(previews, new, "new")
+    show(previews, old, "old and late")
+    assert drafted(previews) == "new"
+    show(previews, old, "")
+    assert drafted(previews) == "new"
+    show(previews, new, "")
+    assert drafted(previews) == ""
+    await ledger.store.close()
+
+
+@on_a_loop
+async def test_who_follows_hears_that_a_turn_is_at_work_what_is_said_of_it_and_its_end(
+    tmp_path: Path,
+) -> None:
+    ledger, claimed = await running(tmp_path)
+    previews, slept = Previews(), watch(ledger.clock)
+    events = Following(ledger.store, ledger.clock, previews).follow(address(), steps=False, previews=True)
+    await anext(events)
+
+    async def heard(act: Callable[[], None]) -> Json:
+        waits = await begin(events, slept)
+        act()
+        ledger.clock.advance(100)
+        return await waits
+
+    new = overtaking(claimed).fence
+    words = "Still working: 1 minute so far."
+    assert await heard(lambda: previews.show(address(), Working(claimed.fence, typing=True))) == AT_WORK
+    assert await heard(lambda: show(previews, claimed, "", words)) == {"working": {"notice": words}}
+    assert await heard(lambda: previews.show(address(), Working(new, typing=True))) == AT_WORK
+    show(previews, claimed, "", words)
+    assert await heard(lambda: previews.show(address(), Working(new))) == {"working": None}
+    await events.aclose()
     await ledger.store.close()

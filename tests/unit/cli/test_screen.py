@@ -84,6 +84,28 @@ def test_text_that_is_over_gives_the_prompt_back() -> None:
     assert live(terminal(), "", "Step", "").endswith("\r\x1b[K> ")
 
 
+def test_a_turn_that_takes_long_is_spoken_of_in_the_same_one_line() -> None:
+    out = terminal()
+    screen = Screen(out, lambda: "")
+    for event in (
+        {"working": {"notice": ""}},
+        {"working": {"notice": "Still working: 1 minute so far."}},
+        {"preview": "Step 1"},
+        {"working": {"notice": "Still working: 2 minutes so far."}},
+        {"preview": ""},
+        {"working": None},
+    ):
+        screen.event(event)
+    assert isinstance(out.file, io.StringIO)
+    assert out.file.getvalue().split("\r\x1b[K") == [
+        "",
+        "gateway  Still working: 1 minute so far.",
+        "agent    Step 1",
+        "gateway  Still working: 2 minutes so far.",
+        "> ",
+    ]
+
+
 def test_who_types_sees_their_own_words() -> None:
     assert live(terminal(), "half a", "Step 1") == "\r\x1b[K> half a"
 

@@ -21,7 +21,7 @@ _SECTIONS: Mapping[int, tuple[int, ...]] = {
     7: (1, 2, 4),
     8: (1, 2, 3),
     9: (1, 2, 3, 5, 6),
-    10: (1, 2, 3, 5),
+    10: (1, 2, 3, 4, 5),
 }
 RULES = (*(f"R{n}.{part}" for n, parts in _SECTIONS.items() for part in parts), "R5", "R12", "R13", "R16")
 
@@ -80,9 +80,12 @@ FAILURES: Mapping[str, str] = {
     "E3": "a reply refused by a flood limit is lost",
     "E5": "a reply is dropped while the network is away",
     "E7": "an unknown outcome is sent again unmarked",
+    "E8": "a reply stands there half and whole",
     "E14": "a command brought again is carried out again",
     "E16": "a reply goes to another topic",
     "F8": "a call cut off leaves no result",
+    "F14": "clocks of an old turn go on beside the new one's",
+    "F15": "a sign of work stays after a restart",
     "G1": "a signalled gateway stays dead",
     "G2": "a restart that was asked for stays dead",
     "G3": "killed in the drain, the next start fails",

@@ -21,6 +21,7 @@ from holdfast.testing.history import (
     Ledger,
     OutboxLine,
     Ran,
+    Seen,
     Shown,
     Span,
     TurnLine,
@@ -51,6 +52,20 @@ def ran(what: str, effect: EffectClass = EffectClass.EFFECT, key: str = "t1:c1")
 
 def shown(key: str, order: int, marked: bool = False, platform: str = "plain") -> Shown:
     return Shown(platform, "a", key, order, "…", marked)
+
+
+def seen(what: str, text: str, message: str = "m1", current: int | None = 1, generation: int = 1) -> Seen:
+    return Seen("plain", "a", what, text, "t1", generation, current, message)
+
+
+def spoken(*notes: Seen) -> Callable[[History], None]:
+    """People see these, on a platform that edits."""
+
+    def spoil(history: History) -> None:
+        history.editing = frozenset({"plain"})
+        history.seen.extend(notes)
+
+    return spoil
 
 
 def sound() -> History:
@@ -289,6 +304,31 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
         in_ledger(entries=(*GOOD.entries, returned(7, "t2", "c9", "done"))),
     ),
     "a torn page": ("I17", "page 3 is torn", lambda h: h.damage.append("page 3 is torn")),
+    "a draft of a run that is over": (
+        "R10.5",
+        "beside 'typing' was shown for turn t1 under generation 1, when it had 2",
+        spoken(seen("beside", "typing", current=2)),
+    ),
+    "a notice that is never ended": (
+        "R12",
+        "the notice m1 of turn t1 still says 'Still working'",
+        spoken(seen("message", "Still working")),
+    ),
+    "two notices at once": (
+        "R12",
+        "turn t1 has 2 notices that say it goes on",
+        spoken(seen("message", "Still working"), seen("message", "Still working", "m2", generation=2)),
+    ),
+    "a notice that goes on after its end": (
+        "R12",
+        "the notice m1 of turn t1 goes on after its last words",
+        spoken(*(seen(*said) for said in (("message", "one"), ("edit", "This is done."), ("edit", "two")))),
+    ),
+    "told twice where nothing can be changed": (
+        "R12",
+        "turn t1 says twice under generation 1 that it goes on",
+        lambda h: h.seen.extend([seen("message", "one"), seen("message", "two", "m2")]),
+    ),
     "a boot that does something": (
         "I18",
         "another boot changed inbox",

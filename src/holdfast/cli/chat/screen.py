@@ -12,6 +12,7 @@ from holdfast.cli.words import CALL_MARKS, one_line
 
 _INDENT = "         "
 _LIVE = "agent    "
+_SPOKEN = "gateway  "
 PROMPT = "> "
 
 
@@ -25,11 +26,16 @@ class Screen:
         self._typed = typed
         """What stands on the input line now; None when nobody types here."""
         self._show_said = show_said
+        self._draft = self._notice = ""
 
     def event(self, event: Json) -> None:
         """Show one event of the chat; those that say nothing to a person show nothing."""
         if "preview" in event:
-            self.live(event["preview"])
+            self._draft = event["preview"]
+            self.live(self._draft or self._notice, _LIVE if self._draft else _SPOKEN)
+            return
+        if "working" in event:
+            self._speak((event["working"] or {}).get("notice", ""))
             return
         line = event_line(event, self._show_said)
         if line is not None:
@@ -50,17 +56,24 @@ class Screen:
         """Whether unfinished text can be shown here and taken back: in a terminal somebody types in."""
         return self._typed is not None and self._console.is_terminal
 
-    def live(self, text: str) -> None:
+    def _speak(self, notice: str) -> None:
+        """Take the words for a turn that takes long; what the model is writing says more than they do."""
+        if notice != self._notice:
+            self._notice = notice
+            if not self._draft:
+                self.live(notice, _SPOKEN)
+
+    def live(self, text: str, who: str = _LIVE) -> None:
         """Show the end of unfinished text where the next line will be; what is being typed goes first."""
         if self._typed is None or not self._console.is_terminal:
             return
         typed = self._typed()
         self._console.file.write("\r\x1b[K")
         if text and not typed:
-            room = max(1, self._console.width - len(_LIVE) - 1)
+            room = max(1, self._console.width - len(who) - 1)
             line = " ".join(text.split())
             shown = line if len(line) <= room else "…" + line[1 - room :]
-            self._console.print(f"[dim]{_LIVE}{escape(shown)}[/]", end="", overflow="crop", no_wrap=True)
+            self._console.print(f"[dim]{who}{escape(shown)}[/]", end="", overflow="crop", no_wrap=True)
         else:
             self._console.file.write(PROMPT + typed)
         self._console.file.flush()

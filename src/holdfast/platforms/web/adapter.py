@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import field
 
-from holdfast.model import Accepted, ChatKind, Delivery, Origin, Place, SendResult, Sent
-from holdfast.platforms.base import Ack, Arrival, Capabilities, Idempotency, Incoming
+from holdfast.model import Accepted, ChatAddress, ChatKind, Delivery, Origin, Place, SendResult, Sent
+from holdfast.platforms.base import Ack, Arrival, Capabilities, Idempotency, Incoming, Working
 from holdfast.records import dataclass
 
 NAME = "web"
 ACCOUNT = "main"
 _AT_ONCE = 100
 _LONGEST = 1_000_000
+_TYPING = 60.0
+_SHOW_EVERY = 0.1
+
+
+def _unseen(chat: ChatAddress, working: Working) -> None:
+    """Nobody watches."""
 
 
 class NotTaken(Exception):
@@ -42,8 +49,14 @@ class WebChat:
         threads=True,
         buttons=True,
         longest=_LONGEST,
+        typing=_TYPING,
+        drafts=True,
+        notices=True,
+        show_every=_SHOW_EVERY,
     )
     cursor: str | None = None
+    shown: Callable[[ChatAddress, Working], None] = _unseen
+    """Where what is shown of work in progress goes: to whoever watches a chat."""
     _posts: list[_Post] = field(default_factory=list)
     _posted: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -97,6 +110,12 @@ class WebChat:
 
     async def find(self, delivery: Delivery) -> bool | None:
         return True
+
+    async def show(self, chat: ChatAddress, working: Working) -> None:
+        self.shown(chat, working)
+
+    async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
+        return False
 
     async def close(self) -> None:
         return None

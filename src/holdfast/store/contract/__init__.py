@@ -9,6 +9,7 @@ from holdfast.model import InstanceId
 from .delivery import Deliveries, Processes
 from .intake import Intake
 from .looking import Looking
+from .showing import LiveNotice, Notices
 from .stopping import RunningTurn, Stopping
 from .upkeep import Upkeep
 from .values import (
@@ -52,6 +53,7 @@ __all__ = [
     "Judge",
     "Keep",
     "KeptReport",
+    "LiveNotice",
     "Looking",
     "Recorded",
     "RunningTurn",
@@ -70,7 +72,7 @@ __all__ = [
 ]
 
 
-class Store(Intake, Work, Deliveries, Processes, Stopping, Upkeep, Protocol):
+class Store(Intake, Work, Deliveries, Notices, Processes, Stopping, Upkeep, Protocol):
     """The ledger. A verb that returns has been committed and synced; one that raises changed nothing."""
 
     @property

@@ -16,9 +16,9 @@ from holdfast import __version__
 from holdfast.clock import Clock, Ids
 from holdfast.errors import SyncFailed
 from holdfast.model import InstanceId, TurnId
-from holdfast.store.contract import Continuity
+from holdfast.store.contract import Continuity, LiveNotice
 
-from . import arrivals, claims, endings, intake, lists, questions, retention, revivals, stale, steps
+from . import arrivals, claims, endings, intake, lists, notices, questions, retention, revivals, stale, steps
 from . import deliveries as sending
 from . import processes as background
 from . import stopping as drains
@@ -106,6 +106,9 @@ class SqliteStore:
     async def stops(self) -> tuple[TurnId, ...]:
         return await self._stops(self._instance)
 
+    async def live_notices(self) -> tuple[LiveNotice, ...]:
+        return await self._live_notices(self._instance)
+
     async def unsent(self, platforms: tuple[str, ...], until: int) -> int:
         return await self._unsent(self._instance, platforms, until)
 
@@ -160,6 +163,11 @@ class SqliteStore:
     doubt_orphans = _commit(sending.doubt_orphans)
     deliveries = _look(sending.deliveries)
     last_number = _look(sending.last_number)
+
+    tell_working = _commit(notices.tell_working)
+    _live_notices = _look(notices.live_notices)
+    reword_notice = _commit(notices.reword_notice)
+    forget_notice = _commit(notices.forget_notice)
 
     processes = _look(background.processes)
     end_process = _commit(background.end_process)

@@ -264,6 +264,15 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_unsettled ON outbox (chat, number) WHERE settled_at IS NULL;
 CREATE INDEX outbox_unknown ON outbox (id) WHERE state = 'unknown';
 
+-- The one message by which a session says that work goes on. A row stands here while that message may be read as
+-- true or will be; it goes once the message has its last words, or nobody will see it.
+CREATE TABLE notices (
+    session    TEXT PRIMARY KEY REFERENCES sessions (id),
+    delivery   INTEGER NOT NULL UNIQUE REFERENCES outbox (id),
+    turn       TEXT NOT NULL REFERENCES turns (id),
+    generation INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE processes (
     id            TEXT PRIMARY KEY,
     session       TEXT NOT NULL REFERENCES sessions (id),

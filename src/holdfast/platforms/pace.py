@@ -1,0 +1,89 @@
+"""How fast one account may speak: sends and what is only for eyes share it, and sends come first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from holdfast.model import ChatAddress
+from holdfast.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """So many at once, and as many again every so many seconds."""
+
+    most: int
+    per: float = 1.0
+
+
+class Pace:
+    """The limits of one account, in each chat and in all of them.
+
+    A send takes its place in line and is told how long to wait. Something to be seen goes only if a send that
+    came right after it would not have to wait: it is left out otherwise, never put in line.
+    """
+
+    def __init__(self, monotonic: Callable[[], float], chat: Rate, account: Rate) -> None:
+        self._monotonic = monotonic
+        self._chat = chat
+        self._account = _Bucket(account, monotonic())
+        self._chats: dict[ChatAddress, _Bucket] = {}
+
+    def to_send(self, chat: ChatAddress) -> float:
+        """Take a place for a send; returns the seconds to wait before it."""
+        now = self._monotonic()
+        return max(bucket.take(now) for bucket in self._buckets(chat, now))
+
+    def may_show(self, chat: ChatAddress) -> bool:
+        """Whether something may be shown right now; takes its place if so."""
+        now = self._monotonic()
+        buckets = self._buckets(chat, now)
+        if any(bucket.left(now) < 2 for bucket in buckets):
+            return False
+        for bucket in buckets:
+            bucket.take(now)
+        return True
+
+    def wait(self, chat: ChatAddress, seconds: float) -> None:
+        """The platform said so: nothing goes to this chat before."""
+        now = self._monotonic()
+        self._buckets(chat, now)[0].empty_until(now + seconds)
+
+    def _buckets(self, chat: ChatAddress, now: float) -> tuple[_Bucket, _Bucket]:
+        if len(self._chats) > _MOST_CHATS:
+            # One that is full again is as good as new.
+            self._chats = {name: one for name, one in self._chats.items() if not one.is_full(now)}
+        return self._chats.setdefault(chat, _Bucket(self._chat, now)), self._account
+
+
+class _Bucket:
+    """What is left of a rate; below nothing, so many wait in line."""
+
+    def __init__(self, rate: Rate, now: float) -> None:
+        self._rate = rate
+        self._left = float(rate.most)
+        self._at = now
+
+    def left(self, now: float) -> float:
+        """What could go at once."""
+        refilled = self._left + max(0.0, now - self._at) * self._speed
+        self._left, self._at = min(float(self._rate.most), refilled), max(now, self._at)
+        return self._left
+
+    def take(self, now: float) -> float:
+        """Take one; returns the seconds until it is there."""
+        self._left = self.left(now) - 1
+        return max(0.0, self._at - now - self._left / self._speed if self._left < 0 else self._at - now)
+
+    def empty_until(self, at: float) -> None:
+        self._left, self._at = min(self._left, 1.0), max(at, self._at)
+
+    def is_full(self, now: float) -> bool:
+        return self.left(now) >= self._rate.most
+
+    @property
+    def _speed(self) -> float:
+        return self._rate.most / self._rate.per
+
+
+_MOST_CHATS = 10_000

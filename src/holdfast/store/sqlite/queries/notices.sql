@@ -1,0 +1,27 @@
+-- name: add_notice
+-- Nothing where the session has one that is not over yet: there is one per session.
+INSERT INTO notices (session, delivery, turn, generation)
+SELECT :session, o.id, :turn, :generation FROM outbox o WHERE o.dedupe = :dedupe AND o.part = 1
+
+-- name: notice_of
+SELECT delivery FROM notices WHERE session = :session
+
+-- name: live_notices
+SELECT o.id, o.chat, o.number, o.kind, o.part, o.parts, o.body, o.options, o.reply_to, o.dedupe, o.state, o.attempts,
+       o.repeated, o.created_at, o.claimed_at, o.settled_at, o.platform_id, o.reason, o.session, o.turn, t.state,
+       t.state = 'running' AND t.generation = n.generation AND t.owner = :owner
+FROM notices n JOIN outbox o ON o.id = n.delivery JOIN turns t ON t.id = n.turn
+
+-- name: give_up_notice
+-- What waits and is not marked as a possible repeat has been seen by nobody.
+UPDATE outbox SET state = 'expired', settled_at = :now, reason = :reason
+WHERE id = :id AND state = 'pending' AND repeated = 0 AND EXISTS (SELECT 1 FROM notices n WHERE n.delivery = :id)
+RETURNING chat
+
+-- name: reword_notice
+UPDATE outbox SET body = :text
+WHERE id = :id AND settled_at IS NULL AND state <> 'sending'
+  AND EXISTS (SELECT 1 FROM notices n WHERE n.delivery = :id)
+
+-- name: forget_notice
+DELETE FROM notices WHERE delivery = :id
