@@ -13,7 +13,7 @@ from holdfast.app.client import NotRunning
 from holdfast.app.exits import BAD_CONFIG, FAILED
 from holdfast.errors import HoldfastError, Unusable
 
-from . import reading, running
+from . import backup, reading, running
 from .chat.command import chat
 from .drill.command import drill
 from .output import complain
@@ -53,6 +53,7 @@ for _panel, _commands in (
             reading.config,
         ),
     ),
+    ("Keep it", (backup.backup, backup.restore, backup.release)),
     ("Trust it", (drill,)),
 ):
     for _command in _commands:

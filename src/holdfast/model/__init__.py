@@ -29,6 +29,7 @@ from .journal import (
 from .outbound import Delivery, Lost, Owed, OwedKind, Rejected, SendResult, Sent, TryAgain, answer_key
 from .reasons import (
     MISSING_REASON_MEANS,
+    RESTORED,
     RESUMABLE,
     Began,
     BusyMode,
@@ -83,6 +84,7 @@ __all__ = [
     "OPEN_TURN_STATES",
     "PROCESS",
     "QUESTION",
+    "RESTORED",
     "RESUMABLE",
     "RESUME_NOTES",
     "TURN",

@@ -11,6 +11,7 @@ from .contract import (
     Continuity,
     Edit,
     Happening,
+    HeldItem,
     Judge,
     Keep,
     KeptReport,
@@ -28,7 +29,7 @@ from .contract import (
     Verdict,
     chat_topic,
 )
-from .sqlite import LEDGER, ReadOnlyLedger, SqliteStore, open_ledger
+from .sqlite import LEDGER, ReadOnlyLedger, SqliteStore, bring_back, copy_ledger, open_ledger, problems_of
 
 __all__ = [
     "LEDGER",
@@ -40,6 +41,7 @@ __all__ = [
     "Continuity",
     "Edit",
     "Happening",
+    "HeldItem",
     "Judge",
     "Keep",
     "KeptReport",
@@ -57,6 +59,9 @@ __all__ = [
     "Store",
     "Usage",
     "Verdict",
+    "bring_back",
     "chat_topic",
+    "copy_ledger",
     "open_ledger",
+    "problems_of",
 ]

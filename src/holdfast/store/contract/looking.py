@@ -21,7 +21,7 @@ from holdfast.model import (
 )
 
 from .stopping import RunningTurn
-from .values import Continuity, Happening, KeptReport, SessionLine
+from .values import Continuity, Happening, HeldItem, KeptReport, SessionLine
 
 
 class Looking(Protocol):
@@ -64,5 +64,7 @@ class Looking(Protocol):
     async def continuity(self) -> Continuity: ...
 
     async def continuity_reports(self, limit: int = 10) -> tuple[KeptReport, ...]: ...
+
+    async def restored(self) -> tuple[HeldItem, ...]: ...
 
     async def verify(self) -> tuple[str, ...]: ...
