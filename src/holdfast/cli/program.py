@@ -16,6 +16,7 @@ from holdfast.errors import HoldfastError, Unusable
 from . import backup, reading, running
 from .chat.command import chat
 from .drill.command import drill
+from .logs import logs
 from .output import complain
 
 _INTERRUPTED = 130
@@ -49,6 +50,7 @@ for _panel, _commands in (
             reading.show,
             reading.trace,
             reading.continuity,
+            logs,
             reading.verify,
             reading.config,
         ),
