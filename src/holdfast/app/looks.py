@@ -70,6 +70,10 @@ class Looks:
             "reports": [report(one) for one in await self.store.continuity_reports(limit)],
         }
 
+    async def held(self) -> Json:
+        """What was open in the backup this ledger was restored from, and waits for the operator."""
+        return {"held": [{"item": one.name, **shown(one)} for one in await self.store.restored()]}
+
     async def verify(self) -> Json:
         problems = await self.store.verify()
         return {"sound": not problems, "problems": list(problems)}

@@ -23,6 +23,7 @@ from holdfast.policy.admission import Drain
 from holdfast.policy.settings import SECOND
 from holdfast.records import dataclass
 from holdfast.store import Store, open_ledger
+from holdfast.telemetry.log import Log
 
 from .actions import Actions, Unwilling
 from .config import Surroundings, load_settings, surroundings
@@ -51,12 +52,14 @@ def main(arguments: list[str], door: Door) -> int:
     """Run a gateway on this home until its end; the exit code says how that came."""
     # The home may be open to others; what people said is not.
     os.umask(0o077)
-    logging.basicConfig(
-        level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
     try:
         loaded = load_settings(Path(arguments[0]) if arguments else None)
-        return run_gateway(loaded.settings, surroundings(), door)
+        written = Log(loaded.settings.home)
+        written.begin()
+        try:
+            return run_gateway(loaded.settings, surroundings(), door)
+        finally:
+            written.end()
     except HomeLocked as error:
         # Nothing is wrong with us: whoever starts us tries again until the other one is gone.
         sys.stderr.write(f"holdfast: {error}\n")
@@ -233,8 +236,11 @@ async def _report_boot(gateway: Gateway) -> None:
     """What the run before this one left and what became of it, in the log, once recovery has looked."""
     while (report := gateway.continuity) is None:
         await gateway.clock.sleep(_LOOK_AGAIN)
+    turns = {fate.turn for fate in report.fates}
     for line in report.lines():
-        log.info("%s", line)
+        # A line about one turn names it first; what it is about can be asked for by that.
+        named = line.removeprefix("- ").partition(",")[0]
+        log.info("%s", line, extra={"turn": named} if named in turns else None)
 
 
 def _inside(

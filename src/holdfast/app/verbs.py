@@ -10,6 +10,7 @@ from .door import Page
 from .following import Following
 from .local import Simple, Verb
 from .looks import Looks
+from .releasing import Releasing
 from .shown import Json
 
 Look = Callable[[], Coroutine[Any, Any, Json]]
@@ -26,6 +27,7 @@ def looking(looks: Looks) -> dict[str, Verb]:
         "outbox": _verb(looks.outbox, chat="text", after="number?", limit="number?"),
         "trace": _verb(looks.trace, position="number"),
         "continuity": _verb(looks.continuity, limit="number?"),
+        "held": _verb(looks.held),
         "verify": _verb(looks.verify),
         "plan": _verb(looks.plan),
     }
@@ -60,6 +62,7 @@ def all_verbs(actions: Actions, following: Following, status: Look, page: Page) 
         "new": _command(actions, "/new"),
         "retry": _command(actions, "/retry"),
         "resume": _command(actions, "/resume"),
+        "release": _verb(Releasing(actions.store, actions.clock).release, items="text?", drop="flag?"),
         "restart": _verb(actions.restart, when_quiet="flag?", event_id="text?"),
         "shutdown": _verb(actions.shutdown),
     }

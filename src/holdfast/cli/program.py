@@ -13,9 +13,10 @@ from holdfast.app.client import NotRunning
 from holdfast.app.exits import BAD_CONFIG, FAILED
 from holdfast.errors import HoldfastError, Unusable
 
-from . import reading, running
+from . import backup, reading, running
 from .chat.command import chat
 from .drill.command import drill
+from .logs import logs
 from .output import complain
 
 _INTERRUPTED = 130
@@ -49,10 +50,12 @@ for _panel, _commands in (
             reading.show,
             reading.trace,
             reading.continuity,
+            logs,
             reading.verify,
             reading.config,
         ),
     ),
+    ("Keep it", (backup.backup, backup.restore, backup.release)),
     ("Trust it", (drill,)),
 ):
     for _command in _commands:

@@ -27,6 +27,7 @@ async def standing_of(home: Path) -> Json:
             "unknown": continuity.unknown,
             "waiting": continuity.waiting,
             "open_turns": shown(continuity.open_turns),
+            "held": (await looks.held())["held"],
             "boot": next(iter((await looks.continuity())["reports"]), None),
         }
     if runs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -28,11 +29,20 @@ def print_standing(console: Console, found: Json, now: int) -> None:
         pairs.append(("last run", f"process {last['pid']}, ended {ago(last['seen_at'], now)}: {how}"))
     if "owed" in found:
         pairs += _numbers(found)
+    if found.get("held"):
+        words = f"[yellow]{counted(found['held'])}[/], open in the backup this was restored from"
+        pairs.append(("held for you", f"{words}; `holdfast release` lists them"))
     if found.get("boot"):
         pairs += _boot(found["boot"], now)
     print_pairs(console, pairs)
     if found.get("running"):
         print_table(console, ("running turn", "chat", "for", "quiet for"), running_rows(found["running"]))
+
+
+def counted(held: Sequence[Json]) -> str:
+    """How many of each are held."""
+    numbers = Counter(one["kind"] for one in held)
+    return ", ".join(plural(numbers[kind], kind) for kind in ("turn", "part", "message") if numbers[kind])
 
 
 def _numbers(found: Json) -> list[tuple[str, str]]:

@@ -41,6 +41,7 @@ from .outbound import (
 )
 from .reasons import (
     MISSING_REASON_MEANS,
+    RESTORED,
     RESUMABLE,
     Began,
     BusyMode,
@@ -95,6 +96,7 @@ __all__ = [
     "OPEN_TURN_STATES",
     "PROCESS",
     "QUESTION",
+    "RESTORED",
     "RESUMABLE",
     "RESUME_NOTES",
     "TURN",

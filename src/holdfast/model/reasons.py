@@ -26,6 +26,12 @@ class Interruption(StrEnum):
 RESUMABLE: frozenset[str] = frozenset(Interruption)
 """Reasons after which work goes on by itself; a reason from a newer version is not among them."""
 
+RESTORED = "restored"
+"""Why what was open in a backup is held after a restore: it may have gone on since then.
+
+A turn has it as its interruption, an unknown delivery and an offered message as their reason.
+"""
+
 MISSING_REASON_MEANS = Interruption.RESTART_TIMEOUT
 
 
@@ -62,3 +68,5 @@ class Stopped(StrEnum):
     RESTART = "restart"
     FAILED = "failed"
     """It gave up by itself and said so."""
+    RESTORED = "restored"
+    """No gateway: a restore, which wrote the ledger; or the run a backup was made under."""

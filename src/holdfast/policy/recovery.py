@@ -5,9 +5,10 @@ message that arrives first. The answer names the row, so that people can read wh
 
 What a person's "continue" (`consented`) is worth: the question was about whether this interruption may be
 resumed at all, so the answer outranks what made the gateway ask or hold its breath: the chat's `ask` or
-`never`, safe mode, an unknown reason. It gives no right the person does not have (access), revives nothing
-that was ended or parked, and leaves the brakes on: strikes, the cap and the quarantine lane. The window
-holds too; but the answer is itself a person's message, hence progress, so work just asked for is fresh.
+`never`, safe mode, an unknown reason, a restore. It gives no right the person does not have (access),
+revives nothing that was ended or parked, and leaves the brakes on: strikes, the cap and the quarantine
+lane. The window holds too; but the answer is itself a person's message, hence progress, so work just asked
+for is fresh.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from holdfast.model import RESUMABLE, OnInterruption, QuestionState, StopKind, Tail, TurnState
+from holdfast.model import RESTORED, RESUMABLE, OnInterruption, QuestionState, StopKind, Tail, TurnState
 from holdfast.records import dataclass
 
 from .ages import within
@@ -166,6 +167,14 @@ _TABLE: tuple[Row, ...] = (
         Outcome.CANCEL,
         "It was not run again: who asked for it is not allowed here any more.",
         lambda f, old, s: not f.sender_allowed,
+    ),
+    Row(
+        RESTORED,
+        "the ledger was restored from a backup in which it was open, and nobody said continue",
+        Outcome.HOLD,
+        "It is held because this ledger was restored from a backup in which it was open: it may have gone on "
+        "since then. Nothing of it is run or sent until the operator releases or drops it.",
+        lambda f, old, s: f.reason == RESTORED and not f.consented,
     ),
     Row(
         "answered",

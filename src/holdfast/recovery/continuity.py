@@ -62,6 +62,8 @@ _ENDED = {
     "stopped": "The last run was stopped in order.",
     "restart": "The last run ended for a restart.",
     "failed": "The last run gave up by itself and said so.",
+    "restored": "This ledger was restored from a backup. What was open then is held for the operator: "
+    "`holdfast release` lists it.",
     "crashed": "The last run ended without a word: a crash, a kill or a power cut.",
 }
 

@@ -12,6 +12,7 @@ from .contract import (
     Continuity,
     Edit,
     Happening,
+    HeldItem,
     Judge,
     Keep,
     KeptReport,
@@ -30,7 +31,7 @@ from .contract import (
     Verdict,
     chat_topic,
 )
-from .sqlite import LEDGER, ReadOnlyLedger, SqliteStore, open_ledger
+from .sqlite import LEDGER, ReadOnlyLedger, SqliteStore, bring_back, copy_ledger, open_ledger, problems_of
 
 __all__ = [
     "LEDGER",
@@ -43,6 +44,7 @@ __all__ = [
     "Continuity",
     "Edit",
     "Happening",
+    "HeldItem",
     "Judge",
     "Keep",
     "KeptReport",
@@ -61,6 +63,9 @@ __all__ = [
     "Store",
     "Usage",
     "Verdict",
+    "bring_back",
     "chat_topic",
+    "copy_ledger",
     "open_ledger",
+    "problems_of",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import TypeVar
@@ -20,6 +21,8 @@ from .quarantine import clear_in_time
 from .runner import Run, Runner
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 _AGAIN = RetrySettings(first=SECOND, most=10 * SECOND)
 _IN_THE_MIDDLE = 0.5
@@ -205,6 +208,8 @@ class Pool:
             run.cut(self._leaving)
         task = asyncio.get_running_loop().create_task(self._tend(run, settings))
         self._running[run.turn] = running = _Running(run, task)
+        how = "a turn goes on" if claimed.resumed else "a turn begins"
+        log.info(how, extra={"turn": run.turn, "session": claimed.session.id})
         return running
 
     async def _tend(self, run: Run, settings: ClaimSettings) -> None:
@@ -218,6 +223,7 @@ class Pool:
             if clearing is not None:
                 clearing.cancel()
             self._running.pop(run.turn, None)
+            log.info("a turn is let go of", extra={"turn": run.turn, "session": run.claimed.session.id})
             self._let_in += run.claimed.resumed or run.claimed.suspect
             self._stir.set()
             self._changed.set()

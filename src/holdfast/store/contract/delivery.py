@@ -50,7 +50,10 @@ class Deliveries(Protocol):
         ...
 
     async def in_doubt(self, limit: int = 100, platform: str | None = None) -> tuple[Delivery, ...]:
-        """Parts whose outcome is unknown, oldest first; with a platform given, those of its chats."""
+        """Parts whose outcome is unknown, oldest first; with a platform given, those it may be asked about.
+
+        What a restore has put in doubt is the operator's to settle, and not among the latter.
+        """
         ...
 
     async def doubt_orphans(self) -> int:

@@ -21,7 +21,7 @@ from holdfast.model import (
 )
 
 from .stopping import RunningTurn
-from .values import ChatLine, Continuity, Happening, KeptReport, SessionLine
+from .values import ChatLine, Continuity, Happening, HeldItem, KeptReport, SessionLine
 
 
 class Looking(Protocol):
@@ -68,5 +68,7 @@ class Looking(Protocol):
     async def continuity(self) -> Continuity: ...
 
     async def continuity_reports(self, limit: int = 10) -> tuple[KeptReport, ...]: ...
+
+    async def restored(self) -> tuple[HeldItem, ...]: ...
 
     async def verify(self) -> tuple[str, ...]: ...

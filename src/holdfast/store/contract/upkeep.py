@@ -7,7 +7,17 @@ from typing import Protocol
 
 from holdfast.model import Entry, InboxRow, Key, Position, Session, SessionId, Turn, TurnId
 
-from .values import ChatLine, Continuity, Happening, Keep, KeptReport, SessionLine, StaleTurn, Verdict
+from .values import (
+    ChatLine,
+    Continuity,
+    Happening,
+    HeldItem,
+    Keep,
+    KeptReport,
+    SessionLine,
+    StaleTurn,
+    Verdict,
+)
 
 
 class Upkeep(Protocol):
@@ -84,6 +94,10 @@ class Upkeep(Protocol):
 
     async def continuity_reports(self, limit: int = 10) -> tuple[KeptReport, ...]:
         """The reports of the last boots, newest first; of runs that are forgotten there are none."""
+        ...
+
+    async def restored(self) -> tuple[HeldItem, ...]:
+        """What was open in the backup this ledger was restored from, and has not been released or dropped."""
         ...
 
     async def verify(self) -> tuple[str, ...]:

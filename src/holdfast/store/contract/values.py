@@ -247,6 +247,24 @@ def untold(stop: Stop) -> tuple[Owed, ...]:
     return ()
 
 
+class HeldItem(NamedTuple):
+    """Something that was open in the backup this ledger was restored from, and waits for the operator."""
+
+    kind: str
+    """`turn`, `part` (of what a chat is owed) or `message` (not yet taken)."""
+    id: str
+    chat: ChatAddress
+    since: int
+    session: SessionId | None
+    text: str
+    """How it begins, for people to tell it by."""
+
+    @property
+    def name(self) -> str:
+        """What it is released by."""
+        return f"{self.kind}:{self.id}"
+
+
 @dataclass(frozen=True, slots=True)
 class SessionLine:
     """One line of a list of sessions."""

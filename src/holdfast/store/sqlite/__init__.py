@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from .copying import bring_back, copy_ledger, problems_of
 from .readonly import ReadOnlyLedger
 from .store import LEDGER, SqliteStore, open_ledger
 
-__all__ = ["LEDGER", "ReadOnlyLedger", "SqliteStore", "open_ledger"]
+__all__ = [
+    "LEDGER",
+    "ReadOnlyLedger",
+    "SqliteStore",
+    "bring_back",
+    "copy_ledger",
+    "open_ledger",
+    "problems_of",
+]

@@ -19,6 +19,7 @@ from . import stopping as drains
 from .database import connect_reader, migrations, schema_version
 from .faults import translate
 from .readers import Read, ReaderThreads
+from .restored import restored
 from .verify import verify
 
 P = ParamSpec("P")
@@ -84,5 +85,6 @@ class ReadOnlyLedger:
     row = _look(lists.row)
     trace = _look(lists.trace)
     continuity_reports = _look(lists.continuity_reports)
+    restored = _look(restored)
     verify = _look(verify)
     _continuity = _look(lists.continuity)

@@ -28,6 +28,7 @@ from .database import connect_reader, connect_writer, migrate, settle_log
 from .home import HomeLock
 from .ports import Readers, Writer
 from .readers import Read, ReaderThreads
+from .restored import restored
 from .sql import SQL
 from .verify import verify
 from .writer import WriterThread
@@ -194,6 +195,7 @@ class SqliteStore:
     _continuity = _look(lists.continuity)
     keep_continuity = _commit(lists.keep_continuity)
     continuity_reports = _look(lists.continuity_reports)
+    restored = _look(restored)
     verify = _look(verify)
     retain = _commit(retention.retain)
 

@@ -68,10 +68,12 @@ SELECT state FROM outbox WHERE id = :id
 UPDATE chats SET throttled_until = max(throttled_until, :at) WHERE address = :chat
 
 -- name: in_doubt
+-- What a restore left in doubt no platform is asked about and nothing is sent again for: the operator settles it.
 SELECT id, chat, number, kind, part, parts, body, options, reply_to, dedupe, state, attempts, repeated,
        created_at, claimed_at, settled_at, platform_id, reason, session, turn
 FROM outbox WHERE state = 'unknown'
-  AND (:platform IS NULL OR :platform = (SELECT platform FROM chats WHERE address = outbox.chat))
+  AND (:platform IS NULL OR (reason IS NOT 'restored'
+                             AND :platform = (SELECT platform FROM chats WHERE address = outbox.chat)))
 ORDER BY id LIMIT :limit
 
 -- name: doubt_orphans

@@ -1,0 +1,62 @@
+"""Letting go on what a restore holds, or dropping it: one thing at a time, each in a commit of its own."""
+
+from __future__ import annotations
+
+from holdfast.clock import Clock
+from holdfast.errors import NotFound, Refused
+from holdfast.model import DeliveryId, InboxState, Position, Rejected, SessionId, StopKind, TryAgain
+from holdfast.records import dataclass
+from holdfast.store import HeldItem, Store
+
+from .shown import Json
+
+DROPPED = "dropped by the operator after a restore"
+RELEASED = "released by the operator after a restore"
+
+
+@dataclass(frozen=True, slots=True)
+class Releasing:
+    """What an operator does after a restore; the same asked again finds nothing to do."""
+
+    store: Store
+    clock: Clock
+
+    async def release(self, items: str | None = None, drop: bool = False) -> Json:
+        """Release or drop these, named as `held` names them with blanks between; without names, all."""
+        held = {one.name: one for one in await self.store.restored()}
+        wanted = items.split() if items else list(held)
+        for name in wanted:
+            if name not in held:
+                raise NotFound("item held since a restore by the name", name)
+        done: list[str] = []
+        refused: dict[str, str] = {}
+        # Messages last: they are answered after the work that was before them.
+        for name in sorted(wanted, key=lambda name: held[name].kind == "message"):
+            try:
+                await (self._drop if drop else self._let_go)(held[name])
+                done.append(name)
+            except Refused as refusal:
+                # It moved since the look: what the ledger says stands.
+                refused[name] = str(refusal)
+        return {"dropped" if drop else "released": done, "refused": refused}
+
+    async def _let_go(self, one: HeldItem) -> None:
+        match one.kind:
+            case "turn":
+                await self.store.revive(SessionId(str(one.session)), None, "")
+            case "part":
+                # It may have been sent after the backup was made, so it goes out as a possible repeat.
+                again = TryAgain(self.clock.now(), RELEASED)
+                await self.store.settle_delivery(DeliveryId(int(one.id)), again, repeated=True)
+            case _:
+                await self.store.take_up(Position(int(one.id)))
+
+    async def _drop(self, one: HeldItem) -> None:
+        match one.kind:
+            case "turn":
+                session = await self.store.session(SessionId(str(one.session)))
+                await self.store.stop(session.key, StopKind.STOP, None)
+            case "part":
+                await self.store.settle_delivery(DeliveryId(int(one.id)), Rejected(DROPPED))
+            case _:
+                await self.store.settle_row(Position(int(one.id)), InboxState.DROPPED, DROPPED)

@@ -1,0 +1,139 @@
+"""The gateway's log: a JSON object a line in `logs/gateway.log`, and readable lines where somebody looks.
+
+Writing happens in a thread of its own. Whoever logs waits for no disk and no terminal, and what formats the
+lines is imported when there is a first one, by when the gateway runs. What a kill cuts off is the last few
+lines; what matters stands in the ledger.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import MutableMapping
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from .secrets import SECRET, is_secret_name, without_secrets
+
+FOLDER = "logs"
+FILE = "gateway.log"
+LARGEST = 5 * 1024 * 1024
+"""Bytes after which a file is put aside (`gateway.log.1`, …) and a new one begun."""
+KEPT = 5
+"""Files put aside that are kept."""
+_LAST_LINES = 2.0
+"""Seconds given to what is left to be written at the end: a terminal may be stuck."""
+
+
+class Log:
+    """Takes records from every logger of this process and has them written, in order."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._queue: SimpleQueue[logging.LogRecord | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._write, name="log", daemon=True)
+
+    def begin(self) -> None:
+        root = logging.getLogger()
+        root.handlers[:] = [_Into(self._queue)]
+        root.setLevel(logging.INFO)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Write what is left, for a moment at most."""
+        self._queue.put(None)
+        self._thread.join(_LAST_LINES)
+
+    def _write(self) -> None:
+        handlers: list[logging.Handler] = []
+        while (record := self._queue.get()) is not None:
+            if not handlers:
+                handlers = _handlers(self._home)
+            for handler in handlers:
+                handler.handle(record)
+
+
+class _Into(logging.Handler):
+    """Hands records on; what they say is fixed now, since what they were made from may change."""
+
+    def __init__(self, queue: SimpleQueue[logging.LogRecord | None]) -> None:
+        super().__init__()
+        self._queue = queue
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            record.msg, record.args = record.getMessage(), None
+        except Exception:  # noqa: BLE001 - a line whose parts do not fit is shown as it is, and ends nothing
+            record.args = None
+        self._queue.put(record)
+
+
+def _handlers(home: Path) -> list[logging.Handler]:
+    import structlog  # noqa: PLC0415 - takes as long as the rest of a start, and nobody waits for it here
+
+    common: list[Any] = [
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.ExtraAdder(),
+        _in_our_words,
+        _redacted,
+    ]
+    plain = structlog.dev.plain_traceback
+    for_people = structlog.dev.ConsoleRenderer(
+        colors=sys.stderr.isatty(),
+        exception_formatter=plain,
+        event_key="what",
+        timestamp_key="at",
+        pad_event_to=0,
+    )
+    made: list[tuple[logging.Handler, list[Any]]] = [
+        (logging.StreamHandler(sys.stderr), [structlog.processors.format_exc_info, _redacted, for_people])
+    ]
+    if (file := _file(home)) is not None:
+        as_json = structlog.processors.JSONRenderer(ensure_ascii=False)
+        made.append((file, [structlog.processors.format_exc_info, _redacted, as_json]))
+    for handler, last in made:
+        drop = structlog.stdlib.ProcessorFormatter.remove_processors_meta
+        handler.setFormatter(
+            structlog.stdlib.ProcessorFormatter(foreign_pre_chain=common, processors=[drop, *last])
+        )
+    return [handler for handler, _ in made]
+
+
+def _file(home: Path) -> logging.Handler | None:
+    """The file to write to; None where there is none to be had: the log is no reason not to run."""
+    from logging.handlers import RotatingFileHandler  # noqa: PLC0415 - as above
+
+    folder = home / FOLDER
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return RotatingFileHandler(folder / FILE, maxBytes=LARGEST, backupCount=KEPT, encoding="utf-8")
+    except OSError as error:
+        os.write(2, f"holdfast: no log is kept in {folder}: {error}\n".encode())
+        return None
+
+
+def _in_our_words(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """When, how grave, what; then what it is about."""
+    record: logging.LogRecord = event["_record"]
+    at = f"{formatted(int(record.created * 1_000))}"
+    return {"at": at, "level": event.pop("level"), "what": event.pop("event"), **event}
+
+
+def formatted(milliseconds: int) -> str:
+    """A moment in UTC, as the log keeps it."""
+    from datetime import UTC, datetime  # noqa: PLC0415 - as above
+
+    at = datetime.fromtimestamp(milliseconds // 1_000, UTC)
+    return f"{at:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1_000:03d}Z"
+
+
+def _redacted(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    for name, value in event.items():
+        if is_secret_name(name):
+            event[name] = SECRET
+        elif isinstance(value, str):
+            event[name] = without_secrets(value)
+    return event

@@ -1,0 +1,38 @@
+"""What is a secret: by its name, or by how it looks. Rather one too many is left out than one too few."""
+
+from __future__ import annotations
+
+import re
+
+SECRET = "[secret]"
+"""What stands in a secret's place."""
+
+_NAMES = re.compile(r"(?i)token|secret|passw|credential|cookie|authorization|api_?key|private_?key")
+_SHAPES = (
+    # A scheme and what it vouches with: `Authorization: Bearer …`.
+    re.compile(r"(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{6,}"),
+    # `name=value` or `"name": "value"` whose name says it, in an address or a dump as well as in a sentence.
+    re.compile(
+        r"(?i)([\w.-]*(?:token|secret|passw\w*|credential|api_?key|private_?key|cookie)[\w.-]*"
+        r"[\"']?\s*[=:]\s*[\"']?)(?!\[secret\])[^\s\"'&,;}\]]+"
+    ),
+    # The one-time code of a sign-in link.
+    re.compile(r"(?i)([?&]key=)[^\s\"'&]+"),
+    # A user's password in an address.
+    re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s/@]+(?=@)"),
+    # Tokens that are known by their looks: Telegram's bots, keys with a vendor's prefix.
+    re.compile(r"()\b\d{6,12}:[A-Za-z0-9_-]{30,}\b"),
+    re.compile(r"()\b(?:sk|pk|rk|xox[abposr]|gh[opsur]|github_pat|glpat|AKIA)[-_]?[A-Za-z0-9_-]{16,}\b"),
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether what goes by this name is not to be shown."""
+    return _NAMES.search(name) is not None
+
+
+def without_secrets(text: str) -> str:
+    """The text with everything in it that looks like a secret left out."""
+    for shape in _SHAPES:
+        text = shape.sub(rf"\g<1>{SECRET}", text)
+    return text
