@@ -143,7 +143,7 @@ class Gateway:
 
     def _make_pool(self, agent: Agent, workspace: Path, preview: Preview) -> Pool:
         settings = self.settings
-        turns = TurnSettings(grace=settings.grace, progress=settings.progress)
+        turns = TurnSettings(grace=settings.grace, progress=settings.progress, limits=settings.limits)
         runner = Runner(
             self.store, self.clock, self._rng, agent, workspace, turns, self._report, self._longest, preview
         )

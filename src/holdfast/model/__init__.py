@@ -24,6 +24,7 @@ from .journal import (
     PlannedCall,
     QuestionKind,
     QuestionRecord,
+    Usage,
     call_key,
 )
 from .outbound import Delivery, Lost, Owed, OwedKind, Rejected, SendResult, Sent, TryAgain, answer_key
@@ -156,6 +157,7 @@ __all__ = [
     "TurnId",
     "TurnState",
     "Undone",
+    "Usage",
     "advance",
     "answer_key",
     "call_key",

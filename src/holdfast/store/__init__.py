@@ -24,7 +24,6 @@ from .contract import (
     Stop,
     StopOutcome,
     Store,
-    Usage,
     Verdict,
     chat_topic,
 )
@@ -55,7 +54,6 @@ __all__ = [
     "Stop",
     "StopOutcome",
     "Store",
-    "Usage",
     "Verdict",
     "chat_topic",
     "open_ledger",

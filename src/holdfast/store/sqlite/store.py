@@ -132,6 +132,7 @@ class SqliteStore:
     progress = _commit(steps.progress)
     finish = _commit(endings.finish)
     wait = _commit(endings.wait)
+    spent = _look(steps.spent)
     put_back = _commit(endings.put_back)
     interrupt = _commit(endings.interrupt)
     _stops = _look(endings.stops)
