@@ -27,6 +27,7 @@ from holdfast.store import Store, open_ledger
 from .actions import Actions, Unwilling
 from .config import Surroundings, load_settings, surroundings
 from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
+from .files import discarding
 from .following import Following
 from .gateway import Gateway
 from .lifecycle import RunState, longest_stop
@@ -174,6 +175,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -
         on_request=carry_out,
         on_state=on_state,
         preview=previews.show,
+        discard=discarding(settings.home),
     )
     keeper = Keeper(around, gateway.request)
     following = Following(store, clock, previews)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .contract import (
     AS_CONFIGURED,
+    FORGOTTEN,
     TOPICS,
     ArrivalSettings,
     Ask,
@@ -17,6 +18,7 @@ from .contract import (
     Looking,
     Recorded,
     RunningTurn,
+    Scope,
     SessionLine,
     Spawned,
     StaleTurn,
@@ -32,6 +34,7 @@ from .sqlite import LEDGER, ReadOnlyLedger, SqliteStore, open_ledger
 __all__ = [
     "LEDGER",
     "AS_CONFIGURED",
+    "FORGOTTEN",
     "TOPICS",
     "ArrivalSettings",
     "Ask",
@@ -46,6 +49,7 @@ __all__ = [
     "ReadOnlyLedger",
     "Recorded",
     "RunningTurn",
+    "Scope",
     "SessionLine",
     "Spawned",
     "SqliteStore",

@@ -7,6 +7,7 @@ from typing import Protocol
 from holdfast.model import InstanceId
 
 from .delivery import Deliveries, Processes
+from .erasing import FORGOTTEN, Erasing, Scope
 from .intake import Intake
 from .looking import Looking
 from .stopping import RunningTurn, Stopping
@@ -39,6 +40,7 @@ from .work import Work
 
 __all__ = [
     "AS_CONFIGURED",
+    "FORGOTTEN",
     "TOPICS",
     "ArrivalSettings",
     "Ask",
@@ -52,6 +54,7 @@ __all__ = [
     "Looking",
     "Recorded",
     "RunningTurn",
+    "Scope",
     "SessionLine",
     "Spawned",
     "StaleTurn",
@@ -66,7 +69,7 @@ __all__ = [
 ]
 
 
-class Store(Intake, Work, Deliveries, Processes, Stopping, Upkeep, Protocol):
+class Store(Intake, Work, Deliveries, Processes, Stopping, Upkeep, Erasing, Protocol):
     """The ledger. A verb that returns has been committed and synced; one that raises changed nothing."""
 
     @property

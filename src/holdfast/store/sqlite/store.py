@@ -18,7 +18,7 @@ from holdfast.errors import SyncFailed
 from holdfast.model import InstanceId, TurnId
 from holdfast.store.contract import Continuity
 
-from . import arrivals, claims, endings, intake, lists, questions, retention, revivals, stale, steps
+from . import arrivals, claims, endings, erasing, intake, lists, questions, retention, revivals, stale, steps
 from . import deliveries as sending
 from . import processes as background
 from . import stopping as drains
@@ -176,6 +176,12 @@ class SqliteStore:
     tell_running = _commit(drains.tell_running)
     reply_settled = _look(drains.reply_settled)
     _unsent = _look(drains.unsent)
+
+    quiet = _commit(erasing.quiet)
+    attachments = _commit(erasing.attachments)
+    erase = _commit(erasing.erase)
+    scrub = _commit(erasing.scrub)
+    others_spoke = _look(erasing.others_spoke)
 
     sessions = _look(lists.sessions)
     session = _look(lists.session)
