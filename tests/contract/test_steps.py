@@ -23,10 +23,11 @@ from holdfast.model import (
     ToolCall,
     TurnState,
     Undone,
+    Usage,
     call_key,
 )
 from holdfast.policy.settings import MINUTE
-from holdfast.store import Edit, Spawned, Step, Usage
+from holdfast.store import Edit, Spawned, Step
 from tests.support.ledger import ANN, BOB, Ledger, address, answers, asks, key, owed, planned, result, spawned
 
 EVERY_BODY: tuple[Body, ...] = (

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from holdfast.agents import Agent, Message, OnText, unheard
+from holdfast.agents import Agent, Message, Metered, OnText, unheard
 from holdfast.model import (
     CallId,
     CallState,
@@ -86,7 +86,7 @@ class NoChance:
         return 1.0
 
 
-Line = Replied | Exception | Callable[[Sequence[Message]], Coroutine[Any, Any, Replied]]
+Line = Replied | Metered | Exception | Callable[[Sequence[Message]], Coroutine[Any, Any, Replied]]
 
 
 class Scripted:
@@ -100,7 +100,7 @@ class Scripted:
         self.before_failing = ""
         """What it writes before it fails."""
 
-    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
+    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied | Metered:
         self.on_text = on_text
         self.shown.append(tuple(messages))
         self.asked.set()
@@ -108,8 +108,8 @@ class Scripted:
         if isinstance(line, Exception):
             on_text(self.before_failing)
             raise line
-        if isinstance(line, Replied):
-            on_text(line.text)
+        if isinstance(line, (Replied, Metered)):
+            on_text((line.reply if isinstance(line, Metered) else line).text)
             return line
         return await line(messages)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from holdfast.model import CallId, Finish, Replied, ToolCall
+from holdfast.model import CallId, Finish, Replied, ToolCall, Usage
 from holdfast.policy.views import Message, Role
 
-from .base import Agent, Model, ModelError, OnText, unheard
+from .base import Agent, Metered, Model, ModelError, OnText, unheard
 from .demo import DemoModel, demo_agent
 from .echo import EchoModel, echo_agent
 from .load import load_agent
@@ -17,12 +17,14 @@ __all__ = [
     "EchoModel",
     "Finish",
     "Message",
+    "Metered",
     "Model",
     "ModelError",
     "OnText",
     "Replied",
     "Role",
     "ToolCall",
+    "Usage",
     "demo_agent",
     "echo_agent",
     "load_agent",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from holdfast.model import Replied
+from holdfast.model import Replied, Usage
 from holdfast.policy.views import Message
 from holdfast.records import dataclass
 from holdfast.tools import Tool
@@ -34,11 +34,19 @@ class ModelError(Exception):
         """Seconds the provider asked us to wait, if it did."""
 
 
+@dataclass(frozen=True, slots=True)
+class Metered:
+    """A reply, with what it cost: what limits on tokens and cost are counted by."""
+
+    reply: Replied
+    usage: Usage | None = None
+
+
 class Model(Protocol):
     """Anything that can answer a conversation."""
 
-    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
-        """Give ONE reply to what it is shown, or raise `ModelError`.
+    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied | Metered:
+        """Give ONE reply to what it is shown, `Metered` if its cost is known, or raise `ModelError`.
 
         Called again after a crash; nothing may depend on memory. Cancelled when the turn is cut.
         """

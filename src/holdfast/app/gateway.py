@@ -14,7 +14,7 @@ from typing import Any
 from holdfast.agents import Agent
 from holdfast.clock import Clock, Ids, Rng
 from holdfast.errors import Report
-from holdfast.inbox import Commands, Desk, Receiver
+from holdfast.inbox import Commands, Desk, Receiver, keep_files
 from holdfast.model import ChatAddress, PersonId, Stopped, TurnId, place_at
 from holdfast.outbox import Sender
 from holdfast.platforms import Platform
@@ -67,6 +67,7 @@ class Gateway:
         report: Report = to_log,
         on_request: Callable[[Drain], None] | None = None,
         on_state: Callable[[RunState], None] = _unseen,
+        discard: Callable[[tuple[str, ...]], None] = keep_files,
     ) -> None:
         self.store = store
         self.clock = clock
@@ -74,6 +75,7 @@ class Gateway:
         self.settings = settings
         self.state = RunState.NEW
         self._rng = rng
+        self._discard = discard
         self._platforms = platforms
         self._access = access
         self._report = report
@@ -143,7 +145,7 @@ class Gateway:
 
     def _make_pool(self, agent: Agent, workspace: Path) -> Pool:
         settings = self.settings
-        turns = TurnSettings(grace=settings.grace, progress=settings.progress)
+        turns = TurnSettings(grace=settings.grace, progress=settings.progress, limits=settings.limits)
         runner = Runner(
             self.store,
             self.clock,
@@ -211,6 +213,7 @@ class Gateway:
             lambda: self._reconciler.safe_mode,
             self._longest,
             self.clock.now(),
+            self._discard,
         )
 
     def _stages(self) -> Stages:

@@ -26,6 +26,8 @@ _HOST = re.compile(r"[A-Za-z0-9.-]+|\[?[0-9A-Fa-f:]+\]?")
 _HOST_AND_PORT = re.compile(rf"(?:{_HOST.pattern})(?::\d+)?")
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _WEEKS = 52 * 7 * DAY
+_MICRO = 1_000_000
+_RICH = 1_000_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,15 @@ def factor(least: float, most: float) -> Kind:
         return _between(float(_text(value)), least, most)
 
     return Kind(f"a number from {least:g} to {most:g}", read)
+
+
+def dollars() -> Kind:
+    """An amount in dollars, kept in millionths of one."""
+
+    def read(value: object) -> int:
+        return round(_between(float(_text(value)), 0.0, _RICH) * _MICRO)
+
+    return Kind(f"dollars from 0 to {_RICH:.0f}, like 2 or 0.50", read, lambda value: f"{value / _MICRO:g}")
 
 
 def choice(options: type[StrEnum]) -> Kind:
@@ -222,6 +233,11 @@ KEYS: tuple[Key, ...] = (
     Key("progress.notice", "gateway.progress.notice", duration(SECOND), "of work before it is spoken of"),
     Key("progress.warn", "gateway.progress.warn", duration(SECOND), "without progress before it is shown"),
     Key("progress.abort", "gateway.progress.abort", duration(SECOND), "without progress before a turn fails"),
+    Key("limits.steps", "gateway.limits.steps", count(0, 10_000), "of a turn before it asks; 0 is no limit"),
+    Key("limits.turn_tokens", "gateway.limits.turn_tokens", count(0, 10**12), "the same in tokens"),
+    Key("limits.turn_cost", "gateway.limits.turn_cost", dollars(), "the same in dollars"),
+    Key("limits.day_tokens", "gateway.limits.day_tokens", count(0, 10**12), "of one chat in a day (UTC)"),
+    Key("limits.day_cost", "gateway.limits.day_cost", dollars(), "the same in dollars"),
     Key(
         "groups.per_person",
         "gateway.sharing.groups_per_person",

@@ -29,6 +29,7 @@ from .actions import Actions, Unwilling
 from .config import Surroundings, load_settings, surroundings
 from .door import Door, Inside, Open
 from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
+from .files import discarding
 from .following import Following
 from .gateway import Gateway
 from .lifecycle import RunState, longest_stop
@@ -178,6 +179,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
         settings.home / WORKSPACE,
         on_request=carry_out,
         on_state=on_state,
+        discard=discarding(settings.home),
     )
     keeper = Keeper(around, gateway.request)
     inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews))

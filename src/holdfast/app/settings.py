@@ -10,6 +10,7 @@ from holdfast.policy.access import Access
 from holdfast.policy.settings import (
     DAY,
     SECOND,
+    LimitSettings,
     ProgressSettings,
     QueueSettings,
     RecoverySettings,
@@ -56,6 +57,7 @@ class GatewaySettings:
     queue: QueueSettings = QueueSettings()
     retry: RetrySettings = RetrySettings()
     progress: ProgressSettings = ProgressSettings()
+    limits: LimitSettings = LimitSettings()
     sharing: Sharing = Sharing()
     keep: Keep = Keep(events=90 * DAY, set_aside=30 * DAY, instances=30 * DAY)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .commands import Commands, Desk
+from .commands import Commands, Desk, keep_files
 from .intake import Intake
 from .receiver import Receiver
 
-__all__ = ["Commands", "Desk", "Intake", "Receiver"]
+__all__ = ["Commands", "Desk", "Intake", "Receiver", "keep_files"]

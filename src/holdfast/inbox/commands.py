@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from holdfast.clock import Clock, Rng
+from holdfast.clock import Clock, Rng, first_of
 from holdfast.errors import Refused, Report, StoreClosed, StoreFault, SyncFailed, unreported
 from holdfast.model import (
     BusyMode,
@@ -18,6 +18,7 @@ from holdfast.model import (
     OwedKind,
     Position,
     Session,
+    SessionId,
     StopKind,
     Turn,
     TurnState,
@@ -31,11 +32,13 @@ from holdfast.policy.settings import HOUR, SECOND, RetrySettings
 from holdfast.policy.strikes import SafeMode
 from holdfast.policy.undo import LastTurn, last_shown_turn, lasting_calls
 from holdfast.records import dataclass
-from holdfast.store import ArrivalSettings, Store
+from holdfast.store import FORGOTTEN, ArrivalSettings, Scope, Store
 
 from . import words
 
 PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
+LOOK_AGAIN = 0.2
+"""Seconds until a command is looked at again that has begun and waits for something."""
 TRIES = 3
 """Refusals of the ledger after which a command is refused in words: it knew too little each time."""
 GO_ON = "Go on with what was left unfinished."
@@ -44,6 +47,10 @@ _MANY = 1_000
 
 def _off() -> SafeMode:
     return SafeMode(active=False)
+
+
+def keep_files(digests: tuple[str, ...]) -> None:
+    """Whoever has no files has none to remove."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,8 @@ class Desk:
     longest: Longest = usual
     born: int = 0
     """When this process began."""
+    discard: Callable[[tuple[str, ...]], None] = keep_files
+    """Removes the files of these attachments from the disk; done again, it changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +85,10 @@ class Asked:
         once = f"command:{row.position}"
         parts = parts_for(text, self.longest)
         return (Owed(row.place.address, once, parts, OwedKind.NOTICE, row.message_id),)
+
+
+class NotYet(Exception):
+    """The command has begun and something it waits for is not over: its row waits, and is looked at again."""
 
 
 Carry = Callable[[Desk, Asked], Awaitable[None]]
@@ -194,7 +207,7 @@ async def _resume(desk: Desk, asked: Asked) -> None:
     prefix, key = asked.command.args.lower(), asked.row.key
     live = await desk.store.live_session(key)
     session = await desk.store.find_session(key, prefix) if prefix else live
-    if session is None:
+    if session is None or session.ended_why == FORGOTTEN:
         text = (
             f"No conversation here is called {words.shown(prefix)}. /sessions lists them."
             if prefix
@@ -266,6 +279,34 @@ async def _restart(desk: Desk, asked: Asked) -> None:
     await _done(desk, asked, text)
 
 
+async def _forget(desk: Desk, asked: Asked) -> None:
+    """Erase this conversation, once the person has said so in words; an owner may name one session."""
+    row, wanted = asked.row, asked.command.args.lower()
+    word, _, session = wanted.partition(" ")
+    if not wanted:
+        await _done(desk, asked, words.FORGET)
+    elif wanted != words.EVERYTHING and not (word == words.SESSION and session):
+        text = f"Nothing was erased: I do not know {words.shown(wanted)}. {words.FORGET}"
+        await _refuse(desk, asked, "unconfirmed", text)
+    elif not asked.owner and (session or await desk.store.others_spoke(row.key, row.sender)):
+        text = "Nothing was erased: others have written here too, so only an owner may have all of it erased."
+        await _refuse(desk, asked, "not_owner", text)
+    else:
+        await _erase(desk, asked, Scope(row.key, row.position, SessionId(session) if session else None))
+
+
+async def _erase(desk: Desk, asked: Asked, scope: Scope) -> None:
+    """In steps that can each be done again: a crash in between begins anew; told when all of it is done."""
+    store = desk.store
+    if not await store.quiet(scope):
+        raise NotYet
+    desk.discard(await store.attachments(scope))
+    await store.erase(scope)
+    if not await store.scrub():
+        raise NotYet
+    await _done(desk, asked, words.ERASED_ONE if scope.session else words.ERASED_ALL)
+
+
 async def _help(desk: Desk, asked: Asked) -> None:
     await _done(desk, asked, HELP)
 
@@ -288,6 +329,7 @@ COMMANDS: dict[str, Entry] = {
     "sessions": Entry("/sessions", "the conversations of this chat", _sessions),
     "resume": Entry("/resume [ID]", "go on with what was left, or with an earlier conversation", _resume),
     "queue": Entry("/queue [MODE]", "what becomes of messages that come while I work", _queue),
+    "forget": Entry("/forget", "erase this conversation; I ask once more first", _forget),
     "restart": Entry("/restart", "restart the gateway (owners)", _restart),
     "help": Entry("/help", "this list", _help),
 }
@@ -303,6 +345,8 @@ class Commands:
         self._rng = rng
         self._refusals: dict[Position, int] = {}
         """How often the ledger refused a command; forgotten with the process, which then tries again."""
+        self._begun = 0
+        """Commands that the last look left begun, and not done."""
 
     async def work(self) -> None:
         """Carry out what there is, then sleep until there is more; a full disk only delays it."""
@@ -310,7 +354,10 @@ class Commands:
         while True:
             seen = store.version("inbox")
             try:
-                if not await self.carry_out_all():
+                looked_at = await self.carry_out_all()
+                if self._begun:
+                    await first_of(store.changed("inbox", seen), self._desk.clock.sleep(LOOK_AGAIN))
+                elif not looked_at:
                     await store.changed("inbox", seen)
                 faults = 0
             except (SyncFailed, StoreClosed):
@@ -323,6 +370,7 @@ class Commands:
     async def carry_out_all(self) -> int:
         """Carry out every command that waits, oldest first; returns how many were looked at."""
         rows = await self._desk.store.commands()
+        self._begun = 0
         for row in rows:
             await self._carry_out(row)
         return len(rows)
@@ -332,6 +380,9 @@ class Commands:
             await self._dispatch(row)
         except StoreFault:
             raise
+        except NotYet:
+            self._begun += 1
+            return
         except Refused as refusal:
             # It moved between the look and the commit: look again, a few times.
             count = self._refusals[row.position] = self._refusals.get(row.position, 0) + 1

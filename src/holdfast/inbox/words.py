@@ -40,6 +40,24 @@ _DRAINS = {
 }
 
 
+EVERYTHING = "everything"
+"""The word that confirms `/forget`."""
+SESSION = "session"
+FORGET = (
+    "This would erase all that was said and done in your conversations here, files you sent included. What "
+    "runs is stopped, what waits is withdrawn, and nobody can bring any of it back. "
+    f"If you want that, say: /forget {EVERYTHING}"
+)
+ERASED_ALL = (
+    "Erased. Nothing of what was said and done in your conversations here is kept; that they took place, and "
+    "when, still is. Your next message begins a new one."
+)
+ERASED_ONE = (
+    "A conversation of this chat was erased by the operator. Nothing of what was said and done in it is "
+    "kept; that it took place, and when, still is."
+)
+
+
 def shown(text: str, most: int = _SHOWN) -> str:
     """A text in one line, cut where it is long."""
     line = " ".join(text.split())

@@ -24,6 +24,7 @@ from .journal import (
     PlannedCall,
     QuestionKind,
     QuestionRecord,
+    Usage,
     call_key,
 )
 from .outbound import (
@@ -171,6 +172,7 @@ __all__ = [
     "TurnId",
     "TurnState",
     "Undone",
+    "Usage",
     "advance",
     "answer_key",
     "call_key",

@@ -81,6 +81,16 @@ class QuestionRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What one model call cost."""
+
+    model: str
+    tokens_in: int
+    tokens_out: int
+    cost_microusd: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Journal:
     """Everything recorded about the calls and questions of one turn, seen by one run of it."""
 

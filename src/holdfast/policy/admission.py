@@ -244,7 +244,7 @@ def _reply_to(facts: ArrivalFacts, question: QuestionRecord, settings: QueueSett
         return SetAsideQuestion(question.id, _drain_words(facts))
     if facts.waiting >= settings.most:
         return _full(settings)
-    dropped = "I let the work go that was cut off."
+    dropped = "I let the work go that I asked about."
     return DropWork(question.id, f"{dropped} {_drain_words(facts) or 'Your message is next.'}")
 
 

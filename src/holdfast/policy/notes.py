@@ -102,7 +102,7 @@ _OPENINGS: Mapping[NoteKind, str] = MappingProxyType(
             f"{_WHOLE} {_RESTARTS} {_RESULTS_FIRST} {_THEN_FOLLOWING}"
         ),
         NoteKind.DROPPED: (
-            "The work before this was cut off, and the person has let it go; it is not running. "
+            "The work before this stopped before its end, and the person has let it go; it is not running. "
             f"{_RESTARTS} Take it up only if the person asks for it. {_FOLLOWING}"
         ),
         NoteKind.TOOL_TAIL: (

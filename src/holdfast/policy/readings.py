@@ -108,7 +108,7 @@ def pair(entries: Sequence[Entry], undone: frozenset[int], turn: TurnId | None) 
             callers.append((entry, body))
             found += _register(entry, body, caller)
         elif isinstance(body, Returned):
-            found += _attach(entry, body, caller, results)
+            found += _attach(entry, body, caller, results, undone)
     last = last_reply(entries, undone, turn)
     unpaired: tuple[CallId, ...] = ()
     for entry, reply in callers:
@@ -136,8 +136,11 @@ def _attach(
     body: Returned,
     caller: Mapping[tuple[TurnId, CallId], int],
     results: dict[tuple[int, CallId], Returned],
+    undone: frozenset[int],
 ) -> Iterator[Found]:
     seq = caller.get((entry.turn, body.call))
+    if seq is None and entry.seq in undone:
+        return  # Its call was erased, perhaps; nobody is shown either of them.
     if seq is None:
         yield ProblemKind.RESULT_WITHOUT_CALL, entry, f"entry {entry.seq} is the result of no call"
     elif (seq, body.call) in results:

@@ -89,6 +89,20 @@ class ProgressSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class LimitSettings:
+    """What may be used before a person is asked whether to go on; 0 means no limit."""
+
+    steps: int = 50
+    """Replies of the model in one turn."""
+    turn_tokens: int = 0
+    turn_cost: int = 0
+    """In millionths of a dollar."""
+    day_tokens: int = 0
+    """Of one chat, from midnight to midnight UTC."""
+    day_cost: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class TurnSettings:
     """How one turn is run."""
 
@@ -101,3 +115,4 @@ class TurnSettings:
     retry: RetrySettings = RetrySettings(first=SECOND, most=MINUTE)
     """The waits between tries of a model, and of a commit while the machine is at fault."""
     progress: ProgressSettings = ProgressSettings()
+    limits: LimitSettings = LimitSettings()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .contract import (
     AS_CONFIGURED,
+    FORGOTTEN,
     TOPICS,
     ArrivalSettings,
     Ask,
@@ -20,6 +21,7 @@ from .contract import (
     Looking,
     Recorded,
     RunningTurn,
+    Scope,
     SessionLine,
     Spawned,
     StaleTurn,
@@ -27,7 +29,6 @@ from .contract import (
     Stop,
     StopOutcome,
     Store,
-    Usage,
     Verdict,
     chat_topic,
 )
@@ -36,6 +37,7 @@ from .sqlite import LEDGER, ReadOnlyLedger, SqliteStore, bring_back, copy_ledger
 __all__ = [
     "LEDGER",
     "AS_CONFIGURED",
+    "FORGOTTEN",
     "TOPICS",
     "ArrivalSettings",
     "Ask",
@@ -53,6 +55,7 @@ __all__ = [
     "ReadOnlyLedger",
     "Recorded",
     "RunningTurn",
+    "Scope",
     "SessionLine",
     "Spawned",
     "SqliteStore",
@@ -61,7 +64,6 @@ __all__ = [
     "Stop",
     "StopOutcome",
     "Store",
-    "Usage",
     "Verdict",
     "bring_back",
     "chat_topic",

@@ -48,7 +48,8 @@ def i2_consumed_once(history: History) -> Iterator[str]:
             yield f"inbox row {row.position} ({row.text}) is still {row.state}"
         if row.state in ("refused", "dropped", "offered") and not row.reason:
             yield f"inbox row {row.position} ({row.text}) is {row.state} without a reason"
-        if said[row.text] != taken[row.text]:
+        # What was erased has no text any more.
+        if row.text and said[row.text] != taken[row.text]:
             yield f"{row.text!r} was taken {taken[row.text]} times and said {said[row.text]} times"
     for turn in ledger.turns:
         if turn.state not in TURN.finals and turn.id not in ledger.open_questions:
@@ -89,7 +90,7 @@ def i3_replies_arrive(history: History) -> Iterator[str]:
     yield from _too_long(history)
     causes = {row.position: row.text for row in history.ledger.inbox}
     for turn in history.ledger.turns:
-        if turn.state != "done":
+        if turn.state != "done" or not causes.get(turn.cause, "erased"):
             continue
         reply = " ".join(line.text for line in by_dedupe[answer_key(TurnId(turn.id))])
         if not reply:

@@ -11,13 +11,14 @@ from .history import CallLine, Claim, EntryLine, InboxLine, Ledger, OutboxLine, 
 
 Dump = dict[str, list[tuple[object, ...]]]
 
-_INBOX = """SELECT position, account, event_id, key, kind, body ->> 'text', state, turn, question, reason
+_INBOX = """SELECT position, account, event_id, key, kind, coalesce(body ->> 'text', ''), state, turn,
+                   question, reason
             FROM inbox ORDER BY position"""
 _TURNS = """SELECT t.id, t.session, s.key, t.cause, t.state, t.generation, t.held, t.why
             FROM turns t JOIN sessions s ON s.id = t.session ORDER BY t.id"""
 _ENTRIES = "SELECT session, seq, turn, kind, call, count, body, at FROM entries ORDER BY session, seq"
 _CALLS = "SELECT turn, id, name, arguments, effect, state FROM tool_calls ORDER BY turn, place"
-_OUTBOX = """SELECT id, chat, number, turn, kind, dedupe, part, body, state, reason
+_OUTBOX = """SELECT id, chat, number, turn, kind, dedupe, part, coalesce(body, ''), state, reason
              FROM outbox ORDER BY dedupe, part"""
 _UNSETTLED = """
 SELECT 'inbox row ' || position || ' is ' || state FROM inbox WHERE state = 'waiting'

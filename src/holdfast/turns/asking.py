@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from holdfast.agents import Model, ModelError
+from holdfast.agents import Metered, Model, ModelError
 from holdfast.clock import Rng
 from holdfast.model import CallId, Replied
 from holdfast.policy.retry import delay
@@ -41,12 +41,12 @@ class Asking:
         self._settings = settings
         self._report = report
 
-    async def reply(self, messages: tuple[Message, ...], next_seq: int) -> Replied | Finish:
+    async def reply(self, messages: tuple[Message, ...], next_seq: int) -> Metered | Finish:
         """The model's reply, or how the turn ends without one. A cut or a lack of progress breaks it off."""
         for attempt in range(1, self._settings.model_tries + 1):
             answer = await self._once(messages)
-            if isinstance(answer, Replied):
-                return _named(answer, next_seq)
+            if isinstance(answer, Metered):
+                return replace(answer, reply=_named(answer.reply, next_seq))
             if isinstance(answer, Finish):
                 return answer
             if not answer.transient or attempt == self._settings.model_tries:
@@ -55,7 +55,7 @@ class Asking:
             await self._rest(attempt, answer.retry_after)
         raise AssertionError("a model is asked at least once")
 
-    async def _once(self, messages: tuple[Message, ...]) -> Replied | ModelError | Finish:
+    async def _once(self, messages: tuple[Message, ...]) -> Metered | ModelError | Finish:
         """One try; what nobody foresaw is for the operator to read, and for the person the turn's end."""
         self._hands.check()
         listening = True
@@ -82,6 +82,8 @@ class Asking:
             self._report("asking the model", fault)
             return gave_up(FinishReason.MODEL_BROKE)
         if isinstance(answer, Replied):
+            return Metered(answer)
+        if isinstance(answer, Metered):
             return answer
         self._report("asking the model", TypeError(f"a model gave {answer!r}, which is no Replied"))
         return gave_up(FinishReason.MODEL_BROKE)

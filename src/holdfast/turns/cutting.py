@@ -87,8 +87,8 @@ class Cutting:
         await self._finish(end.state, FinishReason.NO_PROGRESS, owed_for(self._claimed, end, self._longest))
 
     async def _finish(self, state: TurnState, why: str, *owed: Owed) -> None:
-        results = self._draft.results
+        results, usage = self._draft.results, self._draft.unsaved.usage
         tail = Tail.WORK if results else None
         await self._keeper.surely(
-            lambda: self._store.finish(self._fence, state, results, owed, why, tail=tail)
+            lambda: self._store.finish(self._fence, state, results, owed, why, tail, usage)
         )

@@ -14,13 +14,16 @@ from holdfast.model import (
     Journal,
     PlannedCall,
     Position,
+    QuestionRecord,
+    QuestionState,
     Replied,
     Returned,
+    Usage,
     call_key,
 )
 from holdfast.policy.steps import tail_of
 from holdfast.policy.views import Message, View, view
-from holdfast.store import Recorded, Step
+from holdfast.store import Ask, Recorded, Step
 
 
 class Draft:
@@ -65,6 +68,11 @@ class Draft:
         assert self._past is not None
         seen = view([*self._past, *self._entries]) if self._past else self.view
         return seen.messages
+
+    @property
+    def steps(self) -> int:
+        """How often the model has replied in this turn, by whichever of its runs."""
+        return sum(isinstance(entry.body, Replied) for entry in self._entries)
 
     @property
     def next_seq(self) -> int:
@@ -130,6 +138,18 @@ class Draft:
         for call in calls:
             self._change(call, CallState.STARTED)
         self._unsaved = replace(self._unsaved, start=(*self._unsaved.start, *calls))
+
+    def spend(self, usage: Usage) -> None:
+        """Count what a model call cost."""
+        self._unsaved = replace(self._unsaved, usage=(*self._unsaved.usage, usage))
+
+    def ask(self, ask: Ask) -> None:
+        """Open a question of the gateway's own: the turn waits for its answer."""
+        asked = QuestionRecord(
+            ask.id, ask.kind, None, QuestionState.OPEN, ask.text, ask.options, ask.asked_of
+        )
+        self._journal = replace(self._journal, questions=(*self._journal.questions, asked))
+        self._unsaved = replace(self._unsaved, ask=(*self._unsaved.ask, ask))
 
     def saved(self, recorded: Recorded) -> None:
         """The unsaved step is committed: its entries are the ledger's now, consumed messages among them."""

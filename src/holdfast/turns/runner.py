@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import field
 from pathlib import Path
 
-from holdfast.agents import Agent
+from holdfast.agents import Agent, Metered
 from holdfast.clock import Clock, Rng
 from holdfast.errors import StaleWrite, StopAsked, StoreClosed, StoreFault, WrongState
-from holdfast.model import Claimed, Replied, Returned, TurnId
+from holdfast.model import Claimed, Returned, TurnId
 from holdfast.policy.calls import How, Settlement
 from holdfast.policy.parts import Longest, usual
 from holdfast.policy.settings import TurnSettings
@@ -22,6 +22,7 @@ from .cutting import Cutting
 from .draft import Draft
 from .hands import Hands
 from .keeper import Keeper
+from .limits import Limits
 from .live import Watch, unwatched
 from .opening import Opening
 from .pulse import Pulse
@@ -76,6 +77,7 @@ class Run:
         self._asking = Asking(runner.agent.model, hands, pulse, live, rng, settings, report)
         self._keeper = Keeper(runner.store, fence, draft, hands, pulse, live, rng, settings, report)
         self._opening = Opening(runner.store, runner.clock, self._keeper, claimed, claim)
+        self._limits = Limits(runner.store, runner.clock, self._keeper, claimed, settings.limits)
         self._cutting = Cutting(
             runner.store, claimed, self._keeper, draft, hands, live, self._tools, settings, runner.longest
         )
@@ -136,6 +138,8 @@ class Run:
             self._draft.remember(await self._keeper.surely(lambda: self._store.transcript(session)))
         await self._opening.take_in(self._draft)
         await self._keeper.save()
+        if await self._limits.asks(self._draft):
+            return None
         self._hands.check()
         self._begun = True
         self._live.step("thinking")
@@ -145,9 +149,11 @@ class Run:
         self._take_down(answer)
         return None
 
-    def _take_down(self, reply: Replied) -> None:
-        self._draft.say(reply)
-        self._draft.plan(tuple(self._toolbox.plan(call) for call in reply.calls))
+    def _take_down(self, answer: Metered) -> None:
+        self._draft.say(answer.reply)
+        self._draft.plan(tuple(self._toolbox.plan(call) for call in answer.reply.calls))
+        if answer.usage is not None:
+            self._draft.spend(answer.usage)
 
     async def _run_tools(self, step: RunTools) -> None:
         """Commit the calls as started, begin them, and take the results of whichever end first.
@@ -205,7 +211,7 @@ class Run:
         await self._live.rest()
         await self._keeper.surely(
             lambda: self._store.finish(
-                claimed.fence, end.state, step.append, (owed,), end.reason, tail=step.tail
+                claimed.fence, end.state, step.append, (owed,), end.reason, step.tail, step.usage
             )
         )
 

@@ -23,7 +23,8 @@ _SECTIONS: Mapping[int, tuple[int, ...]] = {
     9: (1, 2, 3, 5, 6),
     10: (1, 2, 3, 4, 5),
 }
-RULES = (*(f"R{n}.{part}" for n, parts in _SECTIONS.items() for part in parts), "R5", "R12", "R13", "R16")
+ALONE = ("R5", "R12", "R13", "R16", "R18", "R20")
+RULES = (*(f"R{n}.{part}" for n, parts in _SECTIONS.items() for part in parts), *ALONE)
 
 FAILURES: Mapping[str, str] = {
     "A1": "a drain that ran out costs the conversation",

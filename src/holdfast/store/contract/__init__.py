@@ -7,6 +7,7 @@ from typing import Protocol
 from holdfast.model import InstanceId
 
 from .delivery import Deliveries, Processes
+from .erasing import FORGOTTEN, Erasing, Scope
 from .intake import Intake
 from .looking import Looking
 from .showing import LiveNotice, Notices
@@ -34,7 +35,6 @@ from .values import (
     Stop,
     StopOutcome,
     Telling,
-    Usage,
     Verdict,
     chat_topic,
     untold,
@@ -43,6 +43,7 @@ from .work import Work
 
 __all__ = [
     "AS_CONFIGURED",
+    "FORGOTTEN",
     "TOPICS",
     "ArrivalSettings",
     "Ask",
@@ -59,6 +60,7 @@ __all__ = [
     "Looking",
     "Recorded",
     "RunningTurn",
+    "Scope",
     "SessionLine",
     "Spawned",
     "StaleTurn",
@@ -67,14 +69,13 @@ __all__ = [
     "StopOutcome",
     "Telling",
     "Store",
-    "Usage",
     "Verdict",
     "chat_topic",
     "untold",
 ]
 
 
-class Store(Intake, Work, Deliveries, Notices, Processes, Stopping, Upkeep, Protocol):
+class Store(Intake, Work, Deliveries, Notices, Processes, Stopping, Upkeep, Erasing, Protocol):
     """The ledger. A verb that returns has been committed and synced; one that raises changed nothing."""
 
     @property

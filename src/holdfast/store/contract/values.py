@@ -29,6 +29,7 @@ from holdfast.model import (
     Tail,
     TurnId,
     TurnState,
+    Usage,
 )
 from holdfast.policy.admission import Drain
 from holdfast.policy.recovery import Decision
@@ -99,16 +100,6 @@ class Spawned:
     log: str
     notify: bool = False
     patterns: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What one model call cost."""
-
-    model: str
-    tokens_in: int
-    tokens_out: int
-    cost_microusd: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Protocol
 from holdfast.model import (
     Attachment,
     Body,
+    ChatAddress,
     Claimed,
     Entry,
     Fence,
@@ -24,7 +25,9 @@ from holdfast.model import (
     TurnId,
     TurnState,
     Undone,
+    Usage,
 )
+from holdfast.policy.limits import Spent
 
 from .values import ClaimSettings, Judge, Recorded, Step
 
@@ -81,6 +84,7 @@ class Work(Protocol):
         owe: tuple[Owed, ...] = (),
         why: str | None = None,
         tail: Tail | None = None,
+        usage: tuple[Usage, ...] = (),
     ) -> None:
         """End the turn as done, failed or cancelled, together with every reply owed for it, in one commit.
 
@@ -88,6 +92,10 @@ class Work(Protocol):
         `StopAsked` when a stop was asked first; cancelled carries that stop out (and ends the session for
         `new`). Strikes: done sets them to 0, the others take the claim's strike back.
         """
+        ...
+
+    async def spent(self, turn: TurnId, chat: ChatAddress, since: int) -> Spent:
+        """What the turn has used by all its runs, and its chat since that time, with what was granted."""
         ...
 
     async def wait(self, fence: Fence) -> None:

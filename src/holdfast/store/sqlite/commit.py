@@ -16,6 +16,8 @@ from .sql import SQL
 
 T = TypeVar("T")
 
+_LET_READERS_END_MS = 2_000
+
 Row = tuple[Any, ...]
 Value = str | int | float | None
 
@@ -44,7 +46,7 @@ class Tx:
     Rows are fetched whole, inside the transaction; wake-ups are sent only after its commit.
     """
 
-    __slots__ = ("_db", "ids", "instance", "now", "topics")
+    __slots__ = ("_db", "ids", "instance", "now", "scrub", "topics")
 
     def __init__(self, db: sqlite3.Connection, clock: Clock, ids: Ids, instance: InstanceId) -> None:
         self._db = db
@@ -52,6 +54,8 @@ class Tx:
         self.instance = instance
         self.now = clock.now()
         self.topics: set[str] = set()
+        self.scrub = False
+        """Whether the file is to be rewritten after the commit."""
 
     def all(self, name: str, /, **values: Value) -> list[Row]:
         """Every row of a query."""
@@ -114,12 +118,13 @@ Work = Callable[[Tx], Any]
 class Outcome:
     """What became of one transaction of a group: a value, or the error it is to raise."""
 
-    __slots__ = ("error", "topics", "value")
+    __slots__ = ("error", "scrub", "topics", "value")
 
     def __init__(self) -> None:
         self.value: Any = None
         self.error: BaseException | None = None
         self.topics: Set[str] = frozenset()
+        self.scrub = False
 
 
 def commit_group(
@@ -140,6 +145,7 @@ def commit_group(
             (running,) = outcomes
             tx = Tx(db, clock, ids, instance)
             running.value, running.topics = works[0](tx), tx.topics
+            running.scrub = tx.scrub
         else:
             for work, outcome in zip(works, outcomes, strict=True):
                 running = outcome
@@ -148,14 +154,32 @@ def commit_group(
         _commit(db)
     except Exception as error:  # noqa: BLE001 - the boundary: whatever it was, nobody's work was kept
         _fail_all(outcomes, running, translate(_roll_back(db, error)))
+        return outcomes
+    for outcome in outcomes:
+        if outcome.scrub:
+            outcome.value = _scrub(db)
     return outcomes
+
+
+def _scrub(db: sqlite3.Connection) -> bool:
+    """Write the file anew, without what was deleted in it, then empty the log; False if it must wait."""
+    (patience,) = db.execute("PRAGMA busy_timeout").fetchone()
+    try:
+        db.execute("VACUUM")
+        db.execute(f"PRAGMA busy_timeout = {_LET_READERS_END_MS}")
+        busy, _, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except (sqlite3.Error, MemoryError):
+        return False  # Every commit stands; only the file is still the old one.
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {patience}")
+    return not busy
 
 
 def _run_apart(db: sqlite3.Connection, work: Work, outcome: Outcome, tx: Tx) -> None:
     """Run one transaction so that its refusal, or its bug, leaves its neighbours as they are."""
     try:
         outcome.value = _apart(db, lambda: work(tx))
-        outcome.topics = tx.topics
+        outcome.topics, outcome.scrub = tx.topics, tx.scrub
     except Undone as undone:
         outcome.error = translate(undone.fault)
 

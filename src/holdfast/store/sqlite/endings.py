@@ -16,6 +16,7 @@ from holdfast.model import (
     Tail,
     TurnId,
     TurnState,
+    Usage,
 )
 from holdfast.store.contract import Stop, StopOutcome, Telling, untold
 
@@ -25,7 +26,7 @@ from .commit import Tx
 from .intake import drop_wakeups_of, refresh_conversation, settle_row
 from .owing import owe_all
 from .readers import Read
-from .steps import append_entries, pass_fence, settle_open_calls, weigh
+from .steps import add_usage, append_entries, pass_fence, settle_open_calls, weigh
 
 _EVERYTHING = 2**62
 _ENDS = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
@@ -39,6 +40,7 @@ def finish(
     owe: tuple[Owed, ...] = (),
     why: str | None = None,
     tail: Tail | None = None,
+    usage: tuple[Usage, ...] = (),
 ) -> None:
     if state not in _ENDS:
         raise WrongState(f"turn {fence.turn}", state, "done, failed or cancelled")
@@ -62,6 +64,7 @@ def finish(
     if stop is not None and state is not TurnState.CANCELLED:
         raise StopAsked(fence.turn)
     append_entries(tx, fence.session, fence.turn, append, last_seq)
+    add_usage(tx, fence, usage)
     if has_open_calls:
         settle_open_calls(tx, {fence.turn: fence.session})
     if is_asking:
@@ -107,7 +110,9 @@ def release(tx: Tx, session: SessionId) -> None:
 
 
 def wait(tx: Tx, fence: Fence) -> None:
-    _pass_unstopped(tx, fence, Tail.QUESTION)
+    # The gateway's own question stands beside the work: how its transcript ends is as it was.
+    asks = tx.one("model_asks", turn=fence.turn)
+    _pass_unstopped(tx, fence, Tail.QUESTION if asks else None)
     if not tx.run("wait_turn", turn=fence.turn):
         raise WrongState(f"turn {fence.turn}", "answered meanwhile", "waiting for an open question")
     tx.run("take_strike_back", session=fence.session)

@@ -17,6 +17,7 @@ from holdfast.model import (
     TurnState,
     Undone,
 )
+from holdfast.store.contract import FORGOTTEN
 
 from . import rows
 from .codec import dump_message
@@ -83,7 +84,8 @@ def reopen(tx: Tx, session: SessionId, by: Position | None, owe: tuple[Owed, ...
         if live[13] is not None and live[30] is None:
             raise WrongState(f"turn {live[13]}", live[16], "ended before another conversation is taken up")
         end_session(tx, SessionId(live[0]), "resumed_other")
-    tx.run("reopen_session", session=session, key=key, now=tx.now)
+    if not tx.run("reopen_session", session=session, key=key, now=tx.now):
+        raise WrongState(f"session {session}", FORGOTTEN, "ended and kept")
     tx.event("reopened", f"session:{session}")
     if by is not None:
         settle_row(tx, by, InboxState.EXECUTED)

@@ -50,7 +50,7 @@ from holdfast.model import (
     place_at,
 )
 
-from .codec import load_body, load_list, load_message
+from .codec import ERASED, load_body, load_list, load_message
 from .commit import Row
 
 LATEST_TIME = 253_402_300_799_999
@@ -220,7 +220,7 @@ def question(row: Row) -> QuestionRecord:
         QuestionKind(kind),
         CallId(call_) if call_ else None,
         QuestionState(state),
-        text or "",
+        ERASED if text is None else text,
         load_list(options),
         PersonId(asked_of) if asked_of else None,
         expires_at,
@@ -240,7 +240,7 @@ def delivery(row: Row) -> Delivery:
         OwedKind(kind),
         part,
         parts,
-        body or "",
+        ERASED if body is None else body,
         load_list(options),
         reply_to,
         dedupe,

@@ -12,6 +12,7 @@ from holdfast.model import (
     Body,
     CallId,
     CallState,
+    ChatAddress,
     Entry,
     Fence,
     InboxState,
@@ -31,10 +32,12 @@ from holdfast.model import (
     ToolCall,
     TurnId,
     Undone,
+    Usage,
 )
 from holdfast.model.transcript import RESUME_NOTES
+from holdfast.policy.limits import Spent
 from holdfast.policy.results import Skip, skipped_text, unknown_text
-from holdfast.store.contract import Ask, Recorded, Spawned, Step, Usage
+from holdfast.store.contract import Ask, Recorded, Spawned, Step
 
 from . import rows
 from .codec import dump_body, dump_list, load_message
@@ -193,8 +196,7 @@ def record(tx: Tx, fence: Fence, step: Step) -> Recorded:
         _spawn(tx, fence, spawned)
     for process in step.consume_processes:
         consume_process(tx, process)
-    for usage in step.usage:
-        _add_usage(tx, fence, usage)
+    add_usage(tx, fence, step.usage)
     return Recorded(entries, stop, waiting - len(taken))
 
 
@@ -298,17 +300,26 @@ def _spawn(tx: Tx, fence: Fence, spawned: Spawned) -> None:
     tx.changed("processes")
 
 
-def _add_usage(tx: Tx, fence: Fence, usage: Usage) -> None:
-    tx.run(
-        "add_usage",
-        turn=fence.turn,
-        session=fence.session,
-        model=usage.model,
-        tokens_in=usage.tokens_in,
-        tokens_out=usage.tokens_out,
-        cost=usage.cost_microusd,
-        now=tx.now,
-    )
+def add_usage(tx: Tx, fence: Fence, used: Sequence[Usage]) -> None:
+    """Count what model calls cost, for the turn and its chat."""
+    for usage in used:
+        tx.run(
+            "add_usage",
+            turn=fence.turn,
+            session=fence.session,
+            model=usage.model,
+            tokens_in=usage.tokens_in,
+            tokens_out=usage.tokens_out,
+            cost=usage.cost_microusd,
+            now=tx.now,
+        )
+
+
+def spent(read: Read, turn: TurnId, chat: ChatAddress, since: int) -> Spent:
+    ((tokens, cost),) = read.all("spent_in_turn", turn=turn)
+    ((day_tokens, day_cost),) = read.all("spent_in_chat", chat=chat, since=since)
+    grants = read.all("granted_since", turn=turn, chat=chat, since=since)
+    return Spent(tokens, cost, day_tokens, day_cost, tuple(grant for (grant,) in grants))
 
 
 def progress(tx: Tx, fence: Fence) -> None:

@@ -18,7 +18,20 @@ from holdfast.errors import SyncFailed
 from holdfast.model import InstanceId, TurnId
 from holdfast.store.contract import Continuity, LiveNotice
 
-from . import arrivals, claims, endings, intake, lists, notices, questions, retention, revivals, stale, steps
+from . import (
+    arrivals,
+    claims,
+    endings,
+    erasing,
+    intake,
+    lists,
+    notices,
+    questions,
+    retention,
+    revivals,
+    stale,
+    steps,
+)
 from . import deliveries as sending
 from . import processes as background
 from . import stopping as drains
@@ -136,6 +149,7 @@ class SqliteStore:
     progress = _commit(steps.progress)
     finish = _commit(endings.finish)
     wait = _commit(endings.wait)
+    spent = _look(steps.spent)
     put_back = _commit(endings.put_back)
     interrupt = _commit(endings.interrupt)
     _stops = _look(endings.stops)
@@ -185,6 +199,12 @@ class SqliteStore:
     tell_running = _commit(drains.tell_running)
     reply_settled = _look(drains.reply_settled)
     _unsent = _look(drains.unsent)
+
+    quiet = _commit(erasing.quiet)
+    attachments = _commit(erasing.attachments)
+    erase = _commit(erasing.erase)
+    scrub = _commit(erasing.scrub)
+    others_spoke = _look(erasing.others_spoke)
 
     sessions = _look(lists.sessions)
     chats = _look(lists.chats)

@@ -171,7 +171,7 @@ UPDATE sessions SET ended_at = NULL, ended_why = NULL, suspended_at = NULL, susp
        strikes = 0, longest_fatal = 0, generation = generation + 1,
        incarnation = 1 + (SELECT max(o.incarnation) FROM sessions o WHERE o.key = :key),
        completed_at = CASE WHEN completed_at IS NOT NULL THEN :now END
-WHERE id = :session AND ended_at IS NOT NULL
+WHERE id = :session AND ended_at IS NOT NULL AND ended_why <> 'forgotten'
 
 -- name: make_message
 -- The reason tells an edit of the command's own text that this is not it.

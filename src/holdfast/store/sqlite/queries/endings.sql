@@ -28,6 +28,9 @@ RETURNING key, EXISTS (
 -- name: bump_generation
 UPDATE sessions SET generation = generation + 1 WHERE id = :session
 
+-- name: model_asks
+SELECT 1 FROM questions WHERE turn = :turn AND state = 'open' AND kind <> 'continue' LIMIT 1
+
 -- name: wait_turn
 UPDATE turns SET state = 'waiting', owner = NULL, last_owner = NULL, suspect = 0
 WHERE id = :turn AND EXISTS (SELECT 1 FROM questions WHERE turn = :turn AND state = 'open')

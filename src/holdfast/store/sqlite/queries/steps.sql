@@ -46,6 +46,19 @@ INSERT INTO usage (turn, seq, chat, model, tokens_in, tokens_out, cost_microusd,
 SELECT :turn, (SELECT count(*) + 1 FROM usage WHERE turn = :turn), s.chat, :model, :tokens_in, :tokens_out, :cost, :now
 FROM sessions s WHERE s.id = :session
 
+-- name: spent_in_turn
+SELECT coalesce(sum(tokens_in + tokens_out), 0), coalesce(sum(cost_microusd), 0) FROM usage WHERE turn = :turn
+
+-- name: spent_in_chat
+SELECT coalesce(sum(tokens_in + tokens_out), 0), coalesce(sum(cost_microusd), 0) FROM usage
+WHERE chat = :chat AND at >= :since
+
+-- name: granted_since
+-- What people said "continue" to in the turns that used something since then, this one among them.
+SELECT id FROM questions
+WHERE turn IN (SELECT turn FROM usage WHERE chat = :chat AND at >= :since UNION SELECT :turn)
+  AND kind = 'continue' AND answer = 'continue' AND closed_at >= :since
+
 -- name: add_question
 INSERT INTO questions (id, session, incarnation, turn, call, kind, call_hash, asked_of, text, options, asked_at, expires_at)
 SELECT :id, s.id, s.incarnation, :turn, :call, :kind, :call_hash, :asked_of, :text, :options, :now, :expires_at

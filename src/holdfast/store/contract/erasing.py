@@ -1,0 +1,58 @@
+"""Verbs of forgetting: content goes, the skeleton stays, so that every invariant can still be checked."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from holdfast.model import Key, PersonId, Position, SessionId
+from holdfast.records import dataclass
+
+FORGOTTEN = "forgotten"
+"""Why a session ended whose content was erased; it is never taken up again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is to be forgotten: one session, or all of a conversation; nothing that came after `before`."""
+
+    key: Key
+    before: Position
+    session: SessionId | None = None
+
+
+class Erasing(Protocol):
+    """Each can be done again at any time: what is erased already is passed over.
+
+    In order: `quiet`, then `attachments` (whose files the caller removes), `erase` and `scrub`.
+    """
+
+    async def quiet(self, scope: Scope) -> bool:
+        """End what is unfinished there, and the live session with it; False while something still moves.
+
+        A running turn is asked to stop, as by `/new`, and its owner ends it; a part that is being sent is let
+        land. Messages that waited are withdrawn, offered ones dropped.
+        """
+        ...
+
+    async def attachments(self, scope: Scope) -> tuple[str, ...]:
+        """Digests of files that only messages of this scope name."""
+        ...
+
+    async def erase(self, scope: Scope) -> int:
+        """Erase what was said, done and sent, in one commit; returns how many messages people had sent.
+
+        What of it was still owed is not sent any more. Its view is empty from then on, also for a model.
+        Raises `WrongState` when the scope is not at rest.
+        """
+        ...
+
+    async def scrub(self) -> bool:
+        """Rewrite the ledger's file without what was erased, and empty its log; False if that must wait.
+
+        Nothing else is committed meanwhile, so this takes as long as copying the ledger.
+        """
+        ...
+
+    async def others_spoke(self, key: Key, person: PersonId) -> bool:
+        """Whether anybody else has written in this conversation."""
+        ...

@@ -1,0 +1,122 @@
+"""Forgetting: what runs is ended, content becomes null, and what is left of it in the file is overwritten."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from holdfast.errors import WrongState
+from holdfast.model import InboxKind, Key, PersonId, SessionId, StopKind, TurnId, TurnState, Undone
+from holdfast.store.contract import FORGOTTEN, Scope
+
+from .codec import load_message
+from .commit import Tx
+from .endings import ask_to_stop, end_session, end_turn
+from .intake import refresh_conversation
+from .owing import refresh_chat
+from .readers import Read
+from .steps import append_entries
+
+
+class _Found(NamedTuple):
+    """The rows of a scope, as JSON lists of their ids."""
+
+    sessions: str
+    positions: str
+
+
+def _find(tx: Tx, scope: Scope) -> _Found:
+    sessions = json.dumps([row[0] for row in _sessions(tx, scope)])
+    positions = tx.all(
+        "rows_to_erase", key=scope.key, session=scope.session, before=scope.before, sessions=sessions
+    )
+    return _Found(sessions, json.dumps([row[0] for row in positions]))
+
+
+def _sessions(tx: Tx, scope: Scope) -> list[tuple[str, str | None]]:
+    return [(row[0], row[1]) for row in tx.all("sessions_to_erase", key=scope.key, session=scope.session)]
+
+
+def quiet(tx: Tx, scope: Scope) -> bool:
+    row = tx.one("session_with_last_turn", key=scope.key)
+    if row is not None and scope.session in (None, row[0]):
+        session, turn, state, stop, ended_at = SessionId(row[0]), row[13], row[16], row[28], row[30]
+        if turn is not None and ended_at is None:
+            if state == TurnState.RUNNING:
+                if stop != StopKind.NEW:
+                    ask_to_stop(tx, TurnId(turn), StopKind.NEW)
+                return False
+            end_turn(tx, session, TurnId(turn), TurnState.CANCELLED, StopKind.NEW)
+        end_session(tx, session, FORGOTTEN)
+    if row is None or scope.session in (None, row[0]):
+        tx.all("withdraw_waiting", key=scope.key, before=scope.before, reason=FORGOTTEN, now=tx.now)
+        tx.run("drop_offered", key=scope.key, before=scope.before, now=tx.now)
+    refresh_conversation(tx, scope.key)
+    return all(state != "sending" for _, _, state in _parts(tx, _find(tx, scope)))
+
+
+def _parts(tx: Tx, found: _Found) -> list[tuple[int, str, str]]:
+    rows = tx.all("parts_to_erase", sessions=found.sessions, positions=found.positions)
+    return [(id_, chat, state) for id_, chat, state in rows]
+
+
+def attachments(tx: Tx, scope: Scope) -> tuple[str, ...]:
+    # Only a look, but readers may not open the lists it needs.
+    found = _find(tx, scope)
+    bodies = tx.all("bodies_with_files", sessions=found.sessions, positions=found.positions)
+    digests = {file.digest for (body,) in bodies for file in load_message(body)[1]}
+    kept = {one for one in digests if tx.one("named_elsewhere", digest=one, **found._asdict())}
+    return tuple(sorted(digests - kept))
+
+
+def erase(tx: Tx, scope: Scope) -> int:
+    found, sessions = _find(tx, scope), _sessions(tx, scope)
+    parts = _parts(tx, found)
+    _refuse_unrest(tx, scope, parts)
+    tx.run("forget_blobs", digests=json.dumps(attachments(tx, scope)))
+    kinds = [row[0] for row in tx.all("erase_rows", positions=found.positions)]
+    told = {row[0] for row in tx.all("erase_entries", sessions=found.sessions)}
+    for session, turn in sessions:
+        if session in told and turn is not None:
+            _empty_view(tx, SessionId(session), TurnId(turn))
+    for name in ("erase_calls", "erase_questions", "erase_processes", "erase_goals", "mark_forgotten"):
+        tx.run(name, sessions=found.sessions)
+    _erase_parts(tx, parts)
+    if told or kinds:
+        for session, _ in sessions:
+            tx.event("erased", f"session:{session}")
+    return sum(kind == InboxKind.MESSAGE for kind in kinds)
+
+
+def _refuse_unrest(tx: Tx, scope: Scope, parts: Sequence[tuple[int, str, str]]) -> None:
+    live = tx.one("session_with_last_turn", key=scope.key)
+    if live is not None and scope.session in (None, live[0]):
+        raise WrongState(f"session {live[0]}", "live", "ended before it is erased")
+    if any(state == "sending" for _, _, state in parts):
+        raise WrongState("a part of it", "sending", "at rest")
+
+
+def _empty_view(tx: Tx, session: SessionId, turn: TurnId) -> None:
+    """What is left of the transcript says nothing: nobody, a model least of all, is shown it any more."""
+    ((_, last_seq),) = tx.all("take_seqs", counts=json.dumps([(turn, 1)]))
+    append_entries(tx, session, turn, (Undone(1, last_seq - 1),), last_seq)
+
+
+def _erase_parts(tx: Tx, parts: Sequence[tuple[int, str, str]]) -> None:
+    ids = json.dumps([id_ for id_, _, _ in parts])
+    for (id_,) in tx.all("expire_parts", parts=ids, now=tx.now):
+        tx.event("expired", f"delivery:{id_}", reason=FORGOTTEN)
+    tx.run("erase_parts", parts=ids)
+    for chat in sorted({chat for _, chat, _ in parts}):
+        refresh_chat(tx, chat)
+
+
+def scrub(tx: Tx) -> bool:
+    """Asked for here; done once this commit has returned, which alone can say how it went."""
+    tx.scrub = True
+    return False
+
+
+def others_spoke(read: Read, key: Key, person: PersonId) -> bool:
+    return read.one("others_spoke", key=key, person=person) is not None

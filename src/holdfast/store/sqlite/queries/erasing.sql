@@ -1,0 +1,84 @@
+-- What is forgotten is looked for everywhere: it is rare, and the ledger is rewritten after it anyway.
+
+-- name: sessions_to_erase
+SELECT id, last_turn FROM sessions WHERE key = :key AND (:session IS NULL OR id = :session)
+
+-- name: rows_to_erase
+-- Of one session: what its turns took, what its questions were answered with, and whatever else was written or
+-- commanded while it was live and went nowhere.
+SELECT i.position FROM inbox i
+WHERE i.position < :before
+  AND (i.question IN (SELECT q.id FROM questions q WHERE q.session IN (SELECT value FROM json_each(:sessions)))
+       OR i.key = :key AND (
+           :session IS NULL
+           OR i.turn IN (SELECT t.id FROM turns t WHERE t.session = :session)
+           OR i.turn IS NULL AND i.question IS NULL AND i.settled_at IS NOT NULL AND EXISTS (
+               SELECT 1 FROM sessions s WHERE s.id = :session
+                 AND i.accepted_at BETWEEN s.began_at AND coalesce(s.ended_at, i.accepted_at))))
+
+-- name: others_spoke
+SELECT 1 FROM inbox WHERE key = :key AND kind = 'message' AND sender <> :person LIMIT 1
+
+-- name: drop_offered
+UPDATE inbox SET state = 'dropped', reason = 'forgotten', settled_at = :now
+WHERE key = :key AND state = 'offered' AND position < :before
+
+-- name: parts_to_erase
+-- What these sessions owed, and what was said of these messages: acknowledgements, answers to commands, refused edits.
+SELECT id, chat, state FROM outbox WHERE session IN (SELECT value FROM json_each(:sessions))
+UNION
+SELECT o.id, o.chat, o.state FROM json_each(:positions) p
+CROSS JOIN (SELECT 'ack:' AS word UNION ALL SELECT 'command:' UNION ALL SELECT 'edit:') w
+JOIN outbox o ON o.dedupe = w.word || p.value
+
+-- name: bodies_with_files
+SELECT body FROM inbox WHERE position IN (SELECT value FROM json_each(:positions)) AND instr(body, '"files"')
+UNION ALL
+SELECT body FROM entries WHERE session IN (SELECT value FROM json_each(:sessions)) AND instr(body, '"files"')
+
+-- name: named_elsewhere
+SELECT 1 FROM inbox WHERE position NOT IN (SELECT value FROM json_each(:positions)) AND instr(body, :digest)
+UNION ALL
+SELECT 1 FROM entries WHERE session NOT IN (SELECT value FROM json_each(:sessions)) AND instr(body, :digest)
+LIMIT 1
+
+-- name: forget_blobs
+DELETE FROM blobs WHERE digest IN (SELECT value FROM json_each(:digests))
+
+-- name: erase_entries
+-- An undo says only which places it takes out of the view.
+UPDATE entries SET body = NULL
+WHERE session IN (SELECT value FROM json_each(:sessions)) AND body IS NOT NULL AND kind <> 'undone'
+RETURNING session
+
+-- name: erase_rows
+UPDATE inbox SET body = NULL
+WHERE position IN (SELECT value FROM json_each(:positions)) AND body IS NOT NULL
+RETURNING kind
+
+-- name: erase_calls
+UPDATE tool_calls SET arguments = NULL
+WHERE turn IN (SELECT id FROM turns WHERE session IN (SELECT value FROM json_each(:sessions)))
+
+-- name: erase_questions
+UPDATE questions SET text = NULL, options = '[]', answer = NULL,
+       call_hash = CASE WHEN call_hash IS NOT NULL THEN '' END
+WHERE session IN (SELECT value FROM json_each(:sessions))
+
+-- name: erase_parts
+UPDATE outbox SET body = NULL, options = '[]' WHERE id IN (SELECT value FROM json_each(:parts))
+
+-- name: expire_parts
+UPDATE outbox SET state = 'expired', settled_at = :now, reason = 'forgotten'
+WHERE id IN (SELECT value FROM json_each(:parts)) AND state IN ('pending', 'unknown')
+RETURNING id
+
+-- name: erase_processes
+UPDATE processes SET command = NULL, patterns = '[]' WHERE session IN (SELECT value FROM json_each(:sessions))
+
+-- name: erase_goals
+UPDATE goals SET text = NULL WHERE session IN (SELECT value FROM json_each(:sessions))
+
+-- name: mark_forgotten
+UPDATE sessions SET ended_why = 'forgotten'
+WHERE id IN (SELECT value FROM json_each(:sessions)) AND ended_at IS NOT NULL

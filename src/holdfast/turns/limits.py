@@ -1,0 +1,58 @@
+"""Asking a person whether work that has taken much should go on, before its model is asked once more."""
+
+from __future__ import annotations
+
+from holdfast.clock import Clock
+from holdfast.model import Claimed, InboxKind, Owed, OwedKind, QuestionKind
+from holdfast.policy.limits import (
+    CONTINUE_OR_STOP,
+    EXPIRES,
+    LimitFacts,
+    Spent,
+    asked_before,
+    day_began,
+    needs_spent,
+    question_id,
+    reached,
+)
+from holdfast.policy.settings import LimitSettings
+from holdfast.store import Ask, Store
+
+from .draft import Draft
+from .keeper import Keeper
+
+
+class Limits:
+    """One run's look at what its turn and its chat have used; nothing may be unsaved when it looks."""
+
+    def __init__(
+        self, store: Store, clock: Clock, keeper: Keeper, claimed: Claimed, settings: LimitSettings
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._keeper = keeper
+        self._claimed = claimed
+        self._settings = settings
+
+    async def asks(self, draft: Draft) -> bool:
+        """Whether a limit is reached: then the question stands in the draft, and the turn waits for it."""
+        questions = draft.journal.questions
+        found = reached(LimitFacts(draft.steps, await self._spent(), questions), self._settings)
+        if found is None:
+            return False
+        turn, cause, chat = self._claimed.turn.id, self._claimed.cause, self._claimed.session.chat
+        id_ = question_id(turn, found, asked_before(questions) + 1)
+        owed = Owed(chat, id_, (found.words,), OwedKind.QUESTION, cause.message_id, CONTINUE_OR_STOP)
+        asked_of = cause.sender if cause.kind is InboxKind.MESSAGE else None
+        expires_at = self._clock.now() + EXPIRES
+        draft.ask(
+            Ask(id_, QuestionKind.CONTINUE, None, found.words, expires_at, owed, asked_of, CONTINUE_OR_STOP)
+        )
+        return True
+
+    async def _spent(self) -> Spent:
+        if not needs_spent(self._settings):
+            return Spent()
+        turn, chat = self._claimed.turn.id, self._claimed.session.chat
+        since = day_began(self._clock.now())
+        return await self._keeper.surely(lambda: self._store.spent(turn, chat, since))
