@@ -21,7 +21,7 @@ from holdfast.model import (
 )
 
 from .stopping import RunningTurn
-from .values import Continuity, Happening, KeptReport, SessionLine
+from .values import ChatLine, Continuity, Happening, KeptReport, SessionLine
 
 
 class Looking(Protocol):
@@ -43,6 +43,8 @@ class Looking(Protocol):
         self, chat: ChatAddress, after: int = 0, limit: int = 100
     ) -> tuple[Delivery, ...]: ...
 
+    async def last_number(self, chat: ChatAddress) -> int: ...
+
     async def running_turns(self) -> tuple[RunningTurn, ...]: ...
 
     async def sessions(
@@ -52,6 +54,8 @@ class Looking(Protocol):
         live_only: bool = False,
         key: Key | None = None,
     ) -> tuple[SessionLine, ...]: ...
+
+    async def chats(self, platform: str, account: str, limit: int = 100) -> tuple[ChatLine, ...]: ...
 
     async def session(self, id: SessionId) -> Session: ...
 

@@ -132,9 +132,12 @@ function heard(mine, event, data) {
   } else if (event === "delivery") {
     if (mine.hearDelivery(data)) announce(data);
   } else if (event === "entry") {
-    mine.hearStep(data.entry ?? data, data.session ?? mine.standing?.session);
+    mine.hearStep(data.entry, data.session);
+  } else if (event === "session") {
+    mine.cursor.session = mine.stepsOf = data.session;
+    mine.cursor.seq = 0;
   } else if (event === "preview") {
-    mine.hearPreview(data.preview ?? data.text ?? data);
+    mine.hearPreview(data.text);
     if (mine.goneAt !== null) setTimeout(draw, 650);
   }
   draw();
