@@ -9,6 +9,19 @@ from holdfast.model import InstanceId
 from .delivery import Deliveries, Processes
 from .intake import Intake
 from .looking import Looking
+from .operators import (
+    MOST_COUNTED,
+    Begun,
+    CallLine,
+    FoundSessions,
+    Inspection,
+    KeptAside,
+    OpenTurns,
+    Operators,
+    Overview,
+    Wanted,
+    Whereabouts,
+)
 from .stopping import RunningTurn, Stopping
 from .upkeep import Upkeep
 from .values import (
@@ -39,6 +52,17 @@ from .values import (
 from .work import Work
 
 __all__ = [
+    "Begun",
+    "CallLine",
+    "FoundSessions",
+    "Inspection",
+    "MOST_COUNTED",
+    "OpenTurns",
+    "Operators",
+    "Overview",
+    "KeptAside",
+    "Wanted",
+    "Whereabouts",
     "AS_CONFIGURED",
     "TOPICS",
     "ArrivalSettings",
@@ -68,7 +92,7 @@ __all__ = [
 ]
 
 
-class Store(Intake, Work, Deliveries, Processes, Stopping, Upkeep, Protocol):
+class Store(Intake, Work, Deliveries, Processes, Stopping, Upkeep, Operators, Protocol):
     """The ledger. A verb that returns has been committed and synced; one that raises changed nothing."""
 
     @property

@@ -18,7 +18,19 @@ from holdfast.errors import SyncFailed
 from holdfast.model import InstanceId, TurnId
 from holdfast.store.contract import Continuity
 
-from . import arrivals, claims, endings, intake, lists, questions, retention, revivals, stale, steps
+from . import (
+    arrivals,
+    claims,
+    endings,
+    intake,
+    lists,
+    operators,
+    questions,
+    retention,
+    revivals,
+    stale,
+    steps,
+)
 from . import deliveries as sending
 from . import processes as background
 from . import stopping as drains
@@ -184,6 +196,11 @@ class SqliteStore:
     _continuity = _look(lists.continuity)
     keep_continuity = _commit(lists.keep_continuity)
     continuity_reports = _look(lists.continuity_reports)
+    overview = _look(operators.overview)
+    find_sessions = _look(operators.find_sessions)
+    inspect = _look(operators.inspect)
+    whereabouts = _look(operators.whereabouts)
+    set_aside = _look(operators.set_aside)
     verify = _look(verify)
     retain = _commit(retention.retain)
 
