@@ -27,6 +27,7 @@ SETTINGS = """\
 people = ["web:bench"]
 safe_mode.exits = 100
 safe_mode.within = "1m"
+web.port = 0
 """
 
 

@@ -13,7 +13,18 @@ import time
 from collections.abc import Coroutine, Sequence
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["Bell", "Clock", "Ids", "Rng", "SystemClock", "SystemIds", "SystemRng", "first_of", "in_time"]
+__all__ = [
+    "Bell",
+    "Clock",
+    "Ids",
+    "Rng",
+    "SystemClock",
+    "SystemIds",
+    "SystemRng",
+    "first_of",
+    "in_time",
+    "new_secret",
+]
 
 T = TypeVar("T")
 
@@ -100,6 +111,11 @@ class SystemIds:
     def start_after(self, known: str) -> None:
         with self._lock:
             self._last = max(self._last, decode_id(known))
+
+
+def new_secret() -> str:
+    """256 bits that nobody can guess, as text that is safe in a URL and a header."""
+    return os.urandom(32).hex()
 
 
 def encode_id(number: int) -> str:

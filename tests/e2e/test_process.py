@@ -36,7 +36,13 @@ class Started:
         command = supervise if supervised else gateway_command(home)
         self.process = subprocess.Popen(
             command,
-            env={**os.environ, "NOTIFY_SOCKET": str(path), "HOLDFAST_AGENT_PACE": "0", **environment},
+            env={
+                **os.environ,
+                "NOTIFY_SOCKET": str(path),
+                "HOLDFAST_AGENT_PACE": "0",
+                "HOLDFAST_WEB_PORT": "0",
+                **environment,
+            },
             stderr=subprocess.PIPE,
             text=True,
         )

@@ -23,7 +23,7 @@ READY = "the gateway is running"
 def environment(**more: str) -> dict[str, str]:
     """What our processes see: nothing of ours from outside, and output at once."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
-    return {**kept, "PYTHONUNBUFFERED": "1", "COLUMNS": "200", **more}
+    return {**kept, "PYTHONUNBUFFERED": "1", "COLUMNS": "200", "HOLDFAST_WEB_PORT": "0", **more}
 
 
 def holdfast(*arguments: object, said: str = "", **more: str) -> subprocess.CompletedProcess[str]:

@@ -56,10 +56,12 @@ class Actions:
         """Say something in a chat of the web, as a person would; the same event again changes nothing."""
         if "/" in chat:
             raise Unwilling("say speaks in chats of the web; their names have no slash")
+        event = event_id or self.ids.new()
         arrival = Arrival(
-            event_id or self.ids.new(),
+            event,
             self.web.origin(chat, LOCAL_PERSON.partition(":")[2]),
             text,
+            event,
             sent_at=self.clock.now(),
             pressed=QuestionId(question) if question else None,
         )
@@ -67,7 +69,7 @@ class Actions:
             accepted = await self.web.post(arrival)
         except NotTaken as refusal:
             raise Unwilling(str(refusal)) from None
-        return _answer(accepted)
+        return {"event_id": event, **_answer(accepted)}
 
     async def command(
         self, words: str, session: str | None, chat: str | None, event_id: str | None = None

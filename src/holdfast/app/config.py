@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ PREFIX = "HOLDFAST_"
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 _BY_VARIABLE: Mapping[str, Key] = {key.variable: key for key in KEYS}
 _OTHER_VARIABLES = (HOME_VARIABLE, "HOLDFAST_SUPERVISOR")
+_LOOPBACK = re.compile(r"localhost|::1|127(?:\.\d{1,3}){3}")
 _ALIKE = 0.85
 """How close a variable's name must be to one of ours to be a slip rather than somebody else's."""
 
@@ -174,3 +176,6 @@ def _check_together(settings: Settings) -> None:
     progress = settings.gateway.progress
     if progress.abort < progress.warn:
         raise BadConfig("progress.abort", progress.abort / 1_000, "at least progress.warn")
+    web = settings.web
+    if not web.allow_remote and not _LOOPBACK.fullmatch(web.host):
+        raise BadConfig("web.host", web.host, "a loopback address, unless web.allow_remote is true")

@@ -10,6 +10,7 @@ from holdfast.errors import BadConfig
 VARIABLE = "HOLDFAST_HOME"
 DEFAULT_HOME = "~/.holdfast"
 AGENT_VARIABLE = "HOLDFAST_AGENT_USE"
+PORT_VARIABLE = "HOLDFAST_WEB_PORT"
 
 
 def home_at(home: str | os.PathLike[str] | None = None, environment: Mapping[str, str] | None = None) -> str:
@@ -25,6 +26,7 @@ def home_at(home: str | os.PathLike[str] | None = None, environment: Mapping[str
     return found
 
 
-def environment_with(agent: str | None) -> dict[str, str]:
-    """This process's environment, in which a gateway uses that agent (None: the configured one)."""
-    return {**os.environ, **({AGENT_VARIABLE: agent} if agent else {})}
+def environment_with(agent: str | None, port: str | None = None) -> dict[str, str]:
+    """This process's environment, in which a gateway uses that agent and port (None: the configured ones)."""
+    said = {AGENT_VARIABLE: agent, PORT_VARIABLE: port}
+    return {**os.environ, **{name: value for name, value in said.items() if value}}

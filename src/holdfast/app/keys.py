@@ -22,6 +22,8 @@ _DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h|d)?")
 _PERSON = re.compile(r"[a-z][a-z0-9_-]*:\S+")
 _CHAT = re.compile(r"[^/\s]+/[^/\s]+/[^/\s]+(?:/[^/\s]+)?")
 _OUR_AGENTS = ("demo", "echo")
+_HOST = re.compile(r"[A-Za-z0-9.-]+|\[?[0-9A-Fa-f:]+\]?")
+_HOST_AND_PORT = re.compile(rf"(?:{_HOST.pattern})(?::\d+)?")
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _WEEKS = 52 * 7 * DAY
 
@@ -108,6 +110,25 @@ def switch() -> Kind:
         return {"true": True, "false": False}[str(value).lower()]
 
     return Kind("true or false", read)
+
+
+def demo() -> Kind:
+    """Somebody's word, or none: then it follows from who answers."""
+    said = switch()
+
+    def read(value: object) -> object:
+        return None if value == "auto" else said.read(value)
+
+    return Kind("true, false or auto", read, lambda value: "auto" if value is None else value)
+
+
+def host() -> Kind:
+    def read(value: object) -> str:
+        if not _HOST.fullmatch(_text(value)):
+            raise ValueError
+        return _text(value).strip("[]")
+
+    return Kind("an address of this machine, like 127.0.0.1", read)
 
 
 def names(form: re.Pattern[str], make: Callable[[str], T], words: str) -> Kind:
@@ -210,6 +231,16 @@ KEYS: tuple[Key, ...] = (
     Key("keep.events", "gateway.keep.events", duration(DAY), "how long traces are kept"),
     Key("keep.set_aside", "gateway.keep.set_aside", duration(DAY), "how long unreadable input is kept"),
     Key("keep.instances", "gateway.keep.instances", duration(DAY), "how long finished runs are kept"),
+    Key("web.port", "web.port", count(0, 65_535), "where the page is; 0 is any free one"),
+    Key("web.host", "web.host", host(), "the address it is at; other machines reach all but a loopback one"),
+    Key("web.allow_remote", "web.allow_remote", switch(), "whether that may be other than a loopback one"),
+    Key(
+        "web.hosts",
+        "web.hosts",
+        names(_HOST_AND_PORT, str, 'a list of names, like "gateway.example.org"'),
+        "more names under which browsers may ask for it",
+    ),
+    Key("web.demo", "web.demo", demo(), "a button that kills the gateway; auto: for the demonstration agent"),
     Key("watchdog.loop", "watchdog.loop", duration(SECOND, HOUR), "a loop that stands still is ended"),
     Key("watchdog.slack", "watchdog.slack", duration(SECOND, MINUTE), "beyond what a stop may take"),
 )

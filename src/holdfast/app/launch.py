@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-GATEWAY_MODULE = "holdfast.app.process"
+GATEWAY_MODULE = "holdfast.web"
 """Run with `python -m`: one gateway in this very process, for whoever supervises it."""
 
 

@@ -1,6 +1,6 @@
 """One gateway in one process: the only place that knows signals, exit codes, threads and supervisors.
 
-python -m holdfast.app.process HOME
+What listens for people (`Door`) is given to it: it stands above, and is run as python -m holdfast.web HOME.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from holdfast import __version__
 from holdfast.agents import load_agent
-from holdfast.clock import Clock, Ids, SystemClock, SystemIds, SystemRng
+from holdfast.clock import Clock, SystemClock, SystemIds, SystemRng
 from holdfast.errors import HoldfastError, HomeLocked, SyncFailed, Unusable
 from holdfast.model import Stopped
 from holdfast.platforms.web import WebChat
@@ -26,6 +26,7 @@ from holdfast.store import Store, open_ledger
 
 from .actions import Actions, Unwilling
 from .config import Surroundings, load_settings, surroundings
+from .door import Door, Inside, Open
 from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
 from .following import Following
 from .gateway import Gateway
@@ -46,7 +47,7 @@ _LOOK_AGAIN = 0.2
 log = logging.getLogger(__name__)
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str], door: Door) -> int:
     """Run a gateway on this home until its end; the exit code says how that came."""
     # The home may be open to others; what people said is not.
     os.umask(0o077)
@@ -55,7 +56,7 @@ def main(arguments: list[str]) -> int:
     )
     try:
         loaded = load_settings(Path(arguments[0]) if arguments else None)
-        return run_gateway(loaded.settings, surroundings())
+        return run_gateway(loaded.settings, surroundings(), door)
     except HomeLocked as error:
         # Nothing is wrong with us: whoever starts us tries again until the other one is gone.
         sys.stderr.write(f"holdfast: {error}\n")
@@ -68,14 +69,14 @@ def main(arguments: list[str]) -> int:
         return FAILED
 
 
-def run_gateway(settings: Settings, around: Surroundings) -> int:
+def run_gateway(settings: Settings, around: Surroundings, door: Door) -> int:
     """Run a gateway in this process; raises `Unusable` before anything is changed if it cannot start."""
     watchdog = Watchdog(SystemClock(), settings.watchdog.loop / SECOND)
     # Not `asyncio.run`: it waits for every task and thread that is left, also for one that never ends. An
     # orderly stop has let go of them, and the loop is kept as it is until the process ends.
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
-    return loop.run_until_complete(_serve(settings, around, watchdog))
+    return loop.run_until_complete(_serve(settings, around, watchdog, door))
 
 
 class Signals:
@@ -134,7 +135,7 @@ class Keeper:
         return self.around.supervisor is not None and self.around.supervisor == os.getppid()
 
 
-async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -> int:
+async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, door: Door) -> int:
     signals = Signals()
     signals.listen()
     clock, rng = SystemClock(), SystemRng()
@@ -176,11 +177,11 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -
         preview=previews.show,
     )
     keeper = Keeper(around, gateway.request)
-    following = Following(store, clock, previews)
-    api = _local_api(settings.home, gateway, web, keeper, clock, ids, following)
+    inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews))
     reporting = asyncio.ensure_future(_report_boot(gateway))
+    listening: list[Open] = []
     try:
-        await api.open()
+        await _open(inside, door, listening)
         signals.attach(gateway)
         notifier.say(READY)
         return _code(await gateway.run())
@@ -189,10 +190,25 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -
         return FAILED
     finally:
         watchdog.expect_end(limit)
-        await api.close()
+        for one in reversed(listening):
+            await one.close()
         beating.cancel()
         reporting.cancel()
         await store.close()
+
+
+async def _open(inside: Inside, door: Door, listening: list[Open]) -> None:
+    """Listen for people, then for the command line, which can ask where people are heard."""
+    try:
+        page = await door(inside)
+        listening.append(page)
+        api = LocalApi(inside.settings.home, all_verbs(inside.actions, inside.following, inside.status, page))
+        await api.open()
+        listening.append(api)
+    except Unusable:
+        # A person has to change something first; that is no crash, and none is to be counted.
+        await inside.store.end_instance(Stopped.FAILED)
+        raise
 
 
 def _code(how: Stopped) -> int:
@@ -221,23 +237,17 @@ async def _report_boot(gateway: Gateway) -> None:
         log.info("%s", line)
 
 
-def _local_api(
-    home: Path,
-    gateway: Gateway,
-    web: WebChat,
-    keeper: Keeper,
-    clock: Clock,
-    ids: Ids,
-    following: Following,
-) -> LocalApi:
-    store = gateway.store
-    actions = Actions(store, clock, ids, web, Looks(store, clock), keeper.stop_all)
+def _inside(
+    settings: Settings, gateway: Gateway, web: WebChat, keeper: Keeper, following: Following
+) -> Inside:
+    store, clock = gateway.store, gateway.clock
+    actions = Actions(store, clock, gateway.ids, web, Looks(store, clock), keeper.stop_all)
 
     async def status() -> Json:
         left = await store.continuity()
         return {
             "state": gateway.state.value,
-            "home": str(home),
+            "home": str(settings.home),
             "pid": os.getpid(),
             "version": __version__,
             "instance": store.instance,
@@ -251,16 +261,12 @@ def _local_api(
             "unknown": left.unknown,
         }
 
-    return LocalApi(home, all_verbs(actions, following, status))
+    return Inside(settings, store, clock, actions, following, status, lambda: gateway.state)
 
 
-def run_and_exit(arguments: list[str]) -> None:
+def run_and_exit(arguments: list[str], door: Door) -> None:
     """Run, then end the process for certain: a thread that hangs does not keep it."""
-    code = main(arguments)
+    code = main(arguments, door)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
-
-
-if __name__ == "__main__":
-    run_and_exit(sys.argv[1:])

@@ -71,6 +71,21 @@ class WatchdogSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class WebSettings:
+    """Where the page is, and for whom."""
+
+    port: int = 8787
+    """0 is any free one."""
+    host: str = "127.0.0.1"
+    allow_remote: bool = False
+    """Whether the page may be where other machines reach it."""
+    hosts: frozenset[str] = frozenset()
+    """Names under which a proxy or another machine may ask for it."""
+    demo: bool | None = None
+    """Whether people may kill the gateway to see what happens; None: when the demonstration answers."""
+
+
+@dataclass(frozen=True, slots=True)
 class AgentSettings:
     """Who answers."""
 
@@ -87,4 +102,10 @@ class Settings:
     gateway: GatewaySettings = GatewaySettings()
     agent: AgentSettings = AgentSettings()
     watchdog: WatchdogSettings = WatchdogSettings()
+    web: WebSettings = WebSettings()
     access: Access = field(default_factory=lambda: Access(owners=frozenset({LOCAL_PERSON})))
+
+    @property
+    def demo(self) -> bool:
+        """Whether this gateway is there to be tried out."""
+        return self.agent.use == "demo" if self.web.demo is None else self.web.demo

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from .actions import Actions
+from .door import Page
 from .following import Following
 from .local import Simple, Verb
 from .looks import Looks
@@ -41,11 +42,19 @@ def looking(looks: Looks) -> dict[str, Verb]:
     }
 
 
-def all_verbs(actions: Actions, following: Following, status: Look) -> Mapping[str, Verb]:
+def all_verbs(actions: Actions, following: Following, status: Look, page: Page) -> Mapping[str, Verb]:
     """Everything, by name; a running gateway knows more of itself than the ledger says."""
+
+    async def standing() -> Json:
+        return {**await status(), "url": page.url}
+
+    async def link() -> Json:
+        return page.link()
+
     return {
         **looking(actions.looks),
-        "status": _verb(status),
+        "status": _verb(standing),
+        "link": _verb(link),
         "say": _verb(actions.say, chat="text", text="text", event_id="text?", question="text?"),
         "follow": Verb(
             {

@@ -40,7 +40,7 @@ def _root(
 
 
 for _panel, _commands in (
-    ("Run it", (running.up, running.stop, running.restart, chat)),
+    ("Run it", (running.up, running.link, running.stop, running.restart, chat)),
     (
         "Look at it",
         (

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from holdfast.app.client import ask
 from holdfast.app.config import find_home, load_settings
 from holdfast.app.exits import FAILED
 from holdfast.app.service import unit_text
@@ -29,6 +30,10 @@ def up(
             show_default="agent.use of holdfast.toml",
         ),
     ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(help="Where the page is; 0 is any free one.", show_default="web.port of holdfast.toml"),
+    ] = None,
     supervise: Annotated[
         bool,
         typer.Option("--supervise/--no-supervise", help="Start it again after every exit nobody asked for."),
@@ -41,7 +46,16 @@ def up(
     at the next start, from the exact step. Exit codes: 0 stopped as asked, 75 restart wanted, 78 to be
     changed first, 1 anything else.
     """
-    raise typer.Exit(run_up(Up(home, agent, supervise)))
+    raise typer.Exit(run_up(Up(home, agent, supervise, None if port is None else str(port))))
+
+
+def link(home: Home = None, as_json: AsJson = False) -> None:
+    """Print a link that signs a browser in to the page: good once, for a quarter of an hour."""
+    found = carry_out(ask(find_home(home), "link"))
+    if as_json:
+        print_json(found)
+    else:
+        print(found["link"])
 
 
 def stop(home: Home = None, as_json: AsJson = False) -> None:

@@ -24,10 +24,12 @@ class Up:
         home: str | os.PathLike[str] | None = None,
         agent: str | None = None,
         supervised: bool = True,
+        port: str | None = None,
     ) -> None:
         self.home = home
         self.agent = agent
         self.supervised = supervised
+        self.port = port
 
 
 def parse_up(arguments: list[str]) -> Up | None:
@@ -38,7 +40,7 @@ def parse_up(arguments: list[str]) -> Up | None:
         name, equals, value = argument.partition("=")
         if argument in ("--no-supervise", "--supervise"):
             up.supervised = argument == "--supervise"
-        elif name in ("--home", "--agent"):
+        elif name in ("--home", "--agent", "--port"):
             value = value if equals else next(rest, "")
             if not value or value.startswith("--"):
                 return None
@@ -53,7 +55,7 @@ def run_up(up: Up) -> int:
     """Turn into the gateway or be its parent; the exit code says how it ended."""
     try:
         home = home_at(up.home)
-        command, environment = gateway_command(home), environment_with(up.agent)
+        command, environment = gateway_command(home), environment_with(up.agent, up.port)
         sys.stdout.flush()
         sys.stderr.flush()
         if up.supervised:

@@ -21,7 +21,7 @@ def test_the_unit_is_started_again_after_every_exit_but_a_bad_configuration(tmp_
         "always",
         "78",
     )
-    assert service["ExecStart"].endswith(f"-m holdfast.app.process {tmp_path}")
+    assert service["ExecStart"].endswith(f"-m holdfast.web {tmp_path}")
 
 
 def test_the_unit_waits_longer_than_any_drain_that_is_configured(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ resume.interruptions = 100
 safe_mode.exits = 100
 safe_mode.within = "1m"
 reconcile = "1s"
+web.port = 0
 """
 
 

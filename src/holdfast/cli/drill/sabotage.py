@@ -33,6 +33,7 @@ from holdfast.records import dataclass
 from holdfast.recovery import Reconciler
 from holdfast.store import SqliteStore, Store
 from holdfast.turns.toolbox import Toolbox
+from holdfast.web import open_page
 
 from .agent import asking
 
@@ -173,4 +174,4 @@ def _at_start(before: Callable[[Store], Any]) -> None:
 
 if __name__ == "__main__":
     SABOTAGES[sys.argv[1]].plant()
-    run_and_exit(sys.argv[2:])
+    run_and_exit(sys.argv[2:], open_page)

@@ -61,6 +61,10 @@ class Deliveries(Protocol):
         """A chat's outbox after a number, in order: what a reader with that cursor has not seen."""
         ...
 
+    async def last_number(self, chat: ChatAddress) -> int:
+        """The number of the newest thing a chat is owed; 0 when there is none."""
+        ...
+
 
 class Processes(Protocol):
     """Background processes. Fenced by incarnation and consumption, not by generation."""

@@ -22,7 +22,7 @@ from holdfast.model import (
 
 from .operators import Operators
 from .stopping import RunningTurn
-from .values import Continuity, Happening, KeptReport, SessionLine
+from .values import ChatLine, Continuity, Happening, KeptReport, SessionLine
 
 
 class Looking(Operators, Protocol):
@@ -46,6 +46,8 @@ class Looking(Operators, Protocol):
 
     async def in_doubt(self, limit: int = 100, platform: str | None = None) -> tuple[Delivery, ...]: ...
 
+    async def last_number(self, chat: ChatAddress) -> int: ...
+
     async def running_turns(self) -> tuple[RunningTurn, ...]: ...
 
     async def sessions(
@@ -55,6 +57,8 @@ class Looking(Operators, Protocol):
         live_only: bool = False,
         key: Key | None = None,
     ) -> tuple[SessionLine, ...]: ...
+
+    async def chats(self, platform: str, account: str, limit: int = 100) -> tuple[ChatLine, ...]: ...
 
     async def session(self, id: SessionId) -> Session: ...
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from holdfast.model import Entry, InboxRow, Key, Position, Session, SessionId, Turn, TurnId
 
-from .values import Continuity, Happening, Keep, KeptReport, SessionLine, StaleTurn, Verdict
+from .values import ChatLine, Continuity, Happening, Keep, KeptReport, SessionLine, StaleTurn, Verdict
 
 
 class Upkeep(Protocol):
@@ -49,6 +49,10 @@ class Upkeep(Protocol):
         key: Key | None = None,
     ) -> tuple[SessionLine, ...]:
         """A page of sessions, newest first; with a key given, of that conversation alone, by index."""
+        ...
+
+    async def chats(self, platform: str, account: str, limit: int = 100) -> tuple[ChatLine, ...]:
+        """Chats of an account whose conversation goes on, the one with the newest work first."""
         ...
 
     async def session(self, id: SessionId) -> Session:

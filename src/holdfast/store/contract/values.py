@@ -265,6 +265,19 @@ class SessionLine:
 
 
 @dataclass(frozen=True, slots=True)
+class ChatLine:
+    """One line of a list of chats: the conversation it would go on in."""
+
+    chat: ChatAddress
+    session: SessionId
+    last_at: int
+    state: TurnState | None
+    """Of its last turn."""
+    first: str
+    """The first thing that was said in the session."""
+
+
+@dataclass(frozen=True, slots=True)
 class Happening:
     """One line of a trace."""
 

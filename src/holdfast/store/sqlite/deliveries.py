@@ -147,3 +147,8 @@ def doubt_orphans(tx: Tx) -> int:
 
 def deliveries(read: Read, chat: ChatAddress, after: int = 0, limit: int = 100) -> tuple[Delivery, ...]:
     return tuple(rows.delivery(row) for row in read.all("deliveries", chat=chat, after=after, limit=limit))
+
+
+def last_number(read: Read, chat: ChatAddress) -> int:
+    row = read.one("last_number", chat=chat)
+    return int(row[0]) if row else 0

@@ -5,10 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.errors import NotFound
-from holdfast.model import InboxRow, InstanceId, Key, Position, Session, SessionId, Turn, TurnId, TurnState
-from holdfast.store.contract import Continuity, Happening, KeptReport, SessionLine
+from holdfast.model import (
+    ChatAddress,
+    InboxRow,
+    InstanceId,
+    Key,
+    Place,
+    Position,
+    Session,
+    SessionId,
+    Turn,
+    TurnId,
+    TurnState,
+)
+from holdfast.store.contract import ChatLine, Continuity, Happening, KeptReport, SessionLine
 
 from . import rows
+from .codec import load_message
 from .commit import Row, Tx, Value
 from .readers import Read
 
@@ -45,6 +58,16 @@ def line(row: Row) -> SessionLine:
         _state(state),
         held,
         completed_at,
+    )
+
+
+def chats(read: Read, platform: str, account: str, limit: int = 100) -> tuple[ChatLine, ...]:
+    here = f"{Place(platform, account, '').address}"
+    # The character after the slash: every key of the account lies between the two.
+    found = read.all("chats_live", first=here, last=f"{here[:-1]}0", limit=limit)
+    return tuple(
+        ChatLine(ChatAddress(chat), SessionId(session), at, _state(state), load_message(body)[0])
+        for chat, session, at, state, body in found
     )
 
 

@@ -171,6 +171,7 @@ class SqliteStore:
     in_doubt = _look(sending.in_doubt)
     doubt_orphans = _commit(sending.doubt_orphans)
     deliveries = _look(sending.deliveries)
+    last_number = _look(sending.last_number)
 
     processes = _look(background.processes)
     end_process = _commit(background.end_process)
@@ -189,6 +190,7 @@ class SqliteStore:
     _unsent = _look(drains.unsent)
 
     sessions = _look(lists.sessions)
+    chats = _look(lists.chats)
     session = _look(lists.session)
     turns = _look(lists.turns)
     row = _look(lists.row)

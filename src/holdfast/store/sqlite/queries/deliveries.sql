@@ -84,3 +84,6 @@ RETURNING id
 SELECT id, chat, number, kind, part, parts, body, options, reply_to, dedupe, state, attempts, repeated,
        created_at, claimed_at, settled_at, platform_id, reason, session, turn
 FROM outbox WHERE chat = :chat AND number > :after ORDER BY number LIMIT :limit
+
+-- name: last_number
+SELECT last_number FROM chats WHERE address = :chat

@@ -1,0 +1,198 @@
+"""How a chat stands, in one look: what a page shows before it listens, and whenever something has changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Iterable, Iterator
+
+from holdfast.clock import Clock, first_of
+from holdfast.model import (
+    ChatAddress,
+    Entry,
+    QuestionState,
+    Said,
+    Session,
+    Turn,
+    TurnId,
+    TurnState,
+    place_at,
+)
+from holdfast.platforms.web import WebChat
+from holdfast.records import dataclass
+from holdfast.store import Happening, Looking, Store, chat_topic
+
+from .looks import address_of, key_of
+from .shown import Json, shown
+
+_WEB = WebChat()
+_ENTRIES = 400
+"""Entries of the transcript that are looked at for what people said."""
+_TURNS = 50
+"""Turns looked at for interruptions."""
+_LONGEST_TITLE = 80
+_TOPICS = ("inbox", "turns", "steps", "stops", "recovery", "questions")
+_LOOK_AGAIN = 5.0
+_EVERY = 0.1
+"""Seconds between two looks at the least: a busy ledger changes faster than people read."""
+_AT_WORK = (TurnState.QUEUED, TurnState.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Chats:
+    """Read actions about chats; each is as true as the last commit."""
+
+    store: Looking
+
+    async def chats(self, limit: int = 100) -> Json:
+        """The chats of the web whose conversation goes on, newest work first."""
+        return {
+            "chats": [
+                {
+                    "chat": place_at(line.chat).chat,
+                    "session": line.session,
+                    "title": _title(line.first),
+                    "last_at": line.last_at,
+                    "running": line.state in _AT_WORK,
+                }
+                for line in await self.store.chats(_WEB.name, _WEB.account, limit)
+            ]
+        }
+
+    async def chat(self, chat: str) -> Json:
+        """One chat: its session, its unfinished turn, what waits, what is asked, what people said."""
+        address, key = address_of(chat), key_of(chat)
+        live = await self.store.live_session(key)
+        found = await self._session(live) if live is not None else _NO_SESSION
+        waiting = await self.store.waiting(key)
+        return {
+            "chat": chat,
+            **found,
+            "waiting": [
+                {"position": row.position, "text": row.text, "at": row.accepted_at, "state": row.state.value}
+                for row in waiting
+            ],
+            "cursor": {**found["cursor"], "number": await self.store.last_number(address)},
+        }
+
+    async def _session(self, live: Session) -> Json:
+        turns = await self.store.turns(live.id, _TURNS)
+        last = max((turn.last_seq for turn in turns), default=0)
+        entries = await self.store.transcript(live.id, max(0, last - _ENTRIES))
+        current = turns[0] if turns and turns[0].ended_at is None else None
+        return {
+            "session": live.id,
+            "generation": live.generation,
+            "turn": _turn(current) if current is not None else None,
+            "questions": await self._questions(current) if current is not None else [],
+            "said": list(_said(entries, turns)),
+            "interruptions": [
+                one
+                for turn in reversed(turns)
+                if turn.interruptions
+                for one in _interruptions(turn, await self.store.trace(turn.cause))
+            ],
+            "cursor": {"session": live.id, "seq": entries[-1].seq if entries else 0},
+        }
+
+    async def _questions(self, turn: Turn) -> list[Json]:
+        journal = await self.store.journal(turn.id, turn.generation)
+        return [
+            {
+                "id": one.id,
+                "kind": one.kind.value,
+                "text": one.text,
+                "options": list(one.options),
+                "expires_at": one.expires_at,
+            }
+            for one in journal.questions
+            if one.state is QuestionState.OPEN
+        ]
+
+
+async def watch(store: Store, clock: Clock, chat: str) -> AsyncGenerator[Json, None]:
+    """For ever: how the chat stands, at once and whenever that has changed."""
+    chats, topics = Chats(store), (*_TOPICS, chat_topic(ChatAddress(address_of(chat))))
+    known: Json = {}
+    while True:
+        versions = [(topic, store.version(topic)) for topic in topics]
+        found = await chats.chat(chat)
+        if (news := _news(found)) != known:
+            known = news
+            yield found
+        await clock.sleep(_EVERY)
+        await first_of(*(store.changed(topic, seen) for topic, seen in versions), clock.sleep(_LOOK_AGAIN))
+
+
+def _news(found: Json) -> Json:
+    """What is worth being told again; of the rest the entries tell that are committed."""
+    turn = found["turn"] and {**found["turn"], "progress_at": None}
+    return {**found, "turn": turn, "said": None, "cursor": None}
+
+
+_NO_SESSION: Json = {
+    "session": None,
+    "generation": 0,
+    "turn": None,
+    "questions": [],
+    "said": [],
+    "interruptions": [],
+    "cursor": {"session": None, "seq": 0},
+}
+
+
+def _turn(turn: Turn) -> Json:
+    return {
+        "id": turn.id,
+        "position": turn.cause,
+        "state": turn.state.value,
+        "attempt": turn.attempt,
+        "begun_at": turn.begun_at,
+        "progress_at": turn.progress_at,
+        "interruptions": turn.interruptions,
+        "held": turn.held,
+    }
+
+
+def _title(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_TITLE else line[: _LONGEST_TITLE - 1] + "…"
+
+
+def _said(entries: Iterable[Entry], turns: Iterable[Turn]) -> Iterator[Json]:
+    """What people said; the first words of a turn are those of the message that caused it."""
+    causes: dict[TurnId, int | None] = {turn.id: turn.cause for turn in turns}
+    for one in entries:
+        if isinstance(one.body, Said):
+            yield {
+                "seq": one.seq,
+                "turn": one.turn,
+                "at": one.at,
+                "text": one.body.text,
+                "attachments": shown(one.body.attachments),
+                "position": causes.get(one.turn),
+            }
+            causes[one.turn] = None
+
+
+def _interruptions(turn: Turn, story: tuple[Happening, ...]) -> Iterator[Json]:
+    """Each time the turn was cut: when, why, and when and with how many settled steps it went on."""
+    cut: Json | None = None
+    step = 0
+    for one in story:
+        if one.subject.startswith("call:") and one.what in ("done", "failed", "unknown"):
+            step += 1
+        elif one.subject == f"turn:{turn.id}" and one.what == "interrupted":
+            reason = json.loads(one.detail or "{}").get("reason")
+            cut = {
+                "turn": turn.id,
+                "position": turn.cause,
+                "at": one.at,
+                "reason": reason,
+                "resumed_at": None,
+                "step": step,
+            }
+        elif cut is not None and one.subject == f"turn:{turn.id}" and one.what == "claimed":
+            yield {**cut, "resumed_at": one.at, "step": step}
+            cut = None
+    if cut is not None:
+        yield cut

@@ -1,0 +1,54 @@
+"""What a gateway's process opens for people, and what stands open to whoever listens there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from holdfast.clock import Clock
+from holdfast.records import dataclass
+from holdfast.store import Store
+
+from .actions import Actions
+from .following import Following
+from .lifecycle import RunState
+from .settings import Settings
+from .shown import Json
+
+
+class Open(Protocol):
+    """Something that listens until it is closed; closing it leaves nobody hanging."""
+
+    async def close(self) -> None: ...
+
+
+class Page(Open, Protocol):
+    """Where people are heard."""
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        ...
+
+    def link(self) -> Json:
+        """A fresh link that signs its bearer in, once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """A gateway as those who listen for people know it."""
+
+    settings: Settings
+    store: Store
+    clock: Clock
+    actions: Actions
+    following: Following
+    status: Callable[[], Coroutine[Any, Any, Json]]
+    state: Callable[[], RunState]
+
+
+class Door(Protocol):
+    """Opens what listens for people; raises `Unusable` when a person has to change something first."""
+
+    async def __call__(self, inside: Inside) -> Page: ...

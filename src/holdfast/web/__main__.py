@@ -1,0 +1,12 @@
+"""python -m holdfast.web HOME    one gateway in this very process, for whoever supervises it."""
+
+from __future__ import annotations
+
+import sys
+
+from holdfast.app.process import run_and_exit
+
+from .server import open_page
+
+if __name__ == "__main__":
+    run_and_exit(sys.argv[1:], open_page)

@@ -1,0 +1,65 @@
+"""The application: every way in its table, the files of the page, the guard before all of them."""
+
+from __future__ import annotations
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from holdfast.app.door import Inside
+from holdfast.app.lifecycle import RunState
+from holdfast.app.shown import Json
+
+from .chat_ways import ChatWays
+from .entering import Entering
+from .events import Streams
+from .faults import Fault, answer_to
+from .guard import Guard, Names
+from .signing import SignIn
+from .static import Files
+from .table import Way
+
+
+def application(inside: Inside, sign_in: SignIn, streams: Streams, names: Names, cookie: str) -> ASGIApp:
+    files = Files()
+    entering = Entering(sign_in, files, cookie)
+    ways = (*health(inside), *ChatWays(inside, streams).table(), *doors(entering, files))
+    app = Starlette(routes=[way.route() for way in ways], exception_handlers={HTTPException: _unrouted})
+    return Guard(app, sign_in, names, cookie)
+
+
+def health(inside: Inside) -> tuple[Way, ...]:
+    async def healthz() -> Json:
+        return {"state": inside.state().value}
+
+    async def readyz() -> Json:
+        state = inside.state()
+        if state is not RunState.RUNNING:
+            raise Fault("try_again", f"the gateway is {state.value}")
+        return {"state": state.value}
+
+    return (
+        Way("GET", "/healthz", "The process lives and its loop turns.", healthz),
+        Way("GET", "/readyz", "Turns are begun; not so while it starts or drains.", readyz),
+    )
+
+
+def doors(entering: Entering, files: Files) -> tuple[Way, ...]:
+    """What browsers open; not part of the API."""
+    return (
+        Way("GET", "/login", "Sign in.", handler=entering.look),
+        Way("POST", "/login", "Sign in.", handler=entering.submit),
+        Way("POST", "/logout", "Sign out.", handler=entering.leave),
+        Way("GET", "/", "The chat.", handler=files),
+        Way("GET", "/{file}", "A file of the page.", handler=files),
+    )
+
+
+async def _unrouted(request: Request, fault: Exception) -> Response:
+    assert isinstance(fault, HTTPException)
+    if fault.status_code == 405:
+        allowed = dict(fault.headers or {})
+        return answer_to(Fault("not_allowed", f"{request.method} is not for this path", allowed))
+    return answer_to(Fault("not_found", "there is no such path"))

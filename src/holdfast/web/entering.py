@@ -1,0 +1,50 @@
+"""Signing in: a link that is good once, or the token typed into a form; the answer is a cookie."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from holdfast.policy.settings import SECOND
+
+from .signing import COOKIE_LASTS, SignIn
+from .static import Files
+from .table import bytes_of
+
+_LONGEST_FORM = 4_096
+
+
+class Entering:
+    """The way in. After it no secret stands in any address."""
+
+    def __init__(self, sign_in: SignIn, files: Files, cookie: str) -> None:
+        self._sign_in = sign_in
+        self._files = files
+        self._cookie = cookie
+
+    async def look(self, request: Request) -> Response:
+        """The form; with a key, the way in."""
+        key = request.query_params.get("key")
+        return await self._files(request) if key is None else self._enter(request, key)
+
+    async def submit(self, request: Request) -> Response:
+        """The form, filled in."""
+        form = parse_qs((await bytes_of(request, _LONGEST_FORM)).decode("utf-8", "replace"))
+        return self._enter(request, form.get("token", [""])[0].strip())
+
+    async def leave(self, request: Request) -> Response:
+        response = RedirectResponse("/login", 303)
+        response.delete_cookie(self._cookie, httponly=True, samesite="strict")
+        return response
+
+    def _enter(self, request: Request, given: str) -> Response:
+        cookie = self._sign_in.enter(given)
+        if cookie is None:
+            return self._files.page(request, "refused.html", 401)
+        response = RedirectResponse("/", 303, {"Cache-Control": "no-store"})
+        response.set_cookie(
+            self._cookie, cookie, COOKIE_LASTS // SECOND, path="/", httponly=True, samesite="strict"
+        )
+        return response

@@ -1,0 +1,110 @@
+"""The guard before everything: who may ask at all, from where, and what every answer says to browsers.
+
+Browsers send cookies along with requests that other pages cause. So Host and Origin must be ours on every
+request, streams included, and one that changes something with a cookie needs a header no other page can set.
+"""
+
+from __future__ import annotations
+
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from holdfast.records import dataclass
+
+from .faults import Fault, answer_to
+from .signing import SignIn
+
+PROOF = "x-holdfast"
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_OPEN = ("/healthz", "/readyz", "/login")
+"""Nobody needs to be signed in for these, nor for the files of the page, which hold no secret."""
+_GUARDED = ("/api/", "/metrics", "/openapi.json")
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Under which names browsers may ask for us."""
+
+    hosts: frozenset[str]
+
+    @staticmethod
+    def of(host: str, port: int, more: frozenset[str]) -> Names:
+        """The address we are at, this machine's own names, and those somebody configured."""
+        own = {f"[{host}]" if ":" in host else host, "localhost", "127.0.0.1", "[::1]"}
+        return Names(frozenset({f"{name}:{port}" for name in own | more} | {name.lower() for name in more}))
+
+    def has(self, host: str) -> bool:
+        return host.lower() in self.hosts
+
+    def is_origin(self, origin: str) -> bool:
+        scheme, _, host = origin.partition("://")
+        return scheme in ("http", "https") and self.has(host)
+
+
+class Guard:
+    """Wraps an application; a request that may not come in is answered here."""
+
+    def __init__(self, app: ASGIApp, sign_in: SignIn, names: Names, cookie: str) -> None:
+        self._app = app
+        self._sign_in = sign_in
+        self._names = names
+        self._cookie = cookie
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(_HEADERS)
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        try:
+            self._admit(scope)
+        except Fault as fault:
+            await answer_to(fault)(scope, receive, with_headers)
+            return
+        await self._app(scope, receive, with_headers)
+
+    def _admit(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        if not self._names.has(headers.get("host", "")):
+            raise Fault("forbidden", "this page is not known by that name; web.hosts allows more names")
+        origin = headers.get("origin")
+        if origin is not None and not self._names.is_origin(origin):
+            raise Fault("forbidden", "requests from other pages are refused")
+        if scope["path"].startswith(_GUARDED):
+            self._check_signed_in(headers, scope["method"])
+
+    def _check_signed_in(self, headers: Headers, method: str) -> None:
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            if not self._sign_in.is_token(token.strip()):
+                raise Fault("not_signed_in", "this token is not, or no longer, the one in the home")
+        elif not self._sign_in.is_cookie(self._cookie_in(headers)):
+            raise Fault("not_signed_in", "sign in first: `holdfast link` prints a link")
+        elif method not in _SAFE and headers.get(PROOF) != "1":
+            raise Fault("forbidden", "a change needs the header X-Holdfast: 1")
+
+    def _cookie_in(self, headers: Headers) -> str:
+        try:
+            found = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
+        except CookieError:
+            return ""
+        return found.value if found is not None else ""

@@ -1,0 +1,146 @@
+"""The server: one socket of our own, served inside the gateway's loop, closed before the ledger is."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import logging
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from holdfast.app.actions import Unwilling
+from holdfast.app.door import Inside
+from holdfast.app.shown import Json
+from holdfast.clock import Clock
+from holdfast.errors import BadConfig
+
+from .application import application
+from .events import Streams
+from .guard import Names
+from .signing import CODE_LASTS, SignIn
+
+NOTE = "web.json"
+_WAITING = 128
+_TRIES = 20
+_TRY_AGAIN = 0.1
+_LAST_ANSWERS = 2
+"""Whole seconds that answers under way get when the server closes."""
+
+log = logging.getLogger(__name__)
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to the process it runs in."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class Website:
+    """The page while it is open."""
+
+    def __init__(
+        self, home: Path, url: str, listening: socket.socket, app: ASGIApp, sign_in: SignIn, streams: Streams
+    ) -> None:
+        self.url = url
+        self._note = home / NOTE
+        self._listening = listening
+        self._sign_in = sign_in
+        self._streams = streams
+        self._clock = sign_in.clock
+        self._server = _Server(
+            uvicorn.Config(
+                app,
+                http="h11",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=_LAST_ANSWERS,
+            )
+        )
+        self._serving = asyncio.ensure_future(self._server.serve([listening]))
+        _write(self._note, json.dumps({"url": url}))
+
+    def link(self) -> Json:
+        """A fresh link; it stands in no file and no log."""
+        code = self._sign_in.new_code()
+        if code is None:
+            raise Unwilling("the home's token cannot be used; removed, the next start makes it anew")
+        return {"link": f"{self.url}login?key={code}", "expires_at": self._clock.now() + CODE_LASTS}
+
+    async def close(self) -> None:
+        self._note.unlink(missing_ok=True)
+        self._streams.close()
+        self._server.should_exit = True
+        await asyncio.gather(self._serving, return_exceptions=True)
+
+
+async def open_page(inside: Inside) -> Website:
+    """Listen where the settings say; raises `BadConfig` when that cannot be."""
+    settings, clock = inside.settings, inside.clock
+    sign_in = SignIn(settings.home, clock)
+    sign_in.prepare()
+    listening = await _bound(settings.web.host, settings.web.port, clock)
+    host, port = settings.web.host, int(listening.getsockname()[1])
+    streams = Streams(clock)
+    app = application(inside, sign_in, streams, Names.of(host, port, settings.web.hosts), f"holdfast-{port}")
+    shown = f"[{host}]" if ":" in host else host
+    website = Website(settings.home, f"http://{shown}:{port}/", listening, app, sign_in, streams)
+    log.info("open %s in a browser; `holdfast link` prints a link that signs you in", website.url)
+    return website
+
+
+async def _bound(host: str, port: int, clock: Clock) -> socket.socket:
+    """A socket that listens there; one that a dying process still holds is waited for."""
+    tries = _TRIES
+    while True:
+        try:
+            return _listen(host, port)
+        except OSError as error:
+            tries -= 1
+            if error.errno != errno.EADDRINUSE or not tries:
+                raise _refusal(host, port, error) from None
+        await clock.sleep(_TRY_AGAIN)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(_WAITING)
+        listening.setblocking(False)
+    except BaseException:
+        listening.close()
+        raise
+    return listening
+
+
+def _refusal(host: str, port: int, error: OSError) -> BadConfig:
+    if error.errno == errno.EADDRINUSE:
+        return BadConfig(
+            "web.port", port, "one nobody else uses; `up --port N` takes another, 0 any free one"
+        )
+    if error.errno == errno.EACCES:
+        return BadConfig("web.port", port, "a port this user may use, mostly those from 1024 on")
+    return BadConfig("web.host", host, f"an address of this machine ({error.strerror or error})")
+
+
+def _write(path: Path, text: str) -> None:
+    """All of it or nothing: others read it while we start."""
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(text + "\n", encoding="utf-8")
+    os.replace(new, path)

@@ -1,0 +1,371 @@
+// The chat page: opens a chat, follows it, and puts together what the other modules do.
+import { ask, chatPath, get } from "./api.js";
+import { Composer } from "./composer.js";
+import { Conversation } from "./conversation.js";
+import { Demo } from "./demo.js";
+import { Outbox } from "./outbox.js";
+import { Side } from "./side.js";
+import { follow } from "./stream.js";
+import { Keyed, el, fillItem, fillWaiting } from "./view.js";
+import { span } from "./words.js";
+
+const $ = (id) => document.getElementById(id);
+const PAGE = 200;
+const QUIET = 20_000; // how long a turn runs before the page says that it still works
+const HIDDEN = 60_000; // how long a tab nobody looks at keeps its connection: browsers have few of them
+
+let talk = null; // the conversation that is shown
+let stream = null;
+let isAway = false;
+let hasOpened = false;
+let editing = null;
+let drawing = false;
+let spoken = "";
+
+const outbox = new Outbox(() => draw());
+const side = new Side(open, () => talk?.chat);
+const composer = new Composer((text, attachments) => say(text, { attachments }), toast);
+const demo = new Demo({ confirm, toast, say, sessionTurn: () => talk?.turn });
+
+const acts = {
+  answer: (question, option) => say(option, { question }),
+  edit(position) {
+    editing = position;
+    draw();
+    if (position === null) composer.focus();
+  },
+  async save(position, text) {
+    if (!text) return acts.withdraw(position);
+    await tried(() => ask("PATCH", chatPath(talk.chat, `/messages/${position}`), { text }));
+    editing = null;
+    await look();
+    composer.focus();
+  },
+  async withdraw(position) {
+    await tried(() => ask("DELETE", chatPath(talk.chat, `/messages/${position}`)));
+    editing = null;
+    await look();
+    composer.focus();
+  },
+  again: (id) => outbox.again(id),
+  drop: (id) => outbox.drop(id),
+};
+
+const log = new Keyed($("log"), fillItem(acts));
+const waiting = new Keyed($("waiting"), fillWaiting(acts));
+
+function say(text, more = {}) {
+  pinned = true;
+  outbox.add(talk.chat, text, more);
+}
+
+// Opening and following.
+
+async function open(chat) {
+  if (talk?.chat === chat) return;
+  stream?.close();
+  log.clear();
+  waiting.clear();
+  editing = null;
+  pinned = true;
+  spoken = "";
+  hasOpened = false;
+  talk = new Conversation(chat);
+  try { localStorage.setItem("holdfast.chat", chat); } catch { /* a private window */ }
+  side.draw();
+  composer.begin(chat);
+  draw();
+  const mine = talk;
+  await begin(mine);
+  outbox.flush();
+}
+
+/** The last page of what was told, then everything from there on. Tried until it succeeds. */
+async function begin(mine) {
+  for (let wait = 250; mine === talk; wait = Math.min(wait * 2, 5000)) {
+    try {
+      const standing = await get(chatPath(mine.chat));
+      const after = Math.max(0, (standing.cursor?.number ?? 0) - PAGE);
+      const [{ messages }, past] = await Promise.all([get(chatPath(mine.chat, `/messages?after=${after}&limit=${PAGE}`)), transcript(standing.session)]);
+      if (mine !== talk) return;
+      mine.first = after;
+      for (const one of messages) mine.hearDelivery(one);
+      for (const one of past) mine.hearEntry(one, standing.session);
+      mine.hearStanding(standing);
+      mine.cursor = { number: Math.max(mine.cursor.number, after), session: standing.session, seq: past.at(-1)?.seq ?? standing.cursor?.seq ?? 0 };
+      mine.stepsOf = standing.session;
+      turn(false);
+      hasOpened = true;
+      draw(true);
+      stream = follow(() => eventsOf(mine), (event, data) => heard(mine, event, data), (state) => mine === talk && turn(state === "away"));
+      return;
+    } catch (fault) {
+      if (!fault.passes && fault.status !== 404) { if (fault.status !== 401) toast(fault.message); if (fault.status === undefined) throw fault; return; }
+      turn(true);
+      await new Promise((wake) => setTimeout(wake, wait));
+    }
+  }
+}
+
+/** The end of the session's transcript: what was done for the answers that are shown. */
+async function transcript(session) {
+  if (!session) return [];
+  try {
+    return (await get(`/api/sessions/${encodeURIComponent(session)}`)).entries ?? [];
+  } catch (fault) {
+    if (fault.status === undefined || fault.status === 0) throw fault;
+    return [];
+  }
+}
+
+function eventsOf({ chat, cursor }) {
+  const steps = cursor.session ? `&session=${encodeURIComponent(cursor.session)}&seq=${cursor.seq}` : "";
+  return chatPath(chat, `/events?after=${cursor.number}${steps}`);
+}
+
+function heard(mine, event, data) {
+  if (mine !== talk) return;
+  if (event === "standing") {
+    mine.hearStanding(data);
+    demo.heard(data);
+    side.later();
+  } else if (event === "delivery") {
+    if (mine.hearDelivery(data)) announce(data);
+  } else if (event === "entry") {
+    mine.hearStep(data.entry, data.session);
+  } else if (event === "session") {
+    mine.cursor.session = mine.stepsOf = data.session;
+    mine.cursor.seq = 0;
+  } else if (event === "preview") {
+    mine.hearPreview(data.text);
+    if (mine.goneAt !== null) setTimeout(draw, 650);
+  }
+  draw();
+}
+
+/** Ask how the chat stands, without waiting for the stream to say it. */
+async function look() {
+  const mine = talk;
+  await tried(async () => {
+    const standing = await get(chatPath(mine.chat));
+    if (mine === talk) mine.hearStanding(standing);
+  });
+  draw();
+}
+
+function turn(away) {
+  if (isAway && !away) {
+    talk.dropPreview();
+    outbox.flush();
+    side.later();
+  }
+  isAway = away;
+  document.body.classList.toggle("away", away);
+  $("banner").hidden = !away;
+  $("banner").textContent = away ? "Reconnecting… the gateway is away; nothing is lost." : "";
+  if (away) demo.away();
+  draw();
+}
+
+// Drawing: at most once per frame, from what is known.
+
+function draw(still = false) {
+  if (still === true) return paint(true);
+  if (drawing) return;
+  drawing = true;
+  requestAnimationFrame(() => { drawing = false; paint(); });
+  // A tab in the background gets no frames; it is drawn all the same, a little later.
+  if (document.hidden) setTimeout(() => { if (drawing) { drawing = false; paint(); } }, 200);
+}
+
+function paint(still = false) {
+  if (!talk) return;
+  talk.sweep();
+  const items = talk.items();
+  const locals = outbox.of(talk.chat);
+  const queued = (talk.standing?.waiting ?? []).filter((one) => one.state === "waiting" && one.position !== talk.turn?.position);
+  const mine = locals.filter((one) => !talk.known(one));
+  log.show(items, still);
+  waiting.show([
+    ...queued.map((one) => ({ kind: "queued", key: `p:${one.position}`, position: one.position, text: one.text, attachments: one.attachments ?? [], editing: editing === one.position })),
+    ...mine.map((one) => ({ kind: "sending", key: `l:${one.event_id}`, event_id: one.event_id, text: one.text, attachments: one.attachments ?? [], kept: Boolean(one.position), refused: one.refused, away: isAway })),
+  ], still);
+  settle(locals);
+  paintActivity();
+  const isEmpty = !items.length && !queued.length && !mine.length;
+  $("empty").hidden = !isEmpty || !hasOpened;
+  $("earlier").hidden = talk.first === 0;
+  $("title").textContent = side.title(talk.chat) ?? items.find((item) => item.kind === "said")?.text ?? "New chat";
+  document.title = `${talk.turn ? "● " : ""}${$("title").textContent} · Holdfast`;
+  const session = Boolean(talk.standing?.session);
+  $("do-stop").disabled = !talk.turn;
+  $("do-retry").disabled = !session || Boolean(talk.turn);
+  $("do-new").disabled = !session;
+  demo.draw(isEmpty);
+  keepPinned();
+}
+
+/** What is kept needs no place in the outbox once the ledger's own words for it are shown, or it was a command. */
+function settle(locals) {
+  const seen = new Set(locals.filter((one) => one.position && talk.known(one)).map((one) => one.event_id));
+  for (const one of locals) if (one.position && !seen.has(one.event_id)) inquire(one);
+  if (seen.size) outbox.seen(seen);
+}
+
+const asked = new Set();
+
+/** Something is kept and yet nowhere to be seen: taken into other words, carried out, withdrawn elsewhere. */
+async function inquire(one) {
+  if (asked.has(one.event_id)) return;
+  asked.add(one.event_id);
+  try {
+    const { message } = await get(`/api/trace/${one.position}`);
+    if (message.state !== "waiting") outbox.seen(new Set([one.event_id]));
+  } catch (fault) {
+    if (fault.status === 404) outbox.seen(new Set([one.event_id]));
+  }
+  setTimeout(() => { asked.delete(one.event_id); draw(); }, 1000);
+}
+
+let activity = "";
+
+/** The one line that says what goes on now. */
+function paintActivity() {
+  const words = activityWords();
+  $("activity").hidden = words === null;
+  if (words === activity) return;
+  activity = words;
+  if (words === null) return;
+  const dots = el("span", "dots", el("i"), el("i"), el("i"));
+  $("activity").replaceChildren(dots, el("span", words ? "" : "sr", words || "Working"));
+}
+
+function activityWords() {
+  const now = talk.turn;
+  if (!now) return null;
+  if (now.state === "waiting") return "Waiting for your answer";
+  if (now.state === "interrupted") return now.held ? "Interrupted; held back for now" : "Interrupted; it goes on in a moment";
+  if (isAway) return "Paused with the gateway; it goes on when it is back";
+  const since = Date.now() - (now.begun_at ?? Date.now());
+  if (since < QUIET) return "";
+  const still = now.progress_at ? Date.now() - now.progress_at : 0;
+  return `Still working · ${span(since)}${still > 30_000 ? `, last progress ${span(still)} ago` : ""}`;
+}
+
+setInterval(() => talk?.turn && paintActivity(), 1000);
+
+/** Only whole answers are read out, not every word as it comes. */
+function announce(delivery) {
+  const words = delivery.text.replace(/[`*_#|>]/g, "").slice(0, 2000);
+  if (words === spoken) return;
+  spoken = words;
+  $("spoken").textContent = `${{ reply: "Answer", question: "Question" }[delivery.kind] ?? "Gateway"}: ${words}`;
+}
+
+// Staying at the end, unless somebody reads further up.
+
+let pinned = true;
+const scroll = $("scroll");
+
+function keepPinned() {
+  if (pinned) scroll.scrollTop = scroll.scrollHeight;
+  $("to-end").hidden = pinned || !hasOpened;
+}
+
+scroll.addEventListener("scroll", () => {
+  const room = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight;
+  pinned = room < 48;
+  $("to-end").hidden = pinned;
+}, { passive: true });
+new ResizeObserver(() => pinned && keepPinned()).observe(scroll);
+$("to-end").addEventListener("click", () => { pinned = true; keepPinned(); composer.focus(); });
+
+$("earlier").addEventListener("click", () => tried(async () => {
+  const mine = talk;
+  const after = Math.max(0, mine.first - PAGE);
+  const { messages } = await get(chatPath(mine.chat, `/messages?after=${after}&limit=${mine.first - after}`));
+  const before = scroll.scrollHeight - scroll.scrollTop;
+  mine.first = after;
+  for (const one of messages) mine.hearDelivery(one);
+  paint(true);
+  scroll.scrollTop = scroll.scrollHeight - before;
+}));
+
+// Small things.
+
+for (const one of document.querySelectorAll("[data-command]")) {
+  one.addEventListener("click", () => command(one.dataset.command));
+}
+
+async function command(name) {
+  const session = talk.standing?.session;
+  if (!session) return;
+  if (name === "new" && !(await confirm("Start over in this chat?", "The conversation so far ends here, with the work in hand and what waits. It stays on record.", "Start over"))) return;
+  await tried(() => ask("POST", `/api/sessions/${encodeURIComponent(session)}/${name}`, {}));
+  await look();
+  composer.focus();
+}
+
+async function tried(act) {
+  try {
+    return await act();
+  } catch (fault) {
+    if (fault.status === undefined) throw fault;
+    if (fault.status !== 401) toast(fault.message);
+    return undefined;
+  }
+}
+
+let toasting = 0;
+function toast(words) {
+  clearTimeout(toasting);
+  $("toast").textContent = words;
+  $("toast").hidden = false;
+  toasting = setTimeout(() => { $("toast").hidden = true; }, 6000);
+}
+
+/** Ask before something that cannot be taken back; Escape is a no. */
+function confirm(title, text, yes) {
+  const dialog = $("ask");
+  $("ask-title").textContent = title;
+  $("ask-text").textContent = text;
+  $("ask-yes").textContent = yes;
+  dialog.returnValue = "no";
+  dialog.showModal();
+  return new Promise((done) => dialog.addEventListener("close", () => done(dialog.returnValue === "yes"), { once: true }));
+}
+
+function paintTheme() {
+  const words = { system: "as the system", light: "light", dark: "dark" };
+  $("theme").setAttribute("aria-label", `Colours: ${words[window.holdfastTheme?.now() ?? "system"]}`);
+  $("theme").title = $("theme").getAttribute("aria-label");
+}
+$("theme").addEventListener("click", () => { window.holdfastTheme?.next(); paintTheme(); });
+paintTheme();
+
+addEventListener("keydown", (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+    event.preventDefault();
+    side.focus();
+  } else if (event.key === "Escape" && !$("ask").open) {
+    side.close();
+    composer.focus();
+  }
+});
+
+let resting = 0;
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(resting);
+  if (document.hidden) {
+    resting = setTimeout(() => { stream?.close(); stream = null; }, HIDDEN);
+  } else if (talk && hasOpened) {
+    const mine = talk;
+    stream ??= follow(() => eventsOf(mine), (event, data) => heard(mine, event, data), (state) => mine === talk && turn(state === "away"));
+    stream.now();
+    outbox.flush();
+    side.later();
+  }
+});
+
+demo.begin(() => draw());
+side.begin();

@@ -1,0 +1,186 @@
+// What is known of one chat, as keyed facts: hearing a fact twice changes nothing, so nothing is shown twice however
+// often the connection breaks. `items()` is the conversation in order; `view.js` draws it.
+
+const RANK = { said: 0, step: 1, cut: 2, reply: 3, notice: 3, question: 3 };
+const SHOWN_STEPS = 6;
+const GIVEN_UP = 600; // how long unfinished text stays after the gateway took it back: its commit is on the way
+
+export class Conversation {
+  constructor(chat) {
+    this.chat = chat;
+    this.standing = null;
+    this.preview = "";
+    this.cursor = { number: 0, session: null, seq: 0 };
+    this.first = 0; // the number before the first delivery that is known
+    this.entries = new Map();
+    this.deliveries = new Map();
+    this.cuts = new Map();
+    this.watched = new Set(); // turns that ran before these eyes: their steps stay unfolded
+    this.keys = new Map(); // places that took over the place of a preview
+    this.live = 1;
+    this.goneAt = null;
+  }
+
+  // Hearing.
+
+  hearStanding(standing) {
+    this.standing = standing;
+    for (const one of standing.said) this.hearEntry({ kind: "said", ...one }, standing.session);
+    for (const one of standing.interruptions) this.cuts.set(`${one.turn}/${one.at}`, one);
+    if (standing.turn) this.watched.add(standing.turn.id);
+    else this.preview = "";
+  }
+
+  hearEntry(entry, session) {
+    const key = `${session}/${entry.seq}`;
+    const fresh = !this.entries.has(key);
+    this.entries.set(key, { ...this.entries.get(key), ...entry, key, session });
+    if (fresh && entry.kind === "replied" && entry.calls.length) this.#settle(`e:${key}`);
+    return fresh;
+  }
+
+  /** An entry from the stream: the cursor moves with it. */
+  hearStep(entry, session) {
+    this.cursor.session = session;
+    this.cursor.seq = Math.max(session === this.stepsOf ? this.cursor.seq : 0, entry.seq);
+    this.stepsOf = session;
+    return this.hearEntry(entry, session);
+  }
+
+  hearDelivery(delivery) {
+    const fresh = !this.deliveries.has(delivery.number);
+    this.deliveries.set(delivery.number, delivery);
+    this.cursor.number = Math.max(this.cursor.number, delivery.number);
+    if (fresh && delivery.kind === "reply") this.#settle(`d:${delivery.number}`);
+    return fresh;
+  }
+
+  hearPreview(text) {
+    if (text) {
+      this.preview = text;
+      this.goneAt = null;
+    } else if (this.preview) {
+      this.goneAt ??= Date.now();
+    }
+  }
+
+  /** Take away text that was given up and never committed; true if there is some yet to wait for. */
+  sweep() {
+    if (this.goneAt !== null && Date.now() - this.goneAt >= GIVEN_UP) this.dropPreview();
+    return this.goneAt !== null;
+  }
+
+  dropPreview() {
+    this.preview = "";
+    this.goneAt = null;
+  }
+
+  /** Committed text takes the place of its preview: the same node, so nothing jumps. */
+  #settle(key) {
+    if (!this.preview) return;
+    this.keys.set(key, `live:${this.live}`);
+    this.live += 1;
+    this.dropPreview();
+  }
+
+  // Showing.
+
+  get turn() {
+    return this.standing?.turn ?? null;
+  }
+
+  /** The person's own messages that the gateway has: waiting or said. */
+  known(local) {
+    const rows = [...(this.standing?.waiting ?? []), ...[...this.entries.values()].filter((one) => one.kind === "said")];
+    if (rows.some((row) => (row.event_id && row.event_id === local.event_id) || (local.position && row.position === local.position))) return true;
+    return rows.some((row) => row.text === local.text && row.at >= local.at - 2000 && (!row.position || !local.position));
+  }
+
+  items() {
+    const cuts = [...this.cuts.values()].map((one) => ({ kind: "cut", key: `c:${one.turn}/${one.at}`, at: one.at, cut: one, ...this.#around(one) }));
+    const streams = [this.#transcript(), this.#told(), cuts];
+    for (const stream of streams) {
+      let at = 0;
+      for (const item of stream) at = item.at = Math.max(at, item.at);
+    }
+    const all = streams.flat().sort((a, b) => a.at - b.at || RANK[a.kind] - RANK[b.kind]);
+    const items = this.#folded(all);
+    if (this.preview) items.push({ kind: "live", key: `live:${this.live}`, text: this.preview });
+    return items;
+  }
+
+  #told() {
+    const open = new Map((this.standing?.questions ?? []).map((one) => [one.text, one]));
+    const told = [...this.deliveries.values()].sort((a, b) => b.number - a.number).map((one) => {
+      const item = { kind: one.kind, key: this.keys.get(`d:${one.number}`) ?? `d:${one.number}`, at: one.at, text: one.text, turn: one.turn, options: one.options, repeated: one.repeated };
+      if (one.kind === "question" && open.has(one.text)) {
+        item.question = open.get(one.text);
+        open.delete(one.text);
+      }
+      return item;
+    }).reverse();
+    for (const one of open.values()) told.push({ kind: "question", key: `q:${one.id}`, at: Number.MAX_SAFE_INTEGER, text: one.text, options: one.options, question: one });
+    return told;
+  }
+
+  /** What people said and the agent did, in the order of the transcript. */
+  #transcript() {
+    // Ids of sessions sort by the time they began.
+    const entries = [...this.entries.values()].sort((a, b) => (a.session < b.session ? -1 : a.session > b.session ? 1 : a.seq - b.seq));
+    const items = [];
+    let step = null;
+    let number = 0;
+    let turn = null;
+    for (const one of entries) {
+      if (one.turn !== turn) [turn, number] = [one.turn, 0];
+      if (one.kind === "said") {
+        items.push({ kind: "said", key: `e:${one.key}`, at: one.at, text: one.text, attachments: one.attachments ?? [], turn: one.turn });
+      } else if (one.kind === "replied" && one.calls.length) {
+        number += 1;
+        const key = `e:${one.key}`;
+        step = { kind: "step", key: this.keys.get(key) ?? key, at: one.at, text: one.text, tools: one.calls.map((call) => call.name), turn: one.turn, number, left: one.calls.length, state: "running", result: "" };
+        items.push(step);
+      } else if (one.kind === "returned" && step) {
+        step.left -= 1;
+        if (one.state !== "done") step.state = one.state;
+        else if (step.left <= 0 && step.state === "running") step.state = "done";
+        step.result = one.text;
+      }
+    }
+    for (const item of items) if (item.state === "running" && item.turn !== this.turn?.id) item.state = "cut";
+    return items;
+  }
+
+  /** What stands before and after a cut: the last thing that was kept, and what the agent was told. */
+  #around(cut) {
+    let before = null;
+    let note = null;
+    for (const one of this.entries.values()) {
+      if (one.turn !== cut.turn) continue;
+      if (one.at <= cut.at && (!before || one.seq > before.seq)) before = one;
+      if (one.kind === "noted" && one.at >= cut.at && (!note || one.seq < note.seq)) note = one;
+    }
+    return { since: before?.at ?? cut.at, note: note?.text ?? null };
+  }
+
+  /** Steps that are over fold away, unless they ran before these eyes; of a long run the last few are shown. */
+  #folded(all) {
+    const items = [];
+    for (let at = 0; at < all.length;) {
+      if (all[at].kind !== "step") {
+        items.push(all[at]);
+        at += 1;
+        continue;
+      }
+      let end = at;
+      while (end < all.length && all[end].kind === "step" && all[end].turn === all[at].turn) end += 1;
+      const steps = all.slice(at, end);
+      const keep = this.watched.has(steps[0].turn) ? SHOWN_STEPS : 0;
+      const away = steps.length > keep + 1 || !keep ? steps.splice(0, steps.length - keep) : [];
+      if (away.length) items.push({ kind: "fold", key: `f:${away[0].key}`, steps: away, earlier: steps.length > 0 });
+      items.push(...steps);
+      at = end;
+    }
+    return items;
+  }
+}

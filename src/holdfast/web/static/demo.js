@@ -1,0 +1,116 @@
+// The demonstration: a button that kills the gateway for real, and what to try.
+import { ask, get } from "./api.js";
+import { button, el, icon } from "./view.js";
+
+const $ = (id) => document.getElementById(id);
+const KEY = "holdfast.tour";
+
+const STEPS = [
+  { name: "ask", words: "Give it something to do", text: "Do 6 steps." },
+  { name: "kill", words: "Kill the gateway while it works; the page waits for it" },
+  { name: "why", words: "Unfold the line where it was cut off, and read why" },
+  { name: "recall", words: "Ask it what it did", text: "What have you done?" },
+];
+
+export class Demo {
+  #on = false;
+  #page;
+  #killed = false;
+  #did = new Set();
+  #closed = false;
+  #drawn = "";
+
+  constructor(page) {
+    this.#page = page;
+    $("kill").addEventListener("click", () => this.#kill());
+    document.addEventListener("toggle", (event) => {
+      if (event.target.matches?.(".cut") && event.target.open) this.#done("why");
+    }, true);
+    try {
+      const kept = JSON.parse(localStorage.getItem(KEY) ?? "{}");
+      this.#did = new Set(kept.did ?? []);
+      this.#closed = kept.closed ?? false;
+    } catch { /* a private window, or not ours: the tour begins anew */ }
+  }
+
+  /** Ask once whether this gateway is there to be tried out. */
+  async begin(changed) {
+    for (let wait = 500; ; wait = Math.min(wait * 2, 5000)) {
+      try {
+        const status = await get("/api/status");
+        this.#on = Boolean(status.demo ?? status.status?.demo);
+        break;
+      } catch (fault) {
+        if (!fault.passes) return;
+        await new Promise((wake) => setTimeout(wake, wait));
+      }
+    }
+    $("kill").hidden = !this.#on;
+    changed();
+  }
+
+  heard(standing) {
+    if (standing.turn) this.#done("ask");
+    if (standing.interruptions.some((one) => one.resumed_at)) this.#done("kill");
+    if (standing.said.some((one) => /what (have|did) you do/i.test(one.text))) this.#done("recall");
+  }
+
+  away() {
+    this.#killed = false;
+    $("kill").disabled = true;
+  }
+
+  draw(isEmpty) {
+    $("kill").disabled = document.body.classList.contains("away") || this.#killed;
+    const shown = this.#on && !this.#closed;
+    $("tour").hidden = !shown;
+    const starters = this.#on && isEmpty && this.#closed;
+    const now = JSON.stringify([shown, starters, [...this.#did]]);
+    if (now === this.#drawn) return;
+    this.#drawn = now;
+    if (shown) this.#drawTour();
+    $("starters").replaceChildren(...(starters ? STEPS.filter((step) => step.text) : []).map((step) =>
+      el("li", "", button("", step.text, () => this.#page.say(step.text)))));
+  }
+
+  #drawTour() {
+    const away = button("icon", icon("i-close"), () => {
+      this.#closed = true;
+      this.#keep();
+      $("text").focus();
+      $("tour").hidden = true;
+    });
+    away.setAttribute("aria-label", "Close this tour");
+    const steps = STEPS.map((step, number) => {
+      const did = this.#did.has(step.name);
+      const line = el("li", did ? "did" : "", el("span", "mark", did ? "✓" : String(number + 1)), el("span", "what", step.words, did ? el("span", "sr", " (done)") : ""));
+      if (!did && step.text) line.append(button("linkish", `“${step.text}”`, () => this.#page.say(step.text)));
+      if (!did && step.name === "kill") line.append(button("linkish", "kill -9", () => this.#kill()));
+      return line;
+    });
+    $("tour").replaceChildren(el("h2", "", this.#did.size === STEPS.length ? "That is Holdfast." : "Try to make it lose something"), el("ol", "", ...steps), away);
+  }
+
+  #done(name) {
+    if (!this.#on || this.#did.has(name)) return;
+    this.#did.add(name);
+    this.#keep();
+  }
+
+  #keep() {
+    try { localStorage.setItem(KEY, JSON.stringify({ did: [...this.#did], closed: this.#closed })); } catch { /* a private window */ }
+  }
+
+  async #kill() {
+    const works = this.#page.sessionTurn() ? "It is at work, so this cuts it off in the middle. " : "Nothing runs in this chat just now. ";
+    const sure = await this.#page.confirm("Kill the gateway?", `${works}The process gets SIGKILL: no goodbye, no cleaning up. Whoever keeps it up starts it again, and the work goes on.`, "kill -9");
+    if (!sure) return;
+    this.#killed = true;
+    try {
+      await ask("POST", "/api/gateway/kill", {});
+    } catch (fault) {
+      this.#killed = false;
+      if (fault.status > 0) this.#page.toast(fault.message);
+    }
+  }
+}

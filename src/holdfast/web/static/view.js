@@ -1,0 +1,237 @@
+// Draws the items of a conversation. Every item has a key; its node stays the same node for as long as the item is
+// there, and is filled again only when what it shows has changed.
+import { get } from "./api.js";
+import { showMarkdown } from "./markdown.js";
+import { clock, cutLine, cutStory, happeningWords, shortTime, size } from "./words.js";
+
+export function el(tag, className = "", ...inside) {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  node.append(...inside);
+  return node;
+}
+
+export function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
+  use.setAttribute("href", `#${name}`);
+  svg.append(use);
+  return svg;
+}
+
+export function button(className, words, press) {
+  const node = el("button", className, words);
+  node.type = "button";
+  node.addEventListener("click", press);
+  return node;
+}
+
+/** Keeps the children of `list` equal to the items, by key. */
+export class Keyed {
+  #list;
+  #fill;
+  #nodes = new Map();
+
+  constructor(list, fill) {
+    this.#list = list;
+    this.#fill = fill;
+  }
+
+  show(items, still = false) {
+    const old = this.#nodes;
+    this.#nodes = new Map();
+    let at = this.#list.firstElementChild;
+    for (const item of items) {
+      const node = old.get(item.key) ?? el("li");
+      const shown = JSON.stringify(item);
+      if (node.shown !== shown) {
+        this.#fill(node, item);
+        if (!node.shown && !still) node.classList.add("fresh");
+        node.shown = shown;
+      }
+      old.delete(item.key);
+      this.#nodes.set(item.key, node);
+      if (node === at) at = at.nextElementSibling;
+      else this.#list.insertBefore(node, at);
+    }
+    for (const node of old.values()) node.remove();
+  }
+
+  clear() {
+    this.#nodes.clear();
+    this.#list.replaceChildren();
+  }
+}
+
+// One filler for each kind of item.
+
+const FILL = {
+  said(node, item) {
+    node.className = "you";
+    node.replaceChildren(...saidParts(item));
+  },
+
+  live(node, item) {
+    node.className = "answer live";
+    answer(node, item.text);
+  },
+
+  reply(node, item) {
+    node.className = "answer";
+    answer(node, item.text);
+    node.querySelector(".doubt")?.remove();
+    if (item.repeated) node.append(el("p", "doubt", "This may be a repetition."));
+  },
+
+  notice(node, item) {
+    node.className = "notice";
+    node.replaceChildren(el("span", "sr", "Gateway: "), el("span", "", item.text));
+  },
+
+  step: fillStep,
+
+  fold(node, item) {
+    const open = node.querySelector("details")?.open ?? false;
+    const count = item.steps.length;
+    const details = el("details", "fold", el("summary", "", `${count}${item.earlier ? " earlier" : ""} step${count === 1 ? "" : "s"}`));
+    const list = el("ol");
+    for (const step of item.steps) {
+      const line = el("li");
+      fillStep(line, step);
+      list.append(line);
+    }
+    details.append(list);
+    details.open = open;
+    node.className = "folded";
+    node.replaceChildren(details);
+  },
+
+  cut: fillCut,
+
+  question(node, item, acts) {
+    node.className = `question${item.question ? " open" : ""}`;
+    const words = el("div", "md");
+    showMarkdown(words, item.text);
+    node.replaceChildren(el("p", "label", item.question ? "A question for you" : "Question"), words);
+    if (!item.question) return;
+    const options = item.question.options.map((option) => button("plain", option, (event) => {
+      for (const one of event.currentTarget.parentElement.children) one.disabled = true;
+      acts.answer(item.question.id, option);
+    }));
+    if (options.length) node.append(el("div", "options", ...options));
+    const until = item.question.expires_at ? ` Open until ${clock(item.question.expires_at)}.` : "";
+    node.append(el("p", "expiry", `${options.length ? "Or write an answer below." : "Write your answer below."}${until}`));
+  },
+};
+
+export const fillItem = (acts) => (node, item) => FILL[item.kind](node, item, acts);
+
+function answer(node, text) {
+  let words = node.querySelector(":scope > .md");
+  if (!words) {
+    words = el("div", "md");
+    node.replaceChildren(el("span", "sr", "Agent: "), words);
+  }
+  showMarkdown(words, text);
+}
+
+function fillStep(node, item) {
+  node.className = `step ${item.state}`;
+  const words = el("div", "words", item.text || `Step ${item.number}`, " ", el("span", "tool-name", item.tools.join(", ")));
+  const result = item.state === "done" || item.state === "running" ? "" : STATES[item.state] ?? item.state;
+  if (result) words.append(" ", el("span", "result", result));
+  node.replaceChildren(el("span", "dot"), words);
+  node.title = item.result.slice(0, 300);
+}
+
+const STATES = { failed: "failed", unknown: "outcome unknown", skipped: "skipped", cut: "not finished" };
+
+function fillCut(node, item) {
+  const open = node.querySelector("details")?.open ?? false;
+  const details = el("details", "cut");
+  const bolt = el("span", "bolt", icon("i-kill"));
+  details.append(el("summary", "", bolt, el("span", "said", cutLine(item))));
+  const why = el("div", "why", ...cutStory(item).map((line) => el("p", "", line)));
+  details.append(why);
+  details.addEventListener("toggle", () => details.open && addTrace(why, item), { once: !open });
+  details.open = open;
+  node.className = "cut-row";
+  node.replaceChildren(details);
+}
+
+/** The turn's life as the ledger has it, asked for when somebody wants to know. */
+async function addTrace(why, item) {
+  if (!item.cut.position || why.querySelector("dl")) return;
+  const list = el("dl");
+  why.append(list);
+  try {
+    const { happenings } = await get(`/api/trace/${item.cut.position}`);
+    for (const one of happenings) {
+      const words = happeningWords(one);
+      if (words) list.append(el("dt", "", clock(one.at, true)), el("dd", "", words));
+    }
+  } catch (fault) {
+    list.remove();
+    why.append(el("p", "", `The rest of the story cannot be had just now: ${fault.message}`));
+  }
+}
+
+export function chip(one, more = []) {
+  const inside = [el("span", "name", one.name), el("span", "size", size(one.size)), ...more];
+  if (!one.digest || more.length) return el("span", "chip", ...inside);
+  const node = el("a", "chip", ...inside);
+  node.href = `/api/blobs/${encodeURIComponent(one.digest)}`;
+  node.setAttribute("download", one.name);
+  return node;
+}
+
+export function saidParts(item) {
+  const parts = [el("span", "sr", "You: ")];
+  if (item.attachments?.length) parts.push(el("span", "meta", ...item.attachments.map((one) => chip(one))));
+  if (item.text) parts.push(el("div", "bubble", item.text));
+  return parts;
+}
+
+// The lists besides: what waits, and the chats.
+
+/** Messages on their way or in the queue: each can still be changed. */
+export const fillWaiting = (acts) => (node, item) => {
+  if (item.kind === "queued" && item.editing) return fillEditor(node, item, acts);
+  node.className = `you ${item.kind}`;
+  const meta = el("span", "meta");
+  if (item.kind === "queued") {
+    meta.append(el("span", "state", "Queued"), button("linkish", "Edit", () => acts.edit(item.position)), button("linkish", "Withdraw", () => acts.withdraw(item.position)));
+  } else if (item.refused) {
+    meta.append(el("span", "state", `Not taken: ${item.refused}`), button("linkish", "Try again", () => acts.again(item.event_id)), button("linkish", "Discard", () => acts.drop(item.event_id)));
+  } else {
+    meta.append(el("span", "state", item.kept ? "Kept" : item.away ? "Kept here; sent when the gateway is back" : "Sending…"));
+  }
+  node.replaceChildren(...saidParts(item), meta);
+};
+
+function fillEditor(node, item, acts) {
+  node.className = "you queued editing";
+  const text = el("textarea");
+  text.value = item.text;
+  text.rows = Math.min(8, item.text.split("\n").length);
+  text.setAttribute("aria-label", "Edit the queued message");
+  const save = () => acts.save(item.position, text.value.trim());
+  text.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); save(); }
+    if (event.key === "Escape") { event.stopPropagation(); acts.edit(null); }
+  });
+  const buttons = el("div", "edit-buttons", button("plain", "Cancel", () => acts.edit(null)), button("fill", "Save", save));
+  node.replaceChildren(el("div", "edit", text, buttons));
+  requestAnimationFrame(() => text.focus());
+}
+
+export function fillChat(node, item) {
+  const link = el("a", "", el("span", "name", item.title));
+  link.href = `#${encodeURIComponent(item.chat)}`;
+  if (item.current) link.setAttribute("aria-current", "page");
+  if (item.running) link.append(el("span", "busy"), el("span", "sr", "working"));
+  else if (item.at) link.append(el("span", "when", shortTime(item.at)));
+  node.replaceChildren(link);
+}
