@@ -25,8 +25,8 @@ export function sessions(found, now) {
       h("th", { scope: "row", "data-label": "Conversation" }, h("a", { href: `#session/${line.id}` }, name), h("small", {}, platform)),
       h("td", { "data-label": "Last turn" }, line.suspended ? pill("parked") : line.state ? pill(line.state) : "–"),
       h("td", { "data-label": "Began" }, h("time", { title: moment(line.began_at, now) }, ago(line.began_at, now))),
-      h("td", { "data-label": "Last answer" }, line.completed_at ? ago(line.completed_at, now) : "–"),
-      h("td", { "data-label": "Remarks" }, remarks(line, now) || "–"));
+      cell("Last answer", line.completed_at && ago(line.completed_at, now)),
+      cell("Remarks", remarks(line, now)));
   });
   return [
     rows.length > 0 && h("div", { class: "table cards" }, h("table", {},
@@ -36,6 +36,8 @@ export function sessions(found, now) {
     found.next && h("button", { class: "plain more", type: "button", "data-do": "more" }, rows.length ? "Show more" : "Look further back"),
   ];
 }
+
+const cell = (name, value) => h("td", { "data-label": name, class: value ? null : "nil" }, value || "–");
 
 function remarks(line, now) {
   return [

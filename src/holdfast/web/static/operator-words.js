@@ -18,7 +18,13 @@ function pair(time, large, one, small, other) {
   return `${Math.floor(time / large)} ${one}${rest ? ` ${rest} ${other}` : ""}`;
 }
 
-export const ago = (at, now) => (now - at < 2 * SECOND ? "just now" : `${span(now - at)} ago`);
+/** How long ago, in the one unit that matters. */
+export function ago(at, now) {
+  const time = now - at;
+  if (time < 2 * SECOND) return "just now";
+  const [unit, name] = [[DAY, "d"], [HOUR, "h"], [MINUTE, "min"], [SECOND, "s"]].find(([size]) => time >= size);
+  return `${Math.floor(time / unit)} ${name} ago`;
+}
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 const short = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });

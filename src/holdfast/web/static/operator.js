@@ -72,7 +72,7 @@ const PLACES = {
   },
   outbox: {
     title: "Outbox", topics: ["doubts", "outbox"],
-    fetch: () => ask("/api/outbox?state=unknown"),
+    fetch: () => ask("/api/outbox"),
     draw: (data) => outbox(data, now()),
   },
   "set-aside": {
