@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,9 @@ async def left_behind(home: Path) -> None:
 def shared(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """A gateway killed in the middle of a turn, and gone on since."""
     home = tmp_path_factory.mktemp("home")
-    asyncio.run(left_behind(home))
+    # In a thread of its own: in this one the browser's loop runs.
+    with ThreadPoolExecutor(1) as apart:
+        apart.submit(lambda: asyncio.run(left_behind(home))).result()
     with houses.house(home) as house:
         house.hold("tool-2")
         context = houses.signed_in(browser, house)
@@ -128,6 +131,7 @@ def test_sessions_are_found_by_text_and_state_and_the_address_keeps_it(context: 
     page.get_by_label("Conversation or session").fill("OPERA")
     expect(rows).to_have_count(1)
     expect(page).to_have_url(re.compile(r"#sessions\?q=OPERA"))
+    expect(page.get_by_label("Conversation or session")).to_be_focused()
     page.get_by_label("Last turn").select_option("failed")
     expect(page.locator("#page")).to_contain_text("No session fits.")
     page.reload()
@@ -136,6 +140,8 @@ def test_sessions_are_found_by_text_and_state_and_the_address_keeps_it(context: 
     expect(rows).to_have_count(1)
     page.get_by_label("Platform").select_option("web")
     expect(rows).to_have_count(1)
+    page.get_by_role("link", name="Sessions", exact=True).click()
+    expect(page.get_by_label("Conversation or session")).to_have_value("")
 
 
 def test_sends_in_doubt_are_settled_one_by_one(context: BrowserContext) -> None:
@@ -233,7 +239,7 @@ def test_no_page_is_wider_than_its_window_nor_closed_to_anybody(
         browser, house, viewport={"width": width, "height": 860}, color_scheme=scheme, reduced_motion="reduce"
     )
     page = look(context, "overview")
-    session = page.locator(".report, body").first.page.evaluate("""async () => {
+    session = page.evaluate("""async () => {
         const found = await (await fetch("/api/sessions?limit=1")).json();
         return found.sessions[0].id;
     }""")

@@ -55,6 +55,6 @@ function become(old, fresh) {
   for (const { name, value } of fresh.attributes) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
-  // What a person is writing or has chosen is theirs.
-  if (!/^(INPUT|SELECT|TEXTAREA)$/.test(old.nodeName)) meet(old, fresh);
+  // What a person is writing or has chosen is theirs; what was fetched into a place stays there.
+  if (!/^(INPUT|SELECT|TEXTAREA)$/.test(old.nodeName) && !fresh.hasAttribute("data-kept")) meet(old, fresh);
 }

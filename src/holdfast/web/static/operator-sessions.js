@@ -11,7 +11,7 @@ const STATES = [["", "any state"], ["running", "running"], ["queued", "in line"]
 export function filters(wanted, platforms) {
   const choice = (name, label, options) => h("label", { class: "field" }, h("span", {}, label),
     h("select", { name }, options.map(([value, words]) => h("option", { value, selected: value === (wanted[name] ?? "") }, words))));
-  return h("form", { class: "filters", role: "search", "data-form": "filters", "data-key": JSON.stringify(wanted) },
+  return h("form", { class: "filters", role: "search" },
     h("label", { class: "field wide" }, h("span", {}, "Conversation or session"),
       h("input", { type: "search", name: "q", value: wanted.q ?? "", placeholder: "Part of its name, or an id", autocomplete: "off", spellcheck: "false" })),
     choice("state", "Last turn", STATES),
@@ -112,7 +112,7 @@ function turn(one, now) {
     h("p", { class: "first" }, pill(one.state), h("span", {}, one.attempt === 1 ? "one attempt" : `${one.attempt} attempts`), h("time", {}, moment(one.begun_at, now))),
     h("p", { class: "aside" }, [`${one.ended_at ? "took" : "for"} ${span(until - one.begun_at)}`, cut, one.held && `held: ${one.held.replaceAll("_", " ")}`,
       one.stop && `a ${one.stop} was asked`, one.why && `because: ${one.why.replaceAll("_", " ")}`].filter(Boolean).join(" · ")),
-    h("details", { class: "fold", "data-trace": one.cause }, h("summary", {}, "Its whole life"), h("div", { class: "life", "data-life": one.cause })));
+    h("details", { class: "fold", "data-trace": one.cause }, h("summary", {}, "Its whole life"), h("div", { class: "life", "data-kept": true })));
 }
 
 function calls(found) {

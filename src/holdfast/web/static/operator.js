@@ -118,9 +118,9 @@ async function go() {
     state.data = null;
     page.setAttribute("aria-busy", "true");
     show(page);
-    show(tools);
     window.scrollTo(0, 0);
   }
+  show(tools);
   const { title } = PLACES[state.place.name];
   at("title").textContent = title;
   document.title = `${title} · Holdfast`;
@@ -274,7 +274,7 @@ tools.addEventListener("submit", (event) => { event.preventDefault(); filtered()
 page.addEventListener("toggle", async (event) => {
   const cause = event.target.dataset?.trace;
   if (!cause || !event.target.open) return;
-  const box = event.target.querySelector("[data-life]");
+  const box = event.target.querySelector("[data-kept]");
   try {
     show(box, life(await ask(`/api/trace/${cause}`), now()));
   } catch (fault) {
