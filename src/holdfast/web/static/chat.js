@@ -138,8 +138,8 @@ function heard(mine, event, data) {
     mine.cursor.seq = 0;
   } else if (event === "preview") {
     mine.hearPreview(data.text);
-    if (mine.goneAt !== null) setTimeout(draw, 650);
   }
+  if (mine.goneAt !== null) setTimeout(draw, 650);
   draw();
 }
 
@@ -195,7 +195,7 @@ function paint(still = false) {
   const isEmpty = !items.length && !queued.length && !mine.length;
   $("empty").hidden = !isEmpty || !hasOpened;
   $("earlier").hidden = talk.first === 0;
-  $("title").textContent = side.title(talk.chat) ?? items.find((item) => item.kind === "said")?.text ?? "New chat";
+  $("title").textContent = side.title(talk.chat) ?? items.find((item) => item.kind === "said")?.text.slice(0, 80) ?? "New chat";
   document.title = `${talk.turn ? "● " : ""}${$("title").textContent} · Holdfast`;
   const session = Boolean(talk.standing?.session);
   $("do-stop").disabled = !talk.turn;

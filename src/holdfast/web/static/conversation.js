@@ -28,7 +28,7 @@ export class Conversation {
     for (const one of standing.said) this.hearEntry({ kind: "said", ...one }, standing.session);
     for (const one of standing.interruptions) this.cuts.set(`${one.turn}/${one.at}`, one);
     if (standing.turn) this.watched.add(standing.turn.id);
-    else this.preview = "";
+    else this.hearPreview("");
   }
 
   hearEntry(entry, session) {
@@ -111,7 +111,9 @@ export class Conversation {
 
   #told() {
     const open = new Map((this.standing?.questions ?? []).map((one) => [one.text, one]));
-    const told = [...this.deliveries.values()].sort((a, b) => b.number - a.number).map((one) => {
+    // That a message waits is shown where it waits, and only for as long as it does.
+    const worth = [...this.deliveries.values()].filter((one) => !(one.kind === "notice" && one.text.startsWith("Queued.")));
+    const told = worth.sort((a, b) => b.number - a.number).map((one) => {
       const item = { kind: one.kind, key: this.keys.get(`d:${one.number}`) ?? `d:${one.number}`, at: one.at, text: one.text, turn: one.turn, options: one.options, repeated: one.repeated };
       if (one.kind === "question" && open.has(one.text)) {
         item.question = open.get(one.text);

@@ -70,7 +70,7 @@ export class Outbox {
       this.#busy.add(chat);
       const send = () => this.#send(chat);
       const sending = navigator.locks ? navigator.locks.request(`holdfast.outbox.${chat}`, send) : send();
-      sending.finally(() => this.#busy.delete(chat)).then(() => this.#next(chat) && this.flush());
+      sending.finally(() => this.#busy.delete(chat)).then((goesOn) => goesOn && this.#next(chat) && this.flush());
     }
   }
 
@@ -89,6 +89,7 @@ export class Outbox {
         wait = 250;
       } catch (fault) {
         if (fault.status === undefined) throw fault;
+        if (fault.status === 401) return false; // the page is on its way to the door; after it this is tried again
         if (!fault.passes) {
           this.#change(event_id, (now) => [{ ...now, refused: fault.message }]);
           continue;
@@ -100,5 +101,6 @@ export class Outbox {
         wait = Math.min(wait * 2, LONGEST);
       }
     }
+    return true;
   }
 }

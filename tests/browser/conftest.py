@@ -1,0 +1,50 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.browser import houses
+from tests.browser.houses import House
+
+Open = Callable[..., Page]
+
+# One browser and one gateway per module: Playwright's loop must be gone before tests of another kind run theirs.
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with houses.chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def shared(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    with houses.house(tmp_path_factory.mktemp("home")) as house:
+        yield house
+
+
+@pytest.fixture
+def house(shared: House) -> Iterator[House]:
+    """The module's gateway; whatever a test held goes on afterwards."""
+    yield shared
+    shared.go()
+
+
+@pytest.fixture
+def chat(request: pytest.FixtureRequest) -> str:
+    """A chat of the test's own."""
+    return Path(request.node.name).name.replace("[", "-").replace("]", "")
+
+
+@pytest.fixture
+def context(browser: Browser, house: House) -> Iterator[BrowserContext]:
+    context = houses.signed_in(browser, house)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, chat: str) -> Page:
+    """The test's own chat, opened."""
+    return houses.opened(context, chat)

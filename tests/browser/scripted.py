@@ -1,0 +1,73 @@
+"""The agent behind the page under test: copied into a home, as the module of its agent.
+
+What it says is a function of what it was told. It waits wherever a file `hold-PLACE` stands in the home, so a
+test can look at the page in the middle of an answer, for as long as it likes.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.agents import Agent, OnText, unheard
+from holdfast.clock import Clock
+from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
+from holdfast.policy.views import Message, Role
+from holdfast.tools import ToolContext
+
+HOME = Path(__file__).parent
+WORDS = "words"
+"""Before the last word of an answer."""
+TOOL = "tool"
+"""In the tool, before it is done; `tool-2` in that of the second step only."""
+_LOOK_AGAIN = 0.01
+
+
+async def pass_by(clock: Clock, *places: str) -> None:
+    while any((HOME / f"hold-{place}").exists() for place in places):
+        await clock.sleep(_LOOK_AGAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Scripted:
+    """`say WORDS` is answered with the words, `steps N` with so many tool calls first, anything else is echoed."""
+
+    clock: Clock
+
+    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
+        last = max(place for place, one in enumerate(messages) if one.role is Role.USER)
+        said = messages[last].text
+        done = sum(one.role is Role.TOOL for one in messages[last:])
+        wanted = int(found[1]) if (found := re.fullmatch(r"steps (\d+)", said)) else 0
+        if done < wanted:
+            step = done + 1
+            on_text(f"Step {step} of {wanted}")
+            call = ToolCall(CallId("note"), "note", json.dumps({"step": step}))
+            return Replied(f"Step {step} of {wanted}", Finish.CALLS, (call,))
+        text = f"All {wanted} steps are done." if wanted else said.removeprefix("say ")
+        await self._write(text if said.startswith("say ") or wanted else f"Heard: {text}", on_text)
+        return Replied(text if said.startswith("say ") or wanted else f"Heard: {text}", Finish.COMPLETE)
+
+    async def _write(self, text: str, on_text: OnText) -> None:
+        on_text(text.rpartition(" ")[0])
+        await pass_by(self.clock, WORDS)
+        on_text(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A tool that does nothing; cut off, it is simply run again."""
+
+    clock: Clock
+    name: str = "note"
+    effect: EffectClass = EffectClass.READ
+
+    async def run(self, context: ToolContext, arguments: str) -> str:
+        await pass_by(self.clock, TOOL, f"{TOOL}-{json.loads(arguments)['step']}")
+        return "noted"
+
+
+def agent(clock: Clock) -> Agent:
+    """The agent, for `agent.use`."""
+    return Agent(Scripted(clock), (Note(clock),))

@@ -1,0 +1,130 @@
+"""How the page looks and is used: widths, colours, keyboard, assistive technology; pictures are kept."""
+
+from collections.abc import Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from holdfast.web.static import FOLDER
+from tests.browser.houses import House, opened, picture, say, signed_in
+from tests.browser.test_safety import RICH
+
+expect.set_options(timeout=30_000)
+
+WIDE = {"width": 1280, "height": 820}
+PHONE = {"width": 360, "height": 740}
+LONG = "say " + "unbreakable" * 40 + "\n\n| " + " | ".join("wide column" for _ in range(9)) + " |\n|" + "---|" * 9
+LOOKS = [("light", WIDE), ("dark", WIDE), ("light", PHONE), ("dark", PHONE)]
+LARGEST = 150_000
+
+
+@pytest.fixture(params=LOOKS, ids=["light", "dark", "phone", "phone-dark"])
+def look(request: pytest.FixtureRequest, browser: Browser, house: House) -> Iterator[tuple[str, Page]]:
+    """A conversation with everything in it, in one of the ways people see it."""
+    scheme, size = request.param
+    context = signed_in(browser, house, color_scheme=scheme, viewport=size, reduced_motion="reduce")
+    page = opened(context, f"looks-{request.node.callspec.id}")
+    say(page, "Set something in type for me, please.")
+    expect(page.locator(".answer:not(.live)")).to_have_count(1)
+    say(page, RICH)
+    expect(page.locator(".answer:not(.live)")).to_have_count(2)
+    yield request.node.callspec.id, page
+    context.close()
+
+
+def test_the_page_is_accessible_in_every_look(look: tuple[str, Page], house: House) -> None:
+    name, page = look
+    house.hold("tool-2")
+    say(page, "steps 3")
+    expect(page.locator(".step.running")).to_contain_text("Step 2 of 3")
+    house.kill()
+    expect(page.locator(".cut")).to_have_count(1)
+    say(page, "this one waits")
+    expect(page.locator("#waiting .queued")).to_have_count(1)
+    picture(page, f"working-{name}")
+    assert violations(page) == []
+    house.go()
+    expect(page.locator(".answer:not(.live)")).to_have_count(4)
+    page.click(".cut summary")
+    picture(page, f"chat-{name}")
+    assert violations(page) == []
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds wrong, each with where."""
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
+
+
+def test_the_door_is_accessible(browser: Browser, house: House) -> None:
+    page = browser.new_page(base_url=house.url)
+    page.goto("/login")
+    assert violations(page) == []
+    page.close()
+
+
+def test_a_phone_has_no_sideways_scroll_and_large_targets(browser: Browser, house: House) -> None:
+    context = signed_in(browser, house, viewport=PHONE, has_touch=True, is_mobile=True)
+    page = opened(context, "narrow")
+    say(page, LONG)
+    expect(page.locator(".answer:not(.live)")).to_have_count(1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert page.evaluate("document.querySelector('#scroll').scrollWidth <= document.querySelector('#scroll').clientWidth")
+    small = page.evaluate(
+        """() => [...document.querySelectorAll("button, .chats a, summary")]
+            .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+            .filter((one) => { const box = one.getBoundingClientRect(); return box.width < 44 || box.height < 44; })
+            .map((one) => one.outerHTML.slice(0, 80))"""
+    )
+    assert small == []
+    page.get_by_role("button", name="Chats").click()
+    expect(page.locator("#side")).to_be_visible()
+    picture(page, "drawer")
+    page.keyboard.press("Escape")
+    expect(page.locator("#side")).to_be_hidden()
+    context.close()
+
+
+def test_the_keyboard_reaches_everything_in_order(page: Page) -> None:
+    page.locator("body").press("Escape")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#text")).to_be_focused()
+
+
+def test_whole_answers_are_read_out_and_single_words_are_not(page: Page, house: House) -> None:
+    house.hold("words")
+    say(page, "say read me out")
+    expect(page.locator(".answer.live")).to_be_visible()
+    expect(page.locator("#spoken")).to_have_text("")
+    house.go()
+    expect(page.locator("#spoken")).to_have_text("Answer: read me out")
+
+
+def test_colours_can_be_chosen_and_stay_chosen(page: Page) -> None:
+    switch = page.locator("#theme")
+    switch.click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    switch.click()
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.locator("#theme").click()
+    expect(page.locator("html")).not_to_have_attribute("data-theme", "light")
+
+
+def test_the_tour_says_what_to_try_and_goes_away_for_good(page: Page) -> None:
+    expect(page.locator("#tour")).to_be_visible()
+    picture(page, "tour")
+    page.get_by_role("button", name="Close this tour").click()
+    expect(page.locator("#tour")).to_be_hidden()
+    page.reload()
+    expect(page.locator("#empty")).to_be_visible()
+    expect(page.locator("#tour")).to_be_hidden()
+
+
+def test_the_page_is_small() -> None:
+    sizes = {file.name: file.stat().st_size for file in FOLDER.iterdir()}
+    assert sum(sizes.values()) < LARGEST, sizes
