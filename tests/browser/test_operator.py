@@ -248,7 +248,6 @@ def test_no_page_is_wider_than_its_window_nor_closed_to_anybody(
         page.locator("#page[aria-busy=false] > *").first.wait_for()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), place
         found = Axe().run(page)
-        problems = [(one["id"], [node["html"] for node in one["nodes"]]) for one in found.response["violations"]]
-        assert problems == [], place
+        assert [one["help"] for one in found.response["violations"]] == [], place
         picture(page, f"operator-{place.partition('/')[0]}-{scheme}-{width}")
     context.close()

@@ -35,17 +35,17 @@ export function timeline(runs, now, width) {
   const x = (at) => left + ((at - from) / (to - from)) * (width - left - right - 8) + 2;
   const y = (place) => top + place * row + (narrow ? 30 : row / 2 - bar / 2);
   const ends = shown.map((run) => Math.max(x(run.ended === null ? now : run.seen_at), x(run.started_at) + 5));
+  const pale = shown.map((run, place) => Math.max(ends[place], lastSign(run, shown[place + 1], x)));
   return s("svg", { class: "plot timeline", width, height, viewBox: `0 0 ${width} ${height}`, role: "group",
     "aria-label": `The last ${plural(shown.length, "run")} of the gateway` },
   axis(from, to, x, height, Math.max(2, Math.floor((width - left - right) / 110))),
-  shown.slice(1).map((run, place) => thread(shown[place], ends[place], y(place) + bar / 2, x(run.started_at), y(place + 1) + bar / 2)),
+  shown.slice(1).map((run, place) => thread(shown[place], pale[place], y(place) + bar / 2, x(run.started_at), y(place + 1) + bar / 2)),
   shown.map((run, place) => s("g", { class: `run ${endOf(run)}`, tabindex: "0", role: "img", "data-key": run.id,
     "aria-label": runWords(run, now), "data-tip": runWords(run, now) },
   s("rect", { class: "hit", x: 0, y: top + place * row, width, height: row, rx: 8 }),
   s("rect", { class: "bar", x: x(run.started_at), y: y(place), width: ends[place] - x(run.started_at), height: bar, rx: 4 }),
-  run.ended === "crashed" && shown[place + 1] && s("rect", { class: "maybe", x: ends[place] - 3, y: y(place) + 2, height: bar - 4, rx: 3,
-    width: Math.max(0, x(Math.min(run.seen_at + BEAT, shown[place + 1].started_at)) - ends[place] + 3) }),
-  run.ended === "crashed" && s("path", { class: "broken", d: cross(ends[place], y(place) + bar / 2) }),
+  pale[place] > ends[place] && s("rect", { class: "maybe", x: ends[place] - 3, y: y(place), height: bar, rx: 4, width: pale[place] - ends[place] + 3 }),
+  run.ended === "crashed" && ends[place] - x(run.started_at) > 24 && s("path", { class: "broken", d: cross(ends[place], y(place) + bar / 2) }),
   s("text", { class: "when", x: 0, y: narrow ? y(place) - 10 : y(place) + bar - 1.5 }, moment(run.started_at, now)),
   label(run, narrow, width, right, y(place) + bar)))
   );
@@ -58,6 +58,9 @@ function label(run, narrow, width, right, base) {
   const place = narrow ? { x: width, y: base - 22, "text-anchor": "end" } : { x: width - right + 14, y: base - 1.5 };
   return s("text", place, s("tspan", { class: "end" }, word), s("tspan", { class: "more" }, more));
 }
+
+/** Where a crashed run may still have lived: up to its next sign of life, or the start of the one after it. */
+const lastSign = (run, next, x) => (run.ended === "crashed" && next ? x(Math.min(run.seen_at + BEAT, next.started_at)) : 0);
 
 const cross = (x, y) => `M${x - 4} ${y - 8}l3.5 5-3 4 3.5 5M${x + 1} ${y - 8}l3.5 5-3 4 3.5 5`;
 
