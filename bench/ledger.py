@@ -13,6 +13,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from holdfast.app.looks import Looks
 from holdfast.clock import SystemClock
 from holdfast.model import Batch, Inbound, Key, PersonId, SessionId
 from holdfast.policy.recovery import Outcome
@@ -82,13 +83,13 @@ async def opened(home: Path, make_writer: MakeWriter | None = None) -> AsyncIter
         await store.close()
 
 
-PARTS = ("turn", "at-once", "growth", "transcript", "recovery", "memory")
+PARTS = ("turn", "at-once", "growth", "transcript", "overview", "recovery", "memory")
 
 
 async def run(folder: Path, scale: Scale, say: Say, only: Sequence[str] | None = None) -> list[Row]:
     """The rows of every part, or of those asked for; `folder` is the caller's to remove.
 
-    The big ledger is seeded once and serves growth, recovery and memory in that order.
+    The big ledger is seeded once and serves growth, overview, recovery and memory in that order.
     """
     big = folder / "big"
     parts: dict[str, Callable[[], Awaitable[list[Row]]]] = {
@@ -96,6 +97,7 @@ async def run(folder: Path, scale: Scale, say: Say, only: Sequence[str] | None =
         "at-once": lambda: at_once(folder / "at-once", scale),
         "transcript": lambda: growth_of_transcript(folder / "transcript", scale),
         "growth": lambda: growth_of_ledger(folder, big, scale),
+        "overview": lambda: overview(folder, big, scale),
         "recovery": lambda: recovery(folder, big, scale),
         "memory": lambda: held_memory(folder, big, scale),
     }
@@ -103,7 +105,7 @@ async def run(folder: Path, scale: Scale, say: Say, only: Sequence[str] | None =
     for name, part in parts.items():
         if only and name not in only:
             continue
-        if name in ("growth", "recovery", "memory") and not big.exists():
+        if name in ("growth", "overview", "recovery", "memory") and not big.exists():
             say(f"seeding {scale.sessions[-1]:,} sessions")
             seed(big, scale.sessions[-1])
             os.sync()
@@ -292,6 +294,28 @@ async def _reading(home: Path, times: int = 5) -> Row:
     per_entry = 1_000_000 / (times * entries)
     what = f"read a transcript of {entries:,}, per entry / a bare SELECT"
     return Row(what, "µs", subject * per_entry, floor * per_entry)
+
+
+async def overview(folder: Path, big: Path, scale: Scale) -> list[Row]:
+    """What operators look at, among few sessions and among many: the same work in both."""
+    few = folder / "overview"
+    seed(few, scale.sessions[0])
+    async with opened(few) as small, opened(big) as large:
+        subjects = [Looking(store).run for store in (large, small)]
+        rounds = [await interleave(subjects, scale.turns, scale.chunk) for _ in range(ROUNDS)]
+    what = f"operators' overview among {scale.sessions[-1]:,} sessions / {scale.sessions[0]:,}"
+    return [_ms(what, *median_round(rounds, 0, 1), at_most(1.5))]
+
+
+class Looking:
+    """An operator who looks at the overview again and again."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._looks = Looks(store, SystemClock())
+
+    async def run(self, times: int) -> None:
+        for _ in range(times):
+            await self._looks.overview()
 
 
 # Recovery and memory

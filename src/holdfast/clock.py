@@ -123,6 +123,11 @@ def encode_id(number: int) -> str:
     return "".join([_PAIRS[(number >> shift) & 1023] for shift in range(120, -1, -10)])
 
 
+def first_id_at(at: int) -> str:
+    """Sorts before every id of that millisecond or later, and after every one of the time before."""
+    return encode_id(max(0, at) << _RANDOM_BITS)
+
+
 def decode_id(id_: str) -> int:
     """The number an id was written from; anything else sorts before all of them."""
     if len(id_) != _LENGTH or not set(id_) <= set(_ALPHABET):

@@ -14,7 +14,14 @@ expect.set_options(timeout=30_000)
 
 WIDE = {"width": 1280, "height": 820}
 PHONE = {"width": 360, "height": 740}
-LONG = "say " + "unbreakable" * 40 + "\n\n| " + " | ".join("wide column" for _ in range(9)) + " |\n|" + "---|" * 9
+LONG = (
+    "say "
+    + "unbreakable" * 40
+    + "\n\n| "
+    + " | ".join("wide column" for _ in range(9))
+    + " |\n|"
+    + "---|" * 9
+)
 LOOKS = [("light", WIDE), ("dark", WIDE), ("light", PHONE), ("dark", PHONE)]
 LARGEST = 150_000
 
@@ -70,7 +77,9 @@ def test_a_phone_has_no_sideways_scroll_and_large_targets(browser: Browser, hous
     say(page, LONG)
     expect(page.locator(".answer:not(.live)")).to_have_count(1)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    assert page.evaluate("document.querySelector('#scroll').scrollWidth <= document.querySelector('#scroll').clientWidth")
+    assert page.evaluate(
+        "document.querySelector('#scroll').scrollWidth <= document.querySelector('#scroll').clientWidth"
+    )
     small = page.evaluate(
         """() => [...document.querySelectorAll("button, .chats a, summary")]
             .filter((one) => one.checkVisibility({ visibilityProperty: true }))

@@ -6,6 +6,7 @@ from holdfast.clock import Clock
 from holdfast.model import (
     ChatAddress,
     ChatKind,
+    Delivery,
     Key,
     Origin,
     Place,
@@ -13,14 +14,17 @@ from holdfast.model import (
     Session,
     SessionId,
     Sharing,
+    TurnId,
     conversation_key,
     place_at,
 )
 from holdfast.platforms.web import WebChat
 from holdfast.policy.ages import age
 from holdfast.records import dataclass
-from holdfast.store import Looking
+from holdfast.store import Looking, Wanted
 
+from . import operating
+from .operating import MINUTE, MINUTES, counts, decisions, fates, last_report, pace
 from .shown import Json, delivery, entry, report, shown
 
 _WEB = WebChat()
@@ -36,21 +40,60 @@ class Looks:
     async def runs(self, limit: int = 20) -> Json:
         return {"runs": shown(await self.store.instances(limit))}
 
-    async def sessions(self, before: str | None = None, limit: int = 50, live: bool = False) -> Json:
-        page = await self.store.sessions(SessionId(before) if before else None, limit, live)
-        return {"sessions": shown(page)}
+    async def overview(self, runs: int = 24) -> Json:
+        """The gateway at a glance: counts, the pace of the last hour, its runs and what became of each."""
+        now = self.clock.now()
+        since = (now // MINUTE - MINUTES + 1) * MINUTE
+        found = await self.store.overview(since, runs)
+        last = report(found.reports[0]) if found.reports else None
+        turns = tuple(TurnId(fate["turn"]) for fate in fates(last)) if last else ()
+        return {
+            "now": now,
+            "counts": counts(found),
+            "pace": pace(found.begun, since),
+            "runs": operating.runs(found.instances, found.reports),
+            "last_report": last_report(last, await self.store.whereabouts(turns)) if last else None,
+        }
+
+    async def sessions(
+        self,
+        before: str | None = None,
+        limit: int = 50,
+        live: bool = False,
+        state: str | None = None,
+        platform: str | None = None,
+        q: str | None = None,
+    ) -> Json:
+        """A page of sessions, newest first, of those that fit; `next` is where the page after it begins.
+
+        With a filter a page may come short, or empty, and there is more as long as it has a `next`.
+        """
+        wanted = Wanted(state, platform, q, live)
+        page = await self.store.find_sessions(wanted, SessionId(before) if before else None, limit)
+        return {"sessions": shown(page.lines), "next": page.next}
 
     async def session(self, session: str, entries: int = 200) -> Json:
-        """One session: its row, its turns, the end of its transcript and what waits for it."""
-        found = await self.store.session(SessionId(session))
-        transcript = await self.store.transcript(found.id)
+        """One session: its row, its turns and what they did, the end of its transcript, what waits for it."""
+        found = await self.store.inspect(SessionId(session), entries)
         return {
-            "session": shown(found),
-            "turns": shown(await self.store.turns(found.id)),
-            "entries": [entry(one) for one in transcript[-entries:]],
-            "entries_before": max(0, len(transcript) - entries),
-            "waiting": shown(await self.store.waiting(found.key)),
+            "session": shown(found.session),
+            "turns": shown(found.turns),
+            "entries": [entry(one) for one in found.entries],
+            "entries_before": max(0, found.entries[0].seq - 1) if found.entries else 0,
+            "waiting": shown(found.waiting),
+            "calls": shown(found.calls),
+            "deliveries": [{"id": one.id, **delivery(one)} for one in found.deliveries],
+            "decisions": decisions(found.happenings),
         }
+
+    async def unknown(self, limit: int = 100) -> Json:
+        """Sends whose outcome is not known, of every chat, oldest first."""
+        found = await self.store.in_doubt(limit)
+        return {"deliveries": [{"id": one.id, "chat": one.chat, **_doubt(one)} for one in found]}
+
+    async def set_aside(self, before: int | None = None, limit: int = 50) -> Json:
+        """Input that could not be read, newest first."""
+        return {"set_aside": shown(await self.store.set_aside(before, limit))}
 
     async def outbox(self, chat: str, after: int = 0, limit: int = 100) -> Json:
         page = await self.store.deliveries(address_of(chat), after, limit)
@@ -97,6 +140,15 @@ class Looks:
         if session is not None:
             return await self.store.session(SessionId(session))
         return await self.store.live_session(key_of(chat)) if chat is not None else None
+
+
+def _doubt(found: Delivery) -> Json:
+    return {
+        **delivery(found),
+        "attempts": found.attempts,
+        "claimed_at": found.claimed_at,
+        "session": found.session,
+    }
 
 
 def address_of(chat: str) -> ChatAddress:

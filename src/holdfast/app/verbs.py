@@ -22,9 +22,20 @@ def looking(looks: Looks) -> dict[str, Verb]:
     """What needs no running gateway."""
     return {
         "runs": _verb(looks.runs, limit="number?"),
-        "sessions": _verb(looks.sessions, before="text?", limit="number?", live="flag?"),
+        "overview": _verb(looks.overview, runs="number?"),
+        "sessions": _verb(
+            looks.sessions,
+            before="text?",
+            limit="number?",
+            live="flag?",
+            state="text?",
+            platform="text?",
+            q="text?",
+        ),
         "session": _verb(looks.session, session="text", entries="number?"),
         "outbox": _verb(looks.outbox, chat="text", after="number?", limit="number?"),
+        "unknown": _verb(looks.unknown, limit="number?"),
+        "set_aside": _verb(looks.set_aside, before="number?", limit="number?"),
         "trace": _verb(looks.trace, position="number"),
         "continuity": _verb(looks.continuity, limit="number?"),
         "held": _verb(looks.held),

@@ -11,6 +11,19 @@ from .erasing import FORGOTTEN, Erasing, Scope
 from .intake import Intake
 from .looking import Looking
 from .showing import LiveNotice, Notices
+from .operators import (
+    MOST_COUNTED,
+    Begun,
+    CallLine,
+    FoundSessions,
+    Inspection,
+    KeptAside,
+    OpenTurns,
+    Operators,
+    Overview,
+    Wanted,
+    Whereabouts,
+)
 from .stopping import RunningTurn, Stopping
 from .upkeep import Upkeep
 from .values import (
@@ -42,6 +55,17 @@ from .values import (
 from .work import Work
 
 __all__ = [
+    "Begun",
+    "CallLine",
+    "FoundSessions",
+    "Inspection",
+    "MOST_COUNTED",
+    "OpenTurns",
+    "Operators",
+    "Overview",
+    "KeptAside",
+    "Wanted",
+    "Whereabouts",
     "AS_CONFIGURED",
     "FORGOTTEN",
     "TOPICS",
@@ -75,7 +99,9 @@ __all__ = [
 ]
 
 
-class Store(Intake, Work, Deliveries, Notices, Processes, Stopping, Upkeep, Erasing, Protocol):
+class Store(
+    Intake, Work, Deliveries, Notices, Processes, Stopping, Upkeep, Erasing, Operators, Protocol
+):
     """The ledger. A verb that returns has been committed and synced; one that raises changed nothing."""
 
     @property

@@ -20,11 +20,12 @@ from holdfast.model import (
     TurnId,
 )
 
+from .operators import Operators
 from .stopping import RunningTurn
 from .values import ChatLine, Continuity, Happening, HeldItem, KeptReport, SessionLine
 
 
-class Looking(Protocol):
+class Looking(Operators, Protocol):
     """What a running gateway's store and a ledger nobody runs on have in common; see `Store` for each."""
 
     async def instances(self, limit: int = 50) -> tuple[Instance, ...]: ...
@@ -42,6 +43,8 @@ class Looking(Protocol):
     async def deliveries(
         self, chat: ChatAddress, after: int = 0, limit: int = 100
     ) -> tuple[Delivery, ...]: ...
+
+    async def in_doubt(self, limit: int = 100, platform: str | None = None) -> tuple[Delivery, ...]: ...
 
     async def last_number(self, chat: ChatAddress) -> int: ...
 

@@ -25,7 +25,7 @@ from .codec import load_message
 from .commit import Row, Tx, Value
 from .readers import Read
 
-_AFTER_EVERYTHING = "~"
+AFTER_EVERYTHING = "~"
 _LISTED_TURNS = 1_000
 _state = rows.reader(TurnState)
 
@@ -37,13 +37,14 @@ def sessions(
     live_only: bool = False,
     key: Key | None = None,
 ) -> tuple[SessionLine, ...]:
-    page: dict[str, Value] = {"before": before or _AFTER_EVERYTHING, "limit": limit, "live_only": live_only}
+    page: dict[str, Value] = {"before": before or AFTER_EVERYTHING, "limit": limit, "live_only": live_only}
     if key is not None:
-        return tuple(_line(row) for row in read.all("sessions_of_key", key=key, **page))
-    return tuple(_line(row) for row in read.all("sessions_page", **page))
+        return tuple(line(row) for row in read.all("sessions_of_key", key=key, **page))
+    return tuple(line(row) for row in read.all("sessions_page", **page))
 
 
-def _line(row: Row) -> SessionLine:
+def line(row: Row) -> SessionLine:
+    """A row of any list of sessions."""
     id_, key, began, began_at, ended_at, suspended, strikes, turn, state, held, completed_at = row
     return SessionLine(
         SessionId(id_),
@@ -125,9 +126,9 @@ def continuity(read: Read, instance: InstanceId) -> Continuity:
             for id_, state, interruption in read.all("open_turns", limit=_LISTED_TURNS)
             if (known := _state(state)) is not None
         ),
-        _count(read, "count_owed"),
-        _count(read, "count_unknown"),
-        _count(read, "count_waiting"),
+        count(read, "count_owed"),
+        count(read, "count_unknown"),
+        count(read, "count_waiting"),
     )
 
 
@@ -140,6 +141,7 @@ def continuity_reports(read: Read, limit: int = 10) -> tuple[KeptReport, ...]:
     return tuple(KeptReport(InstanceId(instance), at, report) for instance, at, report in found)
 
 
-def _count(read: Read, name: str) -> int:
-    row = read.one(name)
+def count(read: Read, name: str, **values: Value) -> int:
+    """The one number a query gives."""
+    row = read.one(name, **values)
     return int(row[0]) if row else 0

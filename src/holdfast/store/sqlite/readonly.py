@@ -13,7 +13,7 @@ from holdfast.errors import SchemaTooNew, Unusable
 from holdfast.model import InstanceId
 from holdfast.store.contract import Continuity
 
-from . import claims, intake, lists, steps
+from . import claims, intake, lists, operators, steps
 from . import deliveries as sending
 from . import stopping as drains
 from .database import connect_reader, migrations, schema_version
@@ -86,5 +86,11 @@ class ReadOnlyLedger:
     trace = _look(lists.trace)
     continuity_reports = _look(lists.continuity_reports)
     restored = _look(restored)
+    in_doubt = _look(sending.in_doubt)
+    overview = _look(operators.overview)
+    find_sessions = _look(operators.find_sessions)
+    inspect = _look(operators.inspect)
+    whereabouts = _look(operators.whereabouts)
+    set_aside = _look(operators.set_aside)
     verify = _look(verify)
     _continuity = _look(lists.continuity)

@@ -26,6 +26,7 @@ from . import (
     intake,
     lists,
     notices,
+    operators,
     questions,
     retention,
     revivals,
@@ -216,6 +217,11 @@ class SqliteStore:
     keep_continuity = _commit(lists.keep_continuity)
     continuity_reports = _look(lists.continuity_reports)
     restored = _look(restored)
+    overview = _look(operators.overview)
+    find_sessions = _look(operators.find_sessions)
+    inspect = _look(operators.inspect)
+    whereabouts = _look(operators.whereabouts)
+    set_aside = _look(operators.set_aside)
     verify = _look(verify)
     retain = _commit(retention.retain)
 

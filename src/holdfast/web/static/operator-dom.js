@@ -1,0 +1,60 @@
+// Elements without markup in strings, and a way to bring what is shown up to date that keeps focus, scroll and folds.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An HTML element; `null`, `false` and `undefined` among its attributes and children are left out. */
+export const h = (name, attributes, ...children) => made(document.createElement(name), attributes, children);
+
+/** An SVG element. */
+export const s = (name, attributes, ...children) => made(document.createElementNS(SVG, name), attributes, children);
+
+function made(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    element.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false || child === "") continue;
+    element.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+  return element;
+}
+
+/** A picture of the page's own set. */
+export const icon = (name) => s("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, s("use", { href: `#${name}` }));
+
+/** Make the children of `parent` what `wanted` is, changing no more than differs. */
+export function show(parent, ...wanted) {
+  const target = document.createDocumentFragment();
+  target.append(...wanted.flat(Infinity).filter((one) => one));
+  meet(parent, target);
+}
+
+function meet(old, fresh) {
+  const wanted = [...fresh.childNodes];
+  wanted.forEach((node, place) => {
+    const there = old.childNodes[place];
+    if (!there) old.append(node);
+    else if (!alike(there, node)) there.replaceWith(node);
+    else if (node.nodeType === Node.TEXT_NODE) {
+      if (there.data !== node.data) there.data = node.data;
+    } else become(there, node);
+  });
+  while (old.childNodes.length > wanted.length) old.lastChild.remove();
+}
+
+const alike = (one, other) => one.nodeName === other.nodeName
+  && one.nodeType === other.nodeType
+  && (one.nodeType !== Node.ELEMENT_NODE || one.getAttribute("data-key") === other.getAttribute("data-key"));
+
+function become(old, fresh) {
+  for (const { name } of [...old.attributes]) {
+    // What a person opened stays open.
+    if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  // What a person is writing or has chosen is theirs; what was fetched into a place stays there.
+  if (!/^(INPUT|SELECT|TEXTAREA)$/.test(old.nodeName) && !fresh.hasAttribute("data-kept")) meet(old, fresh);
+}

@@ -1,0 +1,126 @@
+// The overview: how the gateway stands, its runs, its pace, and what the last start found.
+
+import { h } from "./operator-dom.js";
+import { endOf, leftWords, pacePlot, recoveryPlot, timeline } from "./operator-plots.js";
+import { ago, BECAME, conversation, ENDED, moment, plural, span } from "./operator-words.js";
+
+export function overview({ look, status }, now, width) {
+  const inside = Math.max(240, width);
+  const half = width > 760 ? (inside - 24) / 2 : inside;
+  return [
+    hero(look, status, now),
+    tiles(look.counts),
+    h("section", { class: "panel", "aria-labelledby": "runs" },
+      h("header", {}, h("h2", { id: "runs" }, "Runs"), legend(ENDS)),
+      look.runs.length ? timeline(look.runs, now, inside - 44) : h("p", { class: "none" }, "Nothing has run yet."),
+      h("details", { class: "fold" }, h("summary", {}, "As a table"), runsTable(look.runs, now))),
+    h("div", { class: "pair" },
+      h("section", { class: "panel", "aria-labelledby": "pace" },
+        h("header", {}, h("h2", { id: "pace" }, "Turns per minute"), h("p", { class: "aside" }, paceWords(look.pace))),
+        pacePlot(look.pace, half - 44), legend(KINDS)),
+      h("section", { class: "panel", "aria-labelledby": "recovery" },
+        h("header", {}, h("h2", { id: "recovery" }, "Recovery after each start"), h("p", { class: "aside" }, recoveryWords(look.runs))),
+        recoveryPlot(look.runs, half - 44))),
+    look.last_report && report(look.last_report, now),
+  ];
+}
+
+function hero(look, status, now) {
+  const run = look.runs[0];
+  const state = status?.state ?? "away";
+  const words = { running: "Running", draining: "Draining", starting: "Starting", stopped: "Stopped", away: "Not answering" };
+  return h("section", { class: `hero ${state}`, "aria-label": "The gateway" },
+    h("p", { class: "state" }, h("span", { class: "lamp", "aria-hidden": "true" }), words[state] ?? state),
+    h("dl", {},
+      run && fact("for", span(now - run.started_at)),
+      status && fact("process", status.pid),
+      status && fact("version", status.version),
+      status && fact("kept up by", status.kept_up_by ?? "nobody of ours"),
+      status && fact("platforms", platforms(status.platforms))),
+    status?.safe_mode && safeMode(status.safe_mode));
+}
+
+const fact = (name, value) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
+
+function platforms(found) {
+  const list = Array.isArray(found) ? found : Object.entries(found ?? {}).map(([name, state]) => ({ name, state }));
+  return list.map((one) => `${one.name ?? one.platform} ${one.state ?? (one.connected ? "connected" : "not connected")}`).join(", ") || "none";
+}
+
+const safeMode = (found) => found.active
+  && h("p", { class: "warn" }, h("b", {}, "Safe mode. "), "Nothing goes on by itself for now", found.why ? `: ${found.why}.` : ".");
+
+function tiles(counts) {
+  const more = (count) => (count >= 1000 ? "1,000+" : count.toLocaleString());
+  const all = [
+    ["running", counts.turns.running + counts.turns.queued, "#sessions?state=running", "turns at work"],
+    ["waiting", counts.turns.waiting, "#sessions?state=waiting", "wait for a person"],
+    ["interrupted", counts.turns.interrupted, "#sessions?state=interrupted", counts.held ? `interrupted, ${counts.held} held` : "interrupted", counts.held],
+    ["queue", counts.messages_waiting, null, "messages in line"],
+    ["owed", counts.owed, null, "replies owed"],
+    ["unknown", counts.unknown, "#outbox", "sends in doubt", counts.unknown],
+    ["parked", counts.parked, "#sessions?state=parked", "parked", counts.parked],
+    ["aside", more(counts.set_aside), "#set-aside", "set aside", counts.set_aside],
+  ];
+  return h("ul", { class: "tiles", "aria-label": "At a glance" }, all.map(([name, count, where, words, wary]) => {
+    const inside = [h("b", {}, count), h("span", {}, words)];
+    const classes = `tile ${wary ? "wary" : ""} ${count && count !== "0" ? "" : "zero"}`;
+    return h("li", { "data-key": name }, where ? h("a", { class: classes, href: where }, inside) : h("div", { class: classes }, inside));
+  }));
+}
+
+const ENDS = { running: "running", restart: "restarted", stopped: "stopped", failed: "gave up", crashed: "crashed" };
+const KINDS = { done: "answered", open: "unfinished", other: "ended otherwise" };
+const legend = (kinds) => h("ul", { class: "legend", "aria-hidden": "true" },
+  Object.entries(kinds).map(([kind, words]) => h("li", { class: kind }, h("i"), words)));
+
+function runsTable(runs, now) {
+  const row = (run) => h("tr", { "data-key": run.id },
+    h("th", { scope: "row" }, moment(run.started_at, now)),
+    h("td", {}, run.pid),
+    h("td", {}, span((run.ended === null ? now : run.seen_at) - run.started_at)),
+    h("td", {}, h("span", { class: `pill end-${endOf(run)}` }, run.ended === null ? "running" : ENDED[run.ended])),
+    h("td", {}, leftWords(run) || "–"),
+    h("td", {}, run.left ? left(run.left) : "–"),
+    h("td", {}, run.down_before === null ? "–" : span(run.down_before)),
+    h("td", {}, run.recovered_after === null ? "–" : span(run.recovered_after)));
+  return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Runs as a table" }, h("table", {},
+    h("thead", {}, h("tr", {}, ["Started", "Process", "Lasted", "Ended", "Turns it left", "Also left", "Down before, at most", "Recovered in"]
+      .map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, runs.map(row))));
+}
+
+function left({ owed, unknown, waiting }) {
+  const said = [owed && plural(owed, "reply", "replies") + " owed", unknown && `${unknown} in doubt`, waiting && plural(waiting, "message") + " in line"];
+  return said.filter(Boolean).join(", ") || "nothing";
+}
+
+function paceWords(pace) {
+  const total = pace.done.concat(pace.open, pace.other).reduce((sum, one) => sum + one, 0);
+  return `${plural(total, "turn")} in the last hour`;
+}
+
+function recoveryWords(runs) {
+  const newest = runs.find((run) => run.recovered_after !== null);
+  return newest ? `${span(newest.recovered_after)} after the last start` : "no start reported yet";
+}
+
+/** The report of the last start in plain lines, with a way to every conversation it is about. */
+function report(found, now) {
+  const plain = found.lines.filter((line) => !line.startsWith("-") && !line.startsWith("…"));
+  return h("section", { class: "panel report", "aria-labelledby": "last" },
+    h("header", {}, h("h2", { id: "last" }, "What the last start found"), h("p", { class: "aside" }, `${moment(found.at, now)}, ${ago(found.at, now)}`)),
+    h("ul", { class: "lines" }, plain.map((line) => h("li", {}, line))),
+    found.fates.length > 0 && h("ul", { class: "fates" }, found.fates.map(fate)),
+    found.more_fates > 0 && h("p", { class: "aside" }, `… and ${found.more_fates} more`));
+}
+
+function fate(one) {
+  const { platform, name } = conversation(one.key);
+  return h("li", { "data-key": one.turn },
+    h("span", { class: `pill ${{ resume: "good", done: "good", hold: "wary", ask: "wary", wait: "wary", expire: "wary", park: "bad" }[one.became] ?? ""}` }, BECAME[one.became] ?? one.became),
+    h("span", { class: "what" },
+      one.session ? [h("a", { href: `#session/${one.session}` }, name), h("small", {}, platform)] : one.turn,
+      h("span", { class: "why" }, one.why),
+      one.state && h("span", { class: "now" }, `now ${one.state}`)));
+}

@@ -1,0 +1,81 @@
+// What needs a person: sends in doubt, input set aside, and a restart with its plan.
+
+import { h } from "./operator-dom.js";
+import { ago, conversation, moment, plural, span } from "./operator-words.js";
+
+export function outbox(found, now) {
+  const intro = h("p", { class: "intro" }, "These were handed to their platform when the connection or the process was lost, so nobody knows whether they arrived. ",
+    "Look into the chat and say what is so; nothing more goes to that chat before.");
+  if (!found.deliveries.length) {
+    return h("div", { class: "blank" }, h("h2", {}, "No send is in doubt"), h("p", {}, "Whatever was sent is known to have arrived, or known not to have."));
+  }
+  return [intro, h("ol", { class: "doubts" }, found.deliveries.map((one) => {
+    const { platform, name } = conversation(one.chat);
+    const act = (name, words, kind) => h("button", { class: kind, type: "button", "data-do": "settle", "data-name": name, "data-id": one.id }, words);
+    return h("li", { class: "panel", "data-key": one.id },
+      h("header", {}, h("h2", {}, one.session ? h("a", { href: `#session/${one.session}` }, name) : name, h("small", {}, platform)),
+        h("p", { class: "aside" }, `${one.kind}, ${ago(one.claimed_at ?? one.at, now)}`)),
+      h("blockquote", {}, one.text),
+      h("p", { class: "aside" }, [one.reason, plural(one.attempts, "attempt"), one.parts > 1 && `part ${one.part} of ${one.parts}`].filter(Boolean).join(" · ")),
+      h("div", { class: "buttons" }, act("sent", "It arrived", "fill"), act("retry", "Send again, marked", "plain"), act("drop", "Drop it", "plain danger")));
+  }))];
+}
+
+export function setAside(found, now) {
+  if (!found.set_aside.length) {
+    return h("div", { class: "blank" }, h("h2", {}, "Nothing is set aside"), h("p", {}, "Everything that came in could be read."));
+  }
+  return [
+    h("p", { class: "intro" }, "Input that could not be read. It was kept as it came, and the rest went on."),
+    h("ol", { class: "doubts" }, found.set_aside.map((one) => h("li", { class: "panel", "data-key": one.id },
+      h("header", {}, h("h2", {}, one.reason), h("p", { class: "aside" }, `${one.account}, ${moment(one.at, now)}`)),
+      one.event_id && h("p", { class: "aside" }, "event ", h("code", {}, one.event_id)),
+      h("pre", { class: "payload", tabindex: "0" }, pretty(one.payload))))),
+    found.more && h("button", { class: "plain more", type: "button", "data-do": "more" }, "Show more"),
+  ];
+}
+
+function pretty(text) {
+  try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
+}
+
+export function restart({ plan, status, look }, now, asked) {
+  const running = plan.running;
+  const draining = status && status.state !== "running";
+  const rows = running.map((one) => {
+    const { platform, name } = conversation(one.key ?? one.chat);
+    return h("tr", { "data-key": one.turn },
+      h("th", { scope: "row", "data-label": "Conversation" }, h("a", { href: `#session/${one.session}` }, name), h("small", {}, platform)),
+      h("td", { "data-label": "Runs for" }, span(now - one.claimed_at)),
+      h("td", { "data-label": "Quiet for" }, span(now - Math.max(one.progress_at ?? 0, one.claimed_at))),
+      h("td", { "data-label": "If cut" }, { never: "left: this chat wants nothing resumed", ask: "the person is asked" }[one.on_interruption] ?? "goes on after the restart"));
+  });
+  return [
+    h("section", { class: "panel", "aria-labelledby": "plan" },
+      h("header", {}, h("h2", { id: "plan" }, "What a restart would cut now"), h("p", { class: "aside" }, running.length ? plural(running.length, "running turn") : "nothing runs")),
+      running.length
+        ? h("div", { class: "table cards" }, h("table", {},
+          h("thead", {}, h("tr", {}, ["Conversation", "Runs for", "Quiet for", "If cut"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, rows)))
+        : h("p", { class: "none" }, "Nothing runs: a restart now cuts nothing."),
+      h("p", { class: "note" }, "A restart first waits for what runs, tells each of those chats once, and cuts only what is not done in time. Messages are accepted all the while."),
+      h("div", { class: "buttons" },
+        h("button", { class: running.length ? "danger-fill" : "fill", type: "button", "data-do": "restart", disabled: draining }, "Restart now"),
+        h("button", { class: "plain", type: "button", "data-do": "restart", "data-quiet": "1", disabled: draining }, "Restart when quiet"))),
+    asked && progress(asked, status, look, now),
+  ];
+}
+
+/** How far an asked restart has come; the run that was there when it was asked tells. */
+function progress(asked, status, look, now) {
+  const run = look?.runs[0];
+  const fresh = run && run.id !== asked.run;
+  const steps = [
+    [true, `Asked for ${ago(asked.at, now)}${asked.quiet ? ", to be done when nothing runs" : ""}`],
+    [fresh || (status && status.state !== "running"), fresh ? "The old process ended" : "The old process drains"],
+    [fresh, fresh ? `A new process runs since ${moment(run.started_at, now)}` : "A new process starts"],
+    [fresh && run.recovered_after !== null, fresh && run.recovered_after !== null ? `It looked at everything within ${span(run.recovered_after)}` : "It decides about what it finds"],
+  ];
+  return h("section", { class: "panel", "aria-labelledby": "progress" },
+    h("header", {}, h("h2", { id: "progress" }, "The restart")),
+    h("ol", { class: "steps", "aria-live": "polite" }, steps.map(([done, words]) => h("li", { class: done ? "did" : "" }, words))));
+}

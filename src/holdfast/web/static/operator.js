@@ -1,0 +1,316 @@
+// The operator pages: which is shown, what it shows, kept up to date by the gateway's events.
+
+import { show } from "./operator-dom.js";
+import { overview } from "./operator-overview.js";
+import { filters, life, session, sessions } from "./operator-sessions.js";
+import { outbox, restart, setAside } from "./operator-upkeep.js";
+
+const at = (id) => document.getElementById(id);
+const page = at("page"), tools = at("tools");
+const SETTLE = 200, LOOK_AGAIN = 10_000, TICK = 1000, PAGE = 50;
+
+const state = { place: null, data: null, skew: 0, asked: null, pages: 1, answering: true, asking: 0, error: null };
+const now = () => Date.now() + state.skew;
+
+// Asking the gateway.
+
+class Refusal extends Error {}
+
+async function ask(path, options = {}) {
+  const response = await fetch(path, { headers: { Accept: "application/json", ...options.headers }, ...options });
+  if (response.status === 401) {
+    location.assign("/login");
+    throw new Refusal("You are signed out.");
+  }
+  const said = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Refusal(said.error?.words ?? `The gateway answered ${response.status}.`);
+  return said;
+}
+
+const tell = (path, body = {}) => ask(path, {
+  method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json", "X-Holdfast": "1" },
+});
+
+// The pages: what each asks for, and how it is drawn.
+
+const inOrder = (found) => new URLSearchParams(Object.entries(found).filter(([, value]) => value));
+const figures = async () => {
+  const [look, status] = await Promise.all([ask("/api/overview"), ask("/api/status")]);
+  badge("badge-outbox", look.counts.unknown);
+  badge("badge-set-aside", look.counts.set_aside);
+  state.skew = look.now - Date.now();
+  return { look, status };
+};
+
+const PLACES = {
+  overview: {
+    title: "Overview", topics: null, ticks: true,
+    fetch: figures,
+    draw: (data) => overview(data, now(), page.clientWidth),
+  },
+  sessions: {
+    title: "Sessions", topics: ["turns", "recovery", "inbox"],
+    async fetch() {
+      const found = { sessions: [], next: null };
+      const status = await ask("/api/status");
+      for (let number = 0; number < state.pages; number += 1) {
+        const query = inOrder({ ...state.place.query, before: found.next, limit: PAGE });
+        const more = await ask(`/api/sessions?${query}`);
+        found.sessions.push(...more.sessions);
+        found.next = more.next;
+        if (!more.next) break;
+      }
+      return { found, platforms: [...new Set((status.platforms ?? []).map((one) => one.name))] };
+    },
+    tools: (data) => filters(state.place.query, data.platforms),
+    draw: (data) => sessions(data.found, now()),
+  },
+  session: {
+    title: "Session", topics: ["turns", "steps", "outbox", "recovery", "questions", "inbox"], ticks: true,
+    fetch: () => ask(`/api/sessions/${encodeURIComponent(state.place.id)}`),
+    draw: (data) => session(data, now()),
+  },
+  outbox: {
+    title: "Outbox", topics: ["doubts", "outbox"],
+    fetch: () => ask("/api/outbox"),
+    draw: (data) => outbox(data, now()),
+  },
+  "set-aside": {
+    title: "Set aside", topics: ["inbox"],
+    async fetch() {
+      const all = [];
+      for (let number = 0; number < state.pages; number += 1) {
+        const before = all.at(-1)?.id;
+        const more = await ask(`/api/set-aside?${inOrder({ before, limit: PAGE })}`);
+        all.push(...more.set_aside);
+        if (more.set_aside.length < PAGE) return { set_aside: all, more: false };
+      }
+      return { set_aside: all, more: true };
+    },
+    draw: (data) => setAside(data, now()),
+  },
+  restart: {
+    title: "Restart", topics: null, ticks: true,
+    async fetch() {
+      const [plan, found] = await Promise.all([ask("/api/plan"), figures()]);
+      return { plan, ...found };
+    },
+    draw: (data) => restart(data, now(), state.asked),
+  },
+};
+
+function where() {
+  const [path, query] = location.hash.slice(1).split("?");
+  const [name, id] = path.split("/");
+  const known = PLACES[name] ? name : "overview";
+  return { name: known, id: id && decodeURIComponent(id), query: Object.fromEntries(new URLSearchParams(query ?? "")) };
+}
+
+// Showing one, and keeping it true.
+
+async function go() {
+  if (location.hash === "#view") return;
+  const before = state.place;
+  state.place = where();
+  state.pages = 1;
+  const moved = before?.name !== state.place.name || before?.id !== state.place.id;
+  if (moved) {
+    state.data = null;
+    page.setAttribute("aria-busy", "true");
+    show(page);
+    window.scrollTo(0, 0);
+  }
+  show(tools);
+  const { title } = PLACES[state.place.name];
+  at("title").textContent = title;
+  document.title = `${title} · Holdfast`;
+  for (const link of at("places").querySelectorAll("a")) {
+    const name = link.getAttribute("href").slice(1);
+    const current = name === state.place.name || (name === "sessions" && state.place.name === "session");
+    if (current) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+  }
+  await look();
+  if (moved && before) at("view").focus({ preventScroll: true });
+}
+
+async function look() {
+  const place = state.place, asking = (state.asking += 1);
+  try {
+    const data = await PLACES[place.name].fetch();
+    if (asking !== state.asking || place !== state.place) return;
+    state.data = data;
+    state.error = null;
+    answers(true);
+    draw();
+  } catch (fault) {
+    if (asking !== state.asking || place !== state.place) return;
+    if (fault instanceof Refusal) refused(fault); else answers(false);
+  }
+  page.setAttribute("aria-busy", "false");
+}
+
+function draw() {
+  if (!state.data) return;
+  const shown = PLACES[state.place.name];
+  show(tools, shown.tools ? shown.tools(state.data) : null);
+  show(page, shown.draw(state.data));
+}
+
+function refused(fault) {
+  answers(true);
+  state.data = null;
+  const words = document.createElement("p");
+  words.className = "none";
+  words.textContent = fault.message;
+  show(page, words);
+}
+
+function answers(yes) {
+  if (yes !== state.answering || at("live").textContent === "Connecting …") {
+    at("live").textContent = yes ? "Live" : "The gateway does not answer; this is how it stood. Trying again …";
+    at("live").classList.toggle("away", !yes);
+  }
+  state.answering = yes;
+}
+
+let soon = null;
+function lookSoon() {
+  soon ??= setTimeout(() => { soon = null; look(); }, SETTLE);
+}
+
+function listen() {
+  const events = new EventSource("/api/events");
+  events.addEventListener("open", lookSoon);
+  events.addEventListener("changed", (event) => {
+    const { topics } = JSON.parse(event.data);
+    const wanted = PLACES[state.place.name].topics;
+    if (!wanted || !topics || topics.some((topic) => wanted.includes(topic))) lookSoon();
+  });
+  events.addEventListener("error", () => {
+    answers(false);
+    // A browser gives up for good when it was refused, as a gateway that is starting may do.
+    if (events.readyState === EventSource.CLOSED) setTimeout(listen, 2 * TICK);
+  });
+}
+
+// What an operator does.
+
+function confirmed(title, text, yes) {
+  const box = at("ask");
+  at("ask-title").textContent = title;
+  at("ask-text").textContent = text;
+  at("ask-yes").textContent = yes;
+  box.returnValue = "no";
+  box.showModal();
+  return new Promise((done) => box.addEventListener("close", () => done(box.returnValue === "yes"), { once: true }));
+}
+
+const SETTLED = { sent: "Kept as arrived.", retry: "It is sent again, marked as possibly repeated.", drop: "Dropped." };
+const DONE = { stop: "Its work was stopped.", resume: "It goes on.", retry: "The last message is answered again." };
+
+const DEEDS = {
+  async settle({ name, id }) {
+    const text = "The chat never gets it unless it arrived already. What comes after it goes out.";
+    if (name === "drop" && !await confirmed("Drop this message?", text, "Drop it")) return;
+    await tell(`/api/outbox/${id}/${name}`);
+    say(SETTLED[name]);
+  },
+  async command({ name, id }) {
+    if (name === "stop" && !await confirmed("Stop this work?", "The conversation and the messages in line are kept; the turn ends.", "Stop it")) return;
+    const said = await tell(`/api/sessions/${encodeURIComponent(id)}/${name}`);
+    say(said.state === "refused" ? `Refused: ${said.reason}` : DONE[name]);
+  },
+  async restart({ quiet }) {
+    const running = state.data.plan.running.length;
+    const text = `${running === 1 ? "One turn runs" : `${running} turns run`}. What is not done in time is cut, and goes on after the restart.`;
+    if (!quiet && running && !await confirmed("Restart now?", text, "Restart now")) return;
+    state.asked = { at: now(), run: state.data.look.runs[0]?.id, quiet: Boolean(quiet) };
+    await tell("/api/gateway/restart", { when_quiet: Boolean(quiet) });
+    say(quiet ? "It restarts when nothing runs." : "The restart has begun.");
+  },
+  async more() { state.pages += 1; },
+};
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-do]");
+  if (!button) return;
+  button.disabled = true;
+  try {
+    await DEEDS[button.dataset.do](button.dataset);
+  } catch (fault) {
+    say(fault instanceof Refusal ? fault.message : "The gateway does not answer; nothing was done.", true);
+  }
+  button.disabled = false;
+  await look();
+});
+
+function say(words, wrong = false) {
+  const box = at(wrong ? "toast" : "spoken");
+  box.textContent = words;
+  at("toast").textContent = words;
+  at("toast").hidden = false;
+  clearTimeout(say.over);
+  say.over = setTimeout(() => { at("toast").hidden = true; }, 5 * TICK);
+}
+
+// Filters are part of the address, so that a look can be kept and passed on.
+
+function filtered() {
+  const form = tools.querySelector("form");
+  const wanted = inOrder(Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim()])));
+  const address = `#sessions${wanted.size ? `?${wanted}` : ""}`;
+  if (address === location.hash) return;
+  history.replaceState(null, "", address);
+  state.place = where();
+  state.pages = 1;
+  look();
+}
+
+let typed = null;
+tools.addEventListener("input", () => { clearTimeout(typed); typed = setTimeout(filtered, SETTLE); });
+tools.addEventListener("submit", (event) => { event.preventDefault(); filtered(); });
+
+// A turn's whole life is asked for when it is unfolded.
+page.addEventListener("toggle", async (event) => {
+  const cause = event.target.dataset?.trace;
+  if (!cause || !event.target.open) return;
+  const box = event.target.querySelector("[data-kept]");
+  try {
+    show(box, life(await ask(`/api/trace/${cause}`), now()));
+  } catch (fault) {
+    box.textContent = fault instanceof Refusal ? fault.message : "The gateway does not answer.";
+  }
+}, true);
+
+// Words beside what is pointed at or has the focus.
+
+function point(event) {
+  const target = event.target.closest?.("[data-tip]");
+  const tip = at("tip");
+  tip.hidden = !target;
+  if (!target) return;
+  tip.textContent = target.dataset.tip;
+  const box = target.getBoundingClientRect(), half = tip.offsetWidth / 2;
+  const middle = event.clientX || box.left + box.width / 2;
+  tip.style.setProperty("left", `${Math.min(Math.max(middle, half + 8), innerWidth - half - 8)}px`);
+  tip.style.setProperty("top", `${box.top > tip.offsetHeight + 16 ? box.top - tip.offsetHeight - 8 : box.bottom + 8}px`);
+}
+for (const kind of ["pointermove", "focusin"]) document.addEventListener(kind, point);
+document.addEventListener("focusout", () => { at("tip").hidden = true; });
+document.addEventListener("keydown", (event) => { if (event.key === "Escape") at("tip").hidden = true; });
+
+function badge(id, count) {
+  at(id).hidden = !count;
+  at(id).textContent = count >= 1000 ? "1,000+" : count;
+}
+
+at("skip").addEventListener("click", (event) => { event.preventDefault(); at("view").focus(); });
+at("theme").addEventListener("click", () => {
+  const names = { system: "as the system", light: "light", dark: "dark" };
+  at("theme").setAttribute("aria-label", `Colours: ${names[window.holdfastTheme.next()]}`);
+});
+addEventListener("hashchange", go);
+new ResizeObserver(() => draw()).observe(at("view"));
+setInterval(() => { if (PLACES[state.place.name].ticks && !document.hidden) draw(); }, TICK);
+setInterval(() => { if (!document.hidden || !state.answering) look(); }, LOOK_AGAIN);
+go().then(listen);
