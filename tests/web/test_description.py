@@ -1,5 +1,6 @@
 """The API against its own description, on a real gateway: whatever it is given, it answers as it says."""
 
+import re
 from contextlib import nullcontext, suppress
 from typing import Any
 
@@ -8,9 +9,12 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import Case, GenerationMode
 
-from tests.support.outside import Build
+from tests.support.outside import Build, House
 from tests.support.web import program, token_of, url_of
+from tests.unit.project.tree import ROOT
 
+LOOKS_TO_COME = {"GET /api/overview", "GET /api/outbox", "GET /api/set-aside"}
+"""Their ways are made as soon as their verbs are there."""
 _EXAMPLES = 10
 _ENDS_IT = ("/api/gateway/stop", "/api/gateway/restart")
 """Which would end what is tested."""
@@ -67,3 +71,18 @@ def status_and_form(context: Any, response: Any, case: Case[Any]) -> None:
     case.operation.validate_response(response)
     found = case.operation.schema.get_content_types(case.operation, response)
     assert response.headers["content-type"][0].partition(";")[0] in {one.partition(";")[0] for one in found}
+
+
+def test_the_reference_names_every_path_of_the_description_and_no_other(house: House) -> None:
+    house.up()
+    with program(house.home) as client:
+        paths = client.get("/openapi.json").json()["paths"]
+    described = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+    page = (ROOT / "docs" / "reference" / "http-api.md").read_text()
+    named: set[str] = set()
+    for line in page.splitlines():
+        if found := re.match(r"\| `([A-Z]+) (/\S+)`((?:, `…/\w+`)*) \|", line):
+            method, path, more = found.groups()
+            others = [path.rpartition("/")[0] + one for one in re.findall(r"`…(/\w+)`", more)]
+            named |= {f"{method} {one}" for one in (path, *others)}
+    assert named - {"GET /openapi.json", *LOOKS_TO_COME} == described - LOOKS_TO_COME
