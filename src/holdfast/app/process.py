@@ -27,6 +27,7 @@ from holdfast.telemetry.log import Log
 
 from .actions import Actions, Unwilling
 from .config import Surroundings, load_settings, surroundings
+from .counting import Counts, counted
 from .door import Door, Inside, Open
 from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
 from .files import discarding
@@ -39,7 +40,7 @@ from .notify import ALIVE, READY, STOPPING, Notifier
 from .previews import Previews
 from .settings import Settings
 from .shown import Json, shown
-from .verbs import all_verbs
+from .verbs import all_verbs, with_page
 from .watchdog import Watchdog
 
 WORKSPACE = "workspace"
@@ -154,6 +155,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
     except BaseException:
         beating.cancel()
         raise
+    store, counts = counted(store, clock)
     previews = Previews()
     web = WebChat(shown=previews.show)
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
@@ -182,7 +184,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
         discard=discarding(settings.home),
     )
     keeper = Keeper(around, gateway.request)
-    inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews))
+    inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews), counts)
     reporting = asyncio.ensure_future(_report_boot(gateway))
     listening: list[Open] = []
     try:
@@ -207,7 +209,7 @@ async def _open(inside: Inside, door: Door, listening: list[Open]) -> None:
     try:
         page = await door(inside)
         listening.append(page)
-        api = LocalApi(inside.settings.home, all_verbs(inside.actions, inside.following, inside.status, page))
+        api = LocalApi(inside.settings.home, with_page(inside.verbs, page))
         await api.open()
         listening.append(api)
     except Unusable:
@@ -246,10 +248,16 @@ async def _report_boot(gateway: Gateway) -> None:
 
 
 def _inside(
-    settings: Settings, gateway: Gateway, web: WebChat, keeper: Keeper, following: Following
+    settings: Settings,
+    gateway: Gateway,
+    web: WebChat,
+    keeper: Keeper,
+    following: Following,
+    counts: Counts,
 ) -> Inside:
     store, clock = gateway.store, gateway.clock
-    actions = Actions(store, clock, gateway.ids, web, Looks(store, clock), keeper.stop_all)
+    looks = Looks(store, clock)
+    actions = Actions(store, clock, gateway.ids, web, looks, keeper.stop_all, gateway.arrival_settings)
 
     async def status() -> Json:
         left = await store.continuity()
@@ -260,6 +268,8 @@ def _inside(
             "version": __version__,
             "instance": store.instance,
             "kept_up_by": keeper.name,
+            "agent": settings.agent.use,
+            "demo": settings.demo,
             "platforms": shown(gateway.connections()),
             "safe_mode": shown(gateway.safe_mode),
             "running": gateway.running,
@@ -269,7 +279,8 @@ def _inside(
             "unknown": left.unknown,
         }
 
-    return Inside(settings, store, clock, actions, following, status, lambda: gateway.state)
+    verbs = all_verbs(actions, following, status)
+    return Inside(settings, store, clock, verbs, following, lambda: gateway.state, counts)
 
 
 def run_and_exit(arguments: list[str], door: Door) -> None:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from holdfast.model import InstanceId
 
+from .blobs import Blob, Blobs
 from .delivery import Deliveries, Processes
 from .erasing import FORGOTTEN, Erasing, Scope
 from .intake import Intake
@@ -71,6 +72,7 @@ __all__ = [
     "TOPICS",
     "ArrivalSettings",
     "Ask",
+    "Blob",
     "ChatLine",
     "ClaimSettings",
     "Continuity",
@@ -100,7 +102,17 @@ __all__ = [
 
 
 class Store(
-    Intake, Work, Deliveries, Notices, Processes, Stopping, Upkeep, Erasing, Operators, Protocol
+    Intake,
+    Work,
+    Deliveries,
+    Notices,
+    Processes,
+    Stopping,
+    Upkeep,
+    Erasing,
+    Operators,
+    Blobs,
+    Protocol,
 ):
     """The ledger. A verb that returns has been committed and synced; one that raises changed nothing."""
 

@@ -20,6 +20,7 @@ from holdfast.store.contract import Continuity, LiveNotice
 
 from . import (
     arrivals,
+    blobs,
     claims,
     endings,
     erasing,
@@ -184,6 +185,8 @@ class SqliteStore:
     _live_notices = _look(notices.live_notices)
     reword_notice = _commit(notices.reword_notice)
     forget_notice = _commit(notices.forget_notice)
+    keep_blob = _commit(blobs.keep_blob)
+    blob = _look(blobs.blob)
 
     processes = _look(background.processes)
     end_process = _commit(background.end_process)
