@@ -128,6 +128,8 @@ def test_what_the_model_writes_is_seen_by_who_follows_before_it_is_committed(hom
                 await ask(home, "say", chat="home", text="Do 1 steps.")
             elif "preview" in event:
                 previews.append(event["preview"])
+            elif "working" in event:
+                assert event["working"] in ({"notice": ""}, None)
             elif event["delivery"]["kind"] == "reply":
                 return previews, event["delivery"]["text"]
         raise AssertionError("it went")

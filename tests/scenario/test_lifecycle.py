@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.app.lifecycle import RunState, longest_stop
-from holdfast.app.settings import DrainSettings
+from holdfast.app.settings import DrainSettings, GatewaySettings
 from holdfast.errors import StoreUnavailable, SyncFailed
 from holdfast.model import (
     Interruption,
@@ -23,15 +23,20 @@ from holdfast.model import (
     TurnState,
 )
 from holdfast.policy.admission import Drain
+from holdfast.policy.settings import HOUR, ProgressSettings
 from tests.support.gateways import PLATFORM, STEP, Mail, Town
 from tests.support.loops import on_a_loop
 
 RESTARTING = "The gateway is restarting."
 
 
+UNSPOKEN = GatewaySettings(progress=ProgressSettings(notice=HOUR))
+"""Long work is not spoken of, so that what is said is said of something else."""
+
+
 @asynccontextmanager
-async def town(home: Path) -> AsyncIterator[Town]:
-    made = Town(home)
+async def town(home: Path, settings: GatewaySettings | None = None) -> AsyncIterator[Town]:
+    made = Town(home, settings)
     await made.start()
     try:
         yield made
@@ -108,7 +113,7 @@ async def test_a_drain_waits_for_what_finishes_and_cuts_only_what_does_not(tmp_p
 async def test_each_chat_with_a_running_turn_is_told_once_before_the_wait_and_no_other(
     tmp_path: Path,
 ) -> None:
-    async with town(tmp_path) as one:
+    async with town(tmp_path, UNSPOKEN) as one:
         one.model.hold("long")
         one.mail.say("quick", "idle")
         one.mail.say("long", "busy")
@@ -355,7 +360,7 @@ async def test_a_turn_that_asks_and_never_ends_is_waited_for_no_longer_than_its_
 @pytest.mark.guards("R3.6")
 @on_a_loop
 async def test_a_restart_when_quiet_waits_for_no_running_turn(tmp_path: Path) -> None:
-    async with town(tmp_path) as one:
+    async with town(tmp_path, UNSPOKEN) as one:
         one.model.hold("long")
         one.mail.say("long")
         await one.until(lambda: bool(one.model.begun))

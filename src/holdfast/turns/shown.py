@@ -113,9 +113,9 @@ class Shown:
 
     async def rest(self) -> None:
         self.halt()
-        if self._calling is not None:
-            await self._briefly(_done(self._calling))
-            self._calling.cancel()
+        if (calling := self._calling) is not None:
+            await self._briefly(_done(calling))
+            calling.cancel()
             self._calling = None
 
     async def end(self) -> None:
