@@ -54,6 +54,8 @@ class Log:
                 handlers = _handlers(self._home)
             for handler in handlers:
                 handler.handle(record)
+        for handler in handlers:
+            handler.close()
 
 
 class _Into(logging.Handler):
@@ -74,12 +76,8 @@ class _Into(logging.Handler):
 def _handlers(home: Path) -> list[logging.Handler]:
     import structlog  # noqa: PLC0415 - takes as long as the rest of a start, and nobody waits for it here
 
-    common: list[Any] = [
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.ExtraAdder(),
-        _in_our_words,
-        _redacted,
-    ]
+    standard = structlog.stdlib
+    common: list[Any] = [standard.add_log_level, standard.ExtraAdder(), _in_our_words, _redacted]
     plain = structlog.dev.plain_traceback
     for_people = structlog.dev.ConsoleRenderer(
         colors=sys.stderr.isatty(),
@@ -95,10 +93,8 @@ def _handlers(home: Path) -> list[logging.Handler]:
         as_json = structlog.processors.JSONRenderer(ensure_ascii=False)
         made.append((file, [structlog.processors.format_exc_info, _redacted, as_json]))
     for handler, last in made:
-        drop = structlog.stdlib.ProcessorFormatter.remove_processors_meta
-        handler.setFormatter(
-            structlog.stdlib.ProcessorFormatter(foreign_pre_chain=common, processors=[drop, *last])
-        )
+        drop = standard.ProcessorFormatter.remove_processors_meta
+        handler.setFormatter(standard.ProcessorFormatter(foreign_pre_chain=common, processors=[drop, *last]))
     return [handler for handler, _ in made]
 
 

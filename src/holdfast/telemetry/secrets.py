@@ -21,7 +21,7 @@ _SHAPES = (
     # A user's password in an address.
     re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s/@]+(?=@)"),
     # Tokens that are known by their looks: Telegram's bots, keys with a vendor's prefix.
-    re.compile(r"()\b\d{6,12}:[A-Za-z0-9_-]{30,}\b"),
+    re.compile(r"()(?<!\d)\d{6,12}:[A-Za-z0-9_-]{30,}\b"),
     re.compile(r"()\b(?:sk|pk|rk|xox[abposr]|gh[opsur]|github_pat|glpat|AKIA)[-_]?[A-Za-z0-9_-]{16,}\b"),
 )
 
