@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -84,11 +84,12 @@ def test_following_shows_what_comes_also_over_a_rotation(tmp_path: Path) -> None
 
         task = asyncio.ensure_future(reading())
         await asyncio.wait({task}, timeout=0)
-        for act in (
+        acts: tuple[Callable[[], object], ...] = (
             lambda: log.write_text(log.read_text() + '{"what": "one"}\n{"what": "tw'),
             lambda: log.write_text(log.read_text() + 'o"}\n{"what": "three"}\n'),
             lambda: log.rename(f"{log}.1").with_name("gateway.log").write_text('{"what": "four"}\n'),
-        ):
+        )
+        for act in acts:
             await _looked(clock)
             act()
             await _looked(clock)
