@@ -23,7 +23,15 @@ _SECTIONS: Mapping[int, tuple[int, ...]] = {
     9: (1, 2, 3, 5, 6),
     10: (1, 2, 3, 5),
 }
-RULES = (*(f"R{n}.{part}" for n, parts in _SECTIONS.items() for part in parts), "R5", "R12", "R13", "R16")
+RULES = (
+    *(f"R{n}.{part}" for n, parts in _SECTIONS.items() for part in parts),
+    "R5",
+    "R12",
+    "R13",
+    "R15",
+    "R16",
+    "R19",
+)
 
 FAILURES: Mapping[str, str] = {
     "A1": "a drain that ran out costs the conversation",
