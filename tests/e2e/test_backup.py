@@ -15,7 +15,6 @@ import pytest
 from holdfast.app.client import ask, listen
 from tests.support.commands import Spoken, as_json, command, holdfast, notes, up
 
-pytestmark = pytest.mark.guards("R19")
 ANSWER = "All 4 steps are done"
 
 
@@ -45,6 +44,7 @@ async def _told(home: Path, words: str) -> None:
             return
 
 
+@pytest.mark.guards("R19")
 def test_backups_under_load_are_each_one_instant_of_the_ledger(tmp_path: Path) -> None:
     home = tmp_path / "home"
     kept: list[tuple[Path, int, int]] = []
@@ -84,6 +84,7 @@ async def _load(home: Path, kept: list[tuple[Path, int, int]]) -> None:
     await asyncio.gather(*people)
 
 
+@pytest.mark.guards("R19")
 def test_work_cut_by_a_restore_goes_on_when_it_is_released_and_its_effects_are_not_repeated(
     tmp_path: Path,
 ) -> None:
@@ -108,6 +109,7 @@ def test_work_cut_by_a_restore_goes_on_when_it_is_released_and_its_effects_are_n
     assert notes(new) == ["note of step 4"], "the note of step 2 was written before the backup, elsewhere"
 
 
+@pytest.mark.guards("R19")
 def test_a_backup_is_never_replaced_unasked_and_holds_no_secret(tmp_path: Path) -> None:
     home, file = tmp_path / "home", tmp_path / "kept.tar"
     with up(home, "--no-supervise"):
@@ -124,6 +126,7 @@ def test_a_backup_is_never_replaced_unasked_and_holds_no_secret(tmp_path: Path) 
     assert json.loads(holdfast("backup", tmp_path, "--home", home, "--json").stdout)["path"].endswith(".tar")
 
 
+@pytest.mark.guards("R19")
 def test_a_damaged_and_a_newer_backup_are_refused_and_change_nothing(tmp_path: Path) -> None:
     home, file = tmp_path / "home", tmp_path / "kept.tar"
     with up(home, "--no-supervise"):

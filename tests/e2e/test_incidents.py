@@ -6,9 +6,8 @@ import pytest
 
 from tests.support.commands import Spoken, as_json, command, up
 
-pytestmark = pytest.mark.guards("R15")
 
-
+@pytest.mark.guards("R15")
 def test_a_killed_session_is_exported_without_its_words_and_replayed(tmp_path: Path) -> None:
     home, file = tmp_path / "home", tmp_path / "incident.json"
     talk = Spoken("chat", "--home", home, "--wait", "20")
@@ -32,6 +31,7 @@ def test_a_killed_session_is_exported_without_its_words_and_replayed(tmp_path: P
     assert "No promise is broken" in command("replay", file).out
 
 
+@pytest.mark.guards("R15")
 def test_the_log_of_a_gateway_is_shown_while_none_runs(tmp_path: Path) -> None:
     assert command("logs", "--home", tmp_path).err.startswith("There is no log")
     with up(tmp_path, "--no-supervise"):

@@ -18,6 +18,8 @@ WALKS = {
     "forget_events",
     "forget_set_aside",
     "forget_instances",
+    "arrivals_of",
+    "hold_messages",
 }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.model import (
+    RESTORED,
     ChatSettings,
     Delivery,
     Interruption,
@@ -69,6 +70,14 @@ async def stop_asked(ledger: Ledger) -> Found:
 async def not_allowed(ledger: Ledger) -> Found:
     await ledger.say(sender=BOB)
     claimed = await ledger.claim()
+    await ledger.crash()
+    return claimed.session.id, {}
+
+
+@found
+async def restored(ledger: Ledger) -> Found:
+    claimed = await ledger.begin()
+    await ledger.store.interrupt(claimed.fence, RESTORED)
     await ledger.crash()
     return claimed.session.id, {}
 

@@ -15,8 +15,6 @@ from holdfast.policy.settings import DAY, HOUR
 from tests.support.gateways import Town
 from tests.support.loops import on_a_loop
 
-pytestmark = pytest.mark.guards("R19")
-
 
 def _silent(what: str, done: int, of: int) -> None:
     return None
@@ -58,6 +56,7 @@ async def busy_town(home: Path) -> Town:
     return town
 
 
+@pytest.mark.guards("R19")
 @on_a_loop
 async def test_what_was_open_is_neither_run_nor_sent_however_long_it_lasts(tmp_path: Path) -> None:
     town = await busy_town(tmp_path / "home")
@@ -84,6 +83,7 @@ async def test_what_was_open_is_neither_run_nor_sent_however_long_it_lasts(tmp_p
         await again.until(lambda: again.mail.texts("c1") == ["answer to hello"])
 
 
+@pytest.mark.guards("R19")
 @on_a_loop
 async def test_what_is_released_goes_on_once_and_a_repeat_shows_once(tmp_path: Path) -> None:
     town = await busy_town(tmp_path / "home")
@@ -106,6 +106,7 @@ async def test_what_is_released_goes_on_once_and_a_repeat_shows_once(tmp_path: P
         assert await again.store.verify() == ()
 
 
+@pytest.mark.guards("R19")
 @on_a_loop
 async def test_what_is_dropped_never_goes_on(tmp_path: Path) -> None:
     town = await busy_town(tmp_path / "home")
@@ -120,6 +121,7 @@ async def test_what_is_dropped_never_goes_on(tmp_path: Path) -> None:
         assert await again.store.verify() == ()
 
 
+@pytest.mark.guards("R19")
 @on_a_loop
 async def test_a_question_open_in_the_backup_neither_expires_nor_wakes_its_turn(tmp_path: Path) -> None:
     town = Town(tmp_path / "home")

@@ -30,8 +30,6 @@ from tests.support.backends import SqliteBackend
 from tests.support.ledger import Ledger, address
 from tests.support.loops import on_a_loop
 
-pytestmark = pytest.mark.guards("R15")
-
 SAID = "Bitte überweise 4711 Euro an Rumpelstilzchen, das Kennwort ist hunter2"
 REPLIED = "Gerne, ich überweise sofort an die Sparkasse"
 ARGUMENTS = '{"konto": "DE4400001111", "token": "sk-abcdefghijklmnop"}'
@@ -80,6 +78,7 @@ async def told(home: Path) -> Incident:
         await looking.close()
 
 
+@pytest.mark.guards("R15")
 @on_a_loop
 async def test_no_word_name_or_secret_of_a_session_is_in_its_incident(tmp_path: Path) -> None:
     incident = await told(tmp_path)
@@ -91,6 +90,7 @@ async def test_no_word_name_or_secret_of_a_session_is_in_its_incident(tmp_path: 
     assert [(one["effect"], one["state"]) for one in incident["calls"]] == [("effect", "unknown")]
 
 
+@pytest.mark.guards("R15")
 @on_a_loop
 async def test_an_incident_is_played_again_with_its_death_at_the_same_point(tmp_path: Path) -> None:
     incident = await told(tmp_path)
@@ -103,6 +103,7 @@ async def test_an_incident_is_played_again_with_its_death_at_the_same_point(tmp_
     assert played.outcome.digest == replay(incident).outcome.digest
 
 
+@pytest.mark.guards("R15")
 @on_a_loop
 async def test_a_bug_that_the_incident_is_about_is_found_by_playing_it(tmp_path: Path) -> None:
     incident = await told(tmp_path)
@@ -111,6 +112,7 @@ async def test_a_bug_that_the_incident_is_about_is_found_by_playing_it(tmp_path:
         assert replay(incident).violations
 
 
+@pytest.mark.guards("R15")
 def test_messages_come_at_their_point_and_an_orderly_cut_is_one() -> None:
     incident: Incident = {
         "platform": "web",
@@ -150,6 +152,7 @@ def test_messages_come_at_their_point_and_an_orderly_cut_is_one() -> None:
 @pytest.mark.parametrize(
     "text", ["", "[]", '{"format": "other"}', '{"format": "holdfast-incident", "version": 99}']
 )
+@pytest.mark.guards("R15")
 def test_what_is_no_incident_is_refused_in_words(tmp_path: Path, text: str) -> None:
     (file := tmp_path / "x.json").write_text(text)
     with pytest.raises(Unusable, match="incident"):
