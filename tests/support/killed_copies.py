@@ -44,8 +44,10 @@ def killed_at(number: int, act: Callable[[], object]) -> tuple[bool, str]:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         sys.addaudithook(hook)
-        act()
-        os._exit(0)
+        try:
+            act()
+        finally:
+            os._exit(0)
     os.close(writing)
     _, status = os.waitpid(child, 0)
     with os.fdopen(reading, "rb") as pipe:
