@@ -26,6 +26,10 @@ _SHAPES = (
 )
 
 
+_MAYBE = re.compile(r"[=:@]|(?i:bearer|basic)|sk|pk|rk|xox|gh|glpat|AKIA")
+"""What every one of these shapes holds some of; most lines hold none of it."""
+
+
 def is_secret_name(name: str) -> bool:
     """Whether what goes by this name is not to be shown."""
     return _NAMES.search(name) is not None
@@ -33,6 +37,8 @@ def is_secret_name(name: str) -> bool:
 
 def without_secrets(text: str) -> str:
     """The text with everything in it that looks like a secret left out."""
+    if not _MAYBE.search(text):
+        return text
     for shape in _SHAPES:
         text = shape.sub(rf"\g<1>{SECRET}", text)
     return text
