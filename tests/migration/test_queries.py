@@ -22,6 +22,8 @@ WALKS = {
     "live_notices",
     # Forgetting rewrites the whole file in the end.
     *re.findall(r"-- name: (\w+)", (QUERIES / "erasing.sql").read_text("utf-8")),
+    "arrivals_of",
+    "hold_messages",
 }
 
 

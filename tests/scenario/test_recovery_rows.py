@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.model import (
+    RESTORED,
     ChatSettings,
     Delivery,
     Interruption,
@@ -69,6 +70,14 @@ async def stop_asked(ledger: Ledger) -> Found:
 async def not_allowed(ledger: Ledger) -> Found:
     await ledger.say(sender=BOB)
     claimed = await ledger.claim()
+    await ledger.crash()
+    return claimed.session.id, {}
+
+
+@found
+async def restored(ledger: Ledger) -> Found:
+    claimed = await ledger.begin()
+    await ledger.store.interrupt(claimed.fence, RESTORED)
     await ledger.crash()
     return claimed.session.id, {}
 
@@ -258,11 +267,11 @@ async def test_a_hold_ends_at_the_window_at_the_latest(ledger: Ledger, row: Row)
     session, outside = await FOUND[row.name](ledger)
     await reconciler(ledger, outside).round()
     assert (await ledger.turn(session)).held == row.name
-    # Time in the quarantine lane is not counted as age.
+    # Time in the quarantine lane is not counted as age; what a restore holds waits for the operator.
     ledger.clock.advance(DAY)
     await reconciler(ledger, outside).round()
     turn = await ledger.turn(session)
-    in_line = row.name == "quarantine"
+    in_line = row.name in ("quarantine", "restored")
     assert turn.state is (TurnState.INTERRUPTED if in_line else TurnState.EXPIRED)
     assert turn.why == (None if in_line else "too_old")
 

@@ -13,7 +13,7 @@ from holdfast.app.client import NotRunning
 from holdfast.app.exits import BAD_CONFIG, FAILED
 from holdfast.errors import HoldfastError, Unusable
 
-from . import backup, reading, running
+from . import backup, incident, reading, running
 from .chat.command import chat
 from .drill.command import drill
 from .logs import logs
@@ -56,7 +56,7 @@ for _panel, _commands in (
         ),
     ),
     ("Keep it", (backup.backup, backup.restore, backup.release)),
-    ("Trust it", (drill,)),
+    ("Trust it", (drill, incident.export, incident.replay)),
 ):
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)

@@ -11,7 +11,8 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import MutableMapping
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -54,6 +55,8 @@ class Log:
                 handlers = _handlers(self._home)
             for handler in handlers:
                 handler.handle(record)
+        for handler in handlers:
+            handler.close()
 
 
 class _Into(logging.Handler):
@@ -74,32 +77,23 @@ class _Into(logging.Handler):
 def _handlers(home: Path) -> list[logging.Handler]:
     import structlog  # noqa: PLC0415 - takes as long as the rest of a start, and nobody waits for it here
 
-    common: list[Any] = [
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.ExtraAdder(),
-        _in_our_words,
-        _redacted,
-    ]
-    plain = structlog.dev.plain_traceback
-    for_people = structlog.dev.ConsoleRenderer(
-        colors=sys.stderr.isatty(),
-        exception_formatter=plain,
-        event_key="what",
-        timestamp_key="at",
-        pad_event_to=0,
-    )
-    made: list[tuple[logging.Handler, list[Any]]] = [
-        (logging.StreamHandler(sys.stderr), [structlog.processors.format_exc_info, _redacted, for_people])
-    ]
-    if (file := _file(home)) is not None:
-        as_json = structlog.processors.JSONRenderer(ensure_ascii=False)
-        made.append((file, [structlog.processors.format_exc_info, _redacted, as_json]))
-    for handler, last in made:
-        drop = structlog.stdlib.ProcessorFormatter.remove_processors_meta
-        handler.setFormatter(
-            structlog.stdlib.ProcessorFormatter(foreign_pre_chain=common, processors=[drop, *last])
+    shown = logging.StreamHandler(sys.stderr)
+    shown.setFormatter(
+        _Rendered(
+            structlog.dev.ConsoleRenderer(
+                colors=sys.stderr.isatty(),
+                exception_formatter=structlog.dev.plain_traceback,
+                event_key="what",
+                timestamp_key="at",
+                pad_event_to=0,
+            )
         )
-    return [handler for handler, _ in made]
+    )
+    kept = _file(home)
+    if kept is None:
+        return [shown]
+    kept.setFormatter(_Rendered(structlog.processors.JSONRenderer(ensure_ascii=False)))
+    return [shown, kept]
 
 
 def _file(home: Path) -> logging.Handler | None:
@@ -115,25 +109,40 @@ def _file(home: Path) -> logging.Handler | None:
         return None
 
 
-def _in_our_words(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """When, how grave, what; then what it is about."""
-    record: logging.LogRecord = event["_record"]
-    at = f"{formatted(int(record.created * 1_000))}"
-    return {"at": at, "level": event.pop("level"), "what": event.pop("event"), **event}
+class _Rendered(logging.Formatter):
+    """A record as one of structlog's renderers shows it."""
+
+    def __init__(self, render: Callable[[Any, str, dict[str, Any]], Any]) -> None:
+        super().__init__()
+        self._render = render
+
+    def format(self, record: logging.LogRecord) -> str:
+        return str(self._render(None, "", event_of(record)))
 
 
-def formatted(milliseconds: int) -> str:
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "taskName"}
+"""What every record has; whatever else one has was said with it."""
+
+
+def event_of(record: logging.LogRecord) -> dict[str, Any]:
+    """When, how grave, what; then what it is about; and where a fault happened. Without secrets."""
+    event: dict[str, Any] = {
+        "at": moment(int(record.created * 1_000)),
+        "level": record.levelname.lower(),
+        "what": without_secrets(record.getMessage()),
+    }
+    for name, value in vars(record).items():
+        if name not in _STANDARD:
+            event[name] = SECRET if is_secret_name(name) else without_secrets(str(value))
+    if record.exc_info:
+        event["exception"] = without_secrets(_FAULTS.formatException(record.exc_info))
+    return event
+
+
+_FAULTS = logging.Formatter()
+
+
+def moment(milliseconds: int) -> str:
     """A moment in UTC, as the log keeps it."""
-    from datetime import UTC, datetime  # noqa: PLC0415 - as above
-
     at = datetime.fromtimestamp(milliseconds // 1_000, UTC)
     return f"{at:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1_000:03d}Z"
-
-
-def _redacted(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    for name, value in event.items():
-        if is_secret_name(name):
-            event[name] = SECRET
-        elif isinstance(value, str):
-            event[name] = without_secrets(value)
-    return event

@@ -18,7 +18,20 @@ from .faults import FaultRates, Faults
 from .history import History
 from .platforms import KINDS
 from .ports import SeededRng
-from .scenario import Act, Babble, BootBeside, Die, FullDisk, Outage, Revise, Say, Scenario, SetClock, Stop
+from .scenario import (
+    Act,
+    Babble,
+    BootBeside,
+    Cue,
+    Die,
+    FullDisk,
+    Outage,
+    Revise,
+    Say,
+    Scenario,
+    SetClock,
+    Stop,
+)
 from .sweep import Swept, crash_points, stop_points, sweep
 from .world import Kill, Options, Outcome, run_world
 
@@ -29,6 +42,7 @@ __all__ = [
     "Babble",
     "Boot",
     "BootBeside",
+    "Cue",
     "Die",
     "FaultRates",
     "Faults",

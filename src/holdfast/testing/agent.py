@@ -3,7 +3,7 @@
 A message is a script and a tag: `tools read effect #3`. Scripts:
 
     plain               an answer at once
-    tools A B …         one call after the other: read, idempotent, reconcilable, effect
+    tools A B+C …       one call after the other: read, idempotent, reconcilable, effect; with + side by side
     parallel            all four side by side
     long N              N reads, one after the other
     slow N              an answer after N seconds, written bit by bit
@@ -203,7 +203,8 @@ def steps_of(request: str) -> list[tuple[str, ...]]:
     """The groups of calls a script asks for, in order."""
     word, *rest = request.partition("#")[0].split() or [""]
     if word == "tools":
-        return [(name,) for name in rest if name in CLASSES]
+        groups = [tuple(name for name in names.split("+") if name in CLASSES) for names in rest]
+        return [group for group in groups if group]
     if word == "parallel":
         return [CLASSES]
     if word == "long":

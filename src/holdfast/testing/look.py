@@ -46,6 +46,9 @@ WHERE e.session = :session AND e.seq > :seen AND e.kind NOT IN ('undone', 'summe
 _RUNNING = """
 SELECT t.session, t.id, t.generation, s.generation FROM turns t JOIN sessions s ON s.id = t.session
 WHERE t.state = 'running'"""
+_POINT = """
+SELECT (SELECT count(*) FROM entries WHERE kind IN ('said', 'replied', 'returned')),
+       (SELECT count(*) FROM tool_calls WHERE started_at IS NOT NULL)"""
 _SAYING = """
 SELECT e.session, e.turn, t.state = 'running' FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.kind = 'said' AND e.body ->> 'text' = :text ORDER BY e.at DESC, e.seq DESC LIMIT 1"""
@@ -112,6 +115,11 @@ class Look:
             Claim(*line, self._sessions.get(line[0], (0, 0))[0], running[line])
             for line in sorted(self._running - before)
         ]
+
+    def has_reached(self, entries: int, started: int) -> bool:
+        """Whether this much was said, replied and returned, and so many calls have been started."""
+        ((said, begun),) = self._all(_POINT)
+        return bool(said >= entries and begun >= started)
 
     def turn_saying(self, text: str) -> tuple[str, str, bool] | None:
         """Session, turn and whether it runs, of the turn that holds this text."""

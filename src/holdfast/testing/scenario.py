@@ -92,16 +92,36 @@ Act = Say | Revise | Babble | Outage | FullDisk | SetClock | BootBeside | Stop |
 
 
 @dataclass(frozen=True, slots=True)
+class Cue:
+    """Something done not at a time but at a point: in the commit after which so much stands in the ledger.
+
+    If the point is never reached, it is done when nothing else is left to do.
+    """
+
+    entries: int
+    """What people said, models replied and tools returned."""
+    started: int
+    """Calls that have been started."""
+    act: Act
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     """Who does what, on which platforms."""
 
     name: str
     acts: tuple[Act, ...]
     settings: GatewaySettings = GatewaySettings()
+    cues: tuple[Cue, ...] = ()
+    """In the order in which they are waited for."""
+
+    @property
+    def all_acts(self) -> tuple[Act, ...]:
+        return (*self.acts, *(cue.act for cue in self.cues))
 
     @property
     def platforms(self) -> tuple[str, ...]:
-        named = [act.platform for act in self.acts if isinstance(act, (Say, Revise, Babble, Outage))]
+        named = [act.platform for act in self.all_acts if isinstance(act, (Say, Revise, Babble, Outage))]
         return tuple(dict.fromkeys(named))
 
     @property

@@ -29,3 +29,10 @@ class Trace:
     @property
     def last(self) -> tuple[str, ...]:
         return tuple(self._last)
+
+
+def in_words(error: BaseException) -> str:
+    """An error with those it carries."""
+    if isinstance(error, BaseExceptionGroup):
+        return "; ".join(in_words(one) for one in error.exceptions)
+    return repr(error)

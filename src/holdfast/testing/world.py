@@ -46,7 +46,7 @@ from .scenario import (
     SetClock,
     Stop,
 )
-from .trace import Trace
+from .trace import Trace, in_words
 
 RAM_DISK = Path("/dev/shm")
 STRANGER = "stranger"
@@ -168,7 +168,8 @@ class World:
         self._kill_rng = SeededRng(seed, "kills")
         risky = options.faults != NONE or options.kill_rate > 0
         self._chance_until = scenario.ends + (options.lets_rest if risky else 0.0)
-        self._acts = len(scenario.acts)
+        self._acts = len(scenario.all_acts)
+        self._cues = list(scenario.cues)
         self._said: dict[tuple[str, str], str] = {}
         self._quiet_since: float | None = None
         self._stopper: Stopper | None = None
@@ -228,13 +229,20 @@ class World:
 
     def _at_rest(self) -> bool:
         """Whether there has been nothing to do for a while."""
-        if self._acts or self.faults.on or self.life is None or self._unsettled():
+        if self._acts > len(self._cues) or self.faults.on or self.life is None or self._unsettled():
             self._quiet_since = None
             return False
         if self._quiet_since is None:
             self._quiet_since = self.loop.time()
             self._rested = (self.loop.process_steps, self.edges)
-        return self.loop.time() - self._quiet_since >= QUIET
+        if self.loop.time() - self._quiet_since < QUIET:
+            return False
+        if not self._cues:
+            return True
+        # Its point was never reached, and never will be by itself.
+        self._later(0.0, self._play, self._cues.pop(0).act)
+        self._quiet_since = None
+        return False
 
     def _unsettled(self) -> list[str]:
         events = self.history.events
@@ -305,7 +313,7 @@ class World:
 
     def _access(self) -> Access:
         """Everybody may talk but strangers; whoever is in chat `a` is an owner."""
-        chats = {(act.platform, act.chat) for act in self.scenario.acts if isinstance(act, Say)}
+        chats = {(act.platform, act.chat) for act in self.scenario.all_acts if isinstance(act, Say)}
         people = {PersonId(f"{name}:person-{chat}") for name, chat in chats if chat != STRANGER}
         return Access(frozenset(p for p in people if p.endswith("-a")), frozenset(people))
 
@@ -324,7 +332,7 @@ class World:
         error = asyncio.CancelledError() if done.cancelled() else done.exception()
         turned_away = isinstance(error, HomeLocked) and life in self._beside
         if error is not None and life.alive and not turned_away:
-            self.problems.append(f"process {life.number} fell over: {_in_words(error)}")
+            self.problems.append(f"process {life.number} fell over: {in_words(error)}")
         self.trace(f"process {life.number} ended")
         life.end()
 
@@ -377,9 +385,19 @@ class World:
             self.history.writes += self.look.appended()
             self.trace(f"commit {','.join(type(one.error).__name__ for one in outcomes)}")
             self._edge(life)
+            self._follow_cues(life)
             return outcomes
 
         return commit
+
+    def _follow_cues(self, life: Life) -> None:
+        """What is to be done at the point the ledger has just reached; a death comes here and now."""
+        while self._cues and self.look.has_reached(self._cues[0].entries, self._cues[0].started):
+            act = self._cues.pop(0).act
+            if isinstance(act, Die):
+                self._acts -= 1
+                life.kill()
+            self._later(0.0, self._play, act)
 
     # People
 
@@ -418,7 +436,7 @@ class World:
 
     def _play(self, act: Act) -> None:
         self._acts -= 1
-        number = len(self.scenario.acts) - self._acts
+        number = len(self.scenario.all_acts) - self._acts
         match act:
             case Say() | Revise() | Babble() | Outage():
                 self._on_platform(act, number)
@@ -434,10 +452,3 @@ class World:
                 self._on_claim = act
             case Die():
                 self._die()
-
-
-def _in_words(error: BaseException) -> str:
-    """An error with those it carries."""
-    if isinstance(error, BaseExceptionGroup):
-        return "; ".join(_in_words(one) for one in error.exceptions)
-    return repr(error)

@@ -208,8 +208,9 @@ class Pool:
             run.cut(self._leaving)
         task = asyncio.get_running_loop().create_task(self._tend(run, settings))
         self._running[run.turn] = running = _Running(run, task)
-        how = "a turn goes on" if claimed.resumed else "a turn begins"
-        log.info(how, extra={"turn": run.turn, "session": claimed.session.id})
+        if claimed.resumed:
+            # Of every turn the ledger tells; a line for each would cost more than it says.
+            log.info("a turn goes on", extra={"turn": run.turn, "session": claimed.session.id})
         return running
 
     async def _tend(self, run: Run, settings: ClaimSettings) -> None:
@@ -223,7 +224,6 @@ class Pool:
             if clearing is not None:
                 clearing.cancel()
             self._running.pop(run.turn, None)
-            log.info("a turn is let go of", extra={"turn": run.turn, "session": run.claimed.session.id})
             self._let_in += run.claimed.resumed or run.claimed.suspect
             self._stir.set()
             self._changed.set()

@@ -51,6 +51,7 @@ ROWS: dict[str, tuple[Outcome, bool, dict[str, Any]]] = {
     "suspended": (Outcome.PARK_WITH_SESSION, False, {"suspended": True}),
     "stop_asked": (Outcome.CANCEL, False, {"stop": StopKind.STOP}),
     "not_allowed": (Outcome.CANCEL, False, {"sender_allowed": False}),
+    "restored": (Outcome.HOLD, False, {"reason": "restored"}),
     "answered": (Outcome.DONE, False, {"tail": Tail.ANSWER}),
     "resume_produced_nothing": (
         Outcome.EXPIRE,
@@ -174,6 +175,13 @@ def test_an_unknown_reason_waits_for_a_message_or_a_continue() -> None:
     assert decided(changed(reason="newer", consented=True)) == "resume"
 
 
+def test_what_a_restore_holds_waits_for_a_continue_alone_however_old_it_is() -> None:
+    held = changed(reason="restored")
+    for more in ({"message_waiting": True}, {"progress_at": None}, {"tail": Tail.ANSWER}, {"strikes": 3}):
+        assert decided(held._replace(**more)) == "restored"
+    assert decided(held._replace(consented=True)) == "resume"
+
+
 # Tails
 
 
@@ -211,13 +219,17 @@ def test_every_kind_of_stop_cancels(stop: StopKind) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["unknown_reason", "chat_says_never", "chat_says_ask", "safe_mode_message", "safe_mode"]
+    "name",
+    ["restored", "unknown_reason", "chat_says_never", "chat_says_ask", "safe_mode_message", "safe_mode"],
 )
 def test_a_continue_outranks_what_made_the_gateway_ask(name: str) -> None:
     assert decided(changed(**ROWS[name][2], consented=True)) == "resume"
 
 
-@pytest.mark.parametrize("name", [*list(ROWS)[: list(ROWS).index("unknown_reason")], "too_old", "quarantine"])
+_BEFORE = [name for name in list(ROWS)[: list(ROWS).index("unknown_reason")] if name != "restored"]
+
+
+@pytest.mark.parametrize("name", [*_BEFORE, "too_old", "quarantine"])
 def test_a_continue_outranks_nothing_else(name: str) -> None:
     assert decided(changed(**ROWS[name][2], consented=True)) == name
 
@@ -257,7 +269,7 @@ FACTS = st.builds(
     owner_alive=st.booleans(),
     origin_known=st.booleans(),
     platform_connected=st.booleans(),
-    reason=st.none() | st.sampled_from([*sorted(RESUMABLE), "newer", ""]),
+    reason=st.none() | st.sampled_from([*sorted(RESUMABLE), "newer", "restored", ""]),
     message_waiting=st.booleans(),
     progress_at=TIMES,
     quarantined_for=st.integers(0, 2 * HOUR),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from holdfast import __version__
 from holdfast.clock import Clock, Ids
-from holdfast.errors import SchemaTooNew, Unusable
+from holdfast.errors import SchemaTooNew, StoreFault, Unusable
 from holdfast.model import InstanceId
 
 from .commit import Tx, commit_group
@@ -58,7 +58,7 @@ def problems_of(path: Path, now: int) -> tuple[str, ...]:
     try:
         with closing(connect_reader(path)) as db:
             return read_on(db, verify, now)
-    except sqlite3.Error as error:
+    except StoreFault as error:
         return (f"it cannot be read: {error}",)
 
 

@@ -90,6 +90,17 @@ def row(read: Read, position: Position) -> InboxRow:
     return rows.inbox_row(found)
 
 
+def arrivals_of(read: Read, session: SessionId) -> tuple[InboxRow, ...]:
+    return rows.readable(rows.inbox_row, read.all("arrivals_of", session=session))
+
+
+def session_of(read: Read, turn: TurnId) -> SessionId:
+    found = read.one("session_of", turn=turn)
+    if found is None:
+        raise NotFound("turn", turn)
+    return SessionId(found[0])
+
+
 def trace(read: Read, position: Position) -> tuple[Happening, ...]:
     message = row(read, position)
     found = read.all("rows_of_story", position=position, turn=message.turn)

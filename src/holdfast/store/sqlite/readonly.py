@@ -83,6 +83,8 @@ class ReadOnlyLedger:
     session = _look(lists.session)
     turns = _look(lists.turns)
     row = _look(lists.row)
+    arrivals_of = _look(lists.arrivals_of)
+    session_of = _look(lists.session_of)
     trace = _look(lists.trace)
     continuity_reports = _look(lists.continuity_reports)
     restored = _look(restored)

@@ -33,6 +33,18 @@ SELECT t.id, t.session, t.cause, t.state, t.generation, t.attempt, t.owner, t.be
        t.tail, t.noted, t.interruptions, t.interrupted_at, t.interruption, t.stop, t.held, t.ended_at, t.why, t.last_seq
 FROM back CROSS JOIN turns t ON t.id = back.id ORDER BY t.id DESC
 
+-- name: arrivals_of
+-- What came for a session while it lasted, its commands too; no index, since nobody is in a hurry for it.
+SELECT i.position, i.account, i.event_id, i.key, i.chat, i.sender, i.kind, i.body, i.message_id, i.sent_at,
+       i.accepted_at, i.state, i.turn, i.question, i.reason
+FROM sessions s JOIN inbox i ON i.key = s.key LEFT JOIN turns t ON t.id = i.turn
+WHERE s.id = :session AND (t.session = s.id OR (t.id IS NULL AND i.accepted_at >= s.began_at
+                           AND (s.ended_at IS NULL OR i.accepted_at <= s.ended_at)))
+ORDER BY i.position
+
+-- name: session_of
+SELECT session FROM turns WHERE id = :turn
+
 -- name: events_of
 -- At one and the same time, events stand between the rows' first and last moments.
 SELECT at, 2, id, what, subject, instance, detail FROM events WHERE subject = :subject

@@ -2,7 +2,7 @@
 -- direct one (waiting to interrupted, pending to unknown) goes by way of the state between, in the same commit.
 
 -- name: hold_waiting_turns
-UPDATE turns SET state = 'queued' WHERE state = 'waiting'
+UPDATE turns INDEXED BY one_open_turn SET state = 'queued' WHERE ended_at IS NULL AND state = 'waiting'
 
 -- name: hold_strikes
 -- A restore is no crash: the strike of a run that was under way is taken back.

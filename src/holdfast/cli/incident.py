@@ -1,0 +1,101 @@
+"""`holdfast export` and `holdfast replay`: an incident as a file, without a word of what was said in it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from holdfast.app.config import find_home
+from holdfast.app.exits import FAILED
+from holdfast.app.incidents import collect, load
+from holdfast.app.shown import Json
+from holdfast.errors import NotFound, Unusable
+from holdfast.model import Position
+
+from .finding import find_session
+from .options import AsJson, Home, looking, run
+from .output import print_json, print_table, stdout
+from .show import SHORTEST_ID
+from .words import coloured, plural
+
+
+def export(
+    which: Annotated[
+        str, typer.Argument(metavar="POSITION|SESSION", help="A message's position, or a session.")
+    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace what stands there.")] = False,
+    home: Home = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a session down as an incident: what happened in which order, and no word of what was said.
+
+    Texts are replaced by ones of the same length, people, chats and ids by numbers; arguments, names of tools
+    and reasons that platforms gave are left out. `holdfast replay` plays it again.
+    """
+    if file.exists() and not force:
+        raise Unusable(f"{file} exists and was not touched; choose another name, or --force to replace it")
+    found = run(_collect(find_home(home), which))
+    written = file.with_name(f".{file.name}.partial")
+    written.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    os.replace(written, file)
+    numbers = {kind: len(found[kind]) for kind in ("inbox", "turns", "calls", "entries", "events")}
+    if as_json:
+        print_json({"path": str(file), **numbers})
+        return
+    told = f"{plural(numbers['turns'], 'turn')}, {plural(numbers['calls'], 'call')}"
+    stdout().print(
+        f"Wrote {file}: {plural(numbers['inbox'], 'message')}, {told}; no text and no name is in it."
+    )
+
+
+async def _collect(home: Path, which: str) -> Json:
+    async with looking(home) as (ledger, looks):
+        if which.isdigit() and len(which) < SHORTEST_ID:
+            row = await ledger.row(Position(int(which)))
+            if row.turn is None:
+                raise NotFound("session with message", which)
+            session = await ledger.session(await ledger.session_of(row.turn))
+        else:
+            session = await find_session(ledger, looks, which)
+        return await collect(ledger, session)
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `holdfast export` wrote.")],
+    seed: Annotated[int, typer.Option(help="Another order of what happens side by side.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Play an incident again on a simulated gateway: the same arrivals, replies, tools and deaths.
+
+    Shows what became of each turn then and now, and whether any promise was broken. Exit code 1 if one was.
+    """
+    from holdfast.testing.replay import replay as play  # noqa: PLC0415 - a simulator, which nothing else needs
+
+    found = play(load(file), seed)
+    if as_json:
+        print_json(
+            {
+                "violations": found.violations,
+                "deaths": found.deaths,
+                "turns": [{"turn": turn, "then": then, "now": now} for turn, then, now in found.turns],
+                "left_out": found.left_out,
+                "digest": found.outcome.digest,
+            }
+        )
+    else:
+        out = stdout()
+        rows = [(turn, coloured(then), coloured(now)) for turn, then, now in found.turns]
+        print_table(out, ("turn", "then", "now"), rows)
+        for words in found.left_out:
+            out.print(f"not played: {words}", markup=False)
+        for words in found.violations:
+            out.print(f"[red]broken:[/] {words}")
+        if not found.violations:
+            out.print("[green]No promise is broken.[/]")
+    if found.violations:
+        raise typer.Exit(FAILED)
