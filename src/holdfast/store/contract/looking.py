@@ -7,6 +7,7 @@ from typing import Protocol
 from holdfast.model import (
     ChatAddress,
     Delivery,
+    DeliveryId,
     Entry,
     InboxRow,
     Instance,
@@ -20,6 +21,7 @@ from holdfast.model import (
     TurnId,
 )
 
+from .delivery import FIRST
 from .stopping import RunningTurn
 from .values import Continuity, Happening, KeptReport, SessionLine
 
@@ -41,6 +43,10 @@ class Looking(Protocol):
 
     async def deliveries(
         self, chat: ChatAddress, after: int = 0, limit: int = 100
+    ) -> tuple[Delivery, ...]: ...
+
+    async def unsettled(
+        self, after: DeliveryId = FIRST, limit: int = 100, unknown_only: bool = False
     ) -> tuple[Delivery, ...]: ...
 
     async def running_turns(self) -> tuple[RunningTurn, ...]: ...

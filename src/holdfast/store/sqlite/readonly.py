@@ -75,6 +75,7 @@ class ReadOnlyLedger:
     transcript = _look(steps.transcript)
     journal = _look(steps.journal)
     deliveries = _look(sending.deliveries)
+    unsettled = _look(sending.unsettled)
     running_turns = _look(drains.running_turns)
     sessions = _look(lists.sessions)
     session = _look(lists.session)
