@@ -135,3 +135,26 @@ def test_a_limit_asks_once_through_kills_and_its_answer_still_works(build: Build
     assert house.times("reads", "a") == 3
     gateway.stop()
     assert house.is_sound()
+
+
+@pytest.mark.guards("R21")
+def test_the_owner_hears_of_safe_mode_and_of_what_a_kill_left_unsettled(build: Build) -> None:
+    house = build('owner_chat = "web/main/owner"\n[alerts]\nunsettled = "1s"\n')
+    house.hold("read a")
+    gateway = house.up()
+    house.say("owner", "do read #o")
+    house.heard("owner", "answer to o")
+    house.say("home", "do read #a")
+    house.reached("read a")
+    command("safe-mode", "on", "--home", house.home)
+    house.heard("owner", "Safe mode is on: an operator put it on.")
+    gateway.kill()
+    house.hold()
+    gateway = house.up()
+    lines = house.heard("owner", "turns held: 1")
+    gateway.kill()
+    gateway = house.up()
+    again = house.heard("owner", "turns held: 1")
+    assert again[: len(lines)] == lines
+    assert sum("Safe mode is on" in line for line in house.told("owner")) == 1
+    gateway.stop()

@@ -27,7 +27,7 @@ from holdfast.store import Store, open_ledger
 from .actions import Actions, Unwilling
 from .config import Surroundings, load_settings, surroundings
 from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
-from .files import discarding
+from .files import discarding, free_room
 from .following import Following
 from .gateway import Gateway
 from .lifecycle import RunState, longest_stop
@@ -176,6 +176,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog) -
         on_state=on_state,
         preview=previews.show,
         discard=discarding(settings.home),
+        free=free_room(settings.home),
     )
     keeper = Keeper(around, gateway.request)
     following = Following(store, clock, previews)
