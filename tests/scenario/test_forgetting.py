@@ -341,3 +341,18 @@ async def test_what_cannot_be_done_for_long_is_reported_once_and_keeps_no_other_
     assert room.reports.doing == ["carrying out command 2"]
     other = await room.say("/help", "c2")
     assert "/forget" in await room.answer_to(other, "c2")
+
+
+@pytest.mark.guards("R20")
+async def test_messages_that_wait_behind_a_deleted_session_begin_the_next_one(ledger: Ledger) -> None:
+    claimed = await ledger.begin(SECRET)
+    waiting = await ledger.say("answer me")
+    room = Room(ledger)
+    position = await room.say(f"/forget session {claimed.session.id}", sender=BOB)
+    await ledger.finish(claimed.fence, TurnState.CANCELLED)
+    await room.commands.carry_out_all()
+    assert (await ledger.store.row(position)).state is InboxState.EXECUTED
+    assert SECRET not in str(ledger.dump())
+    fresh = await ledger.claim()
+    assert (fresh.cause.position, fresh.cause.text) == (waiting, "answer me")
+    await ledger.finish(fresh.fence)

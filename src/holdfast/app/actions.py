@@ -136,7 +136,7 @@ class Actions:
         fresh = await self.store.request(what, f"local:{event_id or self.ids.new()}", LOCAL_PERSON)
         return {"asked": "on" if on else "off", "fresh": fresh}
 
-    async def settle(self, part: int, how: str) -> Json:
+    async def settle(self, delivery: int, how: str) -> Json:
         """Settle a part whose outcome nobody knows: it was `sent`, it is to `retry`, or it is left: `drop`.
 
         Refused when it is settled already. What is sent again is marked as possibly repeated, and what is
@@ -144,12 +144,12 @@ class Actions:
         """
         if how not in SETTLEMENTS:
             raise Unwilling(f"how = {how!r} is not allowed; allowed: {', '.join(SETTLEMENTS)}")
-        found = next((one for one in await self.store.in_doubt(_MANY) if one.id == part), None)
+        found = next((one for one in await self.store.in_doubt(_MANY) if one.id == delivery), None)
         if found is None:
-            raise Unwilling(f"part {part} has no unknown outcome: it is settled, or there is none such")
+            raise Unwilling(f"part {delivery} has no unknown outcome: it is settled, or there is none such")
         result, repeated, owe = _settlement(found, how, self.clock.now())
         await self.store.settle_delivery(found.id, result, repeated, owe)
-        return {"part": part, "settled": how}
+        return {"delivery": delivery, "settled": how}
 
     async def shutdown(self) -> Json:
         """Ask for the end of this gateway, of whoever would start it again."""

@@ -54,7 +54,7 @@ def all_verbs(actions: Actions, following: Following, status: Look) -> Mapping[s
         "cancel": _verb(actions.cancel, **_WHERE),
         "forget": _verb(actions.forget, session="text", event_id="text?"),
         "safe_mode": _verb(actions.safe_mode, on="flag", event_id="text?"),
-        "settle": _verb(actions.settle, part="number", how="text"),
+        "settle": _verb(actions.settle, delivery="number", how="text"),
         "restart": _verb(actions.restart, when_quiet="flag?", event_id="text?"),
         "shutdown": _verb(actions.shutdown),
     }

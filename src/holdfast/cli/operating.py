@@ -16,7 +16,7 @@ from holdfast.clock import SystemClock
 
 from .finding import find_session
 from .options import AsJson, Home, looking, run
-from .output import print_json, stdout
+from .output import complain, print_json, stdout
 from .reading import Which
 from .words import moment, plural
 
@@ -92,7 +92,7 @@ def safe_mode(
     else:
         stdout().print("Safe mode is off.")
     if what is not Switch.STATUS and found["active"] is not (what is Switch.ON):
-        stdout().print("It was asked for and is not so yet; `holdfast safe-mode` shows when it is.")
+        complain("it was asked for and is not so yet; `holdfast safe-mode` shows when it is", as_json)
         raise typer.Exit(FAILED)
 
 

@@ -96,7 +96,7 @@ def settle(
     chosen = [name for name, given in (("sent", sent), ("retry", retry), ("drop", drop)) if given]
     if len(chosen) != 1:
         raise typer.BadParameter("choose one of --sent, --retry and --drop")
-    found = run(ask(find_home(home), "settle", part=part, how=chosen[0]))
+    found = run(ask(find_home(home), "settle", delivery=part, how=chosen[0]))
     if as_json:
         print_json(found)
     else:
