@@ -322,8 +322,37 @@ async def test_the_loop_looks_again_by_itself_until_it_is_done(ledger: Ledger) -
     await ledger.finish(claimed.fence, TurnState.CANCELLED)
     seen = ledger.store.version("outbox")
     while (await ledger.store.row(position)).state is InboxState.WAITING:
-        ledger.clock.advance(250)
+        ledger.clock.advance(1_000)
         await asyncio.wait([asyncio.ensure_future(ledger.store.changed("outbox", seen))], timeout=0.01)
     task.cancel()
     assert (await room.answer_to(position)).startswith("Erased.")
     assert address() == (await ledger.store.session(claimed.session.id)).chat
+
+
+@pytest.mark.guards("R20")
+async def test_what_cannot_be_done_for_long_is_reported_once_and_keeps_no_other_command_waiting(
+    ledger: Ledger,
+) -> None:
+    await ledger.begin()
+    room = Room(ledger)
+    await ledger.command("/forget everything")
+    for _ in range(20):
+        await room.commands.carry_out_all()
+    assert room.reports.doing == ["carrying out command 2"]
+    other = await room.say("/help", "c2")
+    assert "/forget" in await room.answer_to(other, "c2")
+
+
+@pytest.mark.guards("R20")
+async def test_messages_that_wait_behind_a_deleted_session_begin_the_next_one(ledger: Ledger) -> None:
+    claimed = await ledger.begin(SECRET)
+    waiting = await ledger.say("answer me")
+    room = Room(ledger)
+    position = await room.say(f"/forget session {claimed.session.id}", sender=BOB)
+    await ledger.finish(claimed.fence, TurnState.CANCELLED)
+    await room.commands.carry_out_all()
+    assert (await ledger.store.row(position)).state is InboxState.EXECUTED
+    assert SECRET not in str(ledger.dump())
+    fresh = await ledger.claim()
+    assert (fresh.cause.position, fresh.cause.text) == (waiting, "answer me")
+    await ledger.finish(fresh.fence)

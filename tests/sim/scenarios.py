@@ -94,6 +94,15 @@ CANONICAL = {
         ),
         Scenario("a restart in the middle", (Say(0.1, "tools read effect"), Stop(0.7))),
         Scenario(
+            "forgetting in the middle of work",
+            (
+                Say(0.1, "plain"),
+                Say(0.5, "tools read effect"),
+                Say(0.9, "/forget everything"),
+                Say(1.0, "plain"),
+            ),
+        ),
+        Scenario(
             "a drain with one that finishes and one that does not",
             (Say(0.1, "slow 2"), Say(0.2, "tools effect read", "b"), Say(0.2, "slow 9", "c"), Stop(1)),
             SHORT,

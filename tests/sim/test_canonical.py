@@ -107,3 +107,13 @@ def test_what_becomes_of_work_that_was_asked_about(what: str, end: tuple[str, st
     assert {turn.state for turn in rest} == {"done"}
     questions = [line for line in outcome.history.ledger.outbox if line.kind == "question"]
     assert len(questions) == 1
+
+
+@pytest.mark.guards("R20")
+def test_what_is_forgotten_is_stopped_and_erased_and_what_was_written_after_it_is_answered() -> None:
+    outcome = played("forgetting in the middle of work")
+    assert ends(outcome) == {"done": 2, "cancelled": 1}
+    ledger = outcome.history.ledger
+    kept = [row.text for row in ledger.inbox if row.text]
+    assert [text.split()[0] for text in kept] == ["/forget", "plain"]
+    assert len({entry.session for entry in ledger.entries if entry.kind == "said"}) == 2

@@ -76,8 +76,8 @@ def owe_nothing_at_the_end(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         SqliteStore,
         "finish",
-        lambda self, fence, state, append=(), owe=(), why=None, tail=None: finish(
-            self, fence, state, append, (), why, tail
+        lambda self, fence, state, append=(), owe=(), *rest, **more: finish(
+            self, fence, state, append, (), *rest, **more
         ),
     )
 
@@ -91,10 +91,10 @@ def owe_after_the_end(patch: pytest.MonkeyPatch) -> None:
         state: Any,
         append: Any = (),
         owe: Any = (),
-        why: Any = None,
-        tail: Any = None,
+        *rest: Any,
+        **more: Any,
     ) -> None:
-        await finish(self, fence, state, append, (), why, tail)
+        await finish(self, fence, state, append, (), *rest, **more)
         for owed in owe:
             await self.owe(owed)
 

@@ -238,12 +238,16 @@ class Letters:
 
 _VERBS = (
     "accept",
+    "attachments",
     "claim_ready",
     "claim_deliveries",
     "end_instance",
+    "erase",
     "finish",
     "interrupt",
     "interrupt_orphans",
+    "quiet",
+    "scrub",
     "settle_request",
     "settle_row",
     "settle_stale",

@@ -10,21 +10,27 @@ from holdfast.model import (
     Accepted,
     Attachment,
     Batch,
-    DeliveryId,
+    Delivery,
     Inbound,
     InboxKind,
     InboxRow,
     InboxState,
+    Owed,
     Position,
     QuestionId,
+    Rejected,
+    SendResult,
     Sent,
     Session,
     TryAgain,
     place_at,
 )
+from holdfast.outbox import line_for
 from holdfast.platforms import Arrival
 from holdfast.platforms.web import NotTaken, WebChat
+from holdfast.policy.retry import left_line
 from holdfast.records import dataclass
+from holdfast.recovery import SAFE_MODE_OFF, SAFE_MODE_ON
 from holdfast.store import ArrivalSettings, Edit, Store
 
 from .looks import Looks, address_of
@@ -37,6 +43,8 @@ ACCOUNT = "holdfast"
 LONGEST_NAME = 100
 _LOOK_AGAIN = 0.2
 _PATIENCE = 10.0
+_MANY = 10_000
+SETTLEMENTS = ("sent", "retry", "drop")
 
 
 class Unwilling(HoldfastError):
@@ -135,21 +143,53 @@ class Actions:
             return {**_answer(accepted), "state": InboxState.WAITING.value}
         return {**_answer(accepted), "state": settled.state.value, "reason": settled.reason}
 
-    async def settle(self, delivery: int, how: str) -> Json:
-        """Settle a part of unknown outcome by an operator's word: `sent`, `retry` or `drop`."""
-        id_, by = DeliveryId(delivery), f"{how}: an operator's word"
-        if how == "drop":
-            await self.store.expire_delivery(id_, by)
-        else:
-            result = Sent() if how == "sent" else TryAgain(self.clock.now(), by)
-            await self.store.settle_delivery(id_, result, repeated=how == "retry")
-        return {"delivery": delivery, "settled": how}
-
     async def restart(self, when_quiet: bool = False, event_id: str | None = None) -> Json:
         """Ask for a restart, at once or when no turn runs; the same request again asks for nothing more."""
         what = RESTART_WHEN_QUIET if when_quiet else RESTART
         fresh = await self.store.request(what, f"local:{event_id or self.ids.new()}", LOCAL_PERSON)
         return {"asked": what, "fresh": fresh}
+
+    async def resume(
+        self, session: str | None = None, chat: str | None = None, event_id: str | None = None
+    ) -> Json:
+        """Let a session go on that was parked, is held, was left behind or has ended."""
+        found = await self._one_session(session, chat)
+        return await self.command(f"/resume {found.id}", found.id, None, event_id)
+
+    async def cancel(
+        self, session: str | None = None, chat: str | None = None, event_id: str | None = None
+    ) -> Json:
+        """End the unfinished turn of this very session; the session is kept."""
+        found = await self._one_session(session, chat)
+        if found.ended_at is not None:
+            raise Unwilling(f"session {found.id} has ended, so nothing in it is unfinished")
+        return await self.command("/stop", found.id, None, event_id)
+
+    async def forget(self, session: str, event_id: str | None = None) -> Json:
+        """Erase the content of one session for good; its skeleton stays. What runs in it is stopped first."""
+        found = await self._one_session(session, None)
+        return await self.command(f"/forget session {found.id}", found.id, None, event_id)
+
+    async def safe_mode(self, on: bool, event_id: str | None = None) -> Json:
+        """Put safe mode on, or end it; it stays as it is asked for across restarts."""
+        what = SAFE_MODE_ON if on else SAFE_MODE_OFF
+        fresh = await self.store.request(what, f"local:{event_id or self.ids.new()}", LOCAL_PERSON)
+        return {"asked": "on" if on else "off", "fresh": fresh}
+
+    async def settle(self, delivery: int, how: str) -> Json:
+        """Settle a part whose outcome nobody knows: it was `sent`, it is to `retry`, or it is left: `drop`.
+
+        Refused when it is settled already. What is sent again is marked as possibly repeated, and what is
+        left is replaced by a line that says so: neither goes unseen.
+        """
+        if how not in SETTLEMENTS:
+            raise Unwilling(f"how = {how!r} is not allowed; allowed: {', '.join(SETTLEMENTS)}")
+        found = next((one for one in await self.store.in_doubt(_MANY) if one.id == delivery), None)
+        if found is None:
+            raise Unwilling(f"part {delivery} has no unknown outcome: it is settled, or there is none such")
+        result, repeated, owe = _settlement(found, how, self.clock.now())
+        await self.store.settle_delivery(found.id, result, repeated, owe)
+        return {"delivery": delivery, "settled": how}
 
     async def shutdown(self) -> Json:
         """Ask for the end of this gateway, of whoever would start it again."""
@@ -169,3 +209,12 @@ class Actions:
 
 def _answer(accepted: Accepted) -> Json:
     return {"position": accepted.position, "fresh": accepted.fresh, "words": accepted.words}
+
+
+def _settlement(part: Delivery, how: str, now: int) -> tuple[SendResult, bool, tuple[Owed, ...]]:
+    if how == "sent":
+        return Sent(part.platform_id), part.repeated, ()
+    if how == "retry":
+        return TryAgain(now, "an operator had it sent again"), True, ()
+    line = line_for(part, left_line(part.part, part.parts, may_have_arrived=True))
+    return Rejected("an operator left it; it may have arrived"), part.repeated, line

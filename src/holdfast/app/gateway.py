@@ -23,12 +23,12 @@ from holdfast.policy.admission import Drain
 from holdfast.policy.parts import usual
 from holdfast.policy.settings import SECOND, TurnSettings
 from holdfast.policy.strikes import SafeMode
-from holdfast.records import dataclass
 from holdfast.recovery import Care, ContinuityReport, Outside, Reconciler
 from holdfast.store import ArrivalSettings, ClaimSettings, Store
 from holdfast.turns import Pool, PoolSettings, Runner, Showing
 
-from .crew import Crew, to_log
+from .alerts import Alerts, Connection
+from .crew import Crew, Work, to_log
 from .lifecycle import Leaving, RunState, Stages, start, stop
 from .requests import Requests
 from .settings import GatewaySettings
@@ -39,15 +39,6 @@ _BEYOND_GRACE = 1.0
 
 def _unseen(state: RunState) -> None:
     """Nobody watches."""
-
-
-@dataclass(frozen=True, slots=True)
-class Connection:
-    """One platform, as people who look at a gateway see it."""
-
-    name: str
-    account: str
-    connected: bool
 
 
 class Gateway:
@@ -68,6 +59,7 @@ class Gateway:
         on_request: Callable[[Drain], None] | None = None,
         on_state: Callable[[RunState], None] = _unseen,
         discard: Callable[[tuple[str, ...]], None] = keep_files,
+        free: Callable[[], int] | None = None,
     ) -> None:
         self.store = store
         self.clock = clock
@@ -76,6 +68,7 @@ class Gateway:
         self.state = RunState.NEW
         self._rng = rng
         self._discard = discard
+        self._free = free
         self._platforms = platforms
         self._access = access
         self._report = report
@@ -228,8 +221,29 @@ class Gateway:
             self._pool.work,
             self._commands.work,
             tuple((name, one.work) for name, one in zip(names, self._senders, strict=True)),
-            (("requests", requests.work), ("heartbeat", self._beat), ("notices", self._showing.work)),
+            (
+                ("requests", requests.work),
+                ("heartbeat", self._beat),
+                ("notices", self._showing.work),
+                *self._alerts(),
+            ),
         )
+
+    def _alerts(self) -> tuple[tuple[str, Work], ...]:
+        """Who looks out for the owner, if there is somewhere to tell them."""
+        owner = self.settings.owner_chat
+        if owner is None:
+            return ()
+        alerts = Alerts(
+            self.store,
+            self.clock,
+            owner,
+            self.settings.alerts,
+            self.connections,
+            self._free,
+            self._report,
+        )
+        return (("alerts", alerts.work),)
 
     def _leaving(self, crew: Crew) -> Leaving:
         return Leaving(

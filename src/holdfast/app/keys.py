@@ -192,6 +192,11 @@ KEYS: tuple[Key, ...] = (
         "groups in which those people may talk",
     ),
     Key("owner_chat", "gateway.owner_chat", address(), "where the owner is told of what needs a person"),
+    Key("alerts.deaf", "gateway.alerts.deaf", duration(SECOND, DAY), "a platform, before the owner is told"),
+    Key("alerts.disk", "gateway.alerts.disk", count(0, 10_000_000), "megabytes that should be free"),
+    Key(
+        "alerts.unsettled", "gateway.alerts.unsettled", duration(0, HOUR), "after a start, till that is told"
+    ),
     Key("agent.use", "agent.use", agent_name(), "who answers"),
     Key("agent.pace", "agent.pace", duration(0, MINUTE), "per beat of the demonstration's work"),
     Key("workers", "gateway.workers", count(1, 256), "turns that run at the same time"),

@@ -7,6 +7,8 @@ from holdfast.model import (
     ChatAddress,
     ChatKind,
     Delivery,
+    DeliveryId,
+    DeliveryState,
     Key,
     Origin,
     Place,
@@ -95,9 +97,20 @@ class Looks:
         """Input that could not be read, newest first."""
         return {"set_aside": shown(await self.store.set_aside(before, limit))}
 
-    async def outbox(self, chat: str, after: int = 0, limit: int = 100) -> Json:
-        page = await self.store.deliveries(address_of(chat), after, limit)
-        return {"deliveries": [delivery(one) for one in page]}
+    async def outbox(
+        self, chat: str | None = None, unknown: bool = False, after: int = 0, limit: int = 100
+    ) -> Json:
+        """What a chat is owed and was sent, after a number; without one what all are owed, after an id.
+
+        With `unknown` only what has an unknown outcome.
+        """
+        if chat is not None:
+            page = await self.store.deliveries(address_of(chat), after, limit)
+        else:
+            page = await self.store.unsettled(DeliveryId(after), limit, unknown)
+        return {
+            "deliveries": [delivery(one) for one in page if not unknown or one.state is DeliveryState.UNKNOWN]
+        }
 
     async def trace(self, position: int) -> Json:
         where = Position(position)

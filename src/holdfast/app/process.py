@@ -30,7 +30,7 @@ from .config import Surroundings, load_settings, surroundings
 from .counting import Counts, counted
 from .door import Door, Inside, Open
 from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
-from .files import discarding
+from .files import discarding, free_room
 from .following import Following
 from .gateway import Gateway
 from .lifecycle import RunState, longest_stop
@@ -182,6 +182,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
         on_request=carry_out,
         on_state=on_state,
         discard=discarding(settings.home),
+        free=free_room(settings.home),
     )
     keeper = Keeper(around, gateway.request)
     inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews), counts)

@@ -9,6 +9,7 @@ from holdfast.model import BusyMode, ChatAddress, OnInterruption, PersonId, Shar
 from holdfast.policy.access import Access
 from holdfast.policy.settings import (
     DAY,
+    MINUTE,
     SECOND,
     LimitSettings,
     ProgressSettings,
@@ -38,6 +39,18 @@ class DrainSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class AlertSettings:
+    """When the owner is told of what may need a hand."""
+
+    deaf: int = 5 * MINUTE
+    """A platform could not be reached for so long."""
+    disk: int = 500
+    """Fewer megabytes are left."""
+    unsettled: int = MINUTE
+    """So long after a start something of the run before is still unsettled."""
+
+
+@dataclass(frozen=True, slots=True)
 class GatewaySettings:
     """What the stages follow; the same under the simulator."""
 
@@ -49,7 +62,8 @@ class GatewaySettings:
     busy: BusyMode = BusyMode.QUEUE
     on_interruption: OnInterruption = OnInterruption.RESUME
     owner_chat: ChatAddress | None = None
-    """Where the owner is told of a park and of safe mode."""
+    """Where the owner is told of what may need a hand."""
+    alerts: AlertSettings = AlertSettings()
     drain: DrainSettings = DrainSettings()
     recovery: RecoverySettings = RecoverySettings()
     safe_mode: SafeModeSettings = SafeModeSettings()

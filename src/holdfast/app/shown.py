@@ -45,6 +45,8 @@ def entry(found: Entry) -> Json:
 def delivery(found: Delivery) -> Json:
     """One part of what a chat is owed, with its number: the reader's cursor."""
     return {
+        "id": found.id,
+        "chat": found.chat,
         "number": found.order,
         "kind": found.kind.value,
         "text": found.text,
@@ -54,6 +56,9 @@ def delivery(found: Delivery) -> Json:
         "reply_to": found.reply_to,
         "state": found.state.value,
         "reason": found.reason,
+        "attempts": found.attempts,
+        "repeated": found.repeated,
+        "session": found.session,
         "turn": found.turn,
         "at": found.created_at,
     }

@@ -35,7 +35,7 @@ def looking(looks: Looks) -> dict[str, Verb]:
             q="text?",
         ),
         "session": _verb(looks.session, session="text", entries="number?"),
-        "outbox": _verb(looks.outbox, chat="text", after="number?", limit="number?"),
+        "outbox": _verb(looks.outbox, chat="text?", unknown="flag?", after="number?", limit="number?"),
         "unknown": _verb(looks.unknown, limit="number?"),
         "set_aside": _verb(looks.set_aside, before="number?", limit="number?"),
         "trace": _verb(looks.trace, position="number"),
@@ -78,11 +78,12 @@ def all_verbs(actions: Actions, following: Following, status: Look) -> Mapping[s
         "stop": _command(actions, "/stop"),
         "new": _command(actions, "/new"),
         "retry": _command(actions, "/retry"),
-        "resume": _command(actions, "/resume"),
+        "resume": _verb(actions.resume, **_WHERE),
+        "cancel": _verb(actions.cancel, **_WHERE),
+        "forget": _verb(actions.forget, session="text", event_id="text?"),
+        "safe_mode": _verb(actions.safe_mode, on="flag", event_id="text?"),
+        "settle": _verb(actions.settle, delivery="number", how="text"),
         "release": _verb(Releasing(actions.store, actions.clock).release, items="text?", drop="flag?"),
-        "outbox_sent": _settle(actions, "sent"),
-        "outbox_retry": _settle(actions, "retry"),
-        "outbox_drop": _settle(actions, "drop"),
         "restart": _verb(actions.restart, when_quiet="flag?", event_id="text?"),
         "shutdown": _verb(actions.shutdown),
     }
@@ -113,10 +114,6 @@ def _command(actions: Actions, words: str) -> Verb:
 
     simple: Simple = run
     return Verb(_WHERE, simple)
-
-
-def _settle(actions: Actions, how: str) -> Verb:
-    return Verb({"delivery": "number"}, lambda given: actions.settle(given["delivery"], how))
 
 
 def _said(given: Json) -> Json:

@@ -13,7 +13,7 @@ from holdfast.app.client import NotRunning
 from holdfast.app.exits import BAD_CONFIG, FAILED
 from holdfast.errors import HoldfastError, Unusable
 
-from . import backup, incident, reading, running
+from . import backup, incident, operating, outbox, reading, running
 from .chat.command import chat
 from .drill.command import drill
 from .logs import logs
@@ -46,7 +46,6 @@ for _panel, _commands in (
         "Look at it",
         (
             reading.status,
-            reading.sessions,
             reading.show,
             reading.trace,
             reading.continuity,
@@ -55,11 +54,18 @@ for _panel, _commands in (
             reading.config,
         ),
     ),
+    ("Step in", (operating.resume, operating.cancel)),
     ("Keep it", (backup.backup, backup.restore, backup.release)),
     ("Trust it", (drill, incident.export, incident.replay)),
 ):
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
+app.command("safe-mode", rich_help_panel="Step in")(operating.safe_mode)
+app.add_typer(outbox.app, name="outbox", rich_help_panel="Step in")
+sessions = typer.Typer(invoke_without_command=True, help="List sessions, or erase one.")
+sessions.callback()(reading.sessions)
+sessions.command()(operating.delete)
+app.add_typer(sessions, name="sessions", rich_help_panel="Look at it")
 service.command("print")(running.print_service)
 app.add_typer(service, name="service", rich_help_panel="Run it")
 

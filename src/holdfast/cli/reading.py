@@ -44,6 +44,7 @@ def status(home: Home = None, as_json: AsJson = False) -> None:
 
 
 def sessions(
+    context: typer.Context,
     everything: Annotated[
         bool, typer.Option("--all", help="Ended sessions, too, and without a limit.")
     ] = False,
@@ -51,6 +52,8 @@ def sessions(
     as_json: AsJson = False,
 ) -> None:
     """List sessions, newest first: whose they are, and where their last turn stands."""
+    if context.invoked_subcommand is not None:
+        return
     found = run(_sessions(find_home(home), everything))
     if as_json:
         print_json({"sessions": found})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .commands import Commands, Desk, keep_files
+from .commands import Commands
+from .desk import Desk, keep_files
 from .intake import Intake
 from .receiver import Receiver
 

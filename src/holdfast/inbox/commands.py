@@ -5,20 +5,14 @@ A crash in between repeats the command; the guard of its row makes it once.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
-from holdfast.clock import Clock, Rng, first_of
+from holdfast.clock import Rng, first_of
 from holdfast.errors import Refused, Report, StoreClosed, StoreFault, SyncFailed, unreported
 from holdfast.model import (
     BusyMode,
     ChatSettings,
     InboxRow,
-    InboxState,
-    Owed,
-    OwedKind,
     Position,
     Session,
-    SessionId,
     StopKind,
     Turn,
     TurnState,
@@ -26,80 +20,23 @@ from holdfast.model import (
 from holdfast.policy.access import Access, Denial, Denied, still_allowed
 from holdfast.policy.ages import age
 from holdfast.policy.answers import Command, parse_command
-from holdfast.policy.parts import Longest, parts_for, usual
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import HOUR, SECOND, RetrySettings
-from holdfast.policy.strikes import SafeMode
 from holdfast.policy.undo import LastTurn, last_shown_turn, lasting_calls
 from holdfast.records import dataclass
-from holdfast.store import FORGOTTEN, ArrivalSettings, Scope, Store
+from holdfast.store import FORGOTTEN
 
 from . import words
+from .desk import Asked, Carry, Desk, NotYet, done, refuse
+from .forgetting import forget
 
 PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
-LOOK_AGAIN = 0.2
-"""Seconds until a command is looked at again that has begun and waits for something."""
+LONG_LOOKED = 8
+"""Looks at what has begun and is not done, after which the operator is told that it waits."""
 TRIES = 3
 """Refusals of the ledger after which a command is refused in words: it knew too little each time."""
 GO_ON = "Go on with what was left unfinished."
 _MANY = 1_000
-
-
-def _off() -> SafeMode:
-    return SafeMode(active=False)
-
-
-def keep_files(digests: tuple[str, ...]) -> None:
-    """Whoever has no files has none to remove."""
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What a command is carried out with."""
-
-    store: Store
-    clock: Clock
-    access: Callable[[], Access | None]
-    arrival: Callable[[], ArrivalSettings] = ArrivalSettings
-    safe_mode: Callable[[], SafeMode] = _off
-    longest: Longest = usual
-    born: int = 0
-    """When this process began."""
-    discard: Callable[[tuple[str, ...]], None] = keep_files
-    """Removes the files of these attachments from the disk; done again, it changes nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One command of a person who is allowed."""
-
-    row: InboxRow
-    command: Command
-    owner: bool
-    longest: int
-    """Characters one message of the answer may have."""
-
-    def reply(self, text: str) -> tuple[Owed, ...]:
-        """The one answer to this command, whoever writes it and however often."""
-        row = self.row
-        once = f"command:{row.position}"
-        parts = parts_for(text, self.longest)
-        return (Owed(row.place.address, once, parts, OwedKind.NOTICE, row.message_id),)
-
-
-class NotYet(Exception):
-    """The command has begun and something it waits for is not over: its row waits, and is looked at again."""
-
-
-Carry = Callable[[Desk, Asked], Awaitable[None]]
-
-
-async def _refuse(desk: Desk, asked: Asked, reason: str, text: str) -> None:
-    await desk.store.settle_row(asked.row.position, InboxState.REFUSED, reason, asked.reply(text))
-
-
-async def _done(desk: Desk, asked: Asked, text: str) -> None:
-    await desk.store.settle_row(asked.row.position, InboxState.EXECUTED, None, asked.reply(text))
 
 
 async def _newest(desk: Desk, session: Session | None) -> Turn | None:
@@ -140,12 +77,12 @@ async def _to_undo(desk: Desk, asked: Asked) -> _Undoing | None:
     session = await desk.store.live_session(asked.row.key)
     if await _open(desk, session) is not None:
         text = "Not done: a turn is unfinished here. Say /stop first, or wait for its end."
-        await _refuse(desk, asked, "unfinished", text)
+        await refuse(desk, asked, "unfinished", text)
         return None
     entries = await desk.store.transcript(session.id) if session else ()
     last = last_shown_turn(entries)
     if session is None or last is None:
-        await _refuse(desk, asked, "nothing_to_undo", "There is nothing here that could be taken back.")
+        await refuse(desk, asked, "nothing_to_undo", "There is nothing here that could be taken back.")
         return None
     return _Undoing(session, last, entries[-1].seq)
 
@@ -172,7 +109,7 @@ async def _retry(desk: Desk, asked: Asked) -> None:
         return
     session, last = found.session, found.last
     if not last.said:
-        await _refuse(
+        await refuse(
             desk, asked, "nothing_to_retry", "There is no message here that could be answered again."
         )
         return
@@ -194,12 +131,12 @@ async def _status(desk: Desk, asked: Asked) -> None:
     turn = await _open(desk, await desk.store.live_session(asked.row.key))
     waiting = await desk.store.waiting(asked.row.key, limit=_MANY)
     now, draining = desk.clock.now(), desk.arrival().draining
-    await _done(desk, asked, words.status(turn, len(waiting), desk.safe_mode(), draining, now))
+    await done(desk, asked, words.status(turn, len(waiting), desk.safe_mode(), draining, now))
 
 
 async def _sessions(desk: Desk, asked: Asked) -> None:
     found = await desk.store.sessions(limit=_MANY, key=asked.row.key)
-    await _done(desk, asked, words.sessions(found, desk.clock.now()))
+    await done(desk, asked, words.sessions(found, desk.clock.now()))
 
 
 async def _resume(desk: Desk, asked: Asked) -> None:
@@ -213,12 +150,12 @@ async def _resume(desk: Desk, asked: Asked) -> None:
             if prefix
             else _NOTHING
         )
-        await _refuse(desk, asked, "not_found", text)
+        await refuse(desk, asked, "not_found", text)
     elif session.ended_at is None:
         await _revive(desk, asked, session)
     elif await _open(desk, live) is not None:
         text = "Not done: a turn is unfinished here. Say /stop first, or wait for its end."
-        await _refuse(desk, asked, "unfinished", text)
+        await refuse(desk, asked, "unfinished", text)
     else:
         text = (
             "That conversation goes on with your next message. The one before it is kept: /sessions shows it."
@@ -233,11 +170,11 @@ _REVIVABLE = frozenset({TurnState.INTERRUPTED, TurnState.WAITING, TurnState.EXPI
 async def _revive(desk: Desk, asked: Asked, session: Session) -> None:
     turn = await _newest(desk, session)
     if turn is not None and turn.state in (TurnState.RUNNING, TurnState.QUEUED):
-        await _refuse(desk, asked, "unfinished", "The work here goes on already.")
+        await refuse(desk, asked, "unfinished", "The work here goes on already.")
     elif session.suspended_at is None and (turn is None or turn.state not in _REVIVABLE):
-        await _refuse(desk, asked, "nothing_to_resume", _NOTHING)
+        await refuse(desk, asked, "nothing_to_resume", _NOTHING)
     elif turn is not None and turn.state is TurnState.WAITING and await _asks_for_itself(desk, turn):
-        await _refuse(desk, asked, "waiting", "It waits for an answer to its question; answer that to go on.")
+        await refuse(desk, asked, "waiting", "It waits for an answer to its question; answer that to go on.")
     else:
         text = "It goes on. All that was said and done in it is kept."
         await desk.store.revive(session.id, asked.row.position, GO_ON, asked.reply(text))
@@ -255,60 +192,32 @@ async def _queue(desk: Desk, asked: Asked) -> None:
     chat = asked.row.place.address
     if not wanted:
         chosen = (await desk.store.chat_settings(chat)).busy
-        await _done(desk, asked, words.modes(desk.arrival().busy, chosen))
+        await done(desk, asked, words.modes(desk.arrival().busy, chosen))
     elif wanted not in tuple(BusyMode):
         text = f"There is no mode {words.shown(wanted)}; nothing was changed. Modes: {', '.join(BusyMode)}."
-        await _refuse(desk, asked, "unknown_mode", text)
+        await refuse(desk, asked, "unknown_mode", text)
     else:
         mode = BusyMode(wanted)
         await desk.store.configure_chat(chat, ChatSettings(busy=mode))
-        await _done(desk, asked, f"From now on: {words.MODES[mode]}.")
+        await done(desk, asked, f"From now on: {words.MODES[mode]}.")
 
 
 async def _restart(desk: Desk, asked: Asked) -> None:
     """Ask for a restart, once for this very command; the gateway carries it out."""
     row = asked.row
     if not asked.owner:
-        await _refuse(desk, asked, "not_owner", "Not done: only an owner may restart the gateway.")
+        await refuse(desk, asked, "not_owner", "Not done: only an owner may restart the gateway.")
         return
     if row.accepted_at < desk.born:
-        await _done(desk, asked, "The gateway has begun anew since a restart was asked for.")
+        await done(desk, asked, "The gateway has begun anew since a restart was asked for.")
         return
     await desk.store.request("restart", f"restart:{row.account}/{row.event_id}", row.sender)
     text = "A restart is asked for. What is unfinished is kept; I'll try to resume it after the restart."
-    await _done(desk, asked, text)
-
-
-async def _forget(desk: Desk, asked: Asked) -> None:
-    """Erase this conversation, once the person has said so in words; an owner may name one session."""
-    row, wanted = asked.row, asked.command.args.lower()
-    word, _, session = wanted.partition(" ")
-    if not wanted:
-        await _done(desk, asked, words.FORGET)
-    elif wanted != words.EVERYTHING and not (word == words.SESSION and session):
-        text = f"Nothing was erased: I do not know {words.shown(wanted)}. {words.FORGET}"
-        await _refuse(desk, asked, "unconfirmed", text)
-    elif not asked.owner and (session or await desk.store.others_spoke(row.key, row.sender)):
-        text = "Nothing was erased: others have written here too, so only an owner may have all of it erased."
-        await _refuse(desk, asked, "not_owner", text)
-    else:
-        await _erase(desk, asked, Scope(row.key, row.position, SessionId(session) if session else None))
-
-
-async def _erase(desk: Desk, asked: Asked, scope: Scope) -> None:
-    """In steps that can each be done again: a crash in between begins anew; told when all of it is done."""
-    store = desk.store
-    if not await store.quiet(scope):
-        raise NotYet
-    desk.discard(await store.attachments(scope))
-    await store.erase(scope)
-    if not await store.scrub():
-        raise NotYet
-    await _done(desk, asked, words.ERASED_ONE if scope.session else words.ERASED_ALL)
+    await done(desk, asked, text)
 
 
 async def _help(desk: Desk, asked: Asked) -> None:
-    await _done(desk, asked, HELP)
+    await done(desk, asked, HELP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +238,7 @@ COMMANDS: dict[str, Entry] = {
     "sessions": Entry("/sessions", "the conversations of this chat", _sessions),
     "resume": Entry("/resume [ID]", "go on with what was left, or with an earlier conversation", _resume),
     "queue": Entry("/queue [MODE]", "what becomes of messages that come while I work", _queue),
-    "forget": Entry("/forget", "erase this conversation; I ask once more first", _forget),
+    "forget": Entry("/forget", "erase this conversation; I ask once more first", forget),
     "restart": Entry("/restart", "restart the gateway (owners)", _restart),
     "help": Entry("/help", "this list", _help),
 }
@@ -347,6 +256,8 @@ class Commands:
         """How often the ledger refused a command; forgotten with the process, which then tries again."""
         self._begun = 0
         """Commands that the last look left begun, and not done."""
+        self._looks = 0
+        """Looks in a row that left any."""
 
     async def work(self) -> None:
         """Carry out what there is, then sleep until there is more; a full disk only delays it."""
@@ -356,7 +267,7 @@ class Commands:
             try:
                 looked_at = await self.carry_out_all()
                 if self._begun:
-                    await first_of(store.changed("inbox", seen), self._desk.clock.sleep(LOOK_AGAIN))
+                    await first_of(store.changed("inbox", seen), self._desk.clock.sleep(self._patience()))
                 elif not looked_at:
                     await store.changed("inbox", seen)
                 faults = 0
@@ -373,15 +284,21 @@ class Commands:
         self._begun = 0
         for row in rows:
             await self._carry_out(row)
+        self._looks = self._looks + 1 if self._begun else 0
         return len(rows)
+
+    def _patience(self) -> float:
+        return delay(self._looks, PATIENCE, self._rng.random()) / SECOND
 
     async def _carry_out(self, row: InboxRow) -> None:
         try:
             await self._dispatch(row)
         except StoreFault:
             raise
-        except NotYet:
+        except NotYet as waits:
             self._begun += 1
+            if self._looks == LONG_LOOKED:
+                self._report(f"carrying out command {row.position}", waits)
             return
         except Refused as refusal:
             # It moved between the look and the commit: look again, a few times.
@@ -403,15 +320,15 @@ class Commands:
         backlog = desk.arrival().queue.backlog
         entry = COMMANDS.get(asked.command.name)
         if isinstance(allowed, Denied):
-            await _refuse(desk, asked, allowed.reason, _denied(allowed.reason))
+            await refuse(desk, asked, allowed.reason, _denied(allowed.reason))
         elif row.sent_at is not None and age(now, row.sent_at) > backlog:
             text = (
                 f"You sent this more than {backlog // HOUR} hours before it reached me, so I did not do it."
             )
-            await _refuse(desk, asked, "too_old", f"{text} Send it again if you still want it.")
+            await refuse(desk, asked, "too_old", f"{text} Send it again if you still want it.")
         elif entry is None:
             text = f"I know no command {words.shown(row.text, 40)}; nothing was done. /help lists them."
-            await _refuse(desk, asked, "unknown_command", text)
+            await refuse(desk, asked, "unknown_command", text)
         else:
             await entry.carry_out(desk, asked)
 
@@ -427,7 +344,7 @@ class Commands:
         text = "That could not be done just now; nothing was changed. Try again in a moment."
         asked = Asked(row, Command("", ""), owner=False, longest=self._desk.longest(row.place.address))
         try:
-            await _refuse(self._desk, asked, type(error).__name__, text)
+            await refuse(self._desk, asked, type(error).__name__, text)
         except Refused as refusal:
             # Carried out after all: the row says so.
             self._report(f"refusing command {row.position}", refusal)

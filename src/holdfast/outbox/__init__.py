@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .sender import Sender
+from .sender import Sender, line_for
 
-__all__ = ["Sender"]
+__all__ = ["Sender", "line_for"]

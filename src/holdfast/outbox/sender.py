@@ -333,7 +333,7 @@ class Sender:
         if then.whole_chat:
             return refused, ()
         line = missing_line if then.replaced else _left
-        return refused, _line(delivery, line(delivery.part, delivery.parts))
+        return refused, line_for(delivery, line(delivery.part, delivery.parts))
 
     def _settling(self, delivery: Delivery) -> Settling:
         return self._platform.capabilities.settling(age(self._clock.now(), delivery.created_at))
@@ -342,7 +342,7 @@ class Sender:
         """Too old to be sent: put back untried, then expired; told once per message, not per part."""
         later = TryAgain(self._clock.now() + SECOND, reason, counts=False)
         notice = delivery.kind is OwedKind.NOTICE
-        owe = () if notice else _line(delivery, left_line(1, 1, delivery.repeated), whole=True)
+        owe = () if notice else line_for(delivery, left_line(1, 1, delivery.repeated), whole=True)
         await self._insist(lambda: self._store.record_delivery(delivery.id, later, owe), delivery)
         await self._insist(lambda: self._store.expire_delivery(delivery.id, reason), delivery)
         await self._close_questions(delivery)
@@ -384,7 +384,7 @@ class Sender:
 
     async def _give_up(self, delivery: Delivery, reason: str) -> None:
         failed = Rejected(f"{reason}; it may have arrived")
-        owe = _line(delivery, left_line(delivery.part, delivery.parts, may_have_arrived=True))
+        owe = line_for(delivery, left_line(delivery.part, delivery.parts, may_have_arrived=True))
         await self._insist(lambda: self._store.settle_delivery(delivery.id, failed, owe=owe), delivery)
 
     async def _ask(self, delivery: Delivery) -> None:
@@ -409,7 +409,7 @@ class Sender:
             result = TryAgain(then.at or now, then.reason or "")
         elif then.state is not DeliveryState.SENT:
             result = Rejected(then.reason or "")
-            owe = _line(delivery, left_line(delivery.part, delivery.parts, arrived is None))
+            owe = line_for(delivery, left_line(delivery.part, delivery.parts, arrived is None))
         repeated = then.repeated
         await self._insist(
             lambda: self._store.settle_delivery(delivery.id, result, repeated=repeated, owe=owe), delivery
@@ -422,7 +422,7 @@ def _left(part: int, parts: int) -> str:
     return left_line(part, parts, may_have_arrived=False)
 
 
-def _line(delivery: Delivery, text: str, whole: bool = False) -> tuple[Owed, ...]:
+def line_for(delivery: Delivery, text: str, whole: bool = False) -> tuple[Owed, ...]:
     """A visible line in place of a part (or of the whole message), once.
 
     Never one for such a line itself, nor for a word about work in progress: nobody misses that.

@@ -76,6 +76,8 @@ class SafeModeFacts:
     """Gateways on other machines that run now."""
     ended_by_command_at: int | None = None
     """When somebody last ended safe mode; what came before that no longer counts."""
+    put_on_at: int | None = None
+    """When somebody put it on, if nobody has ended it since: then it ends by their word alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ class SafeMode:
 
 
 _OFF = SafeMode(active=False)
+PUT_ON = "an operator put it on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,8 @@ def safe_mode(facts: SafeModeFacts, now: int, settings: SafeModeSettings) -> Saf
     An exit that led to a park has found its culprit and counts for nothing. Fewer exits suffice after it, for
     then the one that was parked was not to blame, or not alone.
     """
+    if facts.put_on_at is not None:
+        return SafeMode(active=True, since=facts.put_on_at, why=PUT_ON)
     alive = facts.others_alive | {facts.current}
     slate = _Slate()
     for run in reversed(facts.instances):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from .continuity import ContinuityReport, Fate
 from .facts import Outside, facts_of, judge_stale
-from .reconciler import SAFE_MODE_OFF, Care, Reconciler
+from .reconciler import SAFE_MODE_OFF, SAFE_MODE_ON, Care, Reconciler
 
 __all__ = [
     "SAFE_MODE_OFF",
+    "SAFE_MODE_ON",
     "Care",
     "ContinuityReport",
     "Fate",

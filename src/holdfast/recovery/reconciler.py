@@ -35,6 +35,8 @@ PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
 """How a ledger that cannot be used is tried again."""
 SAFE_MODE_OFF = "safe_mode_off"
 """The request by which somebody ends safe mode. Its row stays open as long as it is what keeps it off."""
+SAFE_MODE_ON = "safe_mode_on"
+"""The request by which somebody puts it on. Its row stays open until somebody ends it."""
 _BATCHES = 20
 _INSTANCES = 200
 
@@ -110,6 +112,7 @@ class Reconciler:
         faults = 0
         while True:
             seen, rung = self.store.version("recovery"), self._bell.rung
+            asked = self.store.version("requests")
             try:
                 await self.boot()
                 await self.upkeep()
@@ -123,6 +126,7 @@ class Reconciler:
                 continue
             await first_of(
                 self.store.changed("recovery", seen),
+                self.store.changed("requests", asked),
                 self._bell.since(rung),
                 self.clock.sleep(self._care.every / SECOND),
             )
@@ -252,26 +256,33 @@ class Reconciler:
         return ()
 
     async def _look_at_safe_mode(self) -> SafeMode:
-        """Safe mode is not stored: it follows from how the instances ended, and from who ended it."""
-        offs = [each for each in await self.store.requests() if each.what == SAFE_MODE_OFF]
+        """Safe mode is not stored: it follows from how the instances ended, and from what people asked."""
+        asked = [each for each in await self.store.requests() if each.what in (SAFE_MODE_ON, SAFE_MODE_OFF)]
+        # By their order, not their times: a clock may be set back. What somebody has said since is void.
+        last = asked[-1].what if asked else None
+        for each in asked:
+            if each.what != last:
+                await self._carried_out(each.id, "somebody has asked for something else since")
+        offs = [each for each in asked if each.what == last == SAFE_MODE_OFF]
         me = self.store.instance
         facts = SafeModeFacts(
             await self.store.instances(_INSTANCES),
             me,
             self._outside().alive - {me},
             max((each.asked_at for each in offs), default=None),
+            min((each.asked_at for each in asked if last == SAFE_MODE_ON == each.what), default=None),
         )
         now, settings = self.clock.now(), self._care.safe_mode
         self._safe_mode = safe_mode(facts, now, settings)
         without = safe_mode(replace(facts, ended_by_command_at=None), now, settings)
         if offs and not without.active:
             for each in offs:
-                await self._carried_out(each.id)
+                await self._carried_out(each.id, "safe mode is off")
         return self._safe_mode
 
-    async def _carried_out(self, request: int) -> None:
+    async def _carried_out(self, request: int, outcome: str) -> None:
         try:
-            await self.store.settle_request(request, "safe mode is off")
+            await self.store.settle_request(request, outcome)
         except Refused as refusal:
             self._report(f"settling request {request}", refusal)
 
@@ -281,10 +292,15 @@ class Reconciler:
             return
         words = (
             f"Safe mode is on: {mode.why}. Messages are answered, but work that was cut off does not go on "
-            "by itself until the gateway has run cleanly for a while, or somebody ends safe mode."
+            f"by itself until {_until(mode)}somebody says `holdfast safe-mode off`. `holdfast continuity` "
+            "tells what happened."
         )
         try:
             await self.store.owe(Owed(owner, f"owner:safe_mode:{mode.since}", (words,), OwedKind.NOTICE))
         except Refused as refusal:
             self._report("telling the owner of safe mode", refusal)
         self._told_of = mode.since
+
+
+def _until(mode: SafeMode) -> str:
+    return "" if mode.ends_at is None else "the gateway has run cleanly for a while, or "

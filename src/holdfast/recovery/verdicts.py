@@ -80,6 +80,6 @@ def _question(stale: StaleTurn, decision: Decision, now: int) -> Ask:
 def _for_the_owner(stale: StaleTurn, decision: Decision, owner: ChatAddress) -> Owed:
     words = (
         f"I parked a conversation ({stale.key}, session {stale.session}): {decision.row.found}. All of it is "
-        "kept; /resume there lets it go on."
+        f"kept; /resume there, or `holdfast resume {stale.session}`, lets it go on."
     )
     return Owed(owner, f"owner:park:{stale.turn}", (words,), OwedKind.NOTICE)

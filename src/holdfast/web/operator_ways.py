@@ -67,7 +67,7 @@ class OperatorWays:
     def _outbox(self) -> tuple[Way, ...]:
         verbs = self._inside.verbs
         settling = tuple(
-            Way("POST", f"/api/outbox/{{delivery}}/{how}", words, verbs[f"outbox_{how}"], answer="Settled")
+            Way("POST", f"/api/outbox/{{delivery}}/{how}", words, _settling(verbs["settle"], how), answer="Settled")
             for how, words in (
                 ("retry", "Send a part of unknown outcome again, marked as repeated."),
                 ("sent", "A part of unknown outcome has arrived."),
@@ -138,6 +138,13 @@ class OperatorWays:
             before, state, versions = state, self._inside.state().value, now
             if topics or state != before:
                 yield Event("changed", {"topics": list(topics), "state": state})
+
+
+def _settling(settle: Verb, how: str) -> Verb:
+    """The verb with one of its arguments given."""
+    run = settle.run
+    assert run is not None
+    return Verb({"delivery": "number"}, lambda given: run({**given, "how": how}))
 
 
 def _of_one_state(unknown: Verb) -> Verb:

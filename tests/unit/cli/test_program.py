@@ -18,11 +18,16 @@ COMMANDS = [
     "continuity",
     "verify",
     "config",
+    "resume",
+    "cancel",
+    "outbox",
+    "safe-mode",
     "drill",
 ]
+BELOW = [["service", "print"], ["sessions", "delete"], ["outbox", "settle"]]
 
 
-@pytest.mark.parametrize("command", [[name] for name in COMMANDS] + [["service", "print"]])
+@pytest.mark.parametrize("command", [[name] for name in COMMANDS] + BELOW)
 def test_every_command_explains_itself_and_has_home_and_json(
     command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

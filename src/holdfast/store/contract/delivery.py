@@ -15,6 +15,9 @@ from holdfast.model import (
     SessionId,
 )
 
+FIRST = DeliveryId(0)
+"""Before every part there is."""
+
 
 class Deliveries(Protocol):
     """What is owed to chats. A committed row is a fact: no fence takes it back."""
@@ -54,6 +57,12 @@ class Deliveries(Protocol):
 
         What a restore has put in doubt is the operator's to settle, and not among the latter.
         """
+        ...
+
+    async def unsettled(
+        self, after: DeliveryId = FIRST, limit: int = 100, unknown_only: bool = False
+    ) -> tuple[Delivery, ...]:
+        """What chats are still owed, or only what has an unknown outcome, in order of ids, after one."""
         ...
 
     async def doubt_orphans(self) -> int:

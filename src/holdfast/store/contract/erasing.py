@@ -30,7 +30,8 @@ class Erasing(Protocol):
         """End what is unfinished there, and the live session with it; False while something still moves.
 
         A running turn is asked to stop, as by `/new`, and its owner ends it; a part that is being sent is let
-        land. Messages that waited are withdrawn, offered ones dropped.
+        land. Of a whole conversation, messages that waited are withdrawn and offered ones dropped; of one
+        session they are kept, and begin the next one.
         """
         ...
 

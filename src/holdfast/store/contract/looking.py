@@ -7,6 +7,7 @@ from typing import Protocol
 from holdfast.model import (
     ChatAddress,
     Delivery,
+    DeliveryId,
     Entry,
     InboxRow,
     Instance,
@@ -20,6 +21,7 @@ from holdfast.model import (
     TurnId,
 )
 
+from .delivery import FIRST
 from .operators import Operators
 from .stopping import RunningTurn
 from .values import ChatLine, Continuity, Happening, HeldItem, KeptReport, SessionLine
@@ -47,6 +49,10 @@ class Looking(Operators, Protocol):
     async def in_doubt(self, limit: int = 100, platform: str | None = None) -> tuple[Delivery, ...]: ...
 
     async def last_number(self, chat: ChatAddress) -> int: ...
+
+    async def unsettled(
+        self, after: DeliveryId = FIRST, limit: int = 100, unknown_only: bool = False
+    ) -> tuple[Delivery, ...]: ...
 
     async def running_turns(self) -> tuple[RunningTurn, ...]: ...
 

@@ -16,6 +16,7 @@ from holdfast.model import (
     TryAgain,
 )
 from holdfast.policy.settings import DAY
+from holdfast.store.contract.delivery import FIRST
 
 from . import rows
 from .commit import Row, Tx
@@ -133,6 +134,13 @@ def _is_not(tx: Tx, id: DeliveryId, wanted: str) -> WrongState:
 
 def in_doubt(read: Read, limit: int = 100, platform: str | None = None) -> tuple[Delivery, ...]:
     return tuple(rows.delivery(row) for row in read.all("in_doubt", limit=limit, platform=platform))
+
+
+def unsettled(
+    read: Read, after: DeliveryId = FIRST, limit: int = 100, unknown_only: bool = False
+) -> tuple[Delivery, ...]:
+    name = "unknown_parts" if unknown_only else "unsettled_parts"
+    return tuple(rows.delivery(row) for row in read.all(name, after=after, limit=limit))
 
 
 def doubt_orphans(tx: Tx) -> int:

@@ -49,7 +49,7 @@ def quiet(tx: Tx, scope: Scope) -> bool:
                 return False
             end_turn(tx, session, TurnId(turn), TurnState.CANCELLED, StopKind.NEW)
         end_session(tx, session, FORGOTTEN)
-    if row is None or scope.session in (None, row[0]):
+    if scope.session is None:
         tx.all("withdraw_waiting", key=scope.key, before=scope.before, reason=FORGOTTEN, now=tx.now)
         tx.run("drop_offered", key=scope.key, before=scope.before, now=tx.now)
     refresh_conversation(tx, scope.key)

@@ -77,6 +77,7 @@ class ReadOnlyLedger:
     journal = _look(steps.journal)
     deliveries = _look(sending.deliveries)
     last_number = _look(sending.last_number)
+    unsettled = _look(sending.unsettled)
     running_turns = _look(drains.running_turns)
     sessions = _look(lists.sessions)
     chats = _look(lists.chats)

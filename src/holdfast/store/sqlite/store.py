@@ -177,6 +177,7 @@ class SqliteStore:
     settle_delivery = _commit(sending.settle_delivery)
     expire_delivery = _commit(sending.expire_delivery)
     in_doubt = _look(sending.in_doubt)
+    unsettled = _look(sending.unsettled)
     doubt_orphans = _commit(sending.doubt_orphans)
     deliveries = _look(sending.deliveries)
     last_number = _look(sending.last_number)

@@ -76,6 +76,16 @@ FROM outbox WHERE state = 'unknown'
                              AND :platform = (SELECT platform FROM chats WHERE address = outbox.chat)))
 ORDER BY id LIMIT :limit
 
+-- name: unsettled_parts
+SELECT id, chat, number, kind, part, parts, body, options, reply_to, dedupe, state, attempts, repeated,
+       created_at, claimed_at, settled_at, platform_id, reason, session, turn
+FROM outbox INDEXED BY outbox_unsettled WHERE settled_at IS NULL AND id > :after ORDER BY id LIMIT :limit
+
+-- name: unknown_parts
+SELECT id, chat, number, kind, part, parts, body, options, reply_to, dedupe, state, attempts, repeated,
+       created_at, claimed_at, settled_at, platform_id, reason, session, turn
+FROM outbox WHERE state = 'unknown' AND id > :after ORDER BY id LIMIT :limit
+
 -- name: doubt_orphans
 UPDATE outbox INDEXED BY outbox_unsettled SET state = 'unknown', owner = NULL, reason = 'the process died while sending',
        attempts = attempts + 1

@@ -1,0 +1,156 @@
+"""What the owner is told of without asking: each once, in words that say what to do.
+
+Safe mode and a park are told by recovery, in the commits that make them true. Here is what only shows while
+time passes: a platform that stays deaf, a disk that fills, a restart that left something unsettled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from holdfast.clock import Clock
+from holdfast.errors import Refused, Report
+from holdfast.model import Batch, ChatAddress, Cursor, Owed, OwedKind, TurnState
+from holdfast.policy.settings import MINUTE, SECOND
+from holdfast.records import dataclass
+from holdfast.store import Store
+
+from .settings import AlertSettings
+
+ACCOUNT = "holdfast"
+_EVERY = 10.0
+_MEGABYTE = 1_000_000
+_WELL_ABOVE = 1.2
+"""How much of the least room there has to be before a disk counts as mended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One platform, as people who look at a gateway see it."""
+
+    name: str
+    account: str
+    connected: bool
+
+
+class Alerts:
+    """Looks every few seconds. What was told stands in the ledger: another process does not tell it again."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        owner: ChatAddress,
+        settings: AlertSettings,
+        connections: Callable[[], tuple[Connection, ...]],
+        free: Callable[[], int] | None,
+        report: Report,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._owner = owner
+        self._settings = settings
+        self._connections = connections
+        self._free = free
+        self._report = report
+        self._born = clock.monotonic()
+        self._lost: dict[str, float] = {}
+        """Since when a platform could not be reached, by the clock that never jumps."""
+        self._spells: dict[str, str] = {}
+        """When each trouble began that the owner was told of; empty when it is over."""
+        self._told: set[str] = set()
+        self._looked_back = False
+
+    async def work(self) -> None:
+        """Look for ever."""
+        while True:
+            await self.look()
+            await self._clock.sleep(_EVERY)
+
+    async def look(self) -> None:
+        """One look at everything."""
+        for one in self._connections():
+            await self._platform(one)
+        await self._disk()
+        if not self._looked_back and self._age(self._born) >= self._settings.unsettled:
+            await self._look_back()
+            self._looked_back = True
+
+    async def _platform(self, one: Connection) -> None:
+        name = f"{one.name}/{one.account}"
+        if one.connected:
+            self._lost.pop(name, None)
+            await self._over(f"deaf:{name}")
+            return
+        quiet = self._age(self._lost.setdefault(name, self._clock.monotonic()))
+        if quiet >= self._settings.deaf:
+            words = (
+                f"{name} could not be reached for {max(1, quiet // MINUTE)} min. I hear nothing from it and "
+                "go on trying; what is owed there waits, and nothing is lost. If it stays so, look at the "
+                "network and at the bot's token; the gateway's log says what the platform answers."
+            )
+            await self._trouble(f"deaf:{name}", words)
+
+    async def _disk(self) -> None:
+        if self._free is None:
+            return
+        free, least = self._free(), self._settings.disk * _MEGABYTE
+        if free < least:
+            words = (
+                f"The disk is nearly full: {free // _MEGABYTE} MB are left where the ledger is. Make room: "
+                "once nothing can be written any more, no message is taken until there is."
+            )
+            await self._trouble("disk", words)
+        elif free > least * _WELL_ABOVE:
+            await self._over("disk")
+
+    async def _look_back(self) -> None:
+        """A while after the start: what is still unsettled then does not settle by itself in a moment."""
+        left = await self._store.continuity()
+        held = sum(state is TurnState.INTERRUPTED for _, state, _ in left.open_turns)
+        if left.previous_ended == "none" or not (held or left.unknown):
+            return
+        found = [f"turns held: {held}"] if held else []
+        found += [f"sends of unknown outcome: {left.unknown}"] if left.unknown else []
+        words = (
+            f"The gateway has started again, and something is not settled: {', '.join(found)}. `holdfast "
+            "continuity` tells why. `holdfast resume` or `cancel` settle the work, `holdfast outbox "
+            "--unknown` and `outbox settle` the sends."
+        )
+        await self._tell(f"owner:restart:{self._store.instance}", words)
+
+    async def _trouble(self, name: str, words: str) -> None:
+        """Tell of a trouble once from its beginning to its end, whichever processes live through it."""
+        if not await self._spell(name):
+            await self._write(name, str(self._clock.now()))
+        await self._tell(f"owner:{name}:{self._spells[name]}", words)
+
+    async def _over(self, name: str) -> None:
+        if await self._spell(name):
+            await self._write(name, "")
+
+    async def _spell(self, name: str) -> str:
+        if name not in self._spells:
+            self._spells[name] = await self._store.cursor(ACCOUNT, _place(name)) or ""
+        return self._spells[name]
+
+    async def _write(self, name: str, value: str) -> None:
+        await self._store.accept(Batch(ACCOUNT, cursor=Cursor(_place(name), value)))
+        self._spells[name] = value
+
+    async def _tell(self, dedupe: str, words: str) -> None:
+        if dedupe in self._told:
+            return
+        try:
+            await self._store.owe(Owed(self._owner, dedupe, (words,), OwedKind.NOTICE))
+        except Refused as refusal:
+            # Nobody ever wrote from the owner's chat: there is nowhere to tell it.
+            self._report("telling the owner", refusal)
+        self._told.add(dedupe)
+
+    def _age(self, since: float) -> int:
+        return round((self._clock.monotonic() - since) * SECOND)
+
+
+def _place(name: str) -> str:
+    return f"alert:{name}"

@@ -1,0 +1,71 @@
+"""What a command is carried out with, and how it ends: in one commit with its reply."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from holdfast.clock import Clock
+from holdfast.model import InboxRow, InboxState, Owed, OwedKind
+from holdfast.policy.access import Access
+from holdfast.policy.answers import Command
+from holdfast.policy.parts import Longest, parts_for, usual
+from holdfast.policy.strikes import SafeMode
+from holdfast.records import dataclass
+from holdfast.store import ArrivalSettings, Store
+
+
+def _off() -> SafeMode:
+    return SafeMode(active=False)
+
+
+def keep_files(digests: tuple[str, ...]) -> None:
+    """Whoever has no files has none to remove."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a command is carried out with."""
+
+    store: Store
+    clock: Clock
+    access: Callable[[], Access | None]
+    arrival: Callable[[], ArrivalSettings] = ArrivalSettings
+    safe_mode: Callable[[], SafeMode] = _off
+    longest: Longest = usual
+    born: int = 0
+    """When this process began."""
+    discard: Callable[[tuple[str, ...]], None] = keep_files
+    """Removes the files of these attachments from the disk; done again, it changes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One command of a person who is allowed."""
+
+    row: InboxRow
+    command: Command
+    owner: bool
+    longest: int
+    """Characters one message of the answer may have."""
+
+    def reply(self, text: str) -> tuple[Owed, ...]:
+        """The one answer to this command, whoever writes it and however often."""
+        row = self.row
+        once = f"command:{row.position}"
+        parts = parts_for(text, self.longest)
+        return (Owed(row.place.address, once, parts, OwedKind.NOTICE, row.message_id),)
+
+
+class NotYet(Exception):
+    """The command has begun and something it waits for is not over: its row waits, and is looked at again."""
+
+
+Carry = Callable[[Desk, Asked], Awaitable[None]]
+
+
+async def refuse(desk: Desk, asked: Asked, reason: str, text: str) -> None:
+    await desk.store.settle_row(asked.row.position, InboxState.REFUSED, reason, asked.reply(text))
+
+
+async def done(desk: Desk, asked: Asked, text: str) -> None:
+    await desk.store.settle_row(asked.row.position, InboxState.EXECUTED, None, asked.reply(text))
