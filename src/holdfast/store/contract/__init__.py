@@ -6,6 +6,7 @@ from typing import Protocol
 
 from holdfast.model import InstanceId
 
+from .blobs import Blob, Blobs
 from .delivery import Deliveries, Processes
 from .intake import Intake
 from .looking import Looking
@@ -44,6 +45,7 @@ __all__ = [
     "TOPICS",
     "ArrivalSettings",
     "Ask",
+    "Blob",
     "ChatLine",
     "ClaimSettings",
     "Continuity",
@@ -70,7 +72,7 @@ __all__ = [
 ]
 
 
-class Store(Intake, Work, Deliveries, Processes, Stopping, Upkeep, Protocol):
+class Store(Intake, Work, Deliveries, Processes, Stopping, Upkeep, Blobs, Protocol):
     """The ledger. A verb that returns has been committed and synced; one that raises changed nothing."""
 
     @property

@@ -18,7 +18,7 @@ from holdfast.errors import SyncFailed
 from holdfast.model import InstanceId, TurnId
 from holdfast.store.contract import Continuity
 
-from . import arrivals, claims, endings, intake, lists, questions, retention, revivals, stale, steps
+from . import arrivals, blobs, claims, endings, intake, lists, questions, retention, revivals, stale, steps
 from . import deliveries as sending
 from . import processes as background
 from . import stopping as drains
@@ -160,6 +160,9 @@ class SqliteStore:
     doubt_orphans = _commit(sending.doubt_orphans)
     deliveries = _look(sending.deliveries)
     last_number = _look(sending.last_number)
+
+    keep_blob = _commit(blobs.keep_blob)
+    blob = _look(blobs.blob)
 
     processes = _look(background.processes)
     end_process = _commit(background.end_process)
