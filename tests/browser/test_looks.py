@@ -19,7 +19,7 @@ LONG = (
     + " |\n|"
     + "---|" * 9
 )
-LOOKS = {
+LOOKS: dict[str, dict[str, object]] = {
     "light": {"color_scheme": "light", "viewport": WIDE},
     "dark": {"color_scheme": "dark", "viewport": WIDE},
     "phone": {"color_scheme": "light", "viewport": PHONE, "is_mobile": True, "has_touch": True},
@@ -30,7 +30,7 @@ LARGEST = 150_000
 
 def test_the_page_is_accessible_in_every_look(browser: Browser, house: House) -> None:
     """A conversation with everything in it, at work and done, in each of the ways people see it."""
-    contexts = [signed_in(browser, house, reduced_motion="reduce", **look) for look in LOOKS.values()]
+    contexts = [signed_in(browser, house, **look) for look in LOOKS.values()]
     pages = dict(zip(LOOKS, [opened(context, "looks") for context in contexts], strict=True))
     first = pages["light"]
     say(first, RICH)

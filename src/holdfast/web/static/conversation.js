@@ -111,7 +111,8 @@ export class Conversation {
     }
     const all = streams.flat().sort((a, b) => a.at - b.at || RANK[a.kind] - RANK[b.kind]);
     const items = this.#folded(all);
-    if (this.preview) items.push({ kind: "live", key: `live:${this.live}`, text: this.preview });
+    // Before its turn is known, the message it answers would still stand below it.
+    if (this.preview && (this.turn || this.goneAt !== null)) items.push({ kind: "live", key: `live:${this.live}`, text: this.preview });
     return items;
   }
 
