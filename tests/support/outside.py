@@ -42,7 +42,7 @@ class Held:
 class Up:
     """`holdfast up`, which tells us how it is, as it would tell systemd."""
 
-    def __init__(self, home: Path, supervised: bool, stderr: int | None = None) -> None:
+    def __init__(self, home: Path, supervised: bool, stderr: int | None = None, port: int = 0) -> None:
         self.home = home
         self._words = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._words.settimeout(LONG)
@@ -53,7 +53,7 @@ class Up:
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "holdfast", *arguments],
-                env=environment(NOTIFY_SOCKET=str(notify)),
+                env=environment(NOTIFY_SOCKET=str(notify), HOLDFAST_WEB_PORT=str(port)),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log if stderr is None else stderr,
@@ -107,8 +107,9 @@ class Up:
 class House:
     """One home, what runs on it, and what was seen from outside."""
 
-    def __init__(self, home: Path, settings: str = "") -> None:
+    def __init__(self, home: Path, settings: str = "", port: int = 0) -> None:
         self.home = home
+        self._port = port
         (home / "holdfast.toml").write_text(SETTINGS + settings)
         shutil.copy(inside.__file__, home / "inside.py")
         self.hold()
@@ -142,7 +143,7 @@ class House:
         return self.starting(supervised).ready()
 
     def starting(self, supervised: bool = False, stderr: int | None = None) -> Up:
-        self._ups.append(Up(self.home, supervised, stderr))
+        self._ups.append(Up(self.home, supervised, stderr, self._port))
         return self._ups[-1]
 
     # Places.

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from holdfast.clock import Clock, Ids, in_time
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.model import (
     Accepted,
+    Attachment,
     Batch,
+    DeliveryId,
     Inbound,
     InboxKind,
     InboxRow,
     InboxState,
     Position,
     QuestionId,
+    Sent,
     Session,
+    TryAgain,
     place_at,
 )
 from holdfast.platforms import Arrival
 from holdfast.platforms.web import NotTaken, WebChat
 from holdfast.records import dataclass
-from holdfast.store import Store
+from holdfast.store import ArrivalSettings, Edit, Store
 
-from .looks import Looks
+from .looks import Looks, address_of
 from .requests import RESTART, RESTART_WHEN_QUIET
 from .settings import LOCAL_PERSON
 from .shown import Json
 
 ACCOUNT = "holdfast"
 """The account under which what operators ask for is accepted."""
+LONGEST_NAME = 100
 _LOOK_AGAIN = 0.2
 _PATIENCE = 10.0
 
@@ -49,13 +54,22 @@ class Actions:
     looks: Looks
     stop_all: Callable[[], str]
     """Asks whoever supervises this process for its end; says who that is."""
+    arrival: Callable[[], ArrivalSettings]
+    """What an arriving message is admitted under now."""
 
     async def say(
-        self, chat: str, text: str, event_id: str | None = None, question: str | None = None
+        self,
+        chat: str,
+        text: str,
+        event_id: str | None = None,
+        question: str | None = None,
+        attachments: Sequence[str | Mapping[str, str]] = (),
     ) -> Json:
         """Say something in a chat of the web, as a person would; the same event again changes nothing."""
         if "/" in chat:
             raise Unwilling("say speaks in chats of the web; their names have no slash")
+        if len(chat) > LONGEST_NAME or not chat.isprintable():
+            raise Unwilling(f"a chat's name has at most {LONGEST_NAME} characters, all of them printable")
         event = event_id or self.ids.new()
         arrival = Arrival(
             event,
@@ -63,6 +77,7 @@ class Actions:
             text,
             event,
             sent_at=self.clock.now(),
+            attachments=tuple([await self._attachment(one) for one in attachments]),
             pressed=QuestionId(question) if question else None,
         )
         try:
@@ -70,6 +85,32 @@ class Actions:
         except NotTaken as refusal:
             raise Unwilling(str(refusal)) from None
         return {"event_id": event, **_answer(accepted)}
+
+    async def _attachment(self, given: str | Mapping[str, str]) -> Attachment:
+        digest, name = (given, "") if isinstance(given, str) else (given["digest"], given.get("name", ""))
+        blob = await self.store.blob(digest)
+        return Attachment(digest, name[:LONGEST_NAME] or digest[:12], blob.media_type, blob.size)
+
+    async def revise(self, chat: str, position: int, text: str) -> Json:
+        """Change what a message says that still waits."""
+        return await self._revise(chat, position, text)
+
+    async def withdraw(self, chat: str, position: int) -> Json:
+        """Take back a message that still waits."""
+        return await self._revise(chat, position, None)
+
+    async def _revise(self, chat: str, position: int, text: str | None) -> Json:
+        row = await self.store.row(Position(position))
+        address = address_of(chat)
+        if row.place.address != address or row.message_id is None:
+            raise NotFound("message of this chat", position)
+        edit = Edit(address, row.message_id, text, row.attachments)
+        if await self.store.revise(edit, self.arrival()) is None:
+            raise Unwilling("it no longer waits: it is being answered, or was settled before")
+        found = await self.store.row(Position(position))
+        if text is not None and found.text != text and found.state is row.state:
+            raise Unwilling("the new text is too long; the message stays as it was")
+        return {"position": position, "state": found.state.value, "text": found.text}
 
     async def command(
         self, words: str, session: str | None, chat: str | None, event_id: str | None = None
@@ -93,6 +134,16 @@ class Actions:
         except TimeoutError:
             return {**_answer(accepted), "state": InboxState.WAITING.value}
         return {**_answer(accepted), "state": settled.state.value, "reason": settled.reason}
+
+    async def settle(self, delivery: int, how: str) -> Json:
+        """Settle a part of unknown outcome by an operator's word: `sent`, `retry` or `drop`."""
+        id_, by = DeliveryId(delivery), f"{how}: an operator's word"
+        if how == "drop":
+            await self.store.expire_delivery(id_, by)
+        else:
+            result = Sent() if how == "sent" else TryAgain(self.clock.now(), by)
+            await self.store.settle_delivery(id_, result, repeated=how == "retry")
+        return {"delivery": delivery, "settled": how}
 
     async def restart(self, when_quiet: bool = False, event_id: str | None = None) -> Json:
         """Ask for a restart, at once or when no turn runs; the same request again asks for nothing more."""

@@ -22,7 +22,7 @@ from holdfast.records import dataclass
 from holdfast.store import Happening, Looking, Store, chat_topic
 
 from .looks import address_of, key_of
-from .shown import Json, shown
+from .shown import Json, delivery, shown
 
 _WEB = WebChat()
 _ENTRIES = 400
@@ -30,6 +30,7 @@ _ENTRIES = 400
 _TURNS = 50
 """Turns looked at for interruptions."""
 _LONGEST_TITLE = 80
+_MOST = 500
 _TOPICS = ("inbox", "turns", "steps", "stops", "recovery", "questions")
 _LOOK_AGAIN = 5.0
 _EVERY = 0.1
@@ -54,9 +55,14 @@ class Chats:
                     "last_at": line.last_at,
                     "running": line.state in _AT_WORK,
                 }
-                for line in await self.store.chats(_WEB.name, _WEB.account, limit)
+                for line in await self.store.chats(_WEB.name, _WEB.account, min(limit, _MOST))
             ]
         }
+
+    async def messages(self, chat: str, after: int = 0, limit: int = 100) -> Json:
+        """What a chat was told after a number, in order and without a gap; `after` is where to go on."""
+        page = await self.store.deliveries(address_of(chat), after, min(limit, _MOST))
+        return {"messages": [delivery(one) for one in page], "after": page[-1].order if page else after}
 
     async def chat(self, chat: str) -> Json:
         """One chat: its session, its unfinished turn, what waits, what is asked, what people said."""
@@ -68,7 +74,14 @@ class Chats:
             "chat": chat,
             **found,
             "waiting": [
-                {"position": row.position, "text": row.text, "at": row.accepted_at, "state": row.state.value}
+                {
+                    "position": row.position,
+                    "event_id": row.event_id,
+                    "text": row.text,
+                    "attachments": shown(row.attachments),
+                    "at": row.accepted_at,
+                    "state": row.state.value,
+                }
                 for row in waiting
             ],
             "cursor": {**found["cursor"], "number": await self.store.last_number(address)},

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from holdfast.clock import Clock
 from holdfast.records import dataclass
 from holdfast.store import Store
 
-from .actions import Actions
+from .counting import Counts
 from .following import Following
 from .lifecycle import RunState
+from .local import Verb
 from .settings import Settings
 from .shown import Json
 
@@ -42,10 +43,11 @@ class Inside:
     settings: Settings
     store: Store
     clock: Clock
-    actions: Actions
+    verbs: Mapping[str, Verb]
+    """Everything that can be asked of it."""
     following: Following
-    status: Callable[[], Coroutine[Any, Any, Json]]
     state: Callable[[], RunState]
+    counts: Counts
 
 
 class Door(Protocol):

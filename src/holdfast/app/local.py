@@ -60,12 +60,33 @@ class Verb:
 
 _MOST = 2**63 - 1
 """The largest number that the ledger knows."""
+_MOST_FILES = 20
+
+
+def _is_file(value: object) -> bool:
+    """What was stored under a digest, and, if it is given, the name it goes by."""
+    return isinstance(value, str) or (
+        isinstance(value, dict)
+        and isinstance(value.get("digest"), str)
+        and isinstance(value.get("name", ""), str)
+        and not value.keys() - {"digest", "name"}
+    )
+
+
 _IS: Mapping[str, Callable[[object], bool]] = {
     "text": lambda value: isinstance(value, str) and bool(value),
     "number": lambda value: isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST,
     "flag": lambda value: isinstance(value, bool),
+    "files": lambda value: (
+        isinstance(value, list) and len(value) <= _MOST_FILES and all(map(_is_file, value))
+    ),
 }
-_WORDS = {"text": "text, not empty", "number": f"a whole number from 0 to {_MOST}", "flag": "true or false"}
+_WORDS = {
+    "text": "text, not empty",
+    "number": f"a whole number from 0 to {_MOST}",
+    "flag": "true or false",
+    "files": f'a list of at most {_MOST_FILES} files, each {{"digest": ..., "name": ...}}',
+}
 
 
 class LocalApi:

@@ -26,6 +26,7 @@ from holdfast.store import Store, open_ledger
 
 from .actions import Actions, Unwilling
 from .config import Surroundings, load_settings, surroundings
+from .counting import Counts, counted
 from .door import Door, Inside, Open
 from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
 from .following import Following
@@ -37,7 +38,7 @@ from .notify import ALIVE, READY, STOPPING, Notifier
 from .previews import Previews
 from .settings import Settings
 from .shown import Json, shown
-from .verbs import all_verbs
+from .verbs import all_verbs, with_page
 from .watchdog import Watchdog
 
 WORKSPACE = "workspace"
@@ -150,6 +151,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
     except BaseException:
         beating.cancel()
         raise
+    store, counts = counted(store, clock)
     web, previews = WebChat(), Previews()
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
 
@@ -177,7 +179,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
         preview=previews.show,
     )
     keeper = Keeper(around, gateway.request)
-    inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews))
+    inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews), counts)
     reporting = asyncio.ensure_future(_report_boot(gateway))
     listening: list[Open] = []
     try:
@@ -202,7 +204,7 @@ async def _open(inside: Inside, door: Door, listening: list[Open]) -> None:
     try:
         page = await door(inside)
         listening.append(page)
-        api = LocalApi(inside.settings.home, all_verbs(inside.actions, inside.following, inside.status, page))
+        api = LocalApi(inside.settings.home, with_page(inside.verbs, page))
         await api.open()
         listening.append(api)
     except Unusable:
@@ -238,10 +240,16 @@ async def _report_boot(gateway: Gateway) -> None:
 
 
 def _inside(
-    settings: Settings, gateway: Gateway, web: WebChat, keeper: Keeper, following: Following
+    settings: Settings,
+    gateway: Gateway,
+    web: WebChat,
+    keeper: Keeper,
+    following: Following,
+    counts: Counts,
 ) -> Inside:
     store, clock = gateway.store, gateway.clock
-    actions = Actions(store, clock, gateway.ids, web, Looks(store, clock), keeper.stop_all)
+    looks = Looks(store, clock)
+    actions = Actions(store, clock, gateway.ids, web, looks, keeper.stop_all, gateway.arrival_settings)
 
     async def status() -> Json:
         left = await store.continuity()
@@ -252,6 +260,8 @@ def _inside(
             "version": __version__,
             "instance": store.instance,
             "kept_up_by": keeper.name,
+            "agent": settings.agent.use,
+            "demo": settings.demo,
             "platforms": shown(gateway.connections()),
             "safe_mode": shown(gateway.safe_mode),
             "running": gateway.running,
@@ -261,7 +271,8 @@ def _inside(
             "unknown": left.unknown,
         }
 
-    return Inside(settings, store, clock, actions, following, status, lambda: gateway.state)
+    verbs = all_verbs(actions, following, status)
+    return Inside(settings, store, clock, verbs, following, lambda: gateway.state, counts)
 
 
 def run_and_exit(arguments: list[str], door: Door) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from .actions import Actions
+from .chats import Chats
 from .door import Page
 from .following import Following
 from .local import Simple, Verb
@@ -19,6 +20,7 @@ _WHERE = {"session": "text?", "chat": "text?", "event_id": "text?"}
 
 def looking(looks: Looks) -> dict[str, Verb]:
     """What needs no running gateway."""
+    chats = Chats(looks.store)
     return {
         "runs": _verb(looks.runs, limit="number?"),
         "overview": _verb(looks.overview, runs="number?"),
@@ -39,23 +41,27 @@ def looking(looks: Looks) -> dict[str, Verb]:
         "continuity": _verb(looks.continuity, limit="number?"),
         "verify": _verb(looks.verify),
         "plan": _verb(looks.plan),
+        "chats": _verb(chats.chats, limit="number?"),
+        "chat": _verb(chats.chat, chat="text"),
+        "messages": _verb(chats.messages, chat="text", after="number?", limit="number?"),
     }
 
 
-def all_verbs(actions: Actions, following: Following, status: Look, page: Page) -> Mapping[str, Verb]:
+def all_verbs(actions: Actions, following: Following, status: Look) -> Mapping[str, Verb]:
     """Everything, by name; a running gateway knows more of itself than the ledger says."""
-
-    async def standing() -> Json:
-        return {**await status(), "url": page.url}
-
-    async def link() -> Json:
-        return page.link()
-
     return {
         **looking(actions.looks),
-        "status": _verb(standing),
-        "link": _verb(link),
-        "say": _verb(actions.say, chat="text", text="text", event_id="text?", question="text?"),
+        "status": _verb(status),
+        "say": _verb(
+            actions.say,
+            chat="text",
+            text="text",
+            event_id="text?",
+            question="text?",
+            attachments="files?",
+        ),
+        "revise": _verb(actions.revise, chat="text", position="number", text="text"),
+        "withdraw": _verb(actions.withdraw, chat="text", position="number"),
         "follow": Verb(
             {
                 "chat": "text",
@@ -71,9 +77,26 @@ def all_verbs(actions: Actions, following: Following, status: Look, page: Page) 
         "new": _command(actions, "/new"),
         "retry": _command(actions, "/retry"),
         "resume": _command(actions, "/resume"),
+        "outbox_sent": _settle(actions, "sent"),
+        "outbox_retry": _settle(actions, "retry"),
+        "outbox_drop": _settle(actions, "drop"),
         "restart": _verb(actions.restart, when_quiet="flag?", event_id="text?"),
         "shutdown": _verb(actions.shutdown),
     }
+
+
+def with_page(verbs: Mapping[str, Verb], page: Page) -> Mapping[str, Verb]:
+    """The same, and where the page is."""
+
+    async def status() -> Json:
+        known = verbs["status"].run
+        assert known is not None
+        return {**await known({}), "url": page.url}
+
+    async def link() -> Json:
+        return page.link()
+
+    return {**verbs, "status": _verb(status), "link": _verb(link)}
 
 
 def _verb(run: Callable[..., Coroutine[Any, Any, Json]], **arguments: str) -> Verb:
@@ -87,6 +110,10 @@ def _command(actions: Actions, words: str) -> Verb:
 
     simple: Simple = run
     return Verb(_WHERE, simple)
+
+
+def _settle(actions: Actions, how: str) -> Verb:
+    return Verb({"delivery": "number"}, lambda given: actions.settle(given["delivery"], how))
 
 
 def _said(given: Json) -> Json:

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 
 from holdfast.app.door import Inside
 from holdfast.app.lifecycle import RunState
+from holdfast.app.local import Verb
 from holdfast.app.shown import Json
 
 from .chat_ways import ChatWays
@@ -17,6 +18,9 @@ from .entering import Entering
 from .events import Streams
 from .faults import Fault, answer_to
 from .guard import Guard, Names
+from .metrics import Metrics
+from .openapi import Description
+from .operator_ways import OperatorWays
 from .signing import SignIn
 from .static import Files
 from .table import Way
@@ -25,24 +29,45 @@ from .table import Way
 def application(inside: Inside, sign_in: SignIn, streams: Streams, names: Names, cookie: str) -> ASGIApp:
     files = Files()
     entering = Entering(sign_in, files, cookie)
-    ways = (*health(inside), *ChatWays(inside, streams).table(), *doors(entering, files))
-    app = Starlette(routes=[way.route() for way in ways], exception_handlers={HTTPException: _unrouted})
+    ways = (
+        *health(inside),
+        *ChatWays(inside, streams).table(),
+        *OperatorWays(inside, streams).table(),
+        Way("GET", "/metrics", "Figures for monitoring.", handler=Metrics(inside), answer="text/plain"),
+    )
+    described = Way("GET", "/openapi.json", "This description.", handler=Description(ways), answer="Object")
+    routes = [way.route() for way in (*ways, described, *doors(entering, files))]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _unrouted})
     return Guard(app, sign_in, names, cookie)
 
 
 def health(inside: Inside) -> tuple[Way, ...]:
-    async def healthz() -> Json:
+    async def healthz(_: Json) -> Json:
         return {"state": inside.state().value}
 
-    async def readyz() -> Json:
+    async def readyz(_: Json) -> Json:
         state = inside.state()
         if state is not RunState.RUNNING:
             raise Fault("try_again", f"the gateway is {state.value}")
         return {"state": state.value}
 
     return (
-        Way("GET", "/healthz", "The process lives and its loop turns.", healthz),
-        Way("GET", "/readyz", "Turns are begun; not so while it starts or drains.", readyz),
+        Way(
+            "GET",
+            "/healthz",
+            "The process lives and its loop turns.",
+            Verb({}, healthz),
+            answer="State",
+            is_open=True,
+        ),
+        Way(
+            "GET",
+            "/readyz",
+            "Turns are begun: not so while it drains.",
+            Verb({}, readyz),
+            answer="State",
+            is_open=True,
+        ),
     )
 
 

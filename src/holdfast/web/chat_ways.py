@@ -6,66 +6,92 @@ import re
 from collections.abc import AsyncGenerator
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
-from holdfast.app.chats import Chats, watch
+from holdfast.app.blobs import LARGEST, BlobFiles
+from holdfast.app.chats import watch
 from holdfast.app.door import Inside
 from holdfast.app.local import BadRequest
 from holdfast.app.shown import Json
 
 from .events import Event, Streams
-from .table import Way, given_in_url
+from .table import Way, bytes_of
 
 _CURSOR = re.compile(r"(\d{1,18})(?:;([0-9a-z]+);(\d{1,18}))?")
-_FOLLOW = {"chat": "text", "after": "number?", "session": "text?", "seq": "number?"}
-_MOST = 500
+_CHAT = "/api/chats/{chat}"
 
 
 class ChatWays:
-    """The ways that are about one chat or all of them."""
+    """The ways that are about one chat or all of them, and the files that go with messages."""
 
     def __init__(self, inside: Inside, streams: Streams) -> None:
         self._inside = inside
         self._streams = streams
-        self._chats = Chats(inside.store)
+        self._blobs = BlobFiles(inside.settings.home, inside.store)
+        self._events = Way(
+            "GET",
+            f"{_CHAT}/events",
+            "Everything that happens in a chat, as it is committed; Last-Event-ID wins over the query.",
+            handler=self._follow,
+            query={"after": "number?", "session": "text?", "seq": "number?"},
+            answer="text/event-stream",
+        )
 
     def table(self) -> tuple[Way, ...]:
-        chat = "/api/chats/{chat}"
+        verbs = self._inside.verbs
         return (
-            Way("GET", "/api/chats", "Chats that go on, newest first.", self._chats.chats),
-            Way("GET", chat, "How a chat stands.", self._chats.chat),
+            Way("GET", "/api/chats", "Chats that go on, newest work first.", verbs["chats"], answer="Chats"),
+            Way("GET", _CHAT, "How a chat stands.", verbs["chat"], answer="Chat"),
             Way(
                 "POST",
-                f"{chat}/messages",
+                f"{_CHAT}/messages",
                 "Say something; answered once it is committed. The same event again changes nothing.",
-                self._inside.actions.say,
-                body={"text": "text", "event_id": "text?", "question": "text?"},
+                verbs["say"],
                 status=202,
-                refuses=("refused",),
+                answer="Said",
             ),
             Way(
                 "GET",
-                f"{chat}/messages",
+                f"{_CHAT}/messages",
                 "What the chat was told after a number, in order and without a gap.",
-                self._messages,
-                query={"after": "number?", "limit": "number?"},
+                verbs["messages"],
+                answer="Messages",
+            ),
+            Way(
+                "PATCH",
+                f"{_CHAT}/messages/{{position}}",
+                "Change what a message says that still waits.",
+                verbs["revise"],
+                answer="Revised",
+            ),
+            Way(
+                "DELETE",
+                f"{_CHAT}/messages/{{position}}",
+                "Take back a message that still waits.",
+                verbs["withdraw"],
+                answer="Revised",
+            ),
+            self._events,
+            Way(
+                "POST",
+                "/api/blobs",
+                f"Store a file to go with a message: its bytes, at most {LARGEST}, and its Content-Type.",
+                handler=self._keep,
+                takes="application/octet-stream",
+                status=201,
+                answer="Blob",
             ),
             Way(
                 "GET",
-                f"{chat}/events",
-                "Everything that happens in a chat, as it is committed.",
-                handler=self._follow,
-                query={name: kind for name, kind in _FOLLOW.items() if name != "chat"},
-                media_type="text/event-stream",
+                "/api/blobs/{digest}",
+                "A stored file, as a download.",
+                handler=self._fetch,
+                answer="application/octet-stream",
             ),
         )
 
-    async def _messages(self, chat: str, after: int = 0, limit: int = 100) -> Json:
-        found = (await self._inside.actions.looks.outbox(chat, after, min(limit, _MOST)))["deliveries"]
-        return {"messages": found, "after": found[-1]["number"] if found else after}
-
     async def _follow(self, request: Request) -> Response:
-        given = given_in_url(request, _FOLLOW)
+        given = self._events.given_in_url(request)
         known = request.headers.get("last-event-id")
         if known:
             given |= _cursor(known)
@@ -94,6 +120,20 @@ class ChatWays:
     async def _standings(self, chat: str) -> AsyncGenerator[Event, None]:
         async for found in watch(self._inside.store, self._inside.clock, chat):
             yield Event("standing", found)
+
+    async def _keep(self, request: Request) -> Response:
+        data = await bytes_of(request, LARGEST)
+        if not data:
+            raise BadRequest("an attachment has at least one byte")
+        return JSONResponse(await self._blobs.keep(data, request.headers.get("content-type", "")), 201)
+
+    async def _fetch(self, request: Request) -> Response:
+        found, data = await self._blobs.read(request.path_params["digest"])
+        headers = {
+            "Content-Disposition": f'attachment; filename="{found.digest[:12]}"',
+            "Cache-Control": "private, max-age=31536000, immutable",
+        }
+        return Response(data, headers=headers, media_type=found.media_type)
 
 
 def _cursor(known: str) -> Json:

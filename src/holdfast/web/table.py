@@ -1,11 +1,14 @@
-"""One row per thing the API can do; the routes are made from these, and so is what describes them."""
+"""One row per thing the API can do: the routes are made from these rows, and so is what describes them.
+
+Most of them are a verb of the local API under a path: what it is given, how that is checked and what it does
+stands there.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
-from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -17,44 +20,64 @@ from holdfast.records import dataclass
 
 from .faults import Fault, answer_to
 
-LONGEST_BODY = 1_100_000
-"""Bytes of a request as JSON; a message may have a million characters at the most."""
+LONGEST_BODY = 4_500_000
+"""Bytes of a request as JSON: a message of a million characters may take four times as many."""
+_PATIENCE = 8
+"""How many times too large a body may be before the connection is cut in the middle of it."""
+_IN_BODY = ("POST", "PATCH", "PUT")
 
-Run = Callable[..., Coroutine[Any, Any, Json]]
 Handler = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One method on one path: what it is given, by name and type (`?`: may be left out), and what it does.
-
-    Types are those of the local API: text, texts, number, flag.
-    """
+    """One method on one path."""
 
     method: str
     path: str
     words: str
     """What it does, in a sentence."""
-    run: Run | None = None
-    """Called with everything that was given; its answer is the body."""
+    verb: Verb | None = None
+    """What is asked of the gateway, with what stands in path, query and body; its answer is ours."""
     handler: Handler | None = None
-    """For what is not JSON in and JSON out."""
+    """For what is more than JSON in and JSON out."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What stands in the path under another name than the verb knows."""
+    without: tuple[str, ...] = ()
+    """Arguments of the verb that nobody is asked for here."""
     query: Mapping[str, str] = field(default_factory=dict)
-    body: Mapping[str, str] | None = None
+    """What a handler reads from the query, by name and type."""
     status: int = 200
-    answer: Json = field(default_factory=dict)
-    """The schema of the answer."""
-    media_type: str = "application/json"
+    answer: str = "Object"
+    """The name of the answer's schema, or its media type when it is not JSON."""
     takes: str | None = None
     """The media type of a body that is not JSON."""
-    refuses: tuple[str, ...] = ()
-    """Codes of faults that are its own, beyond those that every way has."""
+    is_open: bool = False
+    """Whether nobody needs to be signed in."""
 
     @property
-    def names(self) -> dict[str, str]:
+    def in_path(self) -> dict[str, str]:
         """What stands in the path, with its type."""
         parts = [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
-        return {name.partition(":")[0]: "number" if ":int" in name else "text" for name in parts}
+        return {name: self._kind(name) for name in parts}
+
+    @property
+    def in_query(self) -> dict[str, str]:
+        return dict(self.query) if self.method in _IN_BODY or self.verb is None else self._rest()
+
+    @property
+    def in_body(self) -> dict[str, str] | None:
+        """The members of a body that is JSON; None when there is none."""
+        return self._rest() if self.method in _IN_BODY and self.verb is not None else None
+
+    def _kind(self, name: str) -> str:
+        known = self.verb.arguments if self.verb is not None else {}
+        return known.get(self.names.get(name, name), "text").rstrip("?")
+
+    def _rest(self) -> dict[str, str]:
+        assert self.verb is not None
+        here = {self.names.get(name, name) for name in self.in_path} | set(self.without)
+        return {name: kind for name, kind in self.verb.arguments.items() if name not in here}
 
     def route(self) -> Route:
         return Route(self.path, self._answer, methods=[self.method])
@@ -63,32 +86,32 @@ class Way:
         try:
             if self.handler is not None:
                 return await self.handler(request)
-            assert self.run is not None
-            return JSONResponse(await self.run(**await self._given(request)), self.status)
+            assert self.verb is not None and self.verb.run is not None
+            return JSONResponse(await self.verb.run(await self._given(request)), self.status)
         except ClientDisconnect:
             return Response(status_code=400)
         except Exception as fault:  # noqa: BLE001 - the boundary to whoever asks: the fault is the answer
             return answer_to(fault)
 
     async def _given(self, request: Request) -> Json:
-        asked = given_in_url(request, {**self.names, **self.query})
-        if self.body is not None:
+        asked = self.given_in_url(request)
+        if self.in_body is not None:
             said = await json_of(request, LONGEST_BODY)
-            Verb(self.body).check(said)
+            Verb(self.in_body).check(said)
             asked |= said
-        return {name: value for name, value in asked.items() if value is not None}
+        return {self.names.get(name, name): value for name, value in asked.items()}
 
-
-def given_in_url(request: Request, kinds: Mapping[str, str]) -> Json:
-    """What path and query say, read as what they are to be; anything else is a bad request."""
-    given: Json = dict(request.path_params)
-    for name, value in request.query_params.multi_items():
-        if name in given:
-            raise BadRequest(f"{name} is given twice")
-        given[name] = value
-    read = {name: _read(kinds.get(name, "text").rstrip("?"), value) for name, value in given.items()}
-    Verb(kinds).check(read)
-    return read
+    def given_in_url(self, request: Request) -> Json:
+        """What path and query say, read as what they are to be; anything else is a bad request."""
+        kinds = {**self.in_path, **self.in_query}
+        given: Json = dict(request.path_params)
+        for name, value in request.query_params.multi_items():
+            if name in given:
+                raise BadRequest(f"{name} is given twice")
+            given[name] = value
+        read = {name: _read(kinds.get(name, "text").rstrip("?"), value) for name, value in given.items()}
+        Verb(kinds).check(read)
+        return read
 
 
 def _read(kind: str, value: object) -> object:
@@ -102,23 +125,27 @@ def _read(kind: str, value: object) -> object:
 
 
 async def bytes_of(request: Request, most: int) -> bytes:
-    """The body, as long as it is not too large; nothing more of it is read then."""
-    length = request.headers.get("content-length", "0")
-    found = bytearray()
-    if not length.isdigit() or int(length) <= most:
-        async for chunk in request.stream():
+    """The body, as long as it is not too large.
+
+    What is too large is read to its end, and kept nowhere: who is still sending would not hear our answer.
+    """
+    found, length = bytearray(), 0
+    async for chunk in request.stream():
+        length += len(chunk)
+        if length <= most:
             found += chunk
-            if len(found) > most:
-                break
-        else:
-            return bytes(found)
-    raise Fault("too_large", f"a body here has at most {most} bytes", {"Connection": "close"})
+        elif length > _PATIENCE * most:
+            break
+    if length > most:
+        raise Fault("too_large", f"a body here has at most {most} bytes", {"Connection": "close"})
+    return bytes(found)
 
 
 async def json_of(request: Request, most: int) -> Json:
+    """The body as one JSON object; no body at all is an empty one."""
     body = await bytes_of(request, most)
     try:
-        found = json.loads(body)
+        found = json.loads(body or b"{}")
         # What is half of a character cannot be kept.
         json.dumps(found, ensure_ascii=False).encode()
     except (ValueError, RecursionError):

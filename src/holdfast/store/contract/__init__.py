@@ -6,6 +6,7 @@ from typing import Protocol
 
 from holdfast.model import InstanceId
 
+from .blobs import Blob, Blobs
 from .delivery import Deliveries, Processes
 from .intake import Intake
 from .looking import Looking
@@ -68,6 +69,7 @@ __all__ = [
     "TOPICS",
     "ArrivalSettings",
     "Ask",
+    "Blob",
     "ChatLine",
     "ClaimSettings",
     "Continuity",
@@ -94,7 +96,7 @@ __all__ = [
 ]
 
 
-class Store(Intake, Work, Deliveries, Processes, Stopping, Upkeep, Operators, Protocol):
+class Store(Intake, Work, Deliveries, Processes, Stopping, Upkeep, Operators, Blobs, Protocol):
     """The ledger. A verb that returns has been committed and synced; one that raises changed nothing."""
 
     @property

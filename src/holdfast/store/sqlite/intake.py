@@ -193,6 +193,7 @@ def revise(tx: Tx, edit: Edit, settings: ArrivalSettings = AS_CONFIGURED) -> Pos
     if edit.text is not None:
         tx.event("edited", f"inbox:{row[0]}")
     refresh_conversation(tx, row[1])
+    tx.changed("inbox")
     return Position(row[0])
 
 

@@ -20,6 +20,7 @@ from holdfast.store.contract import Continuity
 
 from . import (
     arrivals,
+    blobs,
     claims,
     endings,
     intake,
@@ -172,6 +173,9 @@ class SqliteStore:
     doubt_orphans = _commit(sending.doubt_orphans)
     deliveries = _look(sending.deliveries)
     last_number = _look(sending.last_number)
+
+    keep_blob = _commit(blobs.keep_blob)
+    blob = _look(blobs.blob)
 
     processes = _look(background.processes)
     end_process = _commit(background.end_process)

@@ -1,0 +1,116 @@
+"""What this process did, counted as it is committed; kept in memory, for whoever draws curves of it.
+
+Nothing is decided by these figures, and they begin anew with each process: the ledger has the truth.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import field
+from typing import Any, TypeVar, cast
+
+from holdfast.clock import Clock
+from holdfast.model import Claimed, DeliveryId, Fence, Interruption, Lost, SendResult, TurnId, TurnState
+from holdfast.records import dataclass
+from holdfast.store import Recorded, Step, Stop, StopOutcome, Store, Verdict
+
+R = TypeVar("R")
+
+BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
+"""Upper bounds in seconds of the classes that commits are counted in; above the last is one more."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """Totals since this process began."""
+
+    turns: Counter[str] = field(default_factory=Counter)
+    """Ended, by the state they ended in."""
+    interruptions: Counter[str] = field(default_factory=Counter)
+    """By reason."""
+    decisions: Counter[str] = field(default_factory=Counter)
+    """What recovery decided, by outcome."""
+    claimed: int = 0
+    resumed: int = 0
+    unknown: int = 0
+    """Sends whose outcome became unknown."""
+    commits: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
+    """Steps and ends of turns, by how long their commit took."""
+    commit_seconds: float = 0.0
+
+    def took(self, seconds: float) -> None:
+        self.commits[bisect_left(BOUNDS, seconds)] += 1
+        self.commit_seconds += seconds
+
+
+def counted(store: Store, clock: Clock) -> tuple[Store, Counts]:
+    """The same store, whose verbs are counted when they have returned, and the figures."""
+    counts = Counts()
+    return cast(Store, _Counted(store, clock, counts)), counts
+
+
+class _Counted:
+    """Passes everything on; looks at what a few verbs gave."""
+
+    def __init__(self, store: Store, clock: Clock, counts: Counts) -> None:
+        self._store = store
+        self._clock = clock
+        self._counts = counts
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+        # Found at once from now on: the stages ask for the same few verbs again and again.
+        self.__dict__[name] = found
+        return found
+
+    async def _timed(self, verb: Callable[..., Awaitable[R]], *args: Any, **more: Any) -> R:
+        began = self._clock.monotonic()
+        result = await verb(*args, **more)
+        self._counts.took(self._clock.monotonic() - began)
+        return result
+
+    async def record(self, fence: Fence, step: Step) -> Recorded:
+        return await self._timed(self._store.record, fence, step)
+
+    async def finish(self, fence: Fence, state: TurnState, *args: Any, **more: Any) -> None:
+        await self._timed(self._store.finish, fence, state, *args, **more)
+        self._counts.turns[state.value] += 1
+
+    async def claim_ready(self, *args: Any, **more: Any) -> tuple[Claimed, ...]:
+        found = await self._store.claim_ready(*args, **more)
+        self._counts.claimed += len(found)
+        self._counts.resumed += sum(one.resumed for one in found)
+        return found
+
+    async def interrupt(self, fence: Fence, reason: str) -> None:
+        await self._store.interrupt(fence, reason)
+        self._counts.interruptions[str(reason)] += 1
+
+    async def interrupt_orphans(self, *args: Any, **more: Any) -> int:
+        found = await self._store.interrupt_orphans(*args, **more)
+        if found:
+            self._counts.interruptions[Interruption.RESTART_INTERRUPTED.value] += found
+        return found
+
+    async def settle_stale(self, verdicts: tuple[Verdict, ...]) -> tuple[TurnId, ...]:
+        written = await self._store.settle_stale(verdicts)
+        done = set(written)
+        self._counts.decisions.update(str(one.decision.outcome) for one in verdicts if one.stale.turn in done)
+        return written
+
+    async def stop(self, *args: Any, **more: Any) -> Stop:
+        found = await self._store.stop(*args, **more)
+        if found.outcome is StopOutcome.ENDED:
+            self._counts.turns[TurnState.CANCELLED.value] += 1
+        return found
+
+    async def record_delivery(self, id: DeliveryId, result: SendResult, *args: Any, **more: Any) -> None:
+        await self._store.record_delivery(id, result, *args, **more)
+        self._counts.unknown += isinstance(result, Lost)
+
+    async def doubt_orphans(self) -> int:
+        found = await self._store.doubt_orphans()
+        self._counts.unknown += found
+        return found

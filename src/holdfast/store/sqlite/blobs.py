@@ -1,0 +1,20 @@
+"""Files that came with messages: what is known of each; its bytes stand beside the ledger."""
+
+from __future__ import annotations
+
+from holdfast.errors import NotFound
+from holdfast.store.contract import Blob
+
+from .commit import Tx
+from .readers import Read
+
+
+def keep_blob(tx: Tx, digest: str, size: int, media_type: str) -> bool:
+    return tx.run("add_blob", digest=digest, size=size, media_type=media_type, now=tx.now) == 1
+
+
+def blob(read: Read, digest: str) -> Blob:
+    row = read.one("blob", digest=digest)
+    if row is None:
+        raise NotFound("attachment", digest)
+    return Blob(*row)

@@ -1,0 +1,157 @@
+"""What operators look at and do; each is the verb of the local API under a path."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncGenerator
+
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from holdfast.app.door import Inside
+from holdfast.app.local import BadRequest, Verb
+from holdfast.app.shown import Json
+from holdfast.clock import first_of
+from holdfast.store import TOPICS
+
+from .events import Event, Streams
+from .faults import Fault
+from .table import Way
+
+_LOOKS = (
+    ("/api/status", "status", "The gateway: its state, who keeps it up, what runs, waits and is owed."),
+    ("/api/overview", "overview", "The gateway at a glance: counts, pace, runs and what became of each."),
+    ("/api/plan", "plan", "What a restart would cut now."),
+    ("/api/continuity", "continuity", "What the last run left, and the reports of the last boots."),
+    ("/api/runs", "runs", "The last process runs, newest first."),
+    ("/api/sessions", "sessions", "A page of sessions, newest first."),
+    ("/api/sessions/{session}", "session", "One session: its turns, the end of its transcript, what waits."),
+    ("/api/trace/{position}", "trace", "One message's whole life."),
+    ("/api/set-aside", "set_aside", "Input that could not be read, newest first."),
+)
+_COMMANDS = ("stop", "new", "resume", "retry")
+_EVERY = 0.25
+"""Seconds between two words of change at the least."""
+_LOOK_AGAIN = 5.0
+
+
+class OperatorWays:
+    """The ways of the operator's pages."""
+
+    def __init__(self, inside: Inside, streams: Streams) -> None:
+        self._inside = inside
+        self._streams = streams
+
+    def table(self) -> tuple[Way, ...]:
+        verbs = self._inside.verbs
+        looks = (
+            Way("GET", path, words, verbs[verb], answer=verb.title().replace("_", ""))
+            for path, verb, words in _LOOKS
+            if verb in verbs
+        )
+        commands = (
+            Way(
+                "POST",
+                f"/api/sessions/{{session}}/{name}",
+                f"The command /{name}, given in this session by the owner.",
+                verbs[name],
+                without=("chat",),
+                answer="Carried",
+            )
+            for name in _COMMANDS
+        )
+        return (*looks, *commands, *self._outbox(), *self._gateway())
+
+    def _outbox(self) -> tuple[Way, ...]:
+        verbs = self._inside.verbs
+        settling = tuple(
+            Way("POST", f"/api/outbox/{{delivery}}/{how}", words, verbs[f"outbox_{how}"], answer="Settled")
+            for how, words in (
+                ("retry", "Send a part of unknown outcome again, marked as repeated."),
+                ("sent", "A part of unknown outcome has arrived."),
+                ("drop", "A part of unknown outcome is given up."),
+            )
+        )
+        if "unknown" not in verbs:
+            return settling
+        words = "Sends whose outcome is unknown."
+        return (
+            Way("GET", "/api/outbox", words, _of_one_state(verbs["unknown"]), answer="Unknown"),
+            *settling,
+        )
+
+    def _gateway(self) -> tuple[Way, ...]:
+        verbs, path = self._inside.verbs, "/api/gateway"
+        return (
+            Way(
+                "POST",
+                f"{path}/restart",
+                "Restart, at once or when no turn runs.",
+                verbs["restart"],
+                answer="Asked",
+            ),
+            Way(
+                "POST",
+                f"{path}/stop",
+                "Stop for good; nobody starts it again.",
+                verbs["shutdown"],
+                answer="Asked",
+            ),
+            Way(
+                "POST",
+                f"{path}/kill",
+                "Kill the process, to see what happens.",
+                handler=self._kill,
+                answer="Asked",
+            ),
+            Way(
+                "GET",
+                "/api/events",
+                "That something has changed, for who looks again then.",
+                handler=self._follow,
+                answer="text/event-stream",
+            ),
+        )
+
+    async def _kill(self, request: Request) -> Response:
+        if not self._inside.settings.demo:
+            raise Fault("forbidden", "this is for demonstrations; web.demo = true allows it")
+        return JSONResponse({"asked": "kill"}, background=BackgroundTask(_die))
+
+    async def _follow(self, request: Request) -> Response:
+        return self._streams.answer(self._changes())
+
+    async def _changes(self) -> AsyncGenerator[Event, None]:
+        """At once, and then the topics that have changed, a few times a second at the most."""
+        store, clock = self._inside.store, self._inside.clock
+        state: str = self._inside.state().value
+        topics: tuple[str, ...] = TOPICS
+        versions = {topic: store.version(topic) for topic in TOPICS}
+        yield Event("changed", {"topics": list(topics), "state": state})
+        while True:
+            await first_of(*(store.changed(*known) for known in versions.items()), clock.sleep(_LOOK_AGAIN))
+            await clock.sleep(_EVERY)
+            now = {topic: store.version(topic) for topic in TOPICS}
+            topics = tuple(topic for topic in TOPICS if now[topic] > versions[topic])
+            before, state, versions = state, self._inside.state().value, now
+            if topics or state != before:
+                yield Event("changed", {"topics": list(topics), "state": state})
+
+
+def _of_one_state(unknown: Verb) -> Verb:
+    """Sends are listed by their state; the only one that is listed so far is `unknown`."""
+
+    async def run(given: Json) -> Json:
+        if given.pop("state", "unknown") != "unknown":
+            raise BadRequest("state = unknown is the only one listed")
+        assert unknown.run is not None
+        return await unknown.run(given)
+
+    return Verb({**unknown.arguments, "state": "text?"}, run)
+
+
+async def _die() -> None:
+    """As if the power had gone: nothing is tidied up."""
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,101 @@
+"""The answers' forms, by name, as JSON Schema. What may be more than is named here is left open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from holdfast.app.shown import Json
+
+TEXT: Json = {"type": "string"}
+NUMBER: Json = {"type": "integer"}
+FLAG: Json = {"type": "boolean"}
+
+
+def maybe(kind: Json) -> Json:
+    return {"anyOf": [kind, {"type": "null"}]}
+
+
+def many(kind: Json) -> Json:
+    return {"type": "array", "items": kind}
+
+
+def record(**members: Json) -> Json:
+    """An object with these members, all of them there; more may come with a later version."""
+    return {"type": "object", "properties": members, "required": list(members)}
+
+
+ANY: Json = {"type": "object"}
+
+ERROR = record(error=record(code=TEXT, words=TEXT))
+
+_ATTACHMENT = record(digest=TEXT, name=TEXT, media_type=TEXT, size=NUMBER)
+_DELIVERY = record(
+    number=NUMBER,
+    kind={"enum": ["reply", "notice", "question"]},
+    text=TEXT,
+    part=NUMBER,
+    parts=NUMBER,
+    options=many(TEXT),
+    reply_to=maybe(TEXT),
+    state=TEXT,
+    reason=maybe(TEXT),
+    turn=maybe(TEXT),
+    at=NUMBER,
+)
+_TURN = record(
+    id=TEXT,
+    position=NUMBER,
+    state=TEXT,
+    attempt=NUMBER,
+    begun_at=NUMBER,
+    progress_at=maybe(NUMBER),
+    interruptions=NUMBER,
+)
+_WAITING = record(
+    position=NUMBER, event_id=TEXT, text=TEXT, attachments=many(_ATTACHMENT), at=NUMBER, state=TEXT
+)
+_QUESTION = record(id=TEXT, kind=TEXT, text=TEXT, options=many(TEXT), expires_at=NUMBER)
+_SAID = record(
+    seq=NUMBER, turn=TEXT, at=NUMBER, text=TEXT, attachments=many(_ATTACHMENT), position=maybe(NUMBER)
+)
+_CUT = record(
+    turn=TEXT, position=NUMBER, at=NUMBER, reason=maybe(TEXT), resumed_at=maybe(NUMBER), step=NUMBER
+)
+
+SCHEMAS: Mapping[str, Json] = {
+    "Object": ANY,
+    "State": record(state=TEXT),
+    "Chats": record(
+        chats=many(record(chat=TEXT, session=TEXT, title=TEXT, last_at=NUMBER, running=FLAG)),
+    ),
+    "Chat": record(
+        chat=TEXT,
+        session=maybe(TEXT),
+        generation=NUMBER,
+        turn=maybe(_TURN),
+        waiting=many(_WAITING),
+        questions=many(_QUESTION),
+        said=many(_SAID),
+        interruptions=many(_CUT),
+        cursor=record(number=NUMBER, session=maybe(TEXT), seq=NUMBER),
+    ),
+    "Said": record(event_id=TEXT, position=NUMBER, fresh=FLAG, words=maybe(TEXT)),
+    "Messages": record(messages=many(_DELIVERY), after=NUMBER),
+    "Revised": record(position=NUMBER, state=TEXT, text=TEXT),
+    "Blob": record(digest=TEXT, size=NUMBER, media_type=TEXT),
+    "Status": record(
+        state=TEXT, pid=NUMBER, version=TEXT, instance=TEXT, demo=FLAG, running=NUMBER, waiting=NUMBER
+    ),
+    "Overview": record(counts=ANY, runs=many(ANY)),
+    "Plan": record(running=many(ANY)),
+    "Continuity": record(continuity=ANY, reports=many(ANY)),
+    "Runs": record(runs=many(ANY)),
+    "Sessions": record(sessions=many(ANY)),
+    "Session": record(session=ANY, turns=many(ANY), entries=many(ANY), waiting=many(ANY)),
+    "Trace": record(message=ANY, happenings=many(ANY)),
+    "Unknown": record(deliveries=many(ANY)),
+    "SetAside": record(set_aside=many(ANY)),
+    "Carried": record(position=NUMBER, fresh=FLAG, state=TEXT),
+    "Settled": record(delivery=NUMBER, settled=TEXT),
+    "Asked": record(asked=TEXT),
+}

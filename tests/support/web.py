@@ -1,0 +1,91 @@
+"""The page as programs and browsers see it: real HTTP to a real gateway process."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+LONG = 60.0
+"""Seconds after which an answer that does not come fails its test; never waited for otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One server-sent event."""
+
+    name: str
+    data: Any
+    id: str | None
+
+
+def url_of(home: Path) -> str:
+    """Where the running gateway of this home is."""
+    found: str = json.loads((home / "web.json").read_text())["url"]
+    return found
+
+
+def token_of(home: Path) -> str:
+    return (home / "token").read_text().strip()
+
+
+def program(home: Path) -> httpx.Client:
+    """Somebody who has the token."""
+    headers = {"Authorization": f"Bearer {token_of(home)}"}
+    return httpx.Client(base_url=url_of(home), headers=headers, timeout=LONG)
+
+
+def browser(home: Path, **headers: str) -> httpx.Client:
+    """Somebody who has nothing but what the gateway gives them."""
+    return httpx.Client(base_url=url_of(home), timeout=LONG, headers=headers)
+
+
+@contextmanager
+def following(client: httpx.Client, path: str, **headers: str) -> Iterator[Iterator[Heard]]:
+    """An open stream of events."""
+    with client.stream("GET", path, headers=headers) as answer:
+        assert answer.status_code == 200, answer.read()
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        yield _events(answer.iter_lines())
+
+
+def _events(lines: Iterator[str]) -> Iterator[Heard]:
+    fields: dict[str, str] = {}
+    for line in lines:
+        if line:
+            name, _, value = line.partition(": ")
+            fields[name] = value
+        elif "event" in fields:
+            yield Heard(fields["event"], json.loads(fields["data"]), fields.get("id"))
+            fields = {}
+
+
+def until(events: Iterator[Heard], last: Callable[[Heard], bool]) -> list[Heard]:
+    """Everything up to the event that is waited for."""
+    found = []
+    for event in events:
+        found.append(event)
+        if last(event):
+            return found
+    raise AssertionError(f"the stream ended after {found}")
+
+
+def told(text: str) -> Callable[[Heard], bool]:
+    """The chat is told this."""
+    return lambda event: event.name == "delivery" and event.data["text"] == text
+
+
+def answered(text: str) -> Callable[[Heard], bool]:
+    """The chat is told this, and the entry of the transcript has come as well, in whatever order."""
+    left = {"delivery", "entry"}
+
+    def last(event: Heard) -> bool:
+        said = event.data.get("entry", event.data) if event.name in left else {}
+        if said.get("text") == text:
+            left.discard(event.name)
+        return not left
+
+    return last

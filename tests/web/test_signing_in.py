@@ -1,0 +1,271 @@
+"""Who is let in: the token, links that are good once, cookies made from the token; and nothing else."""
+
+import os
+import re
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.cookies import SimpleCookie
+from pathlib import Path
+
+import httpx
+import pytest
+
+from holdfast.testing import ManualClock
+from holdfast.web.signing import TOKEN, SignIn, TooManyTries
+from tests.support.commands import command
+from tests.support.outside import Build, House
+from tests.support.web import browser, following, program, token_of, until, url_of
+
+
+def link_of(house: House) -> str:
+    done = command("link", "--home", house.home)
+    assert done.code == 0, done.err
+    return done.out.strip()
+
+
+@contextmanager
+def signed_in(house: House) -> Iterator[httpx.Client]:
+    """A browser that came in by a link."""
+    with browser(house.home) as client:
+        assert client.get(link_of(house)).status_code == 303
+        yield client
+
+
+@pytest.mark.guards("R14.1")
+def test_nobody_is_let_in_without_the_token_and_everybody_with_it(house: House) -> None:
+    house.up()
+    assert (house.home / TOKEN).stat().st_mode & 0o777 == 0o600
+    with browser(house.home) as client:
+        for path in ("/api/chats", "/api/chats/home/events", "/api/status", "/metrics", "/openapi.json"):
+            for headers in ({}, {"Authorization": "Bearer wrong"}, {"Cookie": "holdfast=1.2"}):
+                answer = client.get(path, headers=headers)
+                assert (answer.status_code, answer.json()["error"]["code"]) == (401, "not_signed_in")
+        assert client.get("/healthz").status_code == 200
+        assert client.get("/").status_code == 200
+    with program(house.home) as client:
+        assert client.get("/api/chats").status_code == 200
+
+
+@pytest.mark.guards("R14.2")
+def test_a_link_signs_in_once_and_leaves_no_secret_in_an_address(house: House) -> None:
+    house.up()
+    link = link_of(house)
+    with browser(house.home) as client:
+        answer = client.get(link)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+        (cookie,) = SimpleCookie(answer.headers["set-cookie"]).values()
+        assert cookie["httponly"] and cookie["samesite"] == "strict" and cookie["path"] == "/"
+        assert client.get("/api/chats").status_code == 200
+    with browser(house.home) as client:
+        assert client.get(link).status_code == 401
+        assert client.get("/api/chats").status_code == 401
+
+
+def test_the_token_typed_into_the_form_signs_in_and_a_wrong_one_does_not(house: House) -> None:
+    house.up()
+    with browser(house.home) as client:
+        assert "<form" in client.get("/login").text
+        assert client.post("/login", data={"token": "wrong"}).status_code == 401
+        assert client.post("/login", data={"token": token_of(house.home)}).status_code == 303
+        assert client.get("/api/chats").status_code == 200
+        assert client.post("/logout").status_code == 303
+        assert client.get("/api/chats").status_code == 401
+
+
+def test_a_replaced_token_revokes_everything_and_one_that_is_too_short_lets_nobody_in(house: House) -> None:
+    gateway = house.up()
+    link = link_of(house)
+    with signed_in(house) as client, program(house.home) as other:
+        assert client.get("/api/chats").status_code == 200
+        (house.home / TOKEN).write_text("f" * 64)
+        for one in (client, other):
+            assert one.get("/api/chats").status_code == 401
+        assert client.get(link).status_code == 401
+        (house.home / TOKEN).write_text("")
+        assert client.get("/api/chats", headers={"Authorization": "Bearer"}).status_code == 401
+    gateway.stop()
+    assert house.starting().end() == 78
+    (house.home / TOKEN).unlink()
+    house.up()
+    assert len(token_of(house.home)) == 64
+
+
+def test_the_same_cookie_is_good_after_a_restart(settled: tuple[House, int]) -> None:
+    house, _ = settled
+    gateway = house.up()
+    with signed_in(house) as client:
+        gateway.kill()
+        house.up()
+        assert client.get("/api/chats").status_code == 200
+
+
+@pytest.mark.guards("R14.3")
+def test_a_change_with_a_cookie_needs_the_header_that_no_other_page_can_set(house: House) -> None:
+    house.up()
+    with signed_in(house) as client:
+        body = {"text": "do #a"}
+        refused = client.post("/api/chats/home/messages", json=body)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (403, "forbidden")
+        assert client.post("/api/gateway/stop").status_code == 403
+        assert client.delete("/api/chats/home/messages/1").status_code == 403
+        proof = {"X-Holdfast": "1"}
+        assert client.post("/api/chats/home/messages", json=body, headers=proof).status_code == 202
+
+
+@pytest.mark.guards("R14.4")
+@pytest.mark.parametrize("path", ["/api/chats", "/api/chats/home/events", "/api/events", "/login", "/"])
+def test_other_hosts_and_origins_are_refused_for_streams_too(house: House, path: str) -> None:
+    house.up()
+    port = httpx.URL(url_of(house.home)).port
+    with signed_in(house) as client:
+        for headers in (
+            {"Host": "evil.example"},
+            {"Host": f"evil.example:{port}"},
+            {"Host": f"127.0.0.1:{(port or 0) + 1}"},
+            {"Host": "127.0.0.1"},
+            {"Origin": "http://evil.example"},
+            {"Origin": "null"},
+            {"Origin": f"http://127.0.0.1:{(port or 0) + 1}"},
+        ):
+            assert client.get(path, headers=headers).status_code == 403, headers
+    with signed_in(house) as client:
+        own = {"Origin": f"http://127.0.0.1:{port}"}
+        if "events" in path:
+            with following(client, path, **own) as events:
+                until(events, lambda event: True)
+        else:
+            assert client.get(path, headers=own).status_code == 200
+
+
+def test_more_names_may_be_allowed(build: Build) -> None:
+    house = build('web.hosts = ["Gateway.example.org"]\n')
+    house.up()
+    with program(house.home) as client:
+        headers = {"Host": "gateway.example.org", "Origin": "https://gateway.example.org"}
+        assert client.get("/api/chats", headers=headers).status_code == 200
+        assert client.get("/api/chats", headers={"Host": "example.org"}).status_code == 403
+
+
+def test_failing_to_sign_in_is_soon_listened_to_no_more(house: House) -> None:
+    house.up()
+    with browser(house.home) as client:
+        codes = [client.post("/login", data={"token": f"wrong {n}"}).status_code for n in range(12)]
+        assert codes == [401] * 10 + [429] * 2
+        answer = client.post("/login", data={"token": token_of(house.home)})
+        assert answer.status_code == 429
+        assert 0 < int(answer.headers["retry-after"]) <= 60
+    with program(house.home) as client:
+        assert client.get("/api/chats").status_code == 200
+
+
+def test_every_answer_tells_browsers_to_be_strict(house: House) -> None:
+    house.up()
+    with program(house.home) as client:
+        for path in ("/", "/login", "/api/chats", "/api/nothing", "/healthz", "/metrics"):
+            headers = client.get(path).headers
+            assert "default-src 'none'" in headers["content-security-policy"]
+            assert "unsafe-inline" not in headers["content-security-policy"]
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["referrer-policy"] == "no-referrer"
+            assert headers["cache-control"] == ("no-cache" if path in ("/", "/login") else "no-store")
+
+
+@pytest.mark.guards("R14.5")
+def test_no_secret_stands_in_any_log_line_or_file_but_its_own(house: House) -> None:
+    gateway = house.up()
+    link = link_of(house)
+    key = link.partition("key=")[2]
+    with browser(house.home) as client:
+        client.get(link)
+        client.get(link)
+        client.get(f"/api/chats?key={key}")
+        client.post("/login", data={"token": token_of(house.home)})
+        cookies = list(client.cookies.values())
+    with program(house.home) as client:
+        client.post("/api/chats/home/messages", content=b"{")
+    gateway.stop()
+    secrets = [token_of(house.home), key, *cookies]
+    assert len(secrets) >= 3
+    for path in house.home.rglob("*"):
+        if path.is_file() and path.name != TOKEN:
+            found = path.read_bytes()
+            assert [one for one in secrets if one.encode() in found] == [], path
+
+
+def test_a_page_is_where_other_machines_reach_it_only_if_that_is_wanted(build: Build) -> None:
+    house = build('web.host = "0.0.0.0"\n')
+    refused = house.starting()
+    assert refused.end() == 78
+    assert "web.host = '0.0.0.0' is not allowed" in refused.words
+    with (house.home / "holdfast.toml").open("a") as settings:
+        settings.write("web.allow_remote = true\n")
+    house.up()
+
+
+@pytest.mark.guards("A14")
+def test_a_port_that_is_taken_is_said_in_words_and_is_no_crash(settled: tuple[House, int]) -> None:
+    house, port = settled
+
+    with socket.create_server(("127.0.0.1", port)):
+        refused = house.starting()
+        assert refused.end() == 78
+    assert f"web.port = {port} is not allowed" in refused.words
+    assert "--port" in refused.words
+    assert house.look("runs")["runs"][0]["stopped"] == "failed"
+    house.up()
+    assert url_of(house.home) == f"http://127.0.0.1:{port}/"
+
+
+# The rules by themselves.
+
+
+def test_a_code_is_good_for_a_quarter_of_an_hour_and_a_cookie_for_thirty_days(tmp_path: Path) -> None:
+    clock = ManualClock()
+    sign_in = SignIn(tmp_path, clock)
+    sign_in.prepare()
+    late, spent = sign_in.new_code(), sign_in.new_code()
+    assert late is not None and spent is not None
+    cookie = sign_in.enter(spent)
+    assert cookie is not None and sign_in.is_cookie(cookie)
+    assert sign_in.enter(spent) is None
+    clock.advance(15 * 60_000)
+    assert sign_in.enter(late) is None
+    clock.advance(30 * 24 * 3_600_000 - 15 * 60_000 - 1)
+    assert sign_in.is_cookie(cookie)
+    clock.advance(1)
+    assert not sign_in.is_cookie(cookie)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda c: c[:-1], lambda c: f"9{c}", lambda c: "", lambda c: ".", lambda c: "é.é"]
+)
+def test_a_cookie_that_was_changed_is_none(tmp_path: Path, change: Callable[[str], str]) -> None:
+    sign_in = SignIn(tmp_path, ManualClock())
+    sign_in.prepare()
+    cookie = sign_in.enter((tmp_path / TOKEN).read_text().strip())
+    assert cookie is not None
+    assert not sign_in.is_cookie(change(cookie))
+
+
+def test_failures_are_forgotten_after_a_minute(tmp_path: Path) -> None:
+    clock = ManualClock()
+    sign_in = SignIn(tmp_path, clock)
+    sign_in.prepare()
+    token = (tmp_path / TOKEN).read_text().strip()
+    for _ in range(10):
+        assert sign_in.enter("wrong") is None
+    with pytest.raises(TooManyTries) as refused:
+        sign_in.enter(token)
+    assert refused.value.retry_after == 60
+    clock.advance(60_000)
+    assert sign_in.enter(token) is not None
+
+
+def test_a_token_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
+    sign_in = SignIn(tmp_path, ManualClock())
+    sign_in.prepare()
+    os.chmod(tmp_path / TOKEN, 0o644)
+    SignIn(tmp_path, ManualClock()).prepare()
+    assert (tmp_path / TOKEN).stat().st_mode & 0o777 == 0o600
+    assert re.fullmatch(r"[0-9a-f]{64}\n", (tmp_path / TOKEN).read_text())
