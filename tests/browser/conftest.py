@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,9 +7,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from tests.browser import houses
 from tests.browser.houses import House
 
-Open = Callable[..., Page]
-
-# One browser and one gateway per module: Playwright's loop must be gone before tests of another kind run theirs.
+# One browser and one gateway per module: Playwright's loop must be gone before other tests run theirs.
 
 
 @pytest.fixture(scope="module")

@@ -21,10 +21,16 @@ PATIENCE = 30_000
 """Milliseconds after which what does not come fails its test; never waited for otherwise."""
 SETTINGS = 'agent.use = "scripted:agent"\nreconcile = "1s"\nweb.demo = true\n'
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 class House:
@@ -32,6 +38,7 @@ class House:
 
     def __init__(self, home: Path, port: int) -> None:
         self.home = home
+        self.port = port
         self.url = f"http://127.0.0.1:{port}"
 
     def hold(self, place: str) -> None:
@@ -63,12 +70,15 @@ def house(home: Path, settings: str = SETTINGS) -> Iterator[House]:
     """A gateway that answers by script, at a port that stays the same when it is started again."""
     shutil.copy(scripted.__file__, home / "scripted.py")
     (home / "holdfast.toml").write_text(settings)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = int(free.getsockname()[1])
-    with up(home, "--port", port):
-        found = House(home, port)
+    found = House(home, free_port())
+    with up(home, "--port", found.port):
         yield found
         found.go()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
 
 
 @contextmanager

@@ -31,7 +31,7 @@ async def pass_by(clock: Clock, *places: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Scripted:
-    """`say WORDS` is answered with the words, `steps N` with so many tool calls first, anything else is echoed."""
+    """Answers `say WORDS` with the words, `steps N` after so many tool calls, and echoes anything else."""
 
     clock: Clock
 

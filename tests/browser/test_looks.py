@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped] # has no types
 from playwright.sync_api import Browser, Page, expect
 
 from holdfast.web.static import FOLDER
@@ -84,8 +84,8 @@ def test_a_phone_has_no_sideways_scroll_and_large_targets(browser: Browser, hous
     small = page.evaluate(
         """() => [...document.querySelectorAll("button, .chats a, summary")]
             .filter((one) => one.checkVisibility({ visibilityProperty: true }))
-            .filter((one) => { const box = one.getBoundingClientRect(); return box.width < 44 || box.height < 44; })
-            .map((one) => one.outerHTML.slice(0, 80))"""
+            .map((one) => [one.getBoundingClientRect(), one.outerHTML.slice(0, 80)])
+            .filter(([box]) => box.width < 44 || box.height < 44).map(([, html]) => html)"""
     )
     assert small == []
     page.get_by_role("button", name="Chats").click()
@@ -96,13 +96,13 @@ def test_a_phone_has_no_sideways_scroll_and_large_targets(browser: Browser, hous
     context.close()
 
 
-def test_the_keyboard_reaches_everything_in_order(page: Page) -> None:
-    page.locator("body").press("Escape")
-    page.evaluate("document.activeElement.blur()")
-    page.keyboard.press("Tab")
-    expect(page.locator(".skip")).to_be_focused()
-    page.keyboard.press("Enter")
+def test_the_keyboard_goes_from_the_box_to_the_conversation(page: Page) -> None:
+    page.locator(".skip").press("Enter")
     expect(page.locator("#text")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(page.locator("#attach")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(page.locator("#scroll")).to_be_focused()
 
 
 def test_whole_answers_are_read_out_and_single_words_are_not(page: Page, house: House) -> None:

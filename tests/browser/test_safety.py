@@ -67,7 +67,7 @@ def test_nothing_an_agent_writes_runs_or_becomes_markup(page: Page) -> None:
 def test_markdown_is_set_as_it_was_meant(page: Page) -> None:
     say(page, RICH)
     answer = page.locator(".answer:not(.live) .md")
-    expect(answer.locator("h4")).to_have_text("A heading")
+    expect(answer.locator("h2")).to_have_text("A heading")
     expect(answer.locator("em").first).to_have_text("emphasis")
     expect(answer.locator("strong")).to_have_text("weight")
     expect(answer.locator("p code")).to_have_text("code")

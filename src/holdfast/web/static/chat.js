@@ -184,10 +184,12 @@ function paint(still = false) {
   const items = talk.items();
   const locals = outbox.of(talk.chat);
   const queued = (talk.standing?.waiting ?? []).filter((one) => one.state === "waiting" && one.position !== talk.turn?.position);
+  // What nobody stands before is taken in a moment: it is said, not queued.
+  const kind = talk.turn ? "queued" : "sent";
   const mine = locals.filter((one) => !talk.known(one));
   log.show(items, still);
   waiting.show([
-    ...queued.map((one) => ({ kind: "queued", key: `p:${one.position}`, position: one.position, text: one.text, attachments: one.attachments ?? [], editing: editing === one.position })),
+    ...queued.map((one) => ({ kind, key: `p:${one.position}`, position: one.position, text: one.text, attachments: one.attachments ?? [], editing: editing === one.position })),
     ...mine.map((one) => ({ kind: "sending", key: `l:${one.event_id}`, event_id: one.event_id, text: one.text, attachments: one.attachments ?? [], kept: Boolean(one.position), refused: one.refused, away: isAway })),
   ], still);
   settle(locals);
@@ -342,6 +344,11 @@ function paintTheme() {
 }
 $("theme").addEventListener("click", () => { window.holdfastTheme?.next(); paintTheme(); });
 paintTheme();
+
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  $("text").focus();
+});
 
 addEventListener("keydown", (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {

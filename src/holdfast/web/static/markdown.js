@@ -11,6 +11,13 @@ const make = (tag, ...inside) => {
 /** Show `text` in `element`; blocks that have not changed keep their nodes, so a growing text does not flicker. */
 export function showMarkdown(element, text) {
   const blocks = split(text.replace(/\r\n?/g, "\n").split("\n"));
+  // Levels follow the page's own title without a gap, however deep the first one is written.
+  let level = 1;
+  for (const block of blocks) {
+    if (block.kind !== "heading") continue;
+    level = block.level = Math.min(block.lines[0].match(HEADING)[1].length + 1, level + 1, 6);
+    block.source += level;
+  }
   const before = element.blocks ?? [];
   let same = 0;
   while (same < blocks.length && same < before.length && blocks[same].source === before[same]) same += 1;
@@ -86,12 +93,12 @@ function isItem(line, ordered) {
   return Boolean(found) && !RULE.test(line) && /\d/.test(found[2]) === ordered;
 }
 
-function render({ kind, lines }) {
+function render({ kind, lines, level }) {
   switch (kind) {
     case "code": return code(lines);
     case "heading": {
-      const [, marks, words] = lines[0].match(HEADING);
-      return make(`h${Math.min(marks.length + 2, 6)}`, ...inline(words));
+      const words = inline(lines[0].match(HEADING)[2]);
+      return level ? make(`h${level}`, ...words) : make("p", make("strong", ...words));
     }
     case "rule": return make("hr");
     case "quote": return make("blockquote", ...split(lines.map((line) => line.replace(/^ {0,3}> ?/, ""))).map(render));

@@ -82,7 +82,7 @@ export class Outbox {
     let wait = 250;
     for (let one = this.#next(chat); one; one = this.#next(chat)) {
       const { event_id, text, question, attachments } = one;
-      const body = { text, event_id, ...(question && { question }), ...(attachments?.length && { attachments: attachments.map((a) => a.digest) }) };
+      const body = { text, event_id, ...(question && { question }), ...(attachments?.length && { attachments: attachments.map(({ digest, name }) => ({ digest, name })) }) };
       try {
         const kept = await ask("POST", chatPath(chat, "/messages"), body);
         this.#change(event_id, (now) => [{ ...now, position: kept.position }]);

@@ -75,7 +75,7 @@ export class Side {
 
   #named() {
     const name = decodeURIComponent(location.hash.slice(1));
-    return name && !name.includes("/") && name !== "text" ? name : null;
+    return name && !name.includes("/") ? name : null;
   }
 
   #go(chat, replace = false) {

@@ -48,7 +48,7 @@ export class Keyed {
       const shown = JSON.stringify(item);
       if (node.shown !== shown) {
         this.#fill(node, item);
-        if (!node.shown && !still) node.classList.add("fresh");
+        if (!node.shown && !still && item.kind !== "said") node.classList.add("fresh");
         node.shown = shown;
       }
       old.delete(item.key);
@@ -205,10 +205,10 @@ export const fillWaiting = (acts) => (node, item) => {
     meta.append(el("span", "state", "Queued"), button("linkish", "Edit", () => acts.edit(item.position)), button("linkish", "Withdraw", () => acts.withdraw(item.position)));
   } else if (item.refused) {
     meta.append(el("span", "state", `Not taken: ${item.refused}`), button("linkish", "Try again", () => acts.again(item.event_id)), button("linkish", "Discard", () => acts.drop(item.event_id)));
-  } else {
+  } else if (item.kind === "sending") {
     meta.append(el("span", "state", item.kept ? "Kept" : item.away ? "Kept here; sent when the gateway is back" : "Sending…"));
   }
-  node.replaceChildren(...saidParts(item), meta);
+  node.replaceChildren(...saidParts(item), ...(meta.childNodes.length ? [meta] : []));
 };
 
 function fillEditor(node, item, acts) {
