@@ -4,12 +4,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.support.web import browser, following, program, until
 
 from holdfast.clock import SystemClock, SystemIds
 from holdfast.model import Batch, ChatAddress, Inbound, Key, Lost, Owed, PersonId, Place, SetAside
 from holdfast.store import open_ledger
 from tests.support.outside import House
+from tests.support.web import browser, following, program, until
 
 LOOKS = (
     "/api/overview",
