@@ -128,6 +128,7 @@ async function go() {
     const name = link.getAttribute("href").slice(1);
     const current = name === state.place.name || (name === "sessions" && state.place.name === "session");
     if (current) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    if (current) link.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
   await look();
   if (moved && before) at("view").focus({ preventScroll: true });
