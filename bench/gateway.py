@@ -17,7 +17,7 @@ from . import floors
 from .chatting import TOGETHER, Crowd, Lines, Paced, composed
 from .interruptions import add_interrupted
 from .report import Limit, Row, above_floor, at_most, up_to
-from .running import floor_imports, import_floor, up
+from .running import FLOOR, import_floor, up
 from .seeding import OLD_INSTANCE, seed
 from .timing import ROUNDS, Stretch, interleave, median_round, percentile
 from .turn import MESSAGE
@@ -164,7 +164,7 @@ async def start(folder: Path, scale: Scale) -> list[Row]:
         if number:
             for name, seconds in found.items():
                 spent[name].append(seconds)
-    what = f'holdfast up{{}}, command to first answer / python -c "{floor_imports()}"'
+    what = f'holdfast up{{}}, command to first answer / python -c "{FLOOR}"'
     floor = median(spent["floor"])
     return [
         _ms(what.format(""), median(spent["up"]), floor, at_most(2.5)),

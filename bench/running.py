@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 import re
 import signal
@@ -20,8 +19,7 @@ from holdfast.app.shown import Json
 
 _LOOK_AGAIN = 0.002
 _PATIENCE = 60.0
-_WEB = "import starlette.applications, starlette.routing, uvicorn.server, sqlite3"
-_PLAIN = "import asyncio, sqlite3"
+FLOOR = "import starlette.applications, starlette.routing, uvicorn.server, sqlite3"
 # Every gateway here is killed in the end, which must not count against the next.
 SETTINGS = """\
 people = ["web:bench"]
@@ -45,12 +43,6 @@ class Up:
         return sum(_resident(process) for process in {self.parent, self.gateway})
 
 
-def floor_imports() -> str:
-    """The least a gateway with a web page would import; without those, the least ours does."""
-    found = all(importlib.util.find_spec(name) for name in ("starlette", "uvicorn"))
-    return _WEB if found else _PLAIN
-
-
 def environment(folder: Path) -> Mapping[str, str]:
     """Compiled modules are kept, as an installed program's are: in the benchmark's own folder."""
     known = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -60,7 +52,7 @@ def environment(folder: Path) -> Mapping[str, str]:
 def import_floor(folder: Path) -> float:
     """Seconds of a process that imports the floor's modules and ends."""
     started = perf_counter()
-    subprocess.run([sys.executable, "-c", floor_imports()], check=True, env=environment(folder))
+    subprocess.run([sys.executable, "-c", FLOOR], check=True, env=environment(folder))
     return perf_counter() - started
 
 

@@ -34,7 +34,7 @@ def test_a_reader_who_comes_again_misses_nothing_and_hears_nothing_twice(house: 
     assert steps(before + after) == [(whole["session"], one["seq"]) for one in entries]
 
 
-@pytest.mark.guards("R11.3", "D10")
+@pytest.mark.guards("D10")
 def test_what_is_followed_goes_on_after_a_kill_exactly_where_it_was(house: House) -> None:
     house.hold("read a")
     gateway = house.up()
@@ -100,7 +100,6 @@ def test_a_cursor_that_is_none_of_ours_is_a_bad_request(house: House) -> None:
             assert answer.status_code == 400
 
 
-@pytest.mark.guards("R6.1")
 def test_an_orderly_stop_ends_every_stream_and_waits_for_no_reader(house: House) -> None:
     gateway = house.up()
     with program(house.home) as client, following(client, "/api/chats/home/events") as events:

@@ -11,7 +11,7 @@ def say(client: httpx.Client, chat: str, **body: object) -> httpx.Response:
     return client.post(f"/api/chats/{chat}/messages", json=body)
 
 
-@pytest.mark.guards("R1.1", "B1")
+@pytest.mark.guards("B1")
 def test_a_message_is_answered_with_202_only_once_it_is_committed_and_survives_a_kill(house: House) -> None:
     house.hold("before claim_ready")
     gateway = house.up()

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from .server import open_page
+from holdfast.app.door import Inside, Page
 
 __all__ = ["open_page"]
+
+
+async def open_page(inside: Inside) -> Page:
+    """Listen where the settings say; raises `BadConfig` when that cannot be."""
+    from .server import open_website  # noqa: PLC0415 - the ledger is locked and read before this is waited for
+
+    return await open_website(inside)

@@ -6,7 +6,7 @@ import sys
 
 from holdfast.app.process import run_and_exit
 
-from .server import open_page
+from . import open_page
 
 if __name__ == "__main__":
     run_and_exit(sys.argv[1:], open_page)

@@ -87,7 +87,7 @@ class Website:
         await asyncio.gather(self._serving, return_exceptions=True)
 
 
-async def open_page(inside: Inside) -> Website:
+async def open_website(inside: Inside) -> Website:
     """Listen where the settings say; raises `BadConfig` when that cannot be."""
     settings, clock = inside.settings, inside.clock
     sign_in = SignIn(settings.home, clock)

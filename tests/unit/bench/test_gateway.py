@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.chatting import Paced, composed
-from bench.running import environment, floor_imports
+from bench.running import FLOOR, environment
 from bench.seeding import seed
 from holdfast.store.sqlite.store import LEDGER
 
@@ -35,4 +35,4 @@ def test_a_compiled_program_is_measured_and_nothing_of_it_is_kept(
 
 
 def test_the_floor_of_a_start_imports_a_database() -> None:
-    assert "sqlite3" in floor_imports()
+    assert "sqlite3" in FLOOR and "starlette" in FLOOR

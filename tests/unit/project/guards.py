@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from tests.unit.project.tree import ROOT, modules, parse
 
-FOLDERS = ("scenario", "sim", "processes", "e2e", "crash")
+FOLDERS = ("scenario", "sim", "processes", "e2e", "crash", "web")
 
 _SECTIONS: Mapping[int, tuple[int, ...]] = {
     1: (1, 2, 3, 4, 5),
@@ -23,7 +23,14 @@ _SECTIONS: Mapping[int, tuple[int, ...]] = {
     9: (1, 2, 3, 5, 6),
     10: (1, 2, 3, 5),
 }
-RULES = (*(f"R{n}.{part}" for n, parts in _SECTIONS.items() for part in parts), "R5", "R12", "R13", "R16")
+RULES = (
+    *(f"R{n}.{part}" for n, parts in _SECTIONS.items() for part in parts),
+    "R5",
+    "R12",
+    "R13",
+    "R14",
+    "R16",
+)
 
 FAILURES: Mapping[str, str] = {
     "A1": "a drain that ran out costs the conversation",
