@@ -9,7 +9,7 @@ const at = (id) => document.getElementById(id);
 const page = at("page"), tools = at("tools");
 const SETTLE = 200, LOOK_AGAIN = 10_000, TICK = 1000, PAGE = 50;
 
-const state = { place: null, data: null, skew: 0, asked: null, pages: 1, answering: true, asking: 0, error: null };
+const state = { place: null, data: null, skew: 0, asked: null, pages: 1, answering: true, asking: 0, took: 0 };
 const now = () => Date.now() + state.skew;
 
 // Asking the gateway.
@@ -135,12 +135,12 @@ async function go() {
 }
 
 async function look() {
-  const place = state.place, asking = (state.asking += 1);
+  const place = state.place, asking = (state.asking += 1), began = performance.now();
   try {
     const data = await PLACES[place.name].fetch();
     if (asking !== state.asking || place !== state.place) return;
     state.data = data;
-    state.error = null;
+    state.took = performance.now() - began;
     answers(true);
     draw();
   } catch (fault) {
@@ -174,9 +174,11 @@ function answers(yes) {
   state.answering = yes;
 }
 
+// A gateway that is busy is asked less often, and not at all by a page that nobody sees.
 let soon = null;
 function lookSoon() {
-  soon ??= setTimeout(() => { soon = null; look(); }, SETTLE);
+  if (document.hidden) return;
+  soon ??= setTimeout(() => { soon = null; look(); }, Math.max(SETTLE, 4 * state.took));
 }
 
 function listen() {
@@ -311,6 +313,7 @@ at("theme").addEventListener("click", () => {
   at("theme").setAttribute("aria-label", `Colours: ${names[window.holdfastTheme.next()]}`);
 });
 addEventListener("hashchange", go);
+document.addEventListener("visibilitychange", lookSoon);
 new ResizeObserver(() => draw()).observe(at("view"));
 setInterval(() => { if (PLACES[state.place.name].ticks && !document.hidden) draw(); }, TICK);
 setInterval(() => { if (!document.hidden || !state.answering) look(); }, LOOK_AGAIN);
