@@ -213,7 +213,7 @@ const DONE = { stop: "Its work was stopped.", resume: "It goes on.", retry: "The
 
 const DEEDS = {
   async settle({ name, id }) {
-    const text = "The chat never gets it unless it arrived already. What comes after it goes out.";
+    const text = "The chat is not sent it again, whether it arrived or not. What comes after it goes out.";
     if (name === "drop" && !await confirmed("Drop this message?", text, "Drop it")) return;
     await tell(`/api/outbox/${id}/${name}`);
     say(SETTLED[name]);
@@ -248,12 +248,12 @@ document.addEventListener("click", async (event) => {
 });
 
 function say(words, wrong = false) {
-  const box = at(wrong ? "toast" : "spoken");
+  const box = at("toast");
+  box.setAttribute("role", wrong ? "alert" : "status");
   box.textContent = words;
-  at("toast").textContent = words;
-  at("toast").hidden = false;
+  box.hidden = false;
   clearTimeout(say.over);
-  say.over = setTimeout(() => { at("toast").hidden = true; }, 5 * TICK);
+  say.over = setTimeout(() => { box.hidden = true; }, 5 * TICK);
 }
 
 // Filters are part of the address, so that a look can be kept and passed on.
