@@ -95,6 +95,7 @@ def chromium() -> Iterator[Browser]:
 
 def signed_in(browser: Browser, house: House, **options: object) -> BrowserContext:
     """A browser of its own, signed in; a fault in the page fails whatever is done in it next."""
+    options = {"reduced_motion": "reduce", **options}
     context = browser.new_context(base_url=house.url, **options)  # type: ignore[arg-type] # checked by Playwright
     context.set_default_timeout(PATIENCE)
     answer = context.request.post("/login", form={"token": house.token})

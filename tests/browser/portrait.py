@@ -20,7 +20,7 @@ def portrait(file: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         house = House(Path(folder), free_port())
         with up(house.home, "--port", house.port, pace="0.15"):
-            context = signed_in(browser, house, viewport=SIZE, color_scheme="light", reduced_motion="reduce")
+            context = signed_in(browser, house, viewport=SIZE, color_scheme="light")
             for chat, words in EARLIER.items():
                 page = opened(context, chat)
                 say(page, words)

@@ -11,53 +11,54 @@ from tests.browser.scripted import WORDS
 expect.set_options(timeout=30_000)
 
 CUT = re.compile(r"The gateway ended unexpectedly\. It went on .+ later, after step 1\.")
+ANSWERS = [re.compile("All 3 steps are done."), re.compile(r"Heard: what was that\?")]
 
 
 @pytest.mark.guards("R2.3")
-def test_killed_under_the_page_the_answer_goes_on_once_with_one_honest_line(page: Page, house: House) -> None:
+def test_killed_under_two_tabs_the_answer_goes_on_once_in_each_with_one_honest_line(
+    page: Page, context: BrowserContext, chat: str, house: House
+) -> None:
+    other = opened(context, chat)
     house.hold("tool-2")
     say(page, "steps 3")
-    expect(page.locator(".step.running")).to_contain_text("Step 2 of 3")
+    for tab in (page, other):
+        expect(tab.locator(".step.running")).to_contain_text("Step 2 of 3")
     house.kill()
-    expect(page.locator("#banner")).to_have_text("Reconnecting… the gateway is away; nothing is lost.")
+    for tab in (page, other):
+        expect(tab.locator("#banner")).to_have_text("Reconnecting… the gateway is away; nothing is lost.")
     picture(page, "away")
-    expect(page.locator(".cut .said")).to_have_text(CUT)
-    expect(page.locator("#banner")).to_be_hidden()
+    say(page, "what was that?")
+    for tab in (page, other):
+        expect(tab.locator(".cut .said")).to_have_text(CUT)
+        expect(tab.locator("#banner")).to_be_hidden()
     house.go()
-    expect(page.locator(".answer:not(.live)")).to_contain_text("All 3 steps are done.")
-    expect(page.locator(".cut")).to_have_count(1)
-    expect(page.locator(".step")).to_have_count(3)
+    for tab in (page, other):
+        expect(tab.locator(".answer:not(.live)")).to_have_text(ANSWERS)
+        expect(tab.locator(".cut")).to_have_count(1)
+        expect(tab.locator(".step")).to_have_count(3)
+        expect(tab.locator(".you")).to_have_count(2)
     page.reload()
-    expect(page.locator(".answer")).to_have_count(1)
-    expect(page.locator(".you")).to_have_count(1)
+    expect(page.locator(".answer:not(.live)")).to_have_text(ANSWERS)
+    expect(page.locator(".you")).to_have_count(2)
     expect(page.locator(".cut .said")).to_have_text(CUT)
 
 
-def test_the_line_unfolds_to_say_why(page: Page, house: House) -> None:
-    house.hold(WORDS)
-    say(page, "say it goes on")
-    expect(page.locator(".answer.live")).to_be_visible()
-    house.kill()
-    expect(page.locator(".cut")).to_have_count(1)
-    house.go()
-    expect(page.locator(".answer:not(.live)")).to_contain_text("it goes on")
-    page.click(".cut summary")
-    expect(page.locator(".cut .why")).to_contain_text("gone without a word")
-    expect(page.locator(".cut .why")).to_contain_text("The agent was told")
-    expect(page.locator(".cut dd").filter(has_text="interrupted")).to_have_count(1)
-
-
-def test_the_button_of_the_demonstration_kills_for_real(page: Page, house: House) -> None:
+def test_the_demonstration_kills_for_real_and_the_line_unfolds_to_say_why(page: Page, house: House) -> None:
     house.hold(WORDS)
     say(page, "say still here")
     expect(page.locator(".answer.live")).to_be_visible()
     before = (house.home / "lock").read_text()
     page.locator("#kill").click()
+    picture(page, "kill")
     page.locator("#ask-yes").click()
     expect(page.locator(".cut")).to_have_count(1)
     assert (house.home / "lock").read_text() != before
     house.go()
     expect(page.locator(".answer:not(.live)")).to_contain_text("still here")
+    page.click(".cut summary")
+    expect(page.locator(".cut .why")).to_contain_text("gone without a word")
+    expect(page.locator(".cut .why")).to_contain_text("The agent was told")
+    expect(page.locator(".cut dd").filter(has_text="interrupted")).to_have_count(1)
 
 
 def test_what_is_written_while_the_gateway_is_away_is_sent_once_when_it_is_back(
@@ -95,21 +96,3 @@ def test_a_message_whose_answer_was_lost_on_the_way_is_kept_once(page: Page, con
         [re.compile("Heard: only once"), re.compile("Heard: and then")]
     )
     expect(page.locator(".you")).to_have_count(2)
-
-
-def test_a_tab_that_was_cut_off_misses_nothing(
-    page: Page, context: BrowserContext, chat: str, house: House
-) -> None:
-    other = opened(context, chat)
-    house.hold(WORDS)
-    say(page, "say before the cut")
-    expect(other.locator(".answer.live")).to_be_visible()
-    house.kill()
-    expect(other.locator("#banner")).to_be_visible()
-    house.go()
-    say(page, "after the cut")
-    for tab in (page, other):
-        expect(tab.locator(".answer:not(.live)")).to_have_text(
-            [re.compile("before the cut"), re.compile("Heard: after the cut")]
-        )
-        expect(tab.locator(".cut")).to_have_count(1)

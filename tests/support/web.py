@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+_MOST_SILENCES = 4
 LONG = 60.0
 """Seconds after which an answer that does not come fails its test; never waited for otherwise."""
 
@@ -54,8 +55,12 @@ def following(client: httpx.Client, path: str, **headers: str) -> Iterator[Itera
 
 def _events(lines: Iterator[str]) -> Iterator[Heard]:
     fields: dict[str, str] = {}
+    silences = 0
     for line in lines:
-        if line:
+        if line.startswith(":"):
+            silences += 1
+            assert silences < _MOST_SILENCES, "nothing more came"
+        elif line:
             name, _, value = line.partition(": ")
             fields[name] = value
         elif "event" in fields:

@@ -1,10 +1,15 @@
 """What operators do over HTTP; files that go with messages and those of the page; figures."""
 
+import asyncio
 import gzip
 import signal
+from pathlib import Path
 
 import pytest
+from starlette.requests import Request
 
+from holdfast.web.faults import Fault
+from holdfast.web.static import Files
 from tests.support.commands import gateway_pid
 from tests.support.outside import Build, House
 from tests.support.web import following, program, told, until
@@ -176,3 +181,14 @@ def test_monitoring_reads_figures_of_turns_interruptions_and_commits(house: Hous
     assert float(lines["holdfast_commit_seconds_count"]) >= 2
     assert float(lines["holdfast_recovery_seconds"]) >= 0
     assert any(name.startswith("holdfast_build_info{") for name in lines)
+
+
+@pytest.mark.parametrize("path", ["/../secret.html", "/.hidden.html", "/keys.txt", "/sub/page.html", "/"])
+def test_no_file_but_those_of_the_page_can_be_named(tmp_path: Path, path: str) -> None:
+    folder = tmp_path / "page"
+    (folder / "sub").mkdir(parents=True)
+    for name in ("../secret.html", ".hidden.html", "keys.txt", "sub/page.html"):
+        (folder / name).write_text("secret")
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": []}
+    with pytest.raises(Fault, match="no such page"):
+        asyncio.run(Files(folder)(Request({**scope, "server": ("127.0.0.1", 1), "scheme": "http"})))

@@ -16,6 +16,7 @@ from .options import looking
 async def standing_of(home: Path) -> Json:
     """One look at everything; a home where nothing has run yet is no fault."""
     found: Json = {"home": str(home), "gateway": None, "supervisor": supervisor_of(home), "last_run": None}
+    found["page"] = None
     if not (home / LEDGER).exists():
         return found
     async with looking(home) as (ledger, looks):
@@ -29,20 +30,25 @@ async def standing_of(home: Path) -> Json:
             "open_turns": shown(continuity.open_turns),
             "boot": next(iter((await looks.continuity())["reports"]), None),
         }
+    told = await _told(home) if runs else None
     if runs:
-        found["gateway" if await answers(home) else "last_run"] = _run(runs[0])
-    return found
+        found["last_run" if told is None else "gateway"] = _run(runs[0])
+    return {**found, "page": told.get("url") if told is not None else None}
 
 
 async def answers(home: Path) -> bool:
     """Whether a gateway listens on this home."""
+    return await _told(home) is not None
+
+
+async def _told(home: Path) -> Json | None:
+    """What a gateway that listens on this home says of itself; None when none does."""
     try:
-        await ask(home, "plan")
+        return await ask(home, "status")
     except NotRunning:
-        return False
+        return None
     except Declined:
-        return True
-    return True
+        return {}
 
 
 def _run(run: Instance) -> Json:

@@ -9,24 +9,34 @@ from holdfast.cli.up import parse_up
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
-        ([], (None, None, True)),
-        (["--home", "x"], ("x", None, True)),
-        (["--home=x", "--agent=demo"], ("x", "demo", True)),
-        (["--agent", "mine:agent", "--no-supervise"], (None, "mine:agent", False)),
-        (["--no-supervise", "--supervise", "--json"], (None, None, True)),
+        ([], (None, None, True, None)),
+        (["--home", "x"], ("x", None, True, None)),
+        (["--home=x", "--agent=demo"], ("x", "demo", True, None)),
+        (["--agent", "mine:agent", "--no-supervise"], (None, "mine:agent", False, None)),
+        (["--no-supervise", "--supervise", "--json"], (None, None, True, None)),
+        (["--port", "0"], (None, None, True, "0")),
     ],
 )
 def test_plain_arguments_are_read_without_the_full_command_line(
-    arguments: list[str], meant: tuple[str | None, str | None, bool]
+    arguments: list[str], meant: tuple[str | None, str | None, bool, str | None]
 ) -> None:
     up = parse_up(arguments)
     assert up is not None
-    assert (up.home, up.agent, up.supervised) == meant
+    assert (up.home, up.agent, up.supervised, up.port) == meant
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["--home"], ["--home="], ["--home", "--agent"], ["extra"], ["--hoem", "x"], ["--json=1"]],
+    [
+        ["--help"],
+        ["--home"],
+        ["--home="],
+        ["--home", "--agent"],
+        ["extra"],
+        ["--hoem", "x"],
+        ["--json=1"],
+        ["--port"],
+    ],
 )
 def test_anything_else_is_left_to_it(arguments: list[str]) -> None:
     assert parse_up(arguments) is None

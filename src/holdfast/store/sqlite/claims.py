@@ -341,6 +341,7 @@ def _claimed(tx: Tx, settings: ClaimSettings, begun: _Begun, chat: _Chat, fresh:
     """Raise the session's counters, one more generation and one more strike, and hand the turn over."""
     session, turn = begun.session, begun.turn
     tx.run("raise_generation", session=session.id, turn=turn.id)
+    tx.changed("steps")  # Who follows the chat sees at once that its message was taken up.
     return Claimed(
         Fence(session.id, turn.id, turn.generation, tx.instance),
         session._replace(generation=turn.generation, strikes=session.strikes + 1),

@@ -93,7 +93,6 @@ async function begin(mine) {
       for (const one of past) mine.hearEntry(one, standing.session);
       mine.hearStanding(standing);
       mine.cursor = { number: Math.max(mine.cursor.number, after), session: standing.session, seq: past.at(-1)?.seq ?? standing.cursor?.seq ?? 0 };
-      mine.stepsOf = standing.session;
       turn(false);
       hasOpened = true;
       draw(true);
@@ -133,13 +132,21 @@ function heard(mine, event, data) {
     if (mine.hearDelivery(data)) announce(data);
   } else if (event === "entry") {
     mine.hearStep(data.entry, data.session);
+  } else if (event === "following") {
+    catchUp(mine, data);
   } else if (event === "session") {
-    mine.cursor.session = mine.stepsOf = data.session;
-    mine.cursor.seq = 0;
+    if (data.session !== mine.cursor.session) mine.hearSession(data.session);
   } else if (event === "preview") {
     mine.hearPreview(data.text);
   }
   if (mine.goneAt !== null) setTimeout(draw, 650);
+  draw();
+}
+
+/** The stream goes on after a step this page has not seen: a session began while nobody listened. */
+async function catchUp(mine, { session, seq }) {
+  if (!session || (session === mine.cursor.session && seq <= mine.cursor.seq)) return;
+  for (const one of (await tried(() => transcript(session))) ?? []) mine.hearStep(one, session);
   draw();
 }
 

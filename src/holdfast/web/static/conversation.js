@@ -27,8 +27,15 @@ export class Conversation {
     this.standing = standing;
     for (const one of standing.said) this.hearEntry({ kind: "said", ...one }, standing.session);
     for (const one of standing.interruptions) this.cuts.set(`${one.turn}/${one.at}`, one);
+    if (standing.session && standing.session !== this.cursor.session) this.hearSession(standing.session);
     if (standing.turn) this.watched.add(standing.turn.id);
     else this.hearPreview("");
+  }
+
+  /** Another session began: its steps are wanted from the first one on. */
+  hearSession(session) {
+    this.cursor.session = session;
+    this.cursor.seq = 0;
   }
 
   hearEntry(entry, session) {
@@ -41,9 +48,8 @@ export class Conversation {
 
   /** An entry from the stream: the cursor moves with it. */
   hearStep(entry, session) {
-    this.cursor.session = session;
-    this.cursor.seq = Math.max(session === this.stepsOf ? this.cursor.seq : 0, entry.seq);
-    this.stepsOf = session;
+    if (session !== this.cursor.session) this.hearSession(session);
+    this.cursor.seq = Math.max(this.cursor.seq, entry.seq);
     return this.hearEntry(entry, session);
   }
 
@@ -105,7 +111,8 @@ export class Conversation {
     }
     const all = streams.flat().sort((a, b) => a.at - b.at || RANK[a.kind] - RANK[b.kind]);
     const items = this.#folded(all);
-    if (this.preview) items.push({ kind: "live", key: `live:${this.live}`, text: this.preview });
+    // Before its turn is known, the message it answers would still stand below it.
+    if (this.preview && (this.turn || this.goneAt !== null)) items.push({ kind: "live", key: `live:${this.live}`, text: this.preview });
     return items;
   }
 

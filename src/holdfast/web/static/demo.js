@@ -8,7 +8,7 @@ const KEY = "holdfast.tour";
 const STEPS = [
   { name: "ask", words: "Give it something to do", text: "Do 6 steps." },
   { name: "kill", words: "Kill the gateway while it works; the page waits for it" },
-  { name: "why", words: "Unfold the line where it was cut off, and read why" },
+  { name: "why", words: "Unfold the line where it was cut off and read why" },
   { name: "recall", words: "Ask it what it did", text: "What have you done?" },
 ];
 
@@ -19,6 +19,7 @@ export class Demo {
   #did = new Set();
   #closed = false;
   #drawn = "";
+  #changed = () => {};
 
   constructor(page) {
     this.#page = page;
@@ -46,6 +47,7 @@ export class Demo {
       }
     }
     $("kill").hidden = !this.#on;
+    this.#changed = changed;
     changed();
   }
 
@@ -63,38 +65,57 @@ export class Demo {
   draw(isEmpty) {
     $("kill").disabled = document.body.classList.contains("away") || this.#killed;
     const shown = this.#on && !this.#closed;
-    $("tour").hidden = !shown;
+    $("tour").hidden = !(shown && isEmpty);
+    $("next").hidden = !shown || isEmpty;
     const starters = this.#on && isEmpty && this.#closed;
     const now = JSON.stringify([shown, starters, [...this.#did]]);
     if (now === this.#drawn) return;
     this.#drawn = now;
     if (shown) this.#drawTour();
+    if (shown) this.#drawNext();
     $("starters").replaceChildren(...(starters ? STEPS.filter((step) => step.text) : []).map((step) =>
       el("li", "", button("", step.text, () => this.#page.say(step.text)))));
   }
 
-  #drawTour() {
+  #close() {
     const away = button("icon", icon("i-close"), () => {
       this.#closed = true;
       this.#keep();
       $("text").focus();
-      $("tour").hidden = true;
+      this.#changed();
     });
     away.setAttribute("aria-label", "Close this tour");
+    return away;
+  }
+
+  #try(step) {
+    if (step.name === "kill") return [button("linkish", "kill -9", () => this.#kill())];
+    return step.text ? [button("linkish", `“${step.text}”`, () => this.#page.say(step.text))] : [];
+  }
+
+  /** In a conversation: the one thing to try next, where one looks. */
+  #drawNext() {
+    const at = STEPS.findIndex((step) => !this.#did.has(step.name));
+    const done = [el("span", "what", "That is Holdfast: killed in the middle, and nothing was lost or done twice.")];
+    const next = () => [el("span", "count", `Try ${at + 1} of ${STEPS.length}`), el("span", "what", STEPS[at].words), ...this.#try(STEPS[at])];
+    $("next").replaceChildren(...(at < 0 ? done : next()), this.#close());
+  }
+
+  #drawTour() {
     const steps = STEPS.map((step, number) => {
       const did = this.#did.has(step.name);
       const line = el("li", did ? "did" : "", el("span", "mark", did ? "✓" : String(number + 1)), el("span", "what", step.words, did ? el("span", "sr", " (done)") : ""));
-      if (!did && step.text) line.append(button("linkish", `“${step.text}”`, () => this.#page.say(step.text)));
-      if (!did && step.name === "kill") line.append(button("linkish", "kill -9", () => this.#kill()));
+      if (!did) line.append(...this.#try(step));
       return line;
     });
-    $("tour").replaceChildren(el("h2", "", this.#did.size === STEPS.length ? "That is Holdfast." : "Try to make it lose something"), el("ol", "", ...steps), away);
+    $("tour").replaceChildren(el("h2", "", this.#did.size === STEPS.length ? "That is Holdfast." : "Try to make it lose something"), el("ol", "", ...steps), this.#close());
   }
 
   #done(name) {
     if (!this.#on || this.#did.has(name)) return;
     this.#did.add(name);
     this.#keep();
+    this.#changed();
   }
 
   #keep() {

@@ -53,7 +53,7 @@ export function cutStory({ cut, since, note }) {
   return story;
 }
 
-const SUBJECTS = { row: "the message", turn: "the work", call: "a tool call", delivery: "the answer", question: "a question", session: "the session" };
+const SUBJECTS = { inbox: "the message", row: "the message", turn: "the work", call: "a tool call", delivery: "the answer", question: "a question", session: "the session" };
 
 /** One line of a trace, for people. */
 export function happeningWords({ subject, what, detail }) {
