@@ -26,6 +26,7 @@ LOOKS: dict[str, dict[str, object]] = {
     "phone-dark": {"color_scheme": "dark", "viewport": PHONE, "is_mobile": True, "has_touch": True},
 }
 LARGEST = 150_000
+SHARED = ("style.css", "theme.js", "icon.svg")
 
 
 def test_the_page_is_accessible_in_every_look(browser: Browser, house: House) -> None:
@@ -131,6 +132,11 @@ def test_the_tour_says_what_to_try_and_goes_away_for_good(page: Page) -> None:
     expect(page.locator("#tour")).to_be_hidden()
 
 
-def test_the_page_is_small() -> None:
-    sizes = {file.name: file.stat().st_size for file in FOLDER.iterdir()}
+@pytest.mark.parametrize("of_operators", [False, True])
+def test_each_page_is_small(of_operators: bool) -> None:
+    sizes = {
+        file.name: file.stat().st_size
+        for file in FOLDER.iterdir()
+        if file.name.startswith("operator") is of_operators or file.name in SHARED
+    }
     assert sum(sizes.values()) < LARGEST, sizes

@@ -30,6 +30,8 @@ from .operating import MINUTE, MINUTES, counts, decisions, fates, last_report, p
 from .shown import Json, delivery, entry, report, shown
 
 _WEB = WebChat()
+MOST_LISTED = 500
+"""Lines of one page at the most, whatever is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Looks:
         """The gateway at a glance: counts, the pace of the last hour, its runs and what became of each."""
         now = self.clock.now()
         since = (now // MINUTE - MINUTES + 1) * MINUTE
-        found = await self.store.overview(since, runs)
+        found = await self.store.overview(since, min(runs, MOST_LISTED))
         last = report(found.reports[0]) if found.reports else None
         turns = tuple(TurnId(fate["turn"]) for fate in fates(last)) if last else ()
         return {
@@ -71,7 +73,8 @@ class Looks:
         With a filter a page may come short, or empty, and there is more as long as it has a `next`.
         """
         wanted = Wanted(state, platform, q, live)
-        page = await self.store.find_sessions(wanted, SessionId(before) if before else None, limit)
+        after = SessionId(before) if before else None
+        page = await self.store.find_sessions(wanted, after, min(limit, MOST_LISTED))
         return {"sessions": shown(page.lines), "next": page.next}
 
     async def session(self, session: str, entries: int = 200) -> Json:
@@ -90,12 +93,12 @@ class Looks:
 
     async def unknown(self, limit: int = 100) -> Json:
         """Sends whose outcome is not known, of every chat, oldest first."""
-        found = await self.store.in_doubt(limit)
+        found = await self.store.in_doubt(min(limit, MOST_LISTED))
         return {"deliveries": [{"id": one.id, "chat": one.chat, **_doubt(one)} for one in found]}
 
     async def set_aside(self, before: int | None = None, limit: int = 50) -> Json:
         """Input that could not be read, newest first."""
-        return {"set_aside": shown(await self.store.set_aside(before, limit))}
+        return {"set_aside": shown(await self.store.set_aside(before, min(limit, MOST_LISTED)))}
 
     async def outbox(
         self, chat: str | None = None, unknown: bool = False, after: int = 0, limit: int = 100

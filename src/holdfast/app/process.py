@@ -273,6 +273,7 @@ def _inside(
             "demo": settings.demo,
             "platforms": shown(gateway.connections()),
             "safe_mode": shown(gateway.safe_mode),
+            "heartbeat": gateway.settings.heartbeat,
             "running": gateway.running,
             "open_turns": len(left.open_turns),
             "waiting": left.waiting,

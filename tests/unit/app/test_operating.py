@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from holdfast.app.looks import Looks
+from holdfast.app.looks import MOST_LISTED, Looks
 from holdfast.app.operating import MINUTE, decisions
-from holdfast.model import InstanceId, Lost, Stopped, TurnState
+from holdfast.model import Batch, InstanceId, Lost, SetAside, Stopped, TurnState
 from holdfast.store import Happening
 from tests.support.backends import SqliteBackend
 from tests.support.ledger import Ledger, owed
@@ -121,6 +121,14 @@ async def test_a_decision_is_told_with_its_row_and_the_facts_it_saw(tmp_path: Pa
     assert "platform is not connected" in held["found"]
     assert any("interrupted" in fact for fact in held["facts"])
     assert interrupted["detail"] == {"reason": "restart_interrupted"}
+
+
+@on_a_loop
+async def test_no_page_is_longer_than_anybody_reads(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (ledger, looks):
+        strange = tuple(SetAside(f"e{n}", "strange", "?") for n in range(MOST_LISTED + 1))
+        await ledger.store.accept(Batch("bot", unreadable=strange))
+        assert len((await looks.set_aside(limit=10**18))["set_aside"]) == MOST_LISTED
 
 
 def test_facts_of_another_version_are_not_guessed_at() -> None:

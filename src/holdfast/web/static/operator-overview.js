@@ -1,10 +1,11 @@
 // The overview: how the gateway stands, its runs, its pace, and what the last start found.
 
 import { h } from "./operator-dom.js";
-import { endOf, leftWords, pacePlot, recoveryPlot, timeline } from "./operator-plots.js";
+import { dated, endOf, lasted, leftWords, pacePlot, recoveryPlot, timeline } from "./operator-plots.js";
 import { ago, BECAME, conversation, ENDED, moment, plural, span } from "./operator-words.js";
 
 export function overview({ look, status }, now, width) {
+  const runs = dated(look.runs, now, status?.heartbeat);
   const inside = Math.max(240, width);
   const half = width > 760 ? (inside - 24) / 2 : inside;
   return [
@@ -12,8 +13,9 @@ export function overview({ look, status }, now, width) {
     tiles(look.counts),
     h("section", { class: "panel", "aria-labelledby": "runs" },
       h("header", {}, h("h2", { id: "runs" }, "Runs"), legend(ENDS)),
-      look.runs.length ? timeline(look.runs, now, inside - 44) : h("p", { class: "none" }, "Nothing has run yet."),
-      h("details", { class: "fold" }, h("summary", {}, "As a table"), runsTable(look.runs, now))),
+      runs.length ? timeline(runs, now, inside - 44) : h("p", { class: "none" }, "Nothing has run yet."),
+      h("p", { class: "aside" }, "Not to scale: widths go with the logarithm of time. A green thread: unfinished turns were carried over."),
+      h("details", { class: "fold" }, h("summary", {}, "As a table"), runsTable(runs, now))),
     h("div", { class: "pair" },
       h("section", { class: "panel", "aria-labelledby": "pace" },
         h("header", {}, h("h2", { id: "pace" }, "Turns per minute"), h("p", { class: "aside" }, paceWords(look.pace))),
@@ -78,7 +80,7 @@ function runsTable(runs, now) {
   const row = (run) => h("tr", { "data-key": run.id },
     h("th", { scope: "row" }, moment(run.started_at, now)),
     h("td", {}, run.pid),
-    h("td", {}, span((run.ended === null ? now : run.seen_at) - run.started_at)),
+    h("td", {}, lasted(run)),
     h("td", {}, h("span", { class: `pill end-${endOf(run)}` }, run.ended === null ? "running" : ENDED[run.ended])),
     h("td", {}, leftWords(run) || "–"),
     h("td", {}, run.left ? left(run.left) : "–"),
@@ -118,7 +120,7 @@ function report(found, now) {
 function fate(one) {
   const { platform, name } = conversation(one.key);
   return h("li", { "data-key": one.turn },
-    h("span", { class: `pill ${{ resume: "good", done: "good", hold: "wary", ask: "wary", wait: "wary", expire: "wary", park: "bad" }[one.became] ?? ""}` }, BECAME[one.became] ?? one.became),
+    h("span", { class: `pill ${{ resume: "good", done: "good", hold: "wary", ask: "wary", wait: "wary", waiting: "wary", expire: "wary", park: "bad" }[one.became] ?? ""}` }, BECAME[one.became] ?? one.became),
     h("span", { class: "what" },
       one.session ? [h("a", { href: `#session/${one.session}` }, name), h("small", {}, platform)] : one.turn,
       h("span", { class: "why" }, one.why),

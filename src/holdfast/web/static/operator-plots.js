@@ -3,10 +3,16 @@
 import { s } from "./operator-dom.js";
 import { BECAME, ENDED, ENDED_LONG, minutes, moment, plural, span } from "./operator-words.js";
 
-// A process shows that it lives this often; one that crashed may have lived that much longer than anybody saw.
-const BEAT = 10_000;
-
 export const endOf = (run) => run.ended ?? "running";
+
+/** Runs with the time each can have lived at the longest: now, its orderly end, or its next sign of life that never came. */
+export const dated = (runs, now, heartbeat = Infinity) => runs.map((run, place) => {
+  const most = run.ended === "crashed" && place ? Math.min(run.seen_at + heartbeat, runs[place - 1].started_at) : run.seen_at;
+  return { ...run, over_at: run.ended === null ? now : Math.max(run.seen_at, most) };
+});
+
+/** How long it lived; of a crash only the most is known. */
+export const lasted = (run) => `${run.ended === "crashed" ? "within " : ""}${span(run.over_at - run.started_at)}`;
 
 /** What a run left and what became of it, in a few words. */
 export function leftWords(run) {
@@ -18,66 +24,67 @@ export function leftWords(run) {
 }
 
 export function runWords(run, now) {
-  const lasted = span((run.ended === null ? now : run.seen_at) - run.started_at);
   const how = run.ended === null ? `runs since ${moment(run.started_at, now)}` : ENDED_LONG[run.ended];
   const left = run.ended === null ? "" : ` Left: ${leftWords(run)}.`;
   const back = run.down_before === null ? "" : ` Nobody was up for ${span(run.down_before)} at most before it.`;
-  return `Process ${run.pid}, from ${moment(run.started_at, now)}, ${lasted}: ${how}.${left}${back}`;
+  return `Process ${run.pid}, from ${moment(run.started_at, now)}, ${lasted(run)}: ${how}.${left}${back}`;
 }
 
-/** Runs as bars on one axis of time, oldest on top; a thread leads from the end of each to the next. */
+/** Runs as bars one after the other, oldest on top; a thread leads from the end of each to the next.
+ *
+ * Seconds and months stand side by side here, so widths go with the logarithm of time; words say how long.
+ */
 export function timeline(runs, now, width) {
   const shown = runs.slice(0, 12).reverse();
   const narrow = width < 640;
-  const left = narrow ? 0 : 84, right = narrow ? 0 : 232, row = narrow ? 52 : 34, top = 26;
-  const bar = 12, height = top + shown.length * row + 6;
-  const from = shown[0].started_at, to = Math.max(now, from + 1000);
-  const x = (at) => left + ((at - from) / (to - from)) * (width - left - right - 8) + 2;
-  const y = (place) => top + place * row + (narrow ? 30 : row / 2 - bar / 2);
-  const ends = shown.map((run) => Math.max(x(run.ended === null ? now : run.seen_at), x(run.started_at) + 5));
-  const pale = shown.map((run, place) => Math.max(ends[place], lastSign(run, shown[place + 1], x)));
+  const left = narrow ? 0 : 84, right = narrow ? 0 : 290, row = narrow ? 52 : 32;
+  const bar = 12, height = shown.length * row + 4;
+  const places = laidOut(shown, now, left + 2, width - right - 4);
+  const y = (place) => place * row + (narrow ? 30 : row / 2 - bar / 2);
   return s("svg", { class: "plot timeline", width, height, viewBox: `0 0 ${width} ${height}`, role: "group",
     "aria-label": `The last ${plural(shown.length, "run")} of the gateway` },
-  axis(from, to, x, height, Math.max(2, Math.floor((width - left - right) / 110))),
-  shown.slice(1).map((run, place) => thread(shown[place], pale[place], y(place) + bar / 2, x(run.started_at), y(place + 1) + bar / 2)),
-  shown.map((run, place) => s("g", { class: `run ${endOf(run)}`, tabindex: "0", role: "img", "data-key": run.id,
-    "aria-label": runWords(run, now), "data-tip": runWords(run, now) },
-  s("rect", { class: "hit", x: 0, y: top + place * row, width, height: row, rx: 8 }),
-  s("rect", { class: "bar", x: x(run.started_at), y: y(place), width: ends[place] - x(run.started_at), height: bar, rx: 4 }),
-  pale[place] > ends[place] && s("rect", { class: "maybe", x: ends[place] - 3, y: y(place), height: bar, rx: 4, width: pale[place] - ends[place] + 3 }),
-  run.ended === "crashed" && ends[place] - x(run.started_at) > 24 && s("path", { class: "broken", d: cross(ends[place], y(place) + bar / 2) }),
-  s("text", { class: "when", x: 0, y: narrow ? y(place) - 10 : y(place) + bar - 1.5 }, moment(run.started_at, now)),
-  label(run, narrow, width, right, y(place) + bar)))
-  );
+  shown.slice(1).map((run, place) => thread(shown[place], places[place].pale, y(place) + bar / 2, places[place + 1].from, y(place + 1) + bar / 2)),
+  shown.map((run, place) => {
+    const { from, to, pale } = places[place];
+    return s("g", { class: `run ${endOf(run)}`, tabindex: "0", role: "img", "data-key": run.id,
+      "aria-label": runWords(run, now), "data-tip": runWords(run, now) },
+    s("rect", { class: "hit", x: 0, y: place * row, width, height: row, rx: 8 }),
+    pale > to && s("rect", { class: "maybe", x: to - 4, y: y(place), height: bar, rx: 4, width: pale - to + 4 }),
+    s("rect", { class: "bar", x: from, y: y(place), width: to - from, height: bar, rx: 4 }),
+    s("text", { class: "when", x: 0, y: narrow ? y(place) - 10 : y(place) + bar - 1.5 }, moment(run.started_at, now)),
+    label(run, narrow, width, right, y(place) + bar));
+  }));
+}
+
+/** Where each run is drawn: from its start to its last sign of life, and on to where it may still have lived. */
+function laidOut(shown, now, from, to) {
+  const weight = (ms) => Math.log1p(Math.max(0, ms) / 1000) + 0.4;
+  const parts = shown.map((run, place) => {
+    const next = shown[place + 1], seen = run.ended === null ? now : run.seen_at;
+    return { known: weight(seen - run.started_at), whole: weight(run.over_at - run.started_at),
+      gap: next ? weight(next.started_at - run.over_at) / 3 : 0 };
+  });
+  const unit = (to - from) / parts.reduce((sum, one) => sum + one.whole + one.gap, 0);
+  let x = from;
+  return parts.map(({ known, whole, gap }) => {
+    const place = { from: x, to: x + Math.max(4, known * unit), pale: x + Math.max(4, whole * unit) };
+    x += (whole + gap) * unit;
+    return place;
+  });
 }
 
 function label(run, narrow, width, right, base) {
-  const word = run.ended === null ? "running" : ENDED[run.ended];
+  const word = run.ended === null ? "running for" : run.ended === "crashed" ? "crashed" : `${ENDED[run.ended]} after`;
   const carried = run.left?.became.reduce((sum, one) => sum + one.count, 0) ?? 0;
-  const more = carried ? ` · ${plural(carried, "turn")} carried over` : "";
+  const more = carried ? ` · ${narrow ? carried : plural(carried, "turn")} carried over` : "";
   const place = narrow ? { x: width, y: base - 22, "text-anchor": "end" } : { x: width - right + 14, y: base - 1.5 };
-  return s("text", place, s("tspan", { class: "end" }, word), s("tspan", { class: "more" }, more));
+  return s("text", place, s("tspan", { class: "end" }, `${word} ${lasted(run)}`), s("tspan", { class: "more" }, more));
 }
-
-/** Where a crashed run may still have lived: up to its next sign of life, or the start of the one after it. */
-const lastSign = (run, next, x) => (run.ended === "crashed" && next ? x(Math.min(run.seen_at + BEAT, next.started_at)) : 0);
-
-const cross = (x, y) => `M${x - 4} ${y - 8}l3.5 5-3 4 3.5 5M${x + 1} ${y - 8}l3.5 5-3 4 3.5 5`;
 
 function thread(run, x1, y1, x2, y2) {
   const carried = run.left?.became.some((one) => one.count);
-  return s("path", { class: carried ? "thread carried" : "thread", d: `M${x1} ${y1}C${x1 + 14} ${y1} ${x2 - 14} ${y2} ${x2} ${y2}` });
-}
-
-function axis(from, to, x, height, most) {
-  const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000];
-  const step = 1000 * (steps.find((one) => (to - from) / (one * 1000) <= most) ?? 2592000);
-  const ticks = [];
-  for (let at = Math.ceil(from / step) * step; at < to; at += step) ticks.push(at);
-  const far = x(to) - 24;
-  return ticks.filter((at) => x(at) < far).map((at) => s("g", { class: "tick", "aria-hidden": "true" },
-    s("line", { x1: x(at), x2: x(at), y1: 18, y2: height }),
-    s("text", { x: x(at), y: 11 }, step < 60_000 ? moment(at, at) : moment(at, to).replace(/:00$/, ""))));
+  const bend = Math.min(14, Math.max(4, (x2 - x1) / 2));
+  return s("path", { class: carried ? "thread carried" : "thread", d: `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}` });
 }
 
 /** Turns begun in each minute of the last hour, by how they stand. */

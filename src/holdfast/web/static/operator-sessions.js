@@ -151,6 +151,14 @@ function headline(one) {
   return one.what.replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase());
 }
 
+/** What it happened to: a call by the name of its tool, a claim with its number. */
+function about(one) {
+  let detail = {};
+  try { detail = JSON.parse(one.detail ?? "{}"); } catch { /* told without */ }
+  if (detail.attempt > 1) return `turn, attempt ${detail.attempt}`;
+  return detail.tool ? `call of ${detail.tool}` : one.subject.split(":")[0];
+}
+
 /** One message's life as the trace tells it. */
 export function life(found, now) {
   let run = null;
@@ -158,6 +166,6 @@ export function life(found, now) {
     const other = run !== null && one.instance && one.instance !== run;
     run = one.instance ?? run;
     return [other && h("li", { class: "break" }, icon("i-kill"), "the process ended here; another went on"),
-      h("li", {}, h("time", {}, moment(one.at, now)), h("span", {}, one.what.replaceAll("_", " ")), h("small", {}, one.subject.split(":")[0]))];
+      h("li", {}, h("time", {}, moment(one.at, now)), h("span", {}, one.what.replaceAll("_", " ")), h("small", {}, about(one)))];
   }));
 }

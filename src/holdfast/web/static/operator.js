@@ -9,7 +9,7 @@ const at = (id) => document.getElementById(id);
 const page = at("page"), tools = at("tools");
 const SETTLE = 200, LOOK_AGAIN = 10_000, TICK = 1000, PAGE = 50;
 
-const state = { place: null, data: null, skew: 0, asked: null, pages: 1, answering: true, asking: 0, error: null };
+const state = { place: null, data: null, skew: 0, asked: null, pages: 1, answering: true, asking: 0, took: 0 };
 const now = () => Date.now() + state.skew;
 
 // Asking the gateway.
@@ -128,18 +128,19 @@ async function go() {
     const name = link.getAttribute("href").slice(1);
     const current = name === state.place.name || (name === "sessions" && state.place.name === "session");
     if (current) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    if (current) link.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
   await look();
   if (moved && before) at("view").focus({ preventScroll: true });
 }
 
 async function look() {
-  const place = state.place, asking = (state.asking += 1);
+  const place = state.place, asking = (state.asking += 1), began = performance.now();
   try {
     const data = await PLACES[place.name].fetch();
     if (asking !== state.asking || place !== state.place) return;
     state.data = data;
-    state.error = null;
+    state.took = performance.now() - began;
     answers(true);
     draw();
   } catch (fault) {
@@ -173,9 +174,11 @@ function answers(yes) {
   state.answering = yes;
 }
 
+// A gateway that is busy is asked less often, and not at all by a page that nobody sees.
 let soon = null;
 function lookSoon() {
-  soon ??= setTimeout(() => { soon = null; look(); }, SETTLE);
+  if (document.hidden) return;
+  soon ??= setTimeout(() => { soon = null; look(); }, Math.max(SETTLE, 4 * state.took));
 }
 
 function listen() {
@@ -210,7 +213,7 @@ const DONE = { stop: "Its work was stopped.", resume: "It goes on.", retry: "The
 
 const DEEDS = {
   async settle({ name, id }) {
-    const text = "The chat never gets it unless it arrived already. What comes after it goes out.";
+    const text = "The chat is not sent it again, whether it arrived or not. What comes after it goes out.";
     if (name === "drop" && !await confirmed("Drop this message?", text, "Drop it")) return;
     await tell(`/api/outbox/${id}/${name}`);
     say(SETTLED[name]);
@@ -245,12 +248,12 @@ document.addEventListener("click", async (event) => {
 });
 
 function say(words, wrong = false) {
-  const box = at(wrong ? "toast" : "spoken");
+  const box = at("toast");
+  box.setAttribute("role", wrong ? "alert" : "status");
   box.textContent = words;
-  at("toast").textContent = words;
-  at("toast").hidden = false;
+  box.hidden = false;
   clearTimeout(say.over);
-  say.over = setTimeout(() => { at("toast").hidden = true; }, 5 * TICK);
+  say.over = setTimeout(() => { box.hidden = true; }, 5 * TICK);
 }
 
 // Filters are part of the address, so that a look can be kept and passed on.
@@ -310,6 +313,7 @@ at("theme").addEventListener("click", () => {
   at("theme").setAttribute("aria-label", `Colours: ${names[window.holdfastTheme.next()]}`);
 });
 addEventListener("hashchange", go);
+document.addEventListener("visibilitychange", lookSoon);
 new ResizeObserver(() => draw()).observe(at("view"));
 setInterval(() => { if (PLACES[state.place.name].ticks && !document.hidden) draw(); }, TICK);
 setInterval(() => { if (!document.hidden || !state.answering) look(); }, LOOK_AGAIN);
