@@ -67,7 +67,13 @@ class OperatorWays:
     def _outbox(self) -> tuple[Way, ...]:
         verbs = self._inside.verbs
         settling = tuple(
-            Way("POST", f"/api/outbox/{{delivery}}/{how}", words, _settling(verbs["settle"], how), answer="Settled")
+            Way(
+                "POST",
+                f"/api/outbox/{{delivery}}/{how}",
+                words,
+                _settling(verbs["settle"], how),
+                answer="Settled",
+            )
             for how, words in (
                 ("retry", "Send a part of unknown outcome again, marked as repeated."),
                 ("sent", "A part of unknown outcome has arrived."),

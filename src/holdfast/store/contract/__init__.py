@@ -11,7 +11,6 @@ from .delivery import Deliveries, Processes
 from .erasing import FORGOTTEN, Erasing, Scope
 from .intake import Intake
 from .looking import Looking
-from .showing import LiveNotice, Notices
 from .operators import (
     MOST_COUNTED,
     Begun,
@@ -25,6 +24,7 @@ from .operators import (
     Wanted,
     Whereabouts,
 )
+from .showing import LiveNotice, Notices
 from .stopping import RunningTurn, Stopping
 from .upkeep import Upkeep
 from .values import (
