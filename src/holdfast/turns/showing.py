@@ -20,6 +20,7 @@ from .shown import AWAY, Shown
 SOON = 2.0
 """Seconds between two looks while a message of a run that is over has not got its last words."""
 LOOK_AGAIN = 60.0
+AT_ONCE = 0.1
 
 
 class Showing:
@@ -60,16 +61,20 @@ class Showing:
 
     async def work(self) -> None:
         """For ever: end the messages of runs that are over, whenever one may be."""
+        faults = 0
         while True:
             rung, seen = self._bell.rung, self.store.version("doubts")
             try:
                 await self._clear_left()
                 wait = LOOK_AGAIN if await self.close_notices() else SOON
+                faults = 0
             except (SyncFailed, StoreClosed):
                 raise
             except StoreFault as fault:
                 self.report("ending notices", fault)
-                wait = AWAY
+                # At first at once: whoever sends tries again as well.
+                faults += 1
+                wait = min(AWAY, AT_ONCE * 2**faults)
             # One that may have arrived gets its last words before anybody sends it again.
             await first_of(self.clock.sleep(wait), self._bell.since(rung), self.store.changed("doubts", seen))
 
@@ -104,7 +109,7 @@ class Showing:
     async def _close(self, notice: LiveNotice) -> bool:
         """Take one message a step further; True if it is ended, or nothing can be done for it now."""
         platform = self._platform_of(notice.delivery.chat)
-        if platform is None or not self.can_show(platform):
+        if platform is None:
             return True
         words = last_words(notice.state)
         match ending(notice.delivery, platform.capabilities.edit):
@@ -113,6 +118,8 @@ class Showing:
             case Ending.REWORD:
                 await self.store.reword_notice(notice.delivery.id, words)
                 return False
+            case Ending.EDIT if not self.can_show(platform):
+                return True
             case Ending.EDIT if not await self._edited(platform, notice, words):
                 return False
             case _:

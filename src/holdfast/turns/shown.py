@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar, cast
 
-from holdfast.clock import Bell, Clock, first_of, in_time
+from holdfast.clock import Bell, Clock
 from holdfast.errors import Refused, StoreClosed, StoreFault
 from holdfast.model import ChatAddress, Claimed, DeliveryState, Fence, Owed, OwedKind, working_key
 from holdfast.platforms import Platform, PlatformDown, Shows, Working
@@ -166,7 +166,7 @@ class Shown:
                 house.report(f"showing turn {self._fence.turn}", fault)
                 return
             if not pause:
-                await first_of(house.clock.sleep(self._until_next()), self._news.since(rung))
+                await self._first(self._until_next(), self._news.since(rung))
                 pause = self._until_free()
             if pause:
                 await house.clock.sleep(pause)
@@ -250,12 +250,23 @@ class Shown:
 
     async def _briefly(self, work: Coroutine[Any, Any, object]) -> None:
         """Wait a moment for something that may be left out; nobody's answer is late for more than that."""
-        try:
-            await in_time(self._house.clock, MOMENT, work)
-        except (TimeoutError, PlatformDown, StoreFault, Refused, StoreClosed):
+        task = await self._first(MOMENT, work)
+        if not task.done() or task.cancelled():
             return
-        except Exception as fault:  # noqa: BLE001 - the boundary to an adapter: only eyes miss this
+        fault = task.exception()
+        if fault is not None and not isinstance(fault, (PlatformDown, StoreFault, Refused, StoreClosed)):
             self._house.report(f"showing turn {self._fence.turn}", fault)
+
+    async def _first(self, seconds: float, work: Coroutine[Any, Any, object]) -> asyncio.Task[object]:
+        """Wait until the work is done or the time is up, then let go of both without waiting any more."""
+        create = asyncio.get_running_loop().create_task
+        task, timer = create(work), create(_sleep(self._house.clock, seconds))
+        try:
+            await asyncio.wait([task, timer], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            task.cancel()
+            timer.cancel()
+        return task
 
 
 def _key(fence: Fence) -> str:
@@ -263,5 +274,11 @@ def _key(fence: Fence) -> str:
 
 
 async def _done(task: asyncio.Task[Any]) -> None:
-    """Return when the task is done, however it ended."""
-    await asyncio.gather(task, return_exceptions=True)
+    """Return when the task is done, however it ended: who began it is gone."""
+    await asyncio.wait([task])
+    if not task.cancelled():
+        task.exception()
+
+
+async def _sleep(clock: Clock, seconds: float) -> None:
+    await clock.sleep(seconds)
