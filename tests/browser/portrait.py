@@ -28,7 +28,7 @@ def portrait(file: Path) -> None:
                 page.close()
             page = opened(context, "plan")
             page.get_by_role("button", name="Close this tour").click()
-            say(page, "Plan the move to the new office in 6 steps.")
+            say(page, "Work through 6 steps. I am going to kill you in the middle.")
             page.locator(".step.done").nth(2).wait_for()
             house.kill()
             page.locator(".cut").wait_for()
