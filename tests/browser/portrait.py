@@ -33,7 +33,7 @@ def portrait(file: Path) -> None:
             house.kill()
             page.locator(".cut").wait_for()
             page.locator(".answer:not(.live)").wait_for()
-            page.locator("#chats .when").first.wait_for()
+            page.locator("#chats [aria-current] .when").wait_for()
             page.screenshot(path=file, animations="disabled")
             context.close()
 

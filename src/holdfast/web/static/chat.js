@@ -251,7 +251,7 @@ function paintActivity() {
   activity = words;
   if (words === null) return;
   const dots = el("span", "dots", el("i"), el("i"), el("i"));
-  $("activity").replaceChildren(dots, el("span", words ? "" : "sr", words || "Working"));
+  $("activity").replaceChildren(...(talk.turn.state === "waiting" ? [] : [dots]), el("span", words ? "" : "sr", words || "Working"));
 }
 
 function activityWords() {
