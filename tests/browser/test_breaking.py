@@ -1,11 +1,12 @@
 """The gateway dies under the page: what was said is kept, what was begun goes on, nothing is shown twice."""
 
 import re
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Route, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from tests.browser.houses import House, opened, picture, say
+from tests.browser.houses import SETTINGS, House, house, opened, picture, say, signed_in
 from tests.browser.scripted import WORDS
 
 expect.set_options(timeout=30_000)
@@ -96,3 +97,23 @@ def test_a_message_whose_answer_was_lost_on_the_way_is_kept_once(page: Page, con
         [re.compile("Heard: only once"), re.compile("Heard: and then")]
     )
     expect(page.locator(".you")).to_have_count(2)
+
+
+@pytest.mark.guards("R13")
+def test_a_question_is_a_card_whose_button_answers_it_once(browser: Browser, tmp_path: Path) -> None:
+    with house(tmp_path, f'{SETTINGS}on_interruption = "ask"\n') as asking:
+        page = opened(signed_in(browser, asking), "asked")
+        asking.hold("tool-2")
+        say(page, "steps 3")
+        expect(page.locator(".step.running")).to_contain_text("Step 2 of 3")
+        asking.kill()
+        card = page.locator(".question.open")
+        expect(card).to_contain_text("Shall I continue with it, or drop it?")
+        picture(page, "question")
+        asking.go()
+        card.get_by_role("button", name="continue").click()
+        expect(page.locator(".answer:not(.live)")).to_contain_text("All 3 steps are done.")
+        expect(page.locator(".question button")).to_have_count(0)
+        expect(page.locator("#waiting > li")).to_have_count(0)
+        expect(page.locator(".you")).to_have_count(1)
+        page.context.close()

@@ -116,7 +116,7 @@ def test_stop_ends_the_work_in_hand(page: Page, house: House) -> None:
     expect(page.locator(".answer")).to_have_count(0)
 
 
-def test_starting_over_is_asked_about_first(page: Page) -> None:
+def test_starting_over_is_asked_about_first_and_what_was_said_before_stays_readable(page: Page) -> None:
     say(page, "hello")
     expect(page.locator(".answer:not(.live)")).to_have_count(1)
     page.get_by_role("button", name="Start over").click()
@@ -125,6 +125,10 @@ def test_starting_over_is_asked_about_first(page: Page) -> None:
     page.get_by_role("button", name="Start over").click()
     page.locator("#ask-yes").click()
     expect(page.locator(".notice")).to_have_count(1)
+    say(page, "hello again")
+    expect(page.locator(".answer:not(.live)")).to_have_count(2)
+    page.reload()
+    expect(page.locator(".you .bubble")).to_have_text(["hello", "hello again"])
 
 
 def test_a_draft_survives_a_reload(page: Page) -> None:

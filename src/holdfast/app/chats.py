@@ -29,6 +29,8 @@ _ENTRIES = 400
 """Entries of the transcript that are looked at for what people said."""
 _TURNS = 50
 """Turns looked at for interruptions."""
+_EARLIER = 5
+"""Sessions before the present one that are named, for who wants to read on."""
 _LONGEST_TITLE = 80
 _MOST = 500
 _TOPICS = ("inbox", "turns", "steps", "stops", "recovery", "questions")
@@ -70,9 +72,11 @@ class Chats:
         live = await self.store.live_session(key)
         found = await self._session(live) if live is not None else _NO_SESSION
         waiting = await self.store.waiting(key)
+        earlier = await self.store.sessions(live.id if live is not None else None, _EARLIER, key=key)
         return {
             "chat": chat,
             **found,
+            "earlier": [line.id for line in earlier],
             "waiting": [
                 {
                     "position": row.position,

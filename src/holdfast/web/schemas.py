@@ -83,6 +83,7 @@ SCHEMAS: Mapping[str, Json] = {
         questions=many(_QUESTION),
         said=many(_SAID),
         interruptions=many(_CUT),
+        earlier=many(TEXT),
         cursor=record(number=NUMBER, session=maybe(TEXT), seq=NUMBER),
     ),
     "Said": record(event_id=TEXT, position=NUMBER, fresh=FLAG, words=maybe(TEXT)),

@@ -86,10 +86,15 @@ async function begin(mine) {
     try {
       const standing = await get(chatPath(mine.chat));
       const after = Math.max(0, (standing.cursor?.number ?? 0) - PAGE);
-      const [{ messages }, past] = await Promise.all([get(chatPath(mine.chat, `/messages?after=${after}&limit=${PAGE}`)), transcript(standing.session)]);
+      const [{ messages }, past, ...before] = await Promise.all([
+        get(chatPath(mine.chat, `/messages?after=${after}&limit=${PAGE}`)),
+        transcript(standing.session),
+        ...standing.earlier.map(transcript),
+      ]);
       if (mine !== talk) return;
       mine.first = after;
       for (const one of messages) mine.hearDelivery(one);
+      standing.earlier.forEach((session, at) => before[at].forEach((one) => mine.hearEntry(one, session)));
       for (const one of past) mine.hearEntry(one, standing.session);
       mine.hearStanding(standing);
       mine.cursor = { number: Math.max(mine.cursor.number, after), session: standing.session, seq: past.at(-1)?.seq ?? standing.cursor?.seq ?? 0 };
@@ -246,7 +251,7 @@ function paintActivity() {
   activity = words;
   if (words === null) return;
   const dots = el("span", "dots", el("i"), el("i"), el("i"));
-  $("activity").replaceChildren(dots, el("span", words ? "" : "sr", words || "Working"));
+  $("activity").replaceChildren(...(talk.turn.state === "waiting" ? [] : [dots]), el("span", words ? "" : "sr", words || "Working"));
 }
 
 function activityWords() {

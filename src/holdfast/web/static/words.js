@@ -38,7 +38,7 @@ export const size = (bytes) =>
 /** The one honest line where work was cut off. */
 export function cutLine({ cut, since }) {
   const why = WHY[cut.reason] ?? "The work was cut off";
-  if (!cut.resumed_at) return `${why}. This work is not lost; it goes on when its turn comes.`;
+  if (!cut.resumed_at) return `${why}. What was done is kept; the work has not gone on yet.`;
   const gap = span(cut.resumed_at - since);
   return `${why}. It went on ${gap} later, ${cut.step ? `after step ${cut.step}` : "from the beginning"}.`;
 }
