@@ -1,5 +1,6 @@
 """How the page looks and is used: widths, colours, keyboard, assistive technology; pictures are kept."""
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped] # has no types
 from playwright.sync_api import Browser, Page, expect
 
