@@ -15,7 +15,7 @@ HOSTILE = """say # Title <img src=x onerror="window.ran=1">
 <iframe src="javascript:window.ran=1"></iframe>
 
 [press](javascript:window.ran=1) [me](data:text/html,<script>1</script>) [too](JaVaScRiPt:1) [ok](https://example.org/a?b=1&c=2)
-![picture](javascript:1) <javascript:alert(1)> [x](vbscript:1) [y](/api/status) [z](file:/x)
+![picture](javascript:1) <javascript:alert(1)> [x](vbscript:1) [y](/api/status) [z](blob:x)
 
 | a | <b>b</b> |
 |---|---:|

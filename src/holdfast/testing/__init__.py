@@ -16,6 +16,7 @@ from .clock import ManualClock, SeededIds
 from .compose import Boot, Parts
 from .faults import FaultRates, Faults
 from .history import History
+from .options import Kill, Options, Outcome
 from .platforms import KINDS
 from .ports import SeededRng
 from .scenario import (
@@ -33,7 +34,7 @@ from .scenario import (
     Stop,
 )
 from .sweep import Swept, crash_points, stop_points, sweep
-from .world import Kill, Options, Outcome, run_world
+from .world import run_world
 
 __all__ = [
     "INVARIANTS",

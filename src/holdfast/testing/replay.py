@@ -10,9 +10,10 @@ from typing import Any
 
 from holdfast.records import dataclass
 
+from .options import Options, Outcome
 from .platforms import LONGEST
 from .scenario import Cue, Die, Say, Scenario, Stop
-from .world import Options, Outcome, run_world
+from .world import run_world
 
 Incident = dict[str, Any]
 _ENTRIES = ("said", "replied", "returned")

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from holdfast.records import dataclass
 
+from .options import Kill, Options, Outcome
 from .scenario import Scenario
-from .world import Kill, Options, Outcome, run_world
+from .world import run_world
 
 Points = Callable[[Scenario, Options], list[Kill]]
 STARTING = 10

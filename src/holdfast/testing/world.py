@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextvars import Context
-from dataclasses import field, replace
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -17,20 +16,20 @@ from holdfast.model import PersonId
 from holdfast.platforms import Idempotency, PlatformDown
 from holdfast.policy.access import Access
 from holdfast.policy.admission import Drain
-from holdfast.records import dataclass
 from holdfast.store.sqlite.commit import Outcome as Committed
 from holdfast.store.sqlite.commit import Work
 
 from .agent import ScriptedModel, Witness, scripted_tools
 from .checker import violations
 from .clock import SeededIds
-from .compose import Boot, Parts, Stopper, boot_gateway
-from .faults import NONE, FaultRates, Faults, Injected
+from .compose import Parts, Stopper
+from .faults import NONE, Faults, Injected
 from .history import History
 from .ledger import Commit, Disk, failed
 from .life import Life
 from .look import Look
 from .loop import SimLoop
+from .options import Options, Outcome
 from .platforms import Around, FakePlatform, servers
 from .ports import SeededRng, SimClock, WallClock
 from .scenario import (
@@ -53,62 +52,6 @@ STRANGER = "stranger"
 """The chat of somebody who may not talk."""
 QUIET = 6.0
 """Seconds in which nothing may be left to do, before a world counts as at rest."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kill:
-    """Where a process is killed: before its step of this number, or at this edge of a commit."""
-
-    step: int | None = None
-    edge: int | None = None
-    orderly: bool = False
-    """It is not killed there but asked to stop at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Everything a world depends on besides its scenario."""
-
-    seed: int = 0
-    kills: tuple[Kill, ...] = ()
-    kill_rate: float = 0.0
-    """Chance of a kill before each step, while faults are on."""
-    most_kills: int = 3
-    faults: FaultRates = NONE
-    boot: Boot = boot_gateway
-    downtime: tuple[float, float] = (1.0, 6.0)
-    boots_twice: bool = True
-    most_steps: int = 60_000
-    most_seconds: float = 3 * 3600.0
-    lets_rest: float = 30.0
-    """Seconds after the last act at which faults end."""
-    folder: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a world."""
-
-    scenario: str
-    options: Options
-    violations: tuple[str, ...]
-    steps: int
-    """Steps of processes until rest: so many places to kill one at."""
-    edges: int
-    """Edges of commits until rest."""
-    kills: int
-    deaths: tuple[str, ...]
-    """How the ledger stood at each death, and the step before it."""
-    digest: str
-    last: tuple[str, ...]
-    history: History
-    drawn: dict[str, int] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        wrong = "\n".join(f"  {words}" for words in self.violations) or "  nothing"
-        shown = replace(self.options, folder=None)
-        events = "\n".join(f"  {line}" for line in self.last[-40:])
-        return f"{self.scenario} {shown}\nwrong:\n{wrong}\nlast events:\n{events}"
 
 
 def run_world(scenario: Scenario, options: Options) -> Outcome:
