@@ -192,17 +192,21 @@ def _said(entries: Iterable[Entry], turns: Iterable[Turn]) -> Iterator[Json]:
 
 
 def _interruptions(turn: Turn, story: tuple[Happening, ...]) -> Iterator[Json]:
-    """Each time the turn was cut: when, why, and when and with how many settled steps it went on."""
+    """Each time the turn was cut: why, and when and with how many settled steps it went on.
+
+    A crash is noticed by the process after it (`at`); `progress_at` is when the work was last known to move.
+    """
     cut: Json | None = None
-    step = 0
+    step, progress_at = 0, turn.begun_at
     for one in story:
         if one.subject.startswith("call:") and one.what in ("done", "failed", "unknown"):
-            step += 1
+            step, progress_at = step + 1, one.at
         elif one.subject == f"turn:{turn.id}" and one.what == "interrupted":
             reason = json.loads(one.detail or "{}").get("reason")
             cut = {
                 "turn": turn.id,
                 "position": turn.cause,
+                "progress_at": progress_at,
                 "at": one.at,
                 "reason": reason,
                 "resumed_at": None,
@@ -210,6 +214,6 @@ def _interruptions(turn: Turn, story: tuple[Happening, ...]) -> Iterator[Json]:
             }
         elif cut is not None and one.subject == f"turn:{turn.id}" and one.what == "claimed":
             yield {**cut, "resumed_at": one.at, "step": step}
-            cut = None
+            cut, progress_at = None, one.at
     if cut is not None:
         yield cut

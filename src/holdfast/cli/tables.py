@@ -23,7 +23,7 @@ def print_standing(console: Console, found: Json, now: int) -> None:
     pairs.append(
         ("kept up by", f"process {found['supervisor']}" if found["supervisor"] else "nobody of ours")
     )
-    if found["page"] is not None:
+    if found.get("page") is not None:
         pairs.append(("page", f"{found['page']}; `holdfast link` prints a link that signs you in"))
     if last is not None:
         how = last["ended"] or "[red]without a word: it crashed or was killed[/]"

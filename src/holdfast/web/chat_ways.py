@@ -19,6 +19,8 @@ from .table import Way, bytes_of
 
 _CURSOR = re.compile(r"(\d{1,18})(?:;([0-9a-z]+);(\d{1,18}))?")
 _CHAT = "/api/chats/{chat}"
+_KEPT = ("following", "delivery", "entry", "session")
+"""Events that say what is committed; by the first of these that is in it an event is named."""
 
 
 class ChatWays:
@@ -104,8 +106,9 @@ class ChatWays:
         """What is owed and what turns commit; each event's id says how much has been seen with it."""
         following = self._inside.following
         async for found in following.follow(chat, after, session=session, seq=seq, previews=True):
-            if "preview" in found:
-                yield Event("preview", {"text": found["preview"]})
+            name = next((name for name in _KEPT if name in found), None)
+            if name is None:
+                yield _passing(found)
                 continue
             if "delivery" in found:
                 after = found["delivery"]["number"]
@@ -113,7 +116,6 @@ class ChatWays:
                 session, seq = found["session"], found["entry"]["seq"]
             elif "session" in found:
                 session, seq = found["session"], found.get("seq", 0)
-            name = next(name for name in ("following", "delivery", "entry", "session") if name in found)
             data = found["delivery"] if name == "delivery" else found
             yield Event(name, data, f"{after};{session};{seq}" if session else str(after))
 
@@ -134,6 +136,15 @@ class ChatWays:
             "Cache-Control": "private, max-age=31536000, immutable",
         }
         return Response(data, headers=headers, media_type=found.media_type)
+
+
+def _passing(found: Json) -> Event:
+    """What is shown to whoever is there, and moves nobody's cursor."""
+    return (
+        Event("preview", {"text": found["preview"]})
+        if "preview" in found
+        else Event(next(iter(found)), found)
+    )
 
 
 def _cursor(known: str) -> Json:

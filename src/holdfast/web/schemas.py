@@ -59,7 +59,13 @@ _SAID = record(
     seq=NUMBER, turn=TEXT, at=NUMBER, text=TEXT, attachments=many(_ATTACHMENT), position=maybe(NUMBER)
 )
 _CUT = record(
-    turn=TEXT, position=NUMBER, at=NUMBER, reason=maybe(TEXT), resumed_at=maybe(NUMBER), step=NUMBER
+    turn=TEXT,
+    position=NUMBER,
+    progress_at=NUMBER,
+    at=NUMBER,
+    reason=maybe(TEXT),
+    resumed_at=maybe(NUMBER),
+    step=NUMBER,
 )
 
 SCHEMAS: Mapping[str, Json] = {
