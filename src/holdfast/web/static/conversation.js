@@ -169,7 +169,8 @@ export class Conversation {
       if (one.at <= cut.at && (!before || one.seq > before.seq)) before = one;
       if (one.kind === "noted" && one.at >= cut.at && (!note || one.seq < note.seq)) note = one;
     }
-    return { since: before?.at ?? cut.at, note: note?.text ?? null };
+    // A crash is noticed late: what counts is when the work was last known to move.
+    return { since: Math.max(before?.at ?? 0, cut.progress_at ?? 0) || cut.at, note: note?.text ?? null };
   }
 
   /** Steps that are over fold away, unless they ran before these eyes; of a long run the last few are shown. */
