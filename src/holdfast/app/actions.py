@@ -17,6 +17,8 @@ from holdfast.model import (
     InboxState,
     Position,
     QuestionId,
+    Rejected,
+    SendResult,
     Sent,
     Session,
     TryAgain,
@@ -138,11 +140,12 @@ class Actions:
     async def settle(self, delivery: int, how: str) -> Json:
         """Settle a part of unknown outcome by an operator's word: `sent`, `retry` or `drop`."""
         id_, by = DeliveryId(delivery), f"{how}: an operator's word"
-        if how == "drop":
-            await self.store.expire_delivery(id_, by)
-        else:
-            result = Sent() if how == "sent" else TryAgain(self.clock.now(), by)
-            await self.store.settle_delivery(id_, result, repeated=how == "retry")
+        words: dict[str, SendResult] = {
+            "sent": Sent(),
+            "retry": TryAgain(self.clock.now(), by),
+            "drop": Rejected(by),
+        }
+        await self.store.settle_delivery(id_, words[how], repeated=how == "retry")
         return {"delivery": delivery, "settled": how}
 
     async def restart(self, when_quiet: bool = False, event_id: str | None = None) -> Json:

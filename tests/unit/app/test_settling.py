@@ -21,7 +21,7 @@ CHAT = ChatAddress("letters/box/a")
     [
         ("sent", DeliveryState.SENT, False),
         ("retry", DeliveryState.PENDING, True),
-        ("drop", DeliveryState.EXPIRED, False),
+        ("drop", DeliveryState.FAILED, False),
     ],
 )
 def test_a_part_of_unknown_outcome_becomes_what_the_operator_says(
@@ -39,6 +39,9 @@ async def _settle(home: Path, how: str, becomes: DeliveryState, repeated: bool) 
         key, ann = Key(CHAT), PersonId("letters:ann")
         await store.accept(Batch("letters", (Inbound("e1", key, place_at(CHAT), ann, "hello"),)))
         await store.owe(Owed(CHAT, "one", ("hello",)))
+        (waits,) = await store.deliveries(CHAT)
+        with pytest.raises(WrongState):
+            await actions.settle(waits.id, how)
         (part,) = await store.claim_deliveries(("letters",))
         await store.record_delivery(part.id, Lost("nobody knows"))
         assert await actions.settle(part.id, how) == {"delivery": part.id, "settled": how}
