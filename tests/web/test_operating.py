@@ -57,7 +57,7 @@ def test_commands_are_given_in_a_session_by_the_owner(house: House) -> None:
     assert [turn["state"] for turn in house.turns("home")] == ["cancelled"]
 
 
-def test_only_a_send_of_unknown_outcome_can_be_settled(house: House) -> None:
+def test_a_send_nobody_knows_cannot_be_settled(house: House) -> None:
     house.up()
     with program(house.home) as client:
         for how in ("sent", "retry", "drop"):
