@@ -141,6 +141,8 @@ function heard(mine, event, data) {
     catchUp(mine, data);
   } else if (event === "session") {
     if (data.session !== mine.cursor.session) mine.hearSession(data.session);
+  } else if (event === "working") {
+    mine.notice = data.working?.notice || null;
   } else if (event === "preview") {
     mine.hearPreview(data.text);
   }
@@ -260,6 +262,7 @@ function activityWords() {
   if (now.state === "waiting") return "Waiting for your answer";
   if (now.state === "interrupted") return now.held ? "Interrupted; held back for now" : "Interrupted; it goes on in a moment";
   if (isAway) return "Paused with the gateway; it goes on when it is back";
+  if (talk.notice) return talk.notice;
   const since = Date.now() - (now.begun_at ?? Date.now());
   if (since < QUIET) return "";
   const still = now.progress_at ? Date.now() - now.progress_at : 0;

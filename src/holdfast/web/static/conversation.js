@@ -10,6 +10,7 @@ export class Conversation {
     this.chat = chat;
     this.standing = null;
     this.preview = "";
+    this.notice = null; // what the gateway itself says of work that takes long
     this.cursor = { number: 0, session: null, seq: 0 };
     this.first = 0; // the number before the first delivery that is known
     this.entries = new Map();
