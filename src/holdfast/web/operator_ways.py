@@ -49,7 +49,6 @@ class OperatorWays:
         looks = (
             Way("GET", path, words, verbs[verb], answer=verb.title().replace("_", ""))
             for path, verb, words in _LOOKS
-            if verb in verbs
         )
         commands = (
             Way(
@@ -80,8 +79,6 @@ class OperatorWays:
                 ("drop", "A part of unknown outcome is given up."),
             )
         )
-        if "unknown" not in verbs:
-            return settling
         words = "Sends whose outcome is unknown."
         return (
             Way("GET", "/api/outbox", words, _of_one_state(verbs["unknown"]), answer="Unknown"),
