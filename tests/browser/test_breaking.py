@@ -28,10 +28,10 @@ def test_killed_under_two_tabs_the_answer_goes_on_once_in_each_with_one_honest_l
     for tab in (page, other):
         expect(tab.locator("#banner")).to_have_text("Reconnecting… the gateway is away; nothing is lost.")
     picture(page, "away")
-    say(page, "what was that?")
     for tab in (page, other):
         expect(tab.locator(".cut .said")).to_have_text(CUT)
         expect(tab.locator("#banner")).to_be_hidden()
+    say(page, "what was that?")
     house.go()
     for tab in (page, other):
         expect(tab.locator(".answer:not(.live)")).to_have_text(ANSWERS)

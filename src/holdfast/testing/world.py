@@ -191,10 +191,13 @@ class World:
         events = self.history.events
         while self._read < len(events):
             account, event_id, kind, _, _ = events[self._read]
-            if kind != "revision" and not self.look.is_known(account, event_id):
+            if not (self._is_confirmed if kind == "revision" else self.look.is_known)(account, event_id):
                 return [f"{account} {event_id} was not read"]
             self._read += 1
         return self.look.unsettled()
+
+    def _is_confirmed(self, account: str, event_id: str) -> bool:
+        return any((one.account, one.event_id) == (account, event_id) for one in self.history.confirmed)
 
     def _boot_again(self) -> None:
         """At rest, one more crash and boot must change nothing."""
