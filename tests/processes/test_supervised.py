@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from tests.support.commands import gateway_pid
+from tests.support.commands import Spoken, command, gateway_pid
 from tests.support.inside import EFFECTS
 from tests.support.outside import House
 
@@ -61,3 +61,16 @@ def test_a_signal_to_the_parent_is_a_drain_of_the_gateway_and_a_second_one_ends_
     assert parent.end() == 0
     (turn,) = house.turns("home")
     assert (turn["state"], turn["interruption"]) == ("interrupted", "shutdown_timeout")
+
+
+@pytest.mark.guards("R3.4")
+def test_a_stop_ends_an_orphan_and_the_parent_that_waits_for_its_home(house: House) -> None:
+    house.up(supervised=True).kill()
+    waiting = Spoken("up", "--home", house.home, errors=True)
+    waiting.until("starting it again")
+    try:
+        assert command("stop", "--home", house.home).code == 0
+        assert waiting.process.poll() == 0, "it would start another gateway"
+    finally:
+        waiting.drop()
+    assert [run["stopped"] for run in house.look("runs")["runs"]] == ["stopped"]

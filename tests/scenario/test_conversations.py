@@ -1,5 +1,6 @@
 """Which conversation a message belongs to, and how long it lasts: a whole gateway, crashed and restarted."""
 
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,11 +18,13 @@ from holdfast.model import (
     Place,
     Position,
     Session,
+    StopKind,
     TurnState,
 )
 from holdfast.policy.admission import Drain
 from holdfast.policy.recovery import table
 from holdfast.policy.settings import DAY, HOUR, MINUTE, QueueSettings, ResetSettings, SafeModeSettings
+from holdfast.store import Scope
 from tests.support.gateways import PLATFORM, STEP, Town
 from tests.support.loops import on_a_loop
 
@@ -312,3 +315,91 @@ async def test_work_goes_on_for_a_chat_where_nobody_says_a_word(tmp_path: Path) 
         assert [message.text for message in one.model.shown[-1] if message.role is Role.USER] == ["work"]
         (turn,) = await one.store.turns((await session_of(one)).id)
         assert turn.state is TurnState.DONE
+
+
+def keep_only_the_ledger(home: Path) -> None:
+    for file in home.iterdir():
+        if file.is_dir():
+            shutil.rmtree(file)
+        elif not file.name.startswith("ledger.db"):
+            file.unlink()
+
+
+@pytest.mark.guards("A12")
+@pytest.mark.parametrize("how", [Drain.SHUTDOWN, Drain.RESTART, None])
+def test_a_conversation_goes_on_after_any_end_by_its_ledger_alone(tmp_path: Path, how: Drain | None) -> None:
+    @on_a_loop
+    async def run() -> None:
+        async with town(tmp_path) as one:
+            await answered(one, "first")
+            before = await session_of(one)
+            if how is None:
+                await one.crash()
+            else:
+                one.gateway.request(how)
+                await one.ended_after(5_000)
+            keep_only_the_ledger(tmp_path)
+            await one.start()
+            await answered(one, "second")
+            session = await session_of(one)
+            assert (session.id, session.ended_at) == (before.id, None)
+            shown = [message.text for message in one.model.shown[-1] if message.role is Role.USER]
+            assert shown == ["first", "second"]
+
+    run()
+
+
+@pytest.mark.guards("A18")
+@pytest.mark.parametrize("at_work", [True, False])
+@pytest.mark.parametrize("erased", [True, False])
+def test_a_conversation_ended_behind_a_running_gateway_is_followed_by_the_next_one(
+    tmp_path: Path, at_work: bool, erased: bool
+) -> None:
+    @on_a_loop
+    async def run() -> None:
+        async with town(tmp_path) as one:
+            if at_work:
+                await begun(one, "first")
+            else:
+                await answered(one, "first")
+            before = await session_of(one)
+            if erased:
+                scope = Scope(before.key, Position(2**40), before.id)
+                while not await one.store.quiet(scope):
+                    await one.pass_time(STEP)
+                await one.store.erase(scope)
+            else:
+                await one.store.stop(before.key, StopKind.NEW, None)
+            await answered(one, "second")
+            await answered(one, "third")
+            assert (await session_of(one)).id != before.id
+            assert one.mail.texts().count("answer to second") == 1
+            shown = [message.text for message in one.model.shown[-1] if message.role is Role.USER]
+            assert shown == ["second", "third"]
+            assert await one.store.verify() == ()
+
+    run()
+
+
+@pytest.mark.guards("D8")
+@on_a_loop
+async def test_what_comes_days_late_is_not_run_and_people_are_told_how_to_have_it_once_per_backlog(
+    tmp_path: Path,
+) -> None:
+    async with town(tmp_path) as one:
+        one.mail.say_late("pay the rent", one.clock.now() - 2 * DAY)
+        one.mail.say_late("/new", one.clock.now() - 2 * DAY)
+        one.mail.say_late("and the phone", one.clock.now() - 2 * DAY)
+        await answered(one, "hello")
+        assert one.model.begun == ["hello"]
+        late = [text for text in one.mail.texts() if "hours before it reached me" in text]
+        assert ["Send it again if you still want it." in text for text in late] == [True] * 2, (
+            "and the command"
+        )
+        await restarted(one)
+        one.clock.advance(7 * DAY)
+        one.mail.say_late("pay the gas", one.clock.now() - 2 * DAY)
+        await answered(one, "pay the rent")
+        late = [text for text in one.mail.texts() if "so I have not begun with it" in text]
+        assert len(late) == 2, "another backlog is told of for itself"
+        assert one.model.begun == ["hello", "pay the rent"]

@@ -1,6 +1,7 @@
 """Starting and stopping a whole gateway, with real stages on a real ledger and a clock that stands still."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -10,8 +11,11 @@ import pytest
 
 from holdfast.app.lifecycle import RunState, longest_stop
 from holdfast.app.settings import DrainSettings, GatewaySettings
-from holdfast.errors import StoreUnavailable, SyncFailed
+from holdfast.errors import StoreUnavailable, SyncFailed, Unusable
 from holdfast.model import (
+    Batch,
+    Inbound,
+    InboxKind,
     Interruption,
     Key,
     OnInterruption,
@@ -22,9 +26,11 @@ from holdfast.model import (
     Turn,
     TurnState,
 )
+from holdfast.platforms import Incoming, PlatformDown
 from holdfast.policy.admission import Drain
-from holdfast.policy.settings import HOUR, ProgressSettings
-from tests.support.gateways import PLATFORM, STEP, Mail, Town
+from holdfast.policy.settings import HOUR, MINUTE, SECOND, ProgressSettings
+from holdfast.store.sqlite import database
+from tests.support.gateways import PLATFORM, STEP, Mail, Post, Town
 from tests.support.loops import on_a_loop
 
 RESTARTING = "The gateway is restarting."
@@ -456,3 +462,121 @@ async def test_what_is_asked_for_before_the_run_is_not_lost(tmp_path: Path) -> N
     one.gateway.request(Drain.SHUTDOWN, at_once=True)
     await asyncio.wait([one.running])
     assert await one.ended() is Stopped.STOPPED
+
+
+async def wake(town: Town, kind: InboxKind, text: str = "nightly") -> None:
+    """Work that no message began: a schedule, or an operator."""
+    place = Place(PLATFORM, "bot", "c1")
+    row = Inbound(f"w-{text}", Key(place.address), place, town.owner, text, kind)
+    await town.store.accept(Batch("schedule", (row,)))
+
+
+@pytest.mark.guards("F16")
+@pytest.mark.parametrize("kind", [InboxKind.WAKEUP, InboxKind.OPERATOR])
+@pytest.mark.parametrize("finishes", [True, False])
+def test_a_drain_waits_for_work_that_no_chat_began_and_marks_what_it_cuts(
+    tmp_path: Path, kind: InboxKind, finishes: bool
+) -> None:
+    @on_a_loop
+    async def run() -> None:
+        async with town(tmp_path, UNSPOKEN) as one:
+            one.model.hold("nightly")
+            await wake(one, kind)
+            await one.until(lambda: one.model.begun == ["nightly"])
+            one.gateway.request(Drain.RESTART)
+            await one.pass_time(30_000)
+            assert not one.running.done(), "it is waited for"
+            if finishes:
+                one.model.gates["nightly"].set()
+            await one.until(lambda: one.running.done(), step=STEP)
+            assert await one.running is Stopped.RESTART
+            turn = await turn_of(one)
+            ends = (
+                (TurnState.DONE, None) if finishes else (TurnState.INTERRUPTED, Interruption.RESTART_TIMEOUT)
+            )
+            assert (turn.state, turn.interruption) == ends
+            await one.store.close()
+            one.model.gates["nightly"].set()
+            await one.start()
+            await one.until(lambda: one.mail.texts().count("answer to nightly") == 1, step=STEP)
+            await one.pass_time(30_000)
+            assert one.mail.texts().count("answer to nightly") == 1
+            assert len(one.model.begun) == (1 if finishes else 2)
+
+    run()
+
+
+@pytest.mark.guards("O18")
+@on_a_loop
+async def test_a_platform_has_one_reader_however_often_it_is_lost_and_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receive, connect = Post.receive, Post.connect
+    reading, most, connects = 0, 0, 0
+    faults: list[Exception] = [PlatformDown("1"), RuntimeError("2"), PlatformDown("3"), OSError("4")]
+
+    async def watched(self: Post, after: str | None) -> Incoming:
+        nonlocal reading, most
+        reading += 1
+        most = max(most, reading)
+        try:
+            if after is not None and faults:
+                raise faults.pop()
+            return await receive(self, after)
+        finally:
+            reading -= 1
+
+    async def connected(self: Post) -> None:
+        nonlocal connects
+        connects += 1
+        assert reading == 0, "connected again beside a reader"
+        await connect(self)
+
+    monkeypatch.setattr(Post, "receive", watched)
+    monkeypatch.setattr(Post, "connect", connected)
+    async with town(tmp_path) as one:
+        one.mail.say("first")
+        await one.until(lambda: not faults, step=STEP)
+        one.mail.say("second")
+        await one.until(lambda: "answer to second" in one.mail.texts(), step=STEP)
+        assert one.mail.texts() == ["answer to first", "answer to second"]
+        assert (most, connects) == (1, 5)
+
+
+@pytest.mark.guards("O18")
+@on_a_loop
+async def test_two_readers_of_one_platform_are_refused(tmp_path: Path) -> None:
+    one = Town(tmp_path)
+    one.more.append(Mail())
+    with pytest.raises(Unusable, match=f"{PLATFORM}/bot"):
+        await one.start()
+    await one.store.close()
+
+
+@pytest.mark.guards("B7")
+@on_a_loop
+async def test_a_ledger_that_somebody_else_holds_for_minutes_costs_no_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each try fails at once, so that many of them do.
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.0)
+    async with town(tmp_path, UNSPOKEN) as one:
+        one.model.hold("work")
+        one.mail.say("work")
+        await one.until(lambda: one.model.begun == ["work"])
+        sibling = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
+        sibling.execute("BEGIN IMMEDIATE")
+        one.model.gates["work"].set()
+        for _ in range(5 * MINUTE // SECOND):
+            one.clock.advance(SECOND)
+            await one.store.instances(1)
+        tries = [fault for _, fault in one.faults if isinstance(fault, StoreUnavailable)]
+        assert len(tries) > 10
+        assert one.mail.texts() == []
+        sibling.close()
+        await one.until(lambda: bool(one.mail.texts()), step=STEP)
+        await one.pass_time(30_000)
+        assert one.mail.texts() == ["answer to work"]
+        assert one.model.begun == ["work"]
+        turn = await turn_of(one)
+        assert (turn.state, turn.attempt) == (TurnState.DONE, 1)

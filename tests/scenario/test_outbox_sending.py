@@ -1,6 +1,7 @@
 """Sending on the real ledger: in order, never silently lost, never silently doubled."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -284,6 +285,37 @@ async def test_the_line_for_a_refused_part_is_owed_in_the_commit_that_refuses_it
     await sender(ledger, platform, store=store).send_due()
     await ledger.crash()
     assert [part.kind for part in await ledger.outbox()] == [OwedKind.REPLY, OwedKind.NOTICE]
+
+
+@pytest.mark.guards("R10.1")
+@pytest.mark.parametrize("repeated", [False, True])
+async def test_a_reply_to_a_message_that_is_gone_goes_out_without_reply_to(
+    ledger: Ledger, repeated: bool
+) -> None:
+    await chat(ledger)
+    platform = FakePlatform()
+    platform.play += [Lost("no answer")] if repeated else []
+    await ledger.store.owe(replace(owed("a", "one", "two"), reply_to="gone"))
+
+    def gone(delivery: Delivery) -> Rejected | Sent:
+        return Rejected("no such message", reply_gone=True) if delivery.reply_to else Sent()
+
+    platform.play += [gone] * 4
+    await send_for(ledger, sender(ledger, platform), 5_000)
+    assert platform.shown == [f"{'(again?) ' if repeated else ''}one", "two"]
+    assert await states(ledger) == [SENT, SENT]
+    assert {one.chat for one in platform.sends} == {(await ledger.outbox())[0].chat}
+
+
+@pytest.mark.guards("R10.1", "R10.3")
+async def test_what_is_refused_without_reply_to_as_well_has_failed_once(ledger: Ledger) -> None:
+    await chat(ledger)
+    platform = FakePlatform()
+    platform.play += [Rejected("no such message", reply_gone=True)] * 2
+    await ledger.store.owe(replace(owed("a"), reply_to="gone"))
+    await send_for(ledger, sender(ledger, platform), 5_000)
+    assert (await states(ledger))[0] is FAILED
+    assert len(platform.shown) == 1, "the line in its place"
 
 
 @pytest.mark.guards("R10.3", "O6")

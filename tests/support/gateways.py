@@ -69,6 +69,11 @@ class Mail:
         self.arrivals.append(Arrival(f"e{number}", origin, text, f"m{number}"))
         self.changed.set()
 
+    def say_late(self, text: str, sent_at: int) -> None:
+        """What was written then reaches us only now."""
+        self.say(text)
+        self.arrivals[-1] = replace(self.arrivals[-1], sent_at=sent_at)
+
     def texts(self, chat: str = "c1", thread: str | None = None) -> list[str]:
         return [one.text for one in self.sent if one.chat == self._place(chat, thread).address]
 

@@ -23,7 +23,7 @@ def hear() -> str:
 if __name__ == "__main__":
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda heard, _: say(f"heard {signal.Signals(heard).name}"))
-    say(f"up {os.getpid()} {os.environ['HOLDFAST_SUPERVISOR']}")
+    say(f"up {os.getpid()} {os.getppid()}")
     while True:
         match hear().split():
             case ["exit", code]:

@@ -22,7 +22,7 @@ PREFIX = "HOLDFAST_"
 
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 _BY_VARIABLE: Mapping[str, Key] = {key.variable: key for key in KEYS}
-_OTHER_VARIABLES = (HOME_VARIABLE, "HOLDFAST_SUPERVISOR")
+_OTHER_VARIABLES = (HOME_VARIABLE,)
 _LOOPBACK = re.compile(r"localhost|::1|127(?:\.\d{1,3}){3}")
 _ALIKE = 0.85
 """How close a variable's name must be to one of ours to be a slip rather than somebody else's."""
@@ -57,8 +57,6 @@ class Surroundings:
     notify_socket: str | None = None
     watchdog_seconds: float | None = None
     """How often systemd wants to hear from us at the least."""
-    supervisor: int | None = None
-    """The process id of our own parent, when that is the supervisor."""
     under_systemd: bool = False
 
 
@@ -104,7 +102,6 @@ def describe(loaded: Loaded) -> tuple[Described, ...]:
 def surroundings(environment: Mapping[str, str] | None = None) -> Surroundings:
     """Who started us, as far as they said so."""
     known = os.environ if environment is None else environment
-    supervisor = known.get("HOLDFAST_SUPERVISOR", "")
     # A watchdog time meant for another process (an inherited variable) is not ours.
     ours = known.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
     micros = known.get("WATCHDOG_USEC", "") if ours else ""
@@ -113,14 +110,8 @@ def surroundings(environment: Mapping[str, str] | None = None) -> Surroundings:
     return Surroundings(
         known.get("NOTIFY_SOCKET") or None,
         int(micros) / 1_000_000 if micros.isdigit() else None,
-        int(supervisor) if supervisor.isdigit() else None,
         "INVOCATION_ID" in known and service,
     )
-
-
-def environment_for_child(supervisor: int) -> dict[str, str]:
-    """The environment of a gateway started by that supervisor."""
-    return {**os.environ, "HOLDFAST_SUPERVISOR": str(supervisor)}
 
 
 def _from_file(path: Path) -> Iterator[tuple[Key, object, str]]:

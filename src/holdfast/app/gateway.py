@@ -13,7 +13,7 @@ from typing import Any
 
 from holdfast.agents import Agent
 from holdfast.clock import Clock, Ids, Rng
-from holdfast.errors import Report
+from holdfast.errors import Report, Unusable
 from holdfast.inbox import Commands, Desk, Receiver, keep_files
 from holdfast.model import ChatAddress, PersonId, Stopped, TurnId, place_at
 from holdfast.outbox import Sender
@@ -39,6 +39,15 @@ _BEYOND_GRACE = 1.0
 
 def _unseen(state: RunState) -> None:
     """Nobody watches."""
+
+
+def _one_of_each(platforms: tuple[Platform, ...]) -> tuple[Platform, ...]:
+    """Two of one name would read the same events and send what is owed to each other's chats."""
+    names = [platform.name for platform in platforms]
+    for one in platforms:
+        if names.count(one.name) > 1:
+            raise Unusable(f"{one.name}/{one.account}: a gateway serves one account of a platform, not more")
+    return platforms
 
 
 class Gateway:
@@ -69,7 +78,7 @@ class Gateway:
         self._rng = rng
         self._discard = discard
         self._free = free
-        self._platforms = platforms
+        self._platforms = _one_of_each(platforms)
         self._access = access
         self._report = report
         self._on_request = on_request or self.request

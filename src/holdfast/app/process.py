@@ -40,6 +40,7 @@ from .notify import ALIVE, READY, STOPPING, Notifier
 from .previews import Previews
 from .settings import Settings
 from .shown import Json, shown
+from .supervisor import supervisor_of
 from .verbs import all_verbs, with_page
 from .watchdog import Watchdog
 
@@ -113,31 +114,31 @@ class Keeper:
 
     around: Surroundings
     drain: Callable[[Drain], None]
+    home: Path
 
     @property
     def name(self) -> str | None:
-        if self._is_ours():
-            return f"holdfast supervisor, process {self.around.supervisor}"
+        supervisor = supervisor_of(self.home)
+        if supervisor is not None:
+            return f"holdfast supervisor, process {supervisor}"
         return "systemd" if self.around.under_systemd else None
 
     def carry_out(self, why: Drain) -> None:
         """Begin a drain; for a stop the supervisor is asked, since it would start us again."""
-        if why is Drain.SHUTDOWN and self._is_ours():
-            os.kill(os.getppid(), signal.SIGTERM)
-        else:
+        supervisor = supervisor_of(self.home) if why is Drain.SHUTDOWN else None
+        if supervisor is not None:
+            os.kill(supervisor, signal.SIGTERM)
+        # One that is not our parent waits for our end to begin with a child of its own, and asks only that.
+        if supervisor != os.getppid():
             self.drain(why)
 
     def stop_all(self) -> str:
         """Ask for the end of this gateway for good; says who was asked."""
-        if self.around.under_systemd and not self._is_ours():
+        if self.around.under_systemd and supervisor_of(self.home) is None:
             raise Unwilling("systemd keeps this gateway up and would start it again: use systemctl stop")
         asked = self.name or "the gateway itself"
         self.carry_out(Drain.SHUTDOWN)
         return asked
-
-    def _is_ours(self) -> bool:
-        # An orphan of a killed supervisor has another parent.
-        return self.around.supervisor is not None and self.around.supervisor == os.getppid()
 
 
 async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, door: Door) -> int:
@@ -184,7 +185,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
         discard=discarding(settings.home),
         free=free_room(settings.home),
     )
-    keeper = Keeper(around, gateway.request)
+    keeper = Keeper(around, gateway.request, settings.home)
     inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews), counts)
     reporting = asyncio.ensure_future(_report_boot(gateway))
     listening: list[Open] = []

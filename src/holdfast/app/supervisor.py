@@ -52,7 +52,7 @@ class Supervisor:
 
     def __init__(self, command: list[str], environment: Mapping[str, str]) -> None:
         self._command = command
-        self._environment = {**environment, "HOLDFAST_SUPERVISOR": str(os.getpid())}
+        self._environment = dict(environment)
         self._child: int | None = None
         self._asked = False
         self._unsent = False

@@ -110,6 +110,8 @@ class Rejected:
 
     reason: str
     whole_chat: bool = False
+    reply_gone: bool = False
+    """Only because the message that it replies to is gone: without that it may be taken."""
 
 
 SendResult = Sent | TryAgain | Lost | Rejected

@@ -253,7 +253,7 @@ class Sender:
     async def _send(self, delivery: Delivery) -> SendResult:
         """Try once; whatever is not a clear word from the platform may have arrived."""
         try:
-            result = await in_time(self._clock, SEND_WITHIN, self._platform.send(self._as_shown(delivery)))
+            result = await in_time(self._clock, SEND_WITHIN, self._try(self._as_shown(delivery)))
         except asyncio.CancelledError:
             self._unrecorded[delivery.id] = (delivery, Lost("the send was cut off"))
             raise
@@ -266,6 +266,13 @@ class Sender:
             # By its name alone: what an adapter says may hold an address with a secret in it.
             return Lost(f"the adapter failed ({type(error).__name__})")
         self._downs = self._down_until = 0
+        return result
+
+    async def _try(self, delivery: Delivery) -> SendResult:
+        """Send it, without its reply-to where the message that it replies to is gone."""
+        result = await self._platform.send(delivery)
+        if isinstance(result, Rejected) and result.reply_gone:
+            return await self._platform.send(delivery._replace(reply_to=None))
         return result
 
     def _as_shown(self, delivery: Delivery) -> Delivery:

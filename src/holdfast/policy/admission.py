@@ -127,7 +127,7 @@ class DropWork:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Too old to run by itself; the person is asked, once per chat."""
+    """Too old to run by itself; the person is told how to have it after all, once per chat and backlog."""
 
     ack: str
 
@@ -308,7 +308,7 @@ def _drain_words(facts: ArrivalFacts) -> str | None:
 def _offer_words(settings: QueueSettings) -> str:
     return (
         f"You wrote this more than {settings.backlog // HOUR} hours before it reached me, so I have not "
-        "begun with it. Shall I?"
+        "begun with it, nor with anything else as old that comes with it. Send it again if you still want it."
     )
 
 

@@ -157,9 +157,8 @@ def test_times_are_shown_as_people_write_them(milliseconds: int | None, words: s
 def test_who_started_us_is_read_once_and_a_watchdog_meant_for_another_is_not_ours() -> None:
     assert surroundings({}) == Surroundings()
     told = {"NOTIFY_SOCKET": "/run/n", "WATCHDOG_USEC": "2000000", "INVOCATION_ID": "x"}
-    assert surroundings(told) == Surroundings("/run/n", 2.0, None, under_systemd=True)
+    assert surroundings(told) == Surroundings("/run/n", 2.0, under_systemd=True)
     assert surroundings({**told, "WATCHDOG_PID": "1"}).watchdog_seconds is None
-    assert surroundings({"HOLDFAST_SUPERVISOR": "12"}).supervisor == 12
 
 
 def test_the_service_that_a_desktop_session_is_does_not_keep_us_up() -> None:

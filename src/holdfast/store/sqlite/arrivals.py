@@ -42,6 +42,8 @@ from .intake import accept_one, accept_rest, keep_row, line_up, settle_row
 from .owing import owe_all
 from .questions import answer, set_aside_by, set_question_aside
 
+BACKLOG = "backlog"
+"""Why a message is offered: it is older than what is begun with unasked."""
 _ENDS_TURNS = ("stop", "new")
 _turn_state = rows.reader(TurnState)
 
@@ -66,15 +68,20 @@ def _take_in(tx: Tx, account: str, message: Inbound, settings: ArrivalSettings) 
     admission = admit(_facts(tx, message, standing, settings), tx.now, settings.queue)
     if admission.ack is not None:
         kept = replace(kept, words=admission.ack)
-        _owe_words(tx, message, kept, is_offer=isinstance(admission, Offer))
+        if not (isinstance(admission, Offer) and _told_of_the_backlog(tx, message.key, settings)):
+            _owe_words(tx, message, kept)
     _carry_out(tx, message, kept.position, admission, standing)
     return kept
 
 
-def _owe_words(tx: Tx, message: Inbound, kept: Accepted, is_offer: bool) -> None:
-    """Owe what is true of the row; of several old ones the person is asked once."""
-    if is_offer and tx.one("offered_before", key=message.key):
-        return
+def _told_of_the_backlog(tx: Tx, key: Key, settings: ArrivalSettings) -> bool:
+    """Old messages come in one go: of those of one backlog people are told once, and of the next anew."""
+    since = tx.now - settings.queue.backlog
+    return tx.one("offered_since", key=key, reason=BACKLOG, since=since) is not None
+
+
+def _owe_words(tx: Tx, message: Inbound, kept: Accepted) -> None:
+    """Owe what is true of the row."""
     words = (kept.words or "",)
     notice = Owed(message.place.address, f"ack:{kept.position}", words, OwedKind.NOTICE, message.message_id)
     owe_all(tx, (notice,))
@@ -137,7 +144,7 @@ def _carry_out(
             settle_row(tx, position, InboxState.REFUSED, reason)
             return
         case Offer():
-            settle_row(tx, position, InboxState.OFFERED)
+            settle_row(tx, position, InboxState.OFFERED, BACKLOG)
             return
         case SetAsideQuestion(question):
             set_aside_by(tx, question, position, message.sender)

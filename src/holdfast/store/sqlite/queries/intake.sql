@@ -40,8 +40,9 @@ WHERE c.key = :key
 -- name: commands_pending
 SELECT body FROM inbox WHERE state = 'waiting' AND kind = 'command' AND key = :key ORDER BY position
 
--- name: offered_before
-SELECT 1 FROM inbox WHERE key = :key AND state = 'offered' LIMIT 1
+-- name: offered_since
+SELECT 1 FROM inbox
+WHERE key = :key AND state = 'offered' AND reason = :reason AND accepted_at > :since LIMIT 1
 
 -- name: add_conversation
 INSERT INTO conversations (key, chat) VALUES (:key, :chat)
