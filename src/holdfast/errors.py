@@ -163,6 +163,17 @@ class SchemaTooNew(Unusable):
         self.known = known
 
 
+class Damaged(Unusable):
+    """The ledger's file cannot be read; no further start would heal that."""
+
+    def __init__(self, path: str, cause: str) -> None:
+        super().__init__(
+            f"the ledger {path} is damaged ({cause}); nothing was changed. Keep a copy of it, and put a backup "
+            "in its place with `holdfast restore`."
+        )
+        self.path = path
+
+
 class WeakDurability(Unusable):
     """The database would confirm commits it may lose."""
 

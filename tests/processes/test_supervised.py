@@ -74,3 +74,22 @@ def test_a_stop_ends_an_orphan_and_the_parent_that_waits_for_its_home(house: Hou
     finally:
         waiting.drop()
     assert [run["stopped"] for run in house.look("runs")["runs"]] == ["stopped"]
+
+
+@pytest.mark.guards("R16")
+@pytest.mark.parametrize("at", [0, 4096])
+def test_a_damaged_ledger_is_named_left_as_it_is_and_not_started_on_again_and_again(
+    house: House, at: int
+) -> None:
+    house.up(supervised=True).stop()
+    ledger = house.home / "ledger.db"
+    whole = ledger.read_bytes()
+    damaged = whole[:at] + b"damage! " * 4096 + whole[at + 8 * 4096 :]
+    ledger.write_bytes(damaged)
+    refused = house.starting(supervised=True)
+    assert refused.end() == BAD_CONFIG
+    assert "is damaged" in refused.words and "`holdfast restore`" in refused.words
+    assert "Traceback" not in refused.words
+    assert ledger.read_bytes() == damaged
+    ledger.write_bytes(whole)
+    house.up(supervised=True).stop()

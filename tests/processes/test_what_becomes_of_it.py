@@ -112,7 +112,7 @@ def test_in_safe_mode_nothing_goes_on_by_itself_and_new_messages_are_answered(bu
     assert sum(text.startswith("answer to a") for text in told) == 1, told
 
 
-@pytest.mark.guards("R5", "C18")
+@pytest.mark.guards("R5", "R14", "C18")
 def test_work_of_somebody_who_is_no_longer_allowed_does_not_go_on(house: House) -> None:
     house.hold("read a")
     gateway = house.up()

@@ -43,7 +43,7 @@ async def told(ledger: Ledger) -> list[str]:
     return [part.text for part in await ledger.outbox("owner") if part.dedupe.startswith("owner:")]
 
 
-@pytest.mark.guards("R21")
+@pytest.mark.guards("R21", "O15")
 async def test_a_platform_that_stays_deaf_is_told_once_per_spell_whoever_lives_through_it(
     ledger: Ledger,
 ) -> None:

@@ -299,7 +299,7 @@ async def test_a_ledger_that_is_closed_ends_the_reading(ledger: Ledger) -> None:
     assert platform.confirmed == []
 
 
-@pytest.mark.guards("O20")
+@pytest.mark.guards("R14", "O20")
 async def test_an_immutable_id_counts_and_a_name_that_looks_like_it_does_not(ledger: Ledger) -> None:
     platform = FakePlatform()
     platform.updates += [arrival("as 7", "e1", sender="7"), arrival("named 7", "e2", sender=" 7")]

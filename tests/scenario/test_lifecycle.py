@@ -67,7 +67,7 @@ async def test_a_message_is_answered(tmp_path: Path) -> None:
         assert one.faults == []
 
 
-@pytest.mark.guards("D14")
+@pytest.mark.guards("R14", "D14")
 @on_a_loop
 async def test_a_message_of_who_is_let_out_while_it_waits_is_not_answered(tmp_path: Path) -> None:
     async with town(tmp_path) as one:

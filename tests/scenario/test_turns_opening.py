@@ -127,7 +127,7 @@ async def test_a_message_in_steer_mode_reaches_the_model_at_the_next_step_and_ca
         assert (row.state, row.turn) == (InboxState.TAKEN, turn.id)
 
 
-@pytest.mark.guards("D14")
+@pytest.mark.guards("R14", "D14")
 async def test_who_is_allowed_no_more_steers_nothing(ledger: Ledger) -> None:
     deed = Deed()
     await ledger.say("do it")

@@ -103,7 +103,7 @@ def test_no_gateway_but_a_demonstration_can_be_killed_from_the_page(house: House
         assert client.get("/healthz").status_code == 200
 
 
-@pytest.mark.guards("R14")
+@pytest.mark.guards("R14", "O21")
 def test_a_file_is_kept_by_its_hash_and_goes_with_a_message(house: House) -> None:
     gateway = house.up()
     with program(house.home) as client:

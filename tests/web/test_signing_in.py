@@ -73,6 +73,7 @@ def test_the_token_typed_into_the_form_signs_in_and_a_wrong_one_does_not(house: 
         assert client.get("/api/chats").status_code == 401
 
 
+@pytest.mark.guards("R14", "O19")
 def test_a_replaced_token_revokes_everything_and_one_that_is_too_short_lets_nobody_in(house: House) -> None:
     gateway = house.up()
     link = link_of(house)
@@ -193,6 +194,7 @@ def test_no_secret_stands_in_any_log_line_or_file_but_its_own(house: House) -> N
             assert [one for one in secrets if one.encode() in found] == [], path
 
 
+@pytest.mark.guards("R14")
 def test_a_page_is_where_other_machines_reach_it_only_if_that_is_wanted(build: Build) -> None:
     house = build('web.host = "0.0.0.0"\n')
     refused = house.starting()

@@ -123,10 +123,13 @@ FAILURES: Mapping[str, str] = {
     "O12": "a signal loses what a kill would not",
     "O13": "a slow step is run by two",
     "O14": "rows are stranded when the ledger fails during recovery",
+    "O15": "a platform is deaf and nobody is told",
     "O16": "the read position is kept before the messages",
     "O17": "the first read after a start is ignored",
     "O18": "two read one platform as one account",
+    "O19": "a replaced token still lets in",
     "O20": "a name decides who may talk",
+    "O21": "the name of a file reaches beyond its folder",
 }
 
 

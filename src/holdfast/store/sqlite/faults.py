@@ -34,7 +34,12 @@ def translate(error: Exception) -> Exception:
     return StoreFault(f"the ledger failed: {error} ({name}); nothing was kept")
 
 
-def code_of(error: Exception) -> int:
+def is_damage(error: BaseException) -> bool:
+    """Whether the file itself is not what was written to it."""
+    return family_of(code_of(error)) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def code_of(error: BaseException) -> int:
     """SQLite's extended code; 0 for an error that is not SQLite's own (the driver raises some itself)."""
     return int(getattr(error, "sqlite_errorcode", 0))
 

@@ -14,7 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from holdfast import __version__
 from holdfast.clock import Clock, Ids
-from holdfast.errors import SyncFailed
+from holdfast.errors import Damaged, StoreFault, SyncFailed
 from holdfast.model import InstanceId, TurnId
 from holdfast.store.contract import Continuity, LiveNotice
 
@@ -40,6 +40,7 @@ from . import stopping as drains
 from .changes import Changes
 from .commit import Tx
 from .database import connect_reader, connect_writer, migrate, settle_log
+from .faults import is_damage, translate
 from .home import HomeLock
 from .ports import Readers, Writer
 from .readers import Read, ReaderThreads
@@ -275,11 +276,16 @@ async def open_under(
 
 
 def prepare(path: Path) -> str:
-    """Bring the file up to date and return the newest id in it."""
-    with closing(connect_writer(path)) as db:
-        settle_log(db)
-        migrate(db)
-        return str(db.execute(SQL["newest_id"].text).fetchone()[0])
+    """Bring the file up to date and return the newest id in it; raises `Damaged` if it cannot be read."""
+    try:
+        with closing(connect_writer(path)) as db:
+            settle_log(db)
+            migrate(db)
+            return str(db.execute(SQL["newest_id"].text).fetchone()[0])
+    except (sqlite3.Error, StoreFault) as error:
+        if is_damage(error.__cause__ or error):
+            raise Damaged(str(path), str(error.__cause__ or error)) from error
+        raise translate(error) from error
 
 
 def boot_id() -> str:
