@@ -134,8 +134,18 @@ async def test_a_restart_that_left_nothing_and_a_first_start_are_not_told(ledger
 
 
 @pytest.mark.guards("R21")
-async def test_an_owners_chat_nobody_wrote_from_breaks_nothing(ledger: Ledger) -> None:
+async def test_an_owners_chat_nobody_wrote_from_breaks_nothing_and_is_told_once_somebody_does(
+    ledger: Ledger,
+) -> None:
+    await ledger.begin()
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    await ledger.settle("safe_mode")
     watch = Watch(ledger)
     watch.free = 0
     await watch.look_for(3)
-    assert len(watch.reports.doing) == 1
+    assert len(watch.reports.doing) == 2, "a full disk and something unsettled, each once"
+    await ledger.complete(chat="owner")
+    await watch.look_for(3)
+    disk, restart = await told(ledger)
+    assert "nearly full" in disk and "turns held: 1" in restart

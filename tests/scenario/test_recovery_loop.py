@@ -221,6 +221,7 @@ async def test_questions_past_their_time_are_closed_and_sends_of_the_dead_are_in
     assert [part.state for part in await ledger.outbox()] == [DeliveryState.UNKNOWN]
 
 
+@pytest.mark.guards("R21")
 async def test_a_parked_conversation_is_told_there_and_to_the_owner_once(ledger: Ledger) -> None:
     await ledger.complete(chat="owner")
     session = await ledger.die(3)
@@ -243,7 +244,7 @@ async def test_an_owner_who_never_wrote_keeps_no_conversation_from_being_parked(
     assert len(await told(ledger, "c1")) == 1
 
 
-@pytest.mark.guards("R8.3")
+@pytest.mark.guards("R8.3", "R21")
 async def test_after_many_crashes_nothing_resumes_by_itself_and_the_owner_hears_it_once(
     ledger: Ledger,
 ) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from holdfast.clock import Clock
 from holdfast.model import CallId, CallState, Finish, Replied, ToolCall
+from holdfast.policy.notes import RESULTS_FIRST
 from holdfast.policy.views import Message, Role
 from holdfast.records import dataclass
 from holdfast.tools import demo_tools
@@ -53,10 +54,10 @@ class DemoModel:
 
 def demo_reply(messages: Sequence[Message]) -> Replied:
     """What the demonstration says next to this conversation."""
-    said, work = _last_request(messages)
-    if _ASKED_WHAT_WAS_DONE.search(said):
+    requests, work = _unfinished(messages)
+    if requests and _ASKED_WHAT_WAS_DONE.search(requests[-1]):
         return Replied(_account(messages), Finish.COMPLETE)
-    wanted = steps_wanted(said)
+    wanted = sum(map(steps_wanted, requests or ("",)))
     step = 1
     for call, result in work:
         if result.state is CallState.UNKNOWN:
@@ -80,17 +81,22 @@ def steps_wanted(text: str) -> int:
     return min(int(found[0]), MOST_STEPS) if found else STEPS
 
 
-def _last_request(messages: Sequence[Message]) -> tuple[str, list[tuple[ToolCall, Message]]]:
-    """The last thing a person said, and the calls made for it with their results."""
-    said, calls = "", dict[CallId, ToolCall]()
+def _unfinished(messages: Sequence[Message]) -> tuple[list[str], list[tuple[ToolCall, Message]]]:
+    """What a person wants done, and the calls made for it with their results.
+
+    That is the last thing they said, and what it came after while that was cut off and is to come first.
+    """
+    requests, calls = list[str](), dict[CallId, ToolCall]()
     work: list[tuple[ToolCall, Message]] = []
+    goes_on = False
     for message in messages:
         if message.role is Role.USER:
-            said, work = message.text, []
+            requests, work = ([*requests, message.text], work) if goes_on else ([message.text], [])
+        goes_on = message.role is Role.NOTE and RESULTS_FIRST in message.text
         calls |= {call.id: call for call in message.calls}
         if message.role is Role.TOOL and message.call in calls:
             work.append((calls[message.call], message))
-    return said, work
+    return requests, work
 
 
 def _call(text: str, name: str, **arguments: int) -> Replied:

@@ -59,6 +59,8 @@ class Alerts:
         self._spells: dict[str, str] = {}
         """When each trouble began that the owner was told of; empty when it is over."""
         self._told: set[str] = set()
+        self._untold: set[str] = set()
+        """What was tried, and found no chat."""
         self._looked_back = False
 
     async def work(self) -> None:
@@ -73,8 +75,7 @@ class Alerts:
             await self._platform(one)
         await self._disk()
         if not self._looked_back and self._age(self._born) >= self._settings.unsettled:
-            await self._look_back()
-            self._looked_back = True
+            self._looked_back = await self._look_back()
 
     async def _platform(self, one: Connection) -> None:
         name = f"{one.name}/{one.account}"
@@ -104,12 +105,15 @@ class Alerts:
         elif free > least * _WELL_ABOVE:
             await self._over("disk")
 
-    async def _look_back(self) -> None:
-        """A while after the start: what is still unsettled then does not settle by itself in a moment."""
+    async def _look_back(self) -> bool:
+        """A while after the start: what is still unsettled then does not settle by itself in a moment.
+
+        True when there is nothing more to tell of it.
+        """
         left = await self._store.continuity()
         held = sum(state is TurnState.INTERRUPTED for _, state, _ in left.open_turns)
         if left.previous_ended == "none" or not (held or left.unknown):
-            return
+            return True
         found = [f"turns held: {held}"] if held else []
         found += [f"sends of unknown outcome: {left.unknown}"] if left.unknown else []
         words = (
@@ -117,7 +121,7 @@ class Alerts:
             "continuity` tells why. `holdfast resume` or `cancel` settle the work, `holdfast outbox "
             "--unknown` and `outbox settle` the sends."
         )
-        await self._tell(f"owner:restart:{self._store.instance}", words)
+        return await self._tell(f"owner:restart:{self._store.instance}", words)
 
     async def _trouble(self, name: str, words: str) -> None:
         """Tell of a trouble once from its beginning to its end, whichever processes live through it."""
@@ -138,15 +142,19 @@ class Alerts:
         await self._store.accept(Batch(ACCOUNT, cursor=Cursor(_place(name), value)))
         self._spells[name] = value
 
-    async def _tell(self, dedupe: str, words: str) -> None:
+    async def _tell(self, dedupe: str, words: str) -> bool:
         if dedupe in self._told:
-            return
+            return True
         try:
             await self._store.owe(Owed(self._owner, dedupe, (words,), OwedKind.NOTICE))
         except Refused as refusal:
-            # Nobody ever wrote from the owner's chat: there is nowhere to tell it.
-            self._report("telling the owner", refusal)
+            # Nobody ever wrote from the owner's chat: there is nowhere to tell it, until somebody does.
+            if dedupe not in self._untold:
+                self._report("telling the owner", refusal)
+            self._untold.add(dedupe)
+            return False
         self._told.add(dedupe)
+        return True
 
     def _age(self, since: float) -> int:
         return round((self._clock.monotonic() - since) * SECOND)

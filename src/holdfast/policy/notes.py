@@ -85,7 +85,7 @@ _CAUSES: Mapping[NoteKind, str] = MappingProxyType(
 
 _WHOLE = "The history above is whole; nothing of it was lost."
 _RESTARTS = "Any restart in it has already happened: do not ask for it or start it again."
-_RESULTS_FIRST = "Take up the unfinished results first and sum them up."
+RESULTS_FIRST = "Take up the unfinished results first and sum them up."
 _THEN_MESSAGE = "Then answer the person's new message, which follows."
 _NO_MESSAGE = "There is no new message: go on with the work, do not greet, and do not ask what to do next."
 _FOLLOWING = "Answer the message that follows."
@@ -99,7 +99,7 @@ _OPENINGS: Mapping[NoteKind, str] = MappingProxyType(
         ),
         NoteKind.RESUME_FAILED: (
             "The work before this was cut off, taken up again, and failed; it was not finished. "
-            f"{_WHOLE} {_RESTARTS} {_RESULTS_FIRST} {_THEN_FOLLOWING}"
+            f"{_WHOLE} {_RESTARTS} {RESULTS_FIRST} {_THEN_FOLLOWING}"
         ),
         NoteKind.DROPPED: (
             "The work before this stopped before its end, and the person has let it go; it is not running. "
@@ -132,7 +132,7 @@ def resume_kind(reason: str | None) -> NoteKind:
 def resume_text(kind: NoteKind, message_follows: bool) -> str:
     """Say what cut the work off and what comes first."""
     then = _THEN_MESSAGE if message_follows else _NO_MESSAGE
-    return f"{_CAUSES[kind]} {_WHOLE} {_RESTARTS} {_RESULTS_FIRST} {then}"
+    return f"{_CAUSES[kind]} {_WHOLE} {_RESTARTS} {RESULTS_FIRST} {then}"
 
 
 def _opening_kind(before: Before, now: int, settings: RecoverySettings) -> NoteKind | None:

@@ -3,7 +3,8 @@ from collections.abc import Sequence
 from holdfast.agents import CallId, DemoModel, EchoModel, Finish, Message, Role, ToolCall, demo_agent
 from holdfast.agents.demo import demo_reply
 from holdfast.clock import SystemClock
-from holdfast.model import CallState
+from holdfast.model import CallState, NoteKind
+from holdfast.policy.notes import resume_text
 from tests.support.loops import on_a_loop
 
 
@@ -45,6 +46,17 @@ async def test_it_writes_word_by_word() -> None:
     assert seen[-1] == reply.text
     assert len(seen) == len(reply.text.split())
     assert all(later.startswith(earlier) for earlier, later in zip(seen, seen[1:], strict=False))
+
+
+def test_work_that_was_cut_off_is_finished_before_the_message_that_came_meanwhile() -> None:
+    note = Message(Role.NOTE, resume_text(NoteKind.INTERRUPTED, message_follows=True))
+    begun = (user("Do 3 steps."), *worked("1", "count", CallState.DONE))
+    reply = demo_reply((*begun, note, user("Do 2 steps.")))
+    assert (reply.text, reply.calls[0].name) == ("Step 2 of 5: writing a note.", "write_note")
+    assert demo_reply((*begun, note)).text.startswith("Step 2 of 3")
+    assert demo_reply((*begun, user("Do 2 steps."))).text.startswith("Step 1 of 2"), "it was stopped"
+    asked = demo_reply((*begun, note, user("What did you do?")))
+    assert asked.text == "In this conversation I counted."
 
 
 def test_its_model_asks_only_for_tools_it_has() -> None:
