@@ -168,8 +168,8 @@ class Damaged(Unusable):
 
     def __init__(self, path: str, cause: str) -> None:
         super().__init__(
-            f"the ledger {path} is damaged ({cause}); nothing was changed. Keep a copy of it, and put a backup "
-            "in its place with `holdfast restore`."
+            f"the ledger {path} is damaged ({cause}); nothing was changed. Keep a copy of it, and put a "
+            "backup in its place with `holdfast restore`."
         )
         self.path = path
 

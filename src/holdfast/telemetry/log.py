@@ -41,6 +41,8 @@ class Log:
         root = logging.getLogger()
         root.handlers[:] = [_Into(self._queue)]
         root.setLevel(logging.INFO)
+        # A line that finds no room would be complained about at length, as it was said: secrets and all.
+        logging.raiseExceptions = False
         self._thread.start()
 
     def end(self) -> None:

@@ -1,9 +1,11 @@
 """The gateway's log: kept, rotated, read again, and without secrets."""
 
 import asyncio
+import errno
 import json
 import logging
 from collections.abc import Callable, Iterator
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 import pytest
@@ -18,8 +20,9 @@ from holdfast.testing import ManualClock
 def root() -> Iterator[logging.Logger]:
     """The root logger, as it was afterwards."""
     root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
+    handlers, level, complains = list(root.handlers), root.level, logging.raiseExceptions
     yield root
+    logging.raiseExceptions = complains
     root.handlers[:] = handlers
     root.setLevel(level)
 
@@ -42,6 +45,19 @@ def test_a_line_is_one_json_object_with_when_how_grave_what_and_whom(
     assert at.endswith("Z") and len(at) == 24
     assert found == {"level": "info", "what": "a turn begins", "turn": "t1", "session": "s1"}
     assert "a turn begins" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("root")
+def test_a_line_that_finds_no_room_in_its_file_is_shown_once_and_without_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(self: RotatingFileHandler, record: logging.LogRecord) -> bool:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(RotatingFileHandler, "shouldRollover", full)
+    written(tmp_path, "asked with Authorization: Bearer abcdefghijklmnopqrstuvwxyz")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "asked with" in line and "abcdefghijklmnop" not in line
 
 
 def test_a_fault_is_kept_with_where_it_happened(tmp_path: Path, root: logging.Logger) -> None:
