@@ -21,7 +21,7 @@ from holdfast.model import (
 )
 from holdfast.policy.access import Access
 from holdfast.policy.admission import Drain
-from holdfast.policy.settings import DAY
+from holdfast.policy.settings import DAY, HOUR
 from holdfast.policy.strikes import SafeMode
 from holdfast.store import ArrivalSettings, Store
 from tests.support.ledger import ANN, BOB, Ledger, answers, key, result
@@ -168,6 +168,18 @@ async def test_a_restart_asked_of_the_process_before_this_one_has_happened(ledge
     assert await ledger.store.requests() == ()
     (answer,) = [p.text for p in await ledger.outbox() if p.dedupe == f"command:{position}"]
     assert answer.startswith("The gateway has begun anew")
+
+
+@pytest.mark.guards("R3.5")
+async def test_a_restart_is_asked_for_also_after_the_clock_was_set_back(ledger: Ledger) -> None:
+    at_work = commands(ledger, born=ledger.clock.now())
+    await at_work.carry_out_all()
+    ledger.clock.jump(-HOUR)
+    position = await ledger.command("/restart")
+    await at_work.carry_out_all()
+    (answer,) = [p.text for p in await ledger.outbox() if p.dedupe == f"command:{position}"]
+    assert answer.startswith("A restart is asked for.")
+    assert [request.what for request in await ledger.store.requests()] == ["restart"]
 
 
 async def test_who_is_no_owner_restarts_nothing(ledger: Ledger) -> None:

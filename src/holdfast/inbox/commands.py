@@ -208,7 +208,8 @@ async def _restart(desk: Desk, asked: Asked) -> None:
     if not asked.owner:
         await refuse(desk, asked, "not_owner", "Not done: only an owner may restart the gateway.")
         return
-    if row.accepted_at < desk.born:
+    # By time alone a clock that is set back would make every new command an old one.
+    if asked.found and row.accepted_at < desk.born:
         await done(desk, asked, "The gateway has begun anew since a restart was asked for.")
         return
     await desk.store.request("restart", f"restart:{row.account}/{row.event_id}", row.sender)
@@ -254,6 +255,8 @@ class Commands:
         self._rng = rng
         self._refusals: dict[Position, int] = {}
         """How often the ledger refused a command; forgotten with the process, which then tries again."""
+        self._found: frozenset[Position] | None = None
+        """Commands that the first look of this process found."""
         self._begun = 0
         """Commands that the last look left begun, and not done."""
         self._looks = 0
@@ -281,6 +284,8 @@ class Commands:
     async def carry_out_all(self) -> int:
         """Carry out every command that waits, oldest first; returns how many were looked at."""
         rows = await self._desk.store.commands()
+        if self._found is None:
+            self._found = frozenset(row.position for row in rows)
         self._begun = 0
         for row in rows:
             await self._carry_out(row)
@@ -316,7 +321,8 @@ class Commands:
         now = desk.clock.now()
         allowed = still_allowed(row.sender, self._who_may(), now)
         is_owner = not isinstance(allowed, Denied) and allowed.owner
-        asked = Asked(row, command or Command("", ""), is_owner, desk.longest(row.place.address))
+        longest = desk.longest(row.place.address)
+        asked = Asked(row, command or Command("", ""), is_owner, longest, row.position in (self._found or ()))
         backlog = desk.arrival().queue.backlog
         entry = COMMANDS.get(asked.command.name)
         if isinstance(allowed, Denied):

@@ -47,6 +47,8 @@ class Asked:
     owner: bool
     longest: int
     """Characters one message of the answer may have."""
+    found: bool = False
+    """It was there when this process began to look."""
 
     def reply(self, text: str) -> tuple[Owed, ...]:
         """The one answer to this command, whoever writes it and however often."""
