@@ -14,7 +14,7 @@ BUSY_SECONDS = 30.0
 """How long to wait for a sibling (a backup, an operator's shell) before giving up: by time, not by tries."""
 
 PAGE_BYTES = 2_048
-"""A commit writes every page it touches, and touches a handful for a few rows each: small pages, half the log."""
+"""A commit writes every page it touches, for a row or two in each: small pages make half the log."""
 
 CHECKPOINT_PAGES = 6_000
 """Pages of log (12 MB) before they are copied into the database.
