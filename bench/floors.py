@@ -10,12 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from holdfast.store.sqlite.database import CHECKPOINT_PAGES
+from holdfast.store.sqlite.database import CHECKPOINT_PAGES, PAGE_BYTES
 
 Statement = tuple[str, Any]
 Script = Sequence[Statement]
 
 PRAGMAS = (
+    f"PRAGMA page_size = {PAGE_BYTES}",
     "PRAGMA foreign_keys = ON",
     "PRAGMA fullfsync = ON",
     "PRAGMA synchronous = FULL",

@@ -7,7 +7,7 @@ import sqlite3
 from math import gcd
 from pathlib import Path
 
-from holdfast.store.sqlite.database import migrate
+from holdfast.store.sqlite.database import PAGE_BYTES, migrate
 from holdfast.store.sqlite.store import LEDGER
 
 from .turn import ACCOUNT, PLATFORM
@@ -64,7 +64,13 @@ def seed(home: Path, sessions: int, entries: int = 2) -> Path:
     home.mkdir(parents=True, exist_ok=True)
     path = home / LEDGER
     db = sqlite3.connect(path, isolation_level=None)
-    for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -200000", "temp_store = MEMORY"):
+    for pragma in (
+        f"page_size = {PAGE_BYTES}",
+        "journal_mode = OFF",
+        "synchronous = OFF",
+        "cache_size = -200000",
+        "temp_store = MEMORY",
+    ):
         db.execute(f"PRAGMA {pragma}")
     migrate(db)
     indexes = db.execute(

@@ -72,13 +72,13 @@ def load_message(body: str | None) -> tuple[str, tuple[Attachment, ...]]:
 def dump_body(body: Body) -> tuple[str, str | None, int | None, str]:
     """An entry's body as kind, call, count and JSON."""
     match body:
+        case Returned():
+            return "returned", body.call, None, encode({"state": body.state, "text": body.text})
+        case Replied():
+            return "replied", None, None, encode(_reply(body))
         case Said():
             data = {"text": body.text, "sender": body.sender, **_files(body.attachments)}
             return "said", None, None, encode(data)
-        case Replied():
-            return "replied", None, None, encode(_reply(body))
-        case Returned():
-            return "returned", body.call, None, encode({"state": body.state, "text": body.text})
         case Noted():
             return "noted", None, body.count, encode({"note": body.note, "text": body.text})
         case Undone():

@@ -46,7 +46,8 @@ class Tx:
     Rows are fetched whole, inside the transaction; wake-ups are sent only after its commit.
     """
 
-    __slots__ = ("_db", "ids", "instance", "now", "scrub", "topics")
+    scrub = False
+    """Whether the file is to be rewritten after the commit."""
 
     def __init__(self, db: sqlite3.Connection, clock: Clock, ids: Ids, instance: InstanceId) -> None:
         self._db = db
@@ -54,8 +55,6 @@ class Tx:
         self.instance = instance
         self.now = clock.now()
         self.topics: set[str] = set()
-        self.scrub = False
-        """Whether the file is to be rewritten after the commit."""
 
     def all(self, name: str, /, **values: Value) -> list[Row]:
         """Every row of a query."""
@@ -118,13 +117,10 @@ Work = Callable[[Tx], Any]
 class Outcome:
     """What became of one transaction of a group: a value, or the error it is to raise."""
 
-    __slots__ = ("error", "scrub", "topics", "value")
-
-    def __init__(self) -> None:
-        self.value: Any = None
-        self.error: BaseException | None = None
-        self.topics: Set[str] = frozenset()
-        self.scrub = False
+    value: Any = None
+    error: BaseException | None = None
+    topics: Set[str] = frozenset()
+    scrub = False
 
 
 def commit_group(
@@ -144,8 +140,7 @@ def commit_group(
         if len(works) == 1:
             (running,) = outcomes
             tx = Tx(db, clock, ids, instance)
-            running.value, running.topics = works[0](tx), tx.topics
-            running.scrub = tx.scrub
+            running.value, running.topics, running.scrub = works[0](tx), tx.topics, tx.scrub
         else:
             for work, outcome in zip(works, outcomes, strict=True):
                 running = outcome

@@ -13,7 +13,10 @@ from .faults import translate
 BUSY_SECONDS = 30.0
 """How long to wait for a sibling (a backup, an operator's shell) before giving up: by time, not by tries."""
 
-CHECKPOINT_PAGES = 3_000
+PAGE_BYTES = 2_048
+"""A commit writes every page it touches, for a row or two in each: small pages make half the log."""
+
+CHECKPOINT_PAGES = 6_000
 """Pages of log (12 MB) before they are copied into the database.
 
 A page that many commits rewrote is copied once, so a longer log costs less; this one stays below what
@@ -59,6 +62,7 @@ def _refuse_newer(db: sqlite3.Connection) -> None:
 
 
 def _make_durable(db: sqlite3.Connection, path: Path) -> None:
+    db.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a new file; one that is there keeps its own
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA fullfsync = ON")
     db.execute("PRAGMA synchronous = FULL")

@@ -10,9 +10,6 @@ from .database import BUSY_SECONDS
 LIMIT = 16 * 1024 * 1024
 """Bytes the log may take before it is made to start over; also what is kept of its file then."""
 
-_CHECKPOINT_PAGES = 4_000
-"""Pages in the log before SQLite copies them by itself, a little under `LIMIT`: a page that was written many
-times is copied once, so rarely is cheaper than often."""
 _PATIENCE_MS = 50
 _LOOK_EVERY = 256
 """Transactions between two looks at the file: a look costs more than it should right after a commit."""
@@ -32,7 +29,6 @@ class Log:
         self._limit = LIMIT
         self._unseen = 0
         db.execute(f"PRAGMA journal_size_limit = {LIMIT}")
-        db.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
 
     def keep_short(self, transactions: int) -> None:
         """Look every now and then, after a commit of so many transactions, with none open."""

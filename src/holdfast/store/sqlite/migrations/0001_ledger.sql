@@ -160,7 +160,8 @@ CREATE INDEX turns_interrupted ON turns (id) WHERE state = 'interrupted';
 CREATE INDEX turns_suspect ON turns (suspect) WHERE suspect = 1;
 CREATE INDEX turns_stopping ON turns (owner) WHERE stop IS NOT NULL;
 
--- The transcript: append-only. `call` names the call of a result, `count` the interruption of a note.
+-- The transcript: append-only. `call` names the call of a result, `count` the interruption of a note. Rows stand
+-- in the order they came, of all sessions, so that a new one is put at the end and moves no other.
 CREATE TABLE entries (
     session TEXT NOT NULL REFERENCES sessions (id),
     seq     INTEGER NOT NULL,
@@ -174,7 +175,7 @@ CREATE TABLE entries (
     PRIMARY KEY (session, seq),
     CHECK ((kind = 'returned') = (call IS NOT NULL)),
     CHECK ((kind = 'noted') = (count IS NOT NULL))
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE UNIQUE INDEX one_note_per_interruption ON entries (turn, count) WHERE kind = 'noted';
 
 -- `result` is the place in the transcript of the one entry that settles the call.
