@@ -103,13 +103,17 @@ def test_a_message_that_waits_is_changed_or_taken_back_and_one_that_was_taken_is
 def test_chats_are_listed_with_the_newest_work_first(house: House) -> None:
     house.up()
     with program(house.home) as client:
-        assert client.get("/api/chats").json() == {"chats": []}
+        assert client.get("/api/chats").json() == {"chats": [], "next": None}
         for chat in ("one", "two words", "ünï"):
             assert say(client, chat, text=f"do #{chat[0]}").status_code == 202
             house.heard(chat, "answer to")
         say(client, "one", text="do #z")
         house.heard("one", "answer to z")
         found = client.get("/api/chats").json()["chats"]
+        first = client.get("/api/chats?limit=2").json()
+        rest = client.get("/api/chats", params={"limit": 2, "before": first["next"]}).json()
+    assert first["chats"] + rest["chats"] == found
+    assert rest["next"] is None
     assert [one["chat"] for one in found] == ["one", "ünï", "two words"]
     assert found[0]["title"] == "do #o"
 

@@ -46,8 +46,11 @@ class Chats:
 
     store: Looking
 
-    async def chats(self, limit: int = 100) -> Json:
-        """The chats of the web whose conversation goes on, newest work first."""
+    async def chats(self, before: str | None = None, limit: int = 100) -> Json:
+        """A page of the chats of the web that go on, newest work first; `next` is where the one after begins."""
+        most, after = min(limit, _MOST), TurnId(before) if before else None
+        found = await self.store.chats(_WEB.name, _WEB.account, after, most + 1)
+        page = found[:most]
         return {
             "chats": [
                 {
@@ -57,8 +60,9 @@ class Chats:
                     "last_at": line.last_at,
                     "running": line.state in _AT_WORK,
                 }
-                for line in await self.store.chats(_WEB.name, _WEB.account, min(limit, _MOST))
-            ]
+                for line in page
+            ],
+            "next": page[-1].turn if page and len(found) > most else None,
         }
 
     async def messages(self, chat: str, after: int = 0, limit: int = 100) -> Json:

@@ -43,7 +43,7 @@ def looking(looks: Looks) -> dict[str, Verb]:
         "held": _verb(looks.held),
         "verify": _verb(looks.verify),
         "plan": _verb(looks.plan),
-        "chats": _verb(chats.chats, limit="number?"),
+        "chats": _verb(chats.chats, before="text?", limit="number?"),
         "chat": _verb(chats.chat, chat="text"),
         "messages": _verb(chats.messages, chat="text", after="number?", limit="number?"),
     }
