@@ -47,7 +47,7 @@ class Chats:
     store: Looking
 
     async def chats(self, before: str | None = None, limit: int = 100) -> Json:
-        """A page of the chats of the web that go on, newest work first; `next` is where the one after begins."""
+        """A page of the web's chats that go on, newest work first; `next` is where the page after begins."""
         most, after = min(limit, _MOST), TurnId(before) if before else None
         found = await self.store.chats(_WEB.name, _WEB.account, after, most + 1)
         page = found[:most]

@@ -257,7 +257,7 @@ def _inside(
     counts: Counts,
 ) -> Inside:
     store, clock = gateway.store, gateway.clock
-    looks = Looks(store, clock)
+    looks = Looks(store, clock, tuple(one.name for one in gateway.connections()))
     actions = Actions(store, clock, gateway.ids, web, looks, keeper.stop_all, gateway.arrival_settings)
 
     async def status() -> Json:

@@ -10,7 +10,7 @@ from .chats import Chats
 from .door import Page
 from .following import Following
 from .local import Simple, Verb
-from .looks import Looks
+from .looks import SESSION_STATES, Looks
 from .releasing import Releasing
 from .shown import Json
 
@@ -30,13 +30,12 @@ def looking(looks: Looks) -> dict[str, Verb]:
             before="text?",
             limit="number?",
             live="flag?",
-            state="text?",
+            state=f"={'|'.join(SESSION_STATES)}?",
             platform="text?",
             q="text?",
         ),
         "session": _verb(looks.session, session="text", entries="number?"),
         "outbox": _verb(looks.outbox, chat="text?", unknown="flag?", after="number?", limit="number?"),
-        "unknown": _verb(looks.unknown, limit="number?"),
         "set_aside": _verb(looks.set_aside, before="number?", limit="number?"),
         "trace": _verb(looks.trace, position="number"),
         "continuity": _verb(looks.continuity, limit="number?"),

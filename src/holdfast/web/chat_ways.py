@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse, Response
 from holdfast.app.blobs import LARGEST, BlobFiles
 from holdfast.app.chats import watch
 from holdfast.app.door import Inside
-from holdfast.app.local import BadRequest
 from holdfast.app.shown import Json
+from holdfast.errors import BadRequest
 
 from .events import Event, Streams
 from .table import Way, bytes_of

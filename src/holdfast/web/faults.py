@@ -7,8 +7,7 @@ import logging
 from starlette.responses import JSONResponse, Response
 
 from holdfast.app.actions import Unwilling
-from holdfast.app.local import BadRequest
-from holdfast.errors import HoldfastError, NotFound, Refused, StoreFault
+from holdfast.errors import BadRequest, HoldfastError, NotFound, Refused, StoreFault
 
 from .signing import TooManyTries
 

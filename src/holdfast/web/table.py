@@ -14,8 +14,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from holdfast.app.local import BadRequest, Verb
+from holdfast.app.local import Verb
 from holdfast.app.shown import Json
+from holdfast.errors import BadRequest
 from holdfast.records import dataclass
 
 from .faults import Fault, answer_to
