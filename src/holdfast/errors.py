@@ -147,9 +147,8 @@ class BadRequest(HoldfastError):
     def value(cls, name: str, value: object, allowed: str) -> BadRequest:
         """A value that cannot be; one that is very long is not repeated in full."""
         shown = repr(value)
-        shown = (
-            shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}… ({len(shown)} characters)"
-        )
+        if len(shown) > LONGEST_SHOWN:
+            shown = f"{shown[:LONGEST_SHOWN]}… ({len(shown)} characters)"
         return cls(f"{name} = {shown} is not allowed; allowed: {allowed}")
 
 

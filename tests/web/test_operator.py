@@ -140,7 +140,7 @@ def test_what_is_asked_for_wrongly_is_said(house: House) -> None:
             ("sessions?limit=many", "limit = 'many' is not allowed; allowed: a whole number"),
             ("sessions?colour=red", "unknown argument 'colour'"),
             ("sessions?state=asleep", "state = 'asleep' is not allowed; allowed: queued, running"),
-            ("sessions?platform=pigeon", "platform = 'pigeon' is not allowed; allowed: elsewhere, letters, web"),
+            ("sessions?platform=pigeon", "'pigeon' is not allowed; allowed: elsewhere, letters, web"),
             ("sessions?live=perhaps", "live = 'perhaps' is not allowed; allowed: true or false"),
             ("outbox?state=sent", "state = 'sent' is not allowed; allowed: unknown"),
         ):

@@ -96,7 +96,7 @@ class Actions:
 
     async def _attachment(self, given: str | Mapping[str, str]) -> Attachment:
         digest, name = (given, "") if isinstance(given, str) else (given["digest"], given.get("name", ""))
-        blob = await self.store.blob(digest)
+        blob = await self.store.bring_blob(digest)
         return Attachment(digest, name[:LONGEST_NAME] or digest[:12], blob.media_type, blob.size)
 
     async def revise(self, chat: str, position: int, text: str) -> Json:

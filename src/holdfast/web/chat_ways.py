@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from holdfast.app.blobs import LARGEST, BlobFiles
+from holdfast.app.blobs import LARGEST
 from holdfast.app.chats import watch
 from holdfast.app.door import Inside
 from holdfast.app.shown import Json
@@ -29,7 +29,7 @@ class ChatWays:
     def __init__(self, inside: Inside, streams: Streams) -> None:
         self._inside = inside
         self._streams = streams
-        self._blobs = BlobFiles(inside.settings.home, inside.store)
+        self._blobs = inside.blobs
         self._events = Way(
             "GET",
             f"{_CHAT}/events",

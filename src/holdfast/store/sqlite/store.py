@@ -187,7 +187,9 @@ class SqliteStore:
     reword_notice = _commit(notices.reword_notice)
     forget_notice = _commit(notices.forget_notice)
     keep_blob = _commit(blobs.keep_blob)
+    bring_blob = _commit(blobs.bring_blob)
     blob = _look(blobs.blob)
+    known_blobs = _look(blobs.known_blobs)
 
     processes = _look(background.processes)
     end_process = _commit(background.end_process)
@@ -206,7 +208,6 @@ class SqliteStore:
     _unsent = _look(drains.unsent)
 
     quiet = _commit(erasing.quiet)
-    attachments = _commit(erasing.attachments)
     erase = _commit(erasing.erase)
     scrub = _commit(erasing.scrub)
     others_spoke = _look(erasing.others_spoke)
