@@ -60,6 +60,9 @@ class Verb:
 _MOST = 2**63 - 1
 """The largest number that the ledger knows."""
 _MOST_FILES = 20
+LONGEST_NAME = 100
+"""Characters of a chat's name, or of an event's."""
+_LONGEST_ADDRESS = 1_000
 
 
 def _is_file(value: object) -> bool:
@@ -72,9 +75,18 @@ def _is_file(value: object) -> bool:
     )
 
 
+def _is_chat(value: object) -> bool:
+    """A chat of the web by its name, or any by its address, whose parts stand between slashes."""
+    most = _LONGEST_ADDRESS if isinstance(value, str) and "/" in value else LONGEST_NAME
+    return isinstance(value, str) and 0 < len(value) <= most and value.isprintable()
+
+
 _IS: Mapping[str, Callable[[object], bool]] = {
     "text": lambda value: isinstance(value, str) and bool(value),
     "number": lambda value: isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST,
+    "count": lambda value: isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST,
+    "name": lambda value: isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable(),
+    "chat": _is_chat,
     "flag": lambda value: isinstance(value, bool),
     "files": lambda value: (
         isinstance(value, list) and len(value) <= _MOST_FILES and all(map(_is_file, value))
@@ -83,6 +95,9 @@ _IS: Mapping[str, Callable[[object], bool]] = {
 _WORDS = {
     "text": "text, not empty",
     "number": f"a whole number from 0 to {_MOST}",
+    "count": f"a whole number from 1 to {_MOST}",
+    "name": f"at most {LONGEST_NAME} characters, all of them printable",
+    "chat": f"a name of at most {LONGEST_NAME} characters, all of them printable",
     "flag": "true or false",
     "files": f'a list of at most {_MOST_FILES} files, each {{"digest": ..., "name": ...}}',
 }

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from holdfast import __version__
-from holdfast.app.local import choices
+from holdfast.app.local import LONGEST_NAME, choices
 from holdfast.app.shown import Json
 
 from .faults import STATUS
@@ -19,6 +19,9 @@ _MOST = 2**63 - 1
 _KINDS: Mapping[str, Json] = {
     "text": {"type": "string", "minLength": 1},
     "number": {"type": "integer", "minimum": 0, "maximum": _MOST},
+    "count": {"type": "integer", "minimum": 1, "maximum": _MOST},
+    "name": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
+    "chat": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
     "flag": {"type": "boolean"},
     "files": {
         "type": "array",

@@ -159,7 +159,7 @@ def _in_doubt(outbox: Verb) -> Verb:
         asked = {name: value for name, value in given.items() if name != "state"}
         return await run({**asked, "unknown": True})
 
-    return Verb({"state": "=unknown?", "after": "number?", "limit": "number?"}, listed)
+    return Verb({"state": "=unknown?", "after": "number?", "limit": "count?"}, listed)
 
 
 async def _die() -> None:

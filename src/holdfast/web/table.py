@@ -25,7 +25,12 @@ LONGEST_BODY = 4_500_000
 """Bytes of a request as JSON: a message of a million characters may take four times as many."""
 _PATIENCE = 8
 """How many times too large a body may be before the connection is cut in the middle of it."""
+_LONGEST_KIND = 60
+_WANTED = "the body is to be one JSON object"
 _IN_BODY = ("POST", "PATCH", "PUT")
+
+_KINDS_IN_PATH = {"chat": "chat"}
+"""Of what a handler finds in the path, unless it is any text."""
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -72,7 +77,7 @@ class Way:
         return self._rest() if self.method in _IN_BODY and self.verb is not None else None
 
     def _kind(self, name: str) -> str:
-        known = self.verb.arguments if self.verb is not None else {}
+        known = self.verb.arguments if self.verb is not None else _KINDS_IN_PATH
         return known.get(self.names.get(name, name), "text").rstrip("?")
 
     def _rest(self) -> dict[str, str]:
@@ -118,7 +123,7 @@ class Way:
 def _read(kind: str, value: object) -> object:
     if not isinstance(value, str):
         return value
-    if kind == "number" and value.isascii() and value.isdigit() and len(value) < 20:
+    if kind in ("number", "count") and value.isascii() and value.isdigit() and len(value) < 20:
         return int(value)
     if kind == "flag":
         return {"true": True, "false": False}.get(value, value)
@@ -138,7 +143,8 @@ async def bytes_of(request: Request, most: int) -> bytes:
         elif length > _PATIENCE * most:
             break
     if length > most:
-        raise Fault("too_large", f"a body here has at most {most} bytes", {"Connection": "close"})
+        words = f"a body here has at most {most} bytes; nothing of this one was kept"
+        raise Fault("too_large", words, {"Connection": "close"})
     return bytes(found)
 
 
@@ -149,8 +155,17 @@ async def json_of(request: Request, most: int) -> Json:
         found = json.loads(body or b"{}")
         # What is half of a character cannot be kept.
         json.dumps(found, ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
-        raise BadRequest("the body is one JSON object") from None
+    except (ValueError, RecursionError) as fault:
+        kind = request.headers.get("content-type", "no type").partition(";")[0][:_LONGEST_KIND]
+        raise BadRequest(f"{_WANTED}; this ({kind}) is not JSON: {_why(fault)}") from None
     if not isinstance(found, dict):
-        raise BadRequest("the body is one JSON object")
+        raise BadRequest(f"{_WANTED}; this is {'a list' if isinstance(found, list) else 'a bare value'}")
     return found
+
+
+def _why(fault: Exception) -> str:
+    if isinstance(fault, json.JSONDecodeError):
+        return f"{fault.msg}, line {fault.lineno}, column {fault.colno}"
+    if isinstance(fault, UnicodeError):
+        return "not all of it is UTF-8 text"
+    return "it is nested too deeply"
