@@ -7,11 +7,13 @@ from typing import Any
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.testing import ManualClock
 from holdfast.web.events import Event, Streams
 from holdfast.web.faults import Fault, answer_to
+from holdfast.web.guard import SIGNED_IN
 from tests.support.loops import on_a_loop
 from tests.support.outside import Build, House
 from tests.support.web import program
@@ -118,6 +120,10 @@ def test_figures_say_whose_they_are_and_have_few_labels_known_beforehand(house: 
 # Streams by themselves.
 
 
+def asked(signed_in: bool = True) -> Request:
+    return Request({"type": "http", "headers": [], SIGNED_IN: lambda: signed_in})
+
+
 async def silence() -> Any:
     yield Event("hello", {})
     await asyncio.Event().wait()
@@ -154,14 +160,14 @@ class Client:
 @on_a_loop
 async def test_one_stream_too_many_is_refused_until_another_ends() -> None:
     streams = Streams(ManualClock(), most=2)
-    first, second = [await Client(streams.answer(silence())).listens() for _ in range(2)]
+    first, second = [await Client(streams.answer(asked(), silence())).listens() for _ in range(2)]
     with pytest.raises(Fault) as refused:
-        streams.answer(silence())
+        streams.answer(asked(), silence())
     answer = answer_to(refused.value)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
     assert "2 event streams are open" in json.loads(bytes(answer.body))["error"]["words"]
     await first.goes()
-    third = await Client(streams.answer(silence())).listens()
+    third = await Client(streams.answer(asked(), silence())).listens()
     for one in (second, third):
         await one.goes()
     assert streams.count == 0
@@ -170,10 +176,10 @@ async def test_one_stream_too_many_is_refused_until_another_ends() -> None:
 @on_a_loop
 async def test_when_the_server_closes_every_stream_ends_and_no_other_begins() -> None:
     streams = Streams(ManualClock())
-    listening = [await Client(streams.answer(silence())).listens() for _ in range(3)]
+    listening = [await Client(streams.answer(asked(), silence())).listens() for _ in range(3)]
     streams.close()
     for one in listening:
         await one.is_over()
         assert one.sent[-1] == {"type": "http.response.body", "body": b"", "more_body": False}
     with pytest.raises(Fault, match="the gateway stops"):
-        streams.answer(silence())
+        streams.answer(asked(), silence())

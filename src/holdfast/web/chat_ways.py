@@ -98,7 +98,7 @@ class ChatWays:
         if known:
             given |= _cursor(known)
         chat = given.pop("chat")
-        return self._streams.answer(self._happenings(chat, **given), self._standings(chat))
+        return self._streams.answer(request, self._happenings(chat, **given), self._standings(chat))
 
     async def _happenings(
         self, chat: str, after: int = 0, session: str | None = None, seq: int = 0

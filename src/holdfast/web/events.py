@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -14,6 +15,7 @@ from holdfast.clock import Clock
 from holdfast.records import dataclass
 
 from .faults import Fault
+from .guard import SIGNED_IN
 
 QUIET = 15.0
 """Seconds of silence after which a comment shows that somebody is there."""
@@ -52,19 +54,24 @@ class Streams:
     def close(self) -> None:
         self._closed.set()
 
-    def answer(self, *sources: AsyncGenerator[Event, None]) -> Response:
+    def answer(self, request: Request, *sources: AsyncGenerator[Event, None]) -> Response:
         """What all of these give, as it comes; raises `Fault` for one too many, or when the server closes."""
         if self._closed.is_set():
             raise Fault("try_again", "the gateway stops; come again when it is back", _again())
         if self.count >= self._most:
             words = f"{self._most} event streams are open here, and more are not; close some, or come again"
             raise Fault("try_again", words, _again())
-        return _Stream(self, self._lines(sources))
+        return _Stream(self, self._lines(request.scope[SIGNED_IN], sources))
 
-    async def _lines(self, sources: tuple[AsyncGenerator[Event, None], ...]) -> AsyncGenerator[str, None]:
+    async def _lines(
+        self, signed_in: Callable[[], bool], sources: tuple[AsyncGenerator[Event, None], ...]
+    ) -> AsyncGenerator[str, None]:
         yield _AGAIN
         async with aclosing(self._merged(sources)) as events:
             async for event in events:
+                # A replaced token ends what was opened with the one before, too.
+                if not signed_in():
+                    return
                 yield _QUIET_LINE if event is None else event.written()
 
     async def _merged(

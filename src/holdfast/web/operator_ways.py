@@ -124,7 +124,7 @@ class OperatorWays:
         return JSONResponse({"asked": "kill"}, background=BackgroundTask(_die))
 
     async def _follow(self, request: Request) -> Response:
-        return self._streams.answer(self._changes())
+        return self._streams.answer(request, self._changes())
 
     async def _changes(self) -> AsyncGenerator[Event, None]:
         """At once, and then the topics that have changed, a few times a second at the most."""
