@@ -16,15 +16,7 @@ from holdfast.web.faults import Fault, answer_to
 from holdfast.web.guard import SIGNED_IN
 from tests.support.loops import on_a_loop
 from tests.support.outside import Build, House
-from tests.support.web import program
-
-
-def asked_until(client: httpx.Client, path: str, status: int) -> httpx.Response:
-    """The first answer with this status; what never comes is what the test's time is limited for."""
-    while True:
-        answer = client.get(path)
-        if answer.status_code == status:
-            return answer
+from tests.support.web import asked_until, program
 
 
 def words(answer: httpx.Response) -> str:
