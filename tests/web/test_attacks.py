@@ -1,14 +1,21 @@
 """What others try: pages of other sites, programs of this machine, clients that do not play by the rules."""
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import httpx
 import pytest
+import uvicorn
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+from uvicorn.server import ServerState
 
 from holdfast.web.guard import Names
+from holdfast.web.server import Patient
 from holdfast.web.signing import TOKEN
+from tests.support.loops import on_a_loop
 from tests.support.outside import House
 from tests.support.web import browser, following, program, token_of, told, until, url_of
 from tests.web.test_signing_in import link_of, signed_in
@@ -219,3 +226,31 @@ def test_clients_that_never_finish_do_not_hold_a_stop(house: House) -> None:
     assert "letting go" not in gateway.words, "nothing had to be left behind"
     assert not (house.home / "web.json").exists()
     assert house.look("runs")["runs"][0]["stopped"] == "stopped"
+
+
+@on_a_loop
+async def test_a_connection_on_which_nothing_is_said_is_closed_and_one_with_a_request_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await went.wait()
+        await Response("late, and there")(scope, receive, send)
+
+    went = asyncio.Event()
+    monkeypatch.setattr("holdfast.web.server.HEAD_WITHIN", 0.1)
+    config = uvicorn.Config(app, lifespan="off", log_config=None)
+    state = ServerState()
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Patient(config, state, {}), "127.0.0.1", 0)
+    where = server.sockets[0].getsockname()
+    asks, answer = await asyncio.open_connection(*where)
+    answer.write(b"GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
+    silent, nothing = await asyncio.open_connection(*where)
+    half, some = await asyncio.open_connection(*where)
+    some.write(b"GET / HTTP/1.1\r\nHo")
+    assert (await silent.read(), await half.read()) == (b"", b"")
+    went.set()
+    assert b"late, and there" in await asks.read()
+    for one in (answer, nothing, some):
+        one.close()
+    server.close()
