@@ -6,6 +6,7 @@ stands there.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
@@ -25,6 +26,7 @@ LONGEST_BODY = 4_500_000
 """Bytes of a request as JSON: a message of a million characters may take four times as many."""
 _PATIENCE = 8
 """How many times too large a body may be before the connection is cut in the middle of it."""
+_CUT_OFF = "the gateway stops; whether this was kept is not known, and the same event_id again keeps it once"
 _LONGEST_KIND = 60
 _WANTED = "the body is to be one JSON object"
 _IN_BODY = ("POST", "PATCH", "PUT")
@@ -96,6 +98,9 @@ class Way:
             return JSONResponse(await self.verb.run(await self._given(request)), self.status)
         except ClientDisconnect:
             return Response(status_code=400)
+        except asyncio.CancelledError:
+            # By nobody but a stop that has waited long enough, and it waits no more.
+            return answer_to(Fault("try_again", _CUT_OFF))
         except Exception as fault:  # noqa: BLE001 - the boundary to whoever asks: the fault is the answer
             return answer_to(fault)
 
