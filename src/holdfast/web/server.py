@@ -126,7 +126,7 @@ async def _bound(host: str, port: int, clock: Clock) -> socket.socket:
     tries = _TRIES
     while True:
         try:
-            return _listen(host, port)
+            return listen(host, port)
         except OSError as error:
             tries -= 1
             if error.errno != errno.EADDRINUSE or not tries:
@@ -134,9 +134,11 @@ async def _bound(host: str, port: int, clock: Clock) -> socket.socket:
         await clock.sleep(_TRY_AGAIN)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens there; raises `OSError`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # By its protocol asyncio knows it as TCP, and lets no answer wait for the other side to have the one before.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
