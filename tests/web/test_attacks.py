@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import httpx
 import pytest
@@ -12,6 +13,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
+from holdfast.app.config import load_settings
+from holdfast.errors import BadConfig
 from holdfast.web.guard import Names
 from holdfast.web.server import Patient
 from holdfast.web.signing import TOKEN
@@ -255,3 +258,14 @@ async def test_a_connection_on_which_nothing_is_said_is_closed_and_one_with_a_re
     for one in (answer, nothing, some):
         one.close()
     server.close()
+
+
+@pytest.mark.guards("R14")
+@pytest.mark.parametrize(
+    "host",
+    ["::", "[::]", "0", "", "192.0.2.1", "0x7f.0.0.1", "2130706433", "127.0.0.1.evil", "localhost.evil"],
+)
+def test_no_way_to_write_an_address_gets_beyond_this_machine_unasked(tmp_path: Path, host: str) -> None:
+    (tmp_path / "holdfast.toml").write_text(f'web.host = "{host}"\n')
+    with pytest.raises(BadConfig, match="web.host"):
+        load_settings(tmp_path)

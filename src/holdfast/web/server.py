@@ -137,7 +137,7 @@ async def _bound(host: str, port: int, clock: Clock) -> socket.socket:
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens there; raises `OSError`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # By its protocol asyncio knows it as TCP, and lets no answer wait for the other side to have the one before.
+    # By its protocol asyncio knows it as TCP, and lets no answer wait until the one before has arrived.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
