@@ -263,7 +263,7 @@ async def test_a_connection_on_which_nothing_is_said_is_closed_and_one_with_a_re
 @pytest.mark.guards("R14")
 @pytest.mark.parametrize(
     "host",
-    ["::", "[::]", "0", "", "192.0.2.1", "0x7f.0.0.1", "2130706433", "127.0.0.1.evil", "localhost.evil"],
+    ["::", "[::]", "0", "", "192.0.2.1", "0x7f.0.0.1", "2130706433", "127.0.0.1.evil", "localhost.x"],
 )
 def test_no_way_to_write_an_address_gets_beyond_this_machine_unasked(tmp_path: Path, host: str) -> None:
     (tmp_path / "holdfast.toml").write_text(f'web.host = "{host}"\n')
