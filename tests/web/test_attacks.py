@@ -177,6 +177,17 @@ def test_odd_paths_name_no_file_and_break_nothing(house: House, path: str) -> No
     assert answer.split()[1] in (b"404", b"400"), answer[:200]
 
 
+def test_who_asks_only_for_the_head_of_a_stream_has_it_at_once(house: House) -> None:
+    house.up()
+    with program(house.home) as client:
+        for path in ("/api/events", "/api/chats/home/events"):
+            head = client.head(path)
+            assert (head.status_code, head.headers["content-type"]) == (
+                200,
+                "text/event-stream; charset=utf-8",
+            )
+
+
 @contextmanager
 def connected(where: httpx.URL) -> Iterator[socket.socket]:
     with socket.create_connection((where.host, where.port or 0), timeout=60) as connection:

@@ -45,7 +45,7 @@ def test_a_gateway_whose_ledger_keeps_nothing_is_not_healthy_until_it_does_again
     with program(house.home) as client:
         assert client.get("/healthz").status_code == 200
         held = house.reached("before heartbeat")
-        assert "its writer is dead or hangs" in words(asked_until(client, "/healthz", 503))
+        assert "no room, or its writer hangs" in words(asked_until(client, "/healthz", 503))
         house.hold()
         held.go()
         asked_until(client, "/healthz", 200)
@@ -113,7 +113,7 @@ def test_figures_say_whose_they_are_and_have_few_labels_known_beforehand(house: 
 
 
 def asked(signed_in: bool = True) -> Request:
-    return Request({"type": "http", "headers": [], SIGNED_IN: lambda: signed_in})
+    return Request({"type": "http", "method": "GET", "headers": [], SIGNED_IN: lambda: signed_in})
 
 
 async def silence() -> Any:

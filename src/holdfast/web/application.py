@@ -51,7 +51,7 @@ def health(inside: Inside) -> tuple[Way, ...]:
     async def healthz(_: Json) -> Json:
         if silence := inside.silence():
             raise Fault(
-                "try_again", f"the ledger has kept nothing for {silence:.0f} s: its writer is dead or hangs"
+                "try_again", f"the ledger has kept nothing for {silence:.0f} s: no room, or its writer hangs"
             )
         return {"state": inside.state().value}
 

@@ -23,6 +23,7 @@ MOST_STREAMS = 200
 """Open at once in one process. One more is refused, not let in for an older one: those who are cut off come
 again, and would go on cutting each other off."""
 _COME_AGAIN = 5
+_KIND = "text/event-stream"
 _QUIET_LINE = ": still here\n\n"
 _AGAIN = "retry: 1000\n\n"
 
@@ -61,6 +62,8 @@ class Streams:
         if self.count >= self._most:
             words = f"{self._most} event streams are open here, and more are not; close some, or come again"
             raise Fault("try_again", words, _again())
+        if request.method == "HEAD":
+            return Response(media_type=_KIND)
         return _Stream(self, self._lines(request.scope[SIGNED_IN], sources))
 
     async def _lines(
@@ -106,7 +109,7 @@ class _Stream(StreamingResponse):
     """Counted from the moment it is sent until it is over, however it ends."""
 
     def __init__(self, streams: Streams, lines: AsyncGenerator[str, None]) -> None:
-        super().__init__(lines, headers={"X-Accel-Buffering": "no"}, media_type="text/event-stream")
+        super().__init__(lines, headers={"X-Accel-Buffering": "no"}, media_type=_KIND)
         self._streams = streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
