@@ -6,7 +6,7 @@ import asyncio
 import gc
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,7 @@ from .recovery import recover
 from .report import Limit, Row, above_floor, at_least, at_most
 from .seeding import seed, session_id, spread
 from .timing import ROUNDS, interleave, median_round, percentile, set_memory_aside
-from .turn import ACCOUNT, COMMITS, MESSAGE, Turns, place
+from .turn import ACCOUNT, COMMITS, MESSAGE, PLATFORM, Turns, place
 
 MS = 1_000
 
@@ -300,22 +300,33 @@ async def overview(folder: Path, big: Path, scale: Scale) -> list[Row]:
     """What operators look at, among few sessions and among many: the same work in both."""
     few = folder / "overview"
     seed(few, scale.sessions[0])
+    rows = []
     async with opened(few) as small, opened(big) as large:
-        subjects = [Looking(store).run for store in (large, small)]
-        rounds = [await interleave(subjects, scale.turns, scale.chunk) for _ in range(ROUNDS)]
-    what = f"operators' overview among {scale.sessions[-1]:,} sessions / {scale.sessions[0]:,}"
-    return [_ms(what, *median_round(rounds, 0, 1), at_most(1.5))]
+        for name, look in LOOKS.items():
+            subjects = [Looking(store, look).run for store in (large, small)]
+            rounds = [await interleave(subjects, scale.turns, scale.chunk) for _ in range(ROUNDS)]
+            what = f"{name} among {scale.sessions[-1]:,} sessions / {scale.sessions[0]:,}"
+            rows.append(_ms(what, *median_round(rounds, 0, 1), at_most(1.5)))
+    return rows
+
+
+LOOKS: Mapping[str, Callable[[SqliteStore], Awaitable[object]]] = {
+    "operators' overview": lambda store: Looks(store, SystemClock()).overview(),
+    "a page of 10 sessions": lambda store: Looks(store, SystemClock()).sessions(limit=10),
+    "a page of 10 chats": lambda store: store.chats(PLATFORM, ACCOUNT, limit=10),
+}
 
 
 class Looking:
-    """An operator who looks at the overview again and again."""
+    """Somebody who looks at the same again and again."""
 
-    def __init__(self, store: SqliteStore) -> None:
-        self._looks = Looks(store, SystemClock())
+    def __init__(self, store: SqliteStore, look: Callable[[SqliteStore], Awaitable[object]]) -> None:
+        self._store = store
+        self._look = look
 
     async def run(self, times: int) -> None:
         for _ in range(times):
-            await self._looks.overview()
+            await self._look(self._store)
 
 
 # Recovery and memory

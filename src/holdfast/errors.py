@@ -13,6 +13,7 @@ HoldfastError
 │   ├── StoreUnavailable   busy or unreadable for now: try again
 │   ├── SyncFailed         what the disk holds is unknown: end the process, recover at the next start
 │   └── StoreClosed        the store was closed before the commit
+├── BadRequest         what was asked for is wrong in itself: the words say what is expected
 └── Unusable           the set-up's fault: a person has to change something (exit 78)
     ├── HomeLocked         another gateway runs on this home
     ├── SchemaTooNew       the ledger was written by a newer Holdfast
@@ -28,6 +29,7 @@ from collections.abc import Callable
 __all__ = [
     "BadAgent",
     "BadConfig",
+    "BadRequest",
     "Broken",
     "DiskFull",
     "ForbiddenTransition",
@@ -48,6 +50,9 @@ __all__ = [
     "WrongState",
     "unreported",
 ]
+
+LONGEST_SHOWN = 100
+"""Characters of a wrong value that are repeated to whoever gave it."""
 
 Report = Callable[[str, BaseException], None]
 """Where a stage says what it was doing and what went wrong, for the operator; must not raise."""
@@ -133,6 +138,18 @@ class SyncFailed(StoreFault):
 
 class StoreClosed(StoreFault):
     """The store was closed before this transaction was committed."""
+
+
+class BadRequest(HoldfastError):
+    """What was asked for is wrong in itself; the words say what is expected. Nothing was changed."""
+
+    @classmethod
+    def value(cls, name: str, value: object, allowed: str) -> BadRequest:
+        """A value that cannot be; one that is very long is not repeated in full."""
+        shown = repr(value)
+        if len(shown) > LONGEST_SHOWN:
+            shown = f"{shown[:LONGEST_SHOWN]}… ({len(shown)} characters)"
+        return cls(f"{name} = {shown} is not allowed; allowed: {allowed}")
 
 
 class Unusable(HoldfastError):

@@ -9,7 +9,11 @@ from holdfast.model import (
     Batch,
     CallState,
     DeliveryState,
+    Inbound,
+    Key,
     Lost,
+    PersonId,
+    Place,
     SessionId,
     SetAside,
     StopKind,
@@ -228,3 +232,12 @@ async def test_what_is_set_aside_can_be_read_newest_first(ledger: Ledger) -> Non
     assert [one.payload for one in page] == ["payload 2", "payload 1"]
     (last,) = await ledger.store.set_aside(page[-1].id)
     assert last == KeptAside(last.id, ACCOUNT, "too long-0", "too long", "payload 0", ledger.clock.now())
+
+
+async def test_every_platform_is_known_that_the_ledger_has_a_chat_of(ledger: Ledger) -> None:
+    assert await ledger.store.platforms() == ()
+    for platform, chat in (("telegram", "a"), ("tele", "z"), ("web", "b"), ("telegram", "c")):
+        where = Place(platform, ACCOUNT, chat)
+        said = Inbound(f"{platform}{chat}", Key(where.address), where, PersonId("p:ann"), "hello")
+        await ledger.store.accept(Batch(ACCOUNT, (said,)))
+    assert await ledger.store.platforms() == ("tele", "telegram", "web")

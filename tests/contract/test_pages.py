@@ -21,7 +21,18 @@ async def test_chats_that_go_on_come_with_the_newest_work_first(ledger: Ledger) 
         (address("c3"), "first of c3"),
     ]
     assert found[0].state is TurnState.DONE
-    assert len(await ledger.store.chats(here.platform, here.account, limit=1)) == 1
+
+
+async def test_pages_of_chats_hold_each_of_them_once_also_while_work_goes_on(ledger: Ledger) -> None:
+    here = place()
+    for number in range(5):
+        await ledger.complete(chat=f"c{number}")
+        ledger.clock.advance(1)
+    first = await ledger.store.chats(here.platform, here.account, limit=2)
+    # What moves to the top meanwhile is not met again, and pushes nobody off the next page.
+    await ledger.complete(chat="c4")
+    rest = await ledger.store.chats(here.platform, here.account, first[-1].turn, limit=9)
+    assert [line.chat for line in (*first, *rest)] == [address(f"c{number}") for number in (4, 3, 2, 1, 0)]
 
 
 async def test_no_other_account_has_these_chats(ledger: Ledger) -> None:

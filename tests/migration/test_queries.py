@@ -81,3 +81,11 @@ def test_no_query_walks_a_table_that_grows() -> None:
         and not re.match(r"SCAN instances USING (COVERING )?INDEX sqlite_autoindex_instances_1", step)
     }
     assert walks == set()
+
+
+def test_a_page_of_a_list_is_read_in_its_order_and_nothing_is_sorted_for_it() -> None:
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    migrate(db)
+    pages = ("sessions_page", "sessions_of_key", "sessions_parked", "chats_live", "set_aside_page")
+    sorted_for = {name: [step for step in plan(db, SQL[name]) if "B-TREE" in step] for name in pages}
+    assert sorted_for == dict.fromkeys(pages, [])

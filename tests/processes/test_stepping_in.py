@@ -18,7 +18,7 @@ def ledger_holds(home: Path) -> bool:
 @pytest.mark.guards("R20")
 @pytest.mark.parametrize(
     "place",
-    ["before quiet", "after quiet", "after attachments", "before erase", "after erase", "before scrub"],
+    ["before quiet", "after quiet", "before erase", "after erase", "before scrub"],
 )
 def test_killed_while_it_forgets_it_forgets_at_the_next_start(house: House, place: str) -> None:
     gateway = house.up()

@@ -238,12 +238,12 @@ class Letters:
 
 _VERBS = (
     "accept",
-    "attachments",
     "claim_ready",
     "claim_deliveries",
     "end_instance",
     "erase",
     "finish",
+    "heartbeat",
     "interrupt",
     "interrupt_orphans",
     "quiet",

@@ -44,6 +44,14 @@ def browser(home: Path, **headers: str) -> httpx.Client:
     return httpx.Client(base_url=url_of(home), timeout=LONG, headers=headers)
 
 
+def asked_until(client: httpx.Client, path: str, status: int) -> httpx.Response:
+    """The first answer with this status; what never comes is what the test's time is limited for."""
+    while True:
+        answer = client.get(path)
+        if answer.status_code == status:
+            return answer
+
+
 @contextmanager
 def following(client: httpx.Client, path: str, **headers: str) -> Iterator[Iterator[Heard]]:
     """An open stream of events."""

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from tests.support.outside import House
-from tests.support.web import Heard, answered, following, program, told, until
+from tests.support.web import Heard, answered, asked_until, following, program, told, until
 
 
 def texts(heard: list[Heard]) -> list[str]:
@@ -118,7 +118,7 @@ def test_a_drain_is_seen_by_who_watches_and_messages_are_still_kept(
     house.hold("model a 0")
     gateway = house.up()
     with program(house.home) as client:
-        assert client.get("/readyz").json() == {"state": "running"}
+        assert asked_until(client, "/readyz", 200).json() == {"state": "running"}
         with (
             following(client, "/api/chats/home/events") as events,
             following(client, "/api/events") as changes,

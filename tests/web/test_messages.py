@@ -103,13 +103,17 @@ def test_a_message_that_waits_is_changed_or_taken_back_and_one_that_was_taken_is
 def test_chats_are_listed_with_the_newest_work_first(house: House) -> None:
     house.up()
     with program(house.home) as client:
-        assert client.get("/api/chats").json() == {"chats": []}
+        assert client.get("/api/chats").json() == {"chats": [], "next": None}
         for chat in ("one", "two words", "ünï"):
             assert say(client, chat, text=f"do #{chat[0]}").status_code == 202
             house.heard(chat, "answer to")
         say(client, "one", text="do #z")
         house.heard("one", "answer to z")
         found = client.get("/api/chats").json()["chats"]
+        first = client.get("/api/chats?limit=2").json()
+        rest = client.get("/api/chats", params={"limit": 2, "before": first["next"]}).json()
+    assert first["chats"] + rest["chats"] == found
+    assert rest["next"] is None
     assert [one["chat"] for one in found] == ["one", "ünï", "two words"]
     assert found[0]["title"] == "do #o"
 
@@ -118,14 +122,19 @@ def test_chats_are_listed_with_the_newest_work_first(house: House) -> None:
     ("body", "words"),
     [
         (b"", "missing: text"),
-        (b"{", "one JSON object"),
-        (b"[]", "one JSON object"),
+        (b"{", "one JSON object; this (no type) is not JSON: Expecting property name"),
+        (b"[]", "one JSON object; this is a list"),
+        (b"text=hello", "is not JSON: Expecting value, line 1, column 1"),
+        (b'{"text": "\xe9"}', "is not JSON: not all of it is UTF-8 text"),
+        (b'{"text": "  \\n"}', "text that is more than spaces"),
+        (b'{"text": "a", "event_id": "' + b"e" * 101 + b'"}', "allowed: at most 100 characters"),
+        (b'{"text": "a", "event_id": "e\\u0000"}', "all of them printable"),
         (b'{"text": ""}', "text, not empty"),
         (b'{"text": 1}', "text, not empty"),
         (b'{"text": "\\ud800"}', "one JSON object"),
         (b'{"text": "a", "more": 1}', "unknown argument 'more'"),
         (b'{"text": "a", "attachments": [{"name": "x"}]}', "a list of at most 20 files"),
-        (b"[" * 100_000, "one JSON object"),
+        (b"[" * 100_000, "nested too deeply"),
     ],
 )
 def test_a_body_that_is_wrong_is_a_bad_request_in_words(house: House, body: bytes, words: str) -> None:
@@ -141,12 +150,26 @@ def test_names_of_chats_that_cannot_be_and_bodies_that_are_too_large_are_refused
     house.up()
     with program(house.home) as client:
         for chat in ("a" * 101, "a%00b", "a%0Ab"):
-            assert say(client, chat, text="do #a").status_code == 409
+            for answer in (say(client, chat, text="do #a"), client.get(f"/api/chats/{chat}")):
+                assert answer.status_code == 400
+                assert "a name of at most 100 characters" in answer.json()["error"]["words"]
+            assert client.get(f"/api/chats/{chat}/events").status_code == 400
         assert say(client, "a%2Fb", text="do #a").status_code == 404
         assert client.get("/api/chats/nobody").json()["session"] is None
         large = client.post("/api/chats/home/messages", content=b" " * 5_000_000)
         assert (large.status_code, large.json()["error"]["code"]) == (413, "too_large")
-        for asked in ("after=x", "after=-1", "after=1&after=2", "what=1", f"after={'9' * 5_000}"):
+        long = say(client, "home", text="a" * 32_001)
+        assert (long.status_code, long.json()["error"]["code"]) == (413, "too_large")
+        assert "nothing was kept: this has 32001 characters" in long.json()["error"]["words"]
+        for asked in (
+            "limit=0",
+            "before=1",
+            "after=x",
+            "after=-1",
+            "after=1&after=2",
+            "what=1",
+            f"after={'9' * 5_000}",
+        ):
             assert client.get(f"/api/chats/home/messages?{asked}").status_code == 400, asked
         assert client.get("/api/nothing").status_code == 404
         wrong = client.put("/api/chats/home/messages")

@@ -133,8 +133,20 @@ def test_nothing_is_shown_to_who_is_not_signed_in(house: House) -> None:
 
 
 def test_what_is_asked_for_wrongly_is_said(house: House) -> None:
+    asyncio.run(left_behind(house.home))
     house.up()
     with program(house.home) as client:
-        assert client.get("/api/sessions?limit=many").status_code == 400
-        assert client.get("/api/sessions?colour=red").status_code == 400
+        for asked, words in (
+            ("sessions?limit=many", "limit = 'many' is not allowed; allowed: a whole number"),
+            ("sessions?colour=red", "unknown argument 'colour'"),
+            ("sessions?state=asleep", "state = 'asleep' is not allowed; allowed: queued, running"),
+            ("sessions?platform=pigeon", "'pigeon' is not allowed; allowed: elsewhere, letters, web"),
+            ("sessions?live=perhaps", "live = 'perhaps' is not allowed; allowed: true or false"),
+            ("outbox?state=sent", "state = 'sent' is not allowed; allowed: unknown"),
+        ):
+            answer = client.get(f"/api/{asked}")
+            assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_request"), asked
+            assert words in answer.json()["error"]["words"]
+        for asked in ("state=parked", "state=held", "state=done", "platform=elsewhere", "platform=web"):
+            assert client.get(f"/api/sessions?{asked}").status_code == 200, asked
         assert client.get("/api/sessions/none").status_code == 404

@@ -227,11 +227,11 @@ def test_a_code_is_good_for_a_quarter_of_an_hour_and_a_cookie_for_thirty_days(tm
     sign_in.prepare()
     late, spent = sign_in.new_code(), sign_in.new_code()
     assert late is not None and spent is not None
-    cookie = sign_in.enter(spent)
+    cookie = sign_in.follow(spent)
     assert cookie is not None and sign_in.is_cookie(cookie)
-    assert sign_in.enter(spent) is None
+    assert sign_in.follow(spent) is None
     clock.advance(15 * 60_000)
-    assert sign_in.enter(late) is None
+    assert sign_in.follow(late) is None
     clock.advance(30 * 24 * 3_600_000 - 15 * 60_000 - 1)
     assert sign_in.is_cookie(cookie)
     clock.advance(1)

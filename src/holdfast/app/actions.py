@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from holdfast.clock import Clock, Ids, in_time
-from holdfast.errors import HoldfastError, NotFound
+from holdfast.errors import BadRequest, HoldfastError, NotFound
 from holdfast.model import (
     Accepted,
     Attachment,
@@ -40,7 +40,7 @@ from .shown import Json
 
 ACCOUNT = "holdfast"
 """The account under which what operators ask for is accepted."""
-LONGEST_NAME = 100
+_LONGEST_FILE_NAME = 100
 _LOOK_AGAIN = 0.2
 _PATIENCE = 10.0
 _MANY = 10_000
@@ -49,6 +49,10 @@ SETTLEMENTS = ("sent", "retry", "drop")
 
 class Unwilling(HoldfastError):
     """The action cannot be done; the words say why, and nothing was changed."""
+
+
+class TooLong(Unwilling):
+    """A message with more text than is taken; nothing of it was kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +80,7 @@ class Actions:
         """Say something in a chat of the web, as a person would; the same event again changes nothing."""
         if "/" in chat:
             raise Unwilling("say speaks in chats of the web; their names have no slash")
-        if len(chat) > LONGEST_NAME or not chat.isprintable():
-            raise Unwilling(f"a chat's name has at most {LONGEST_NAME} characters, all of them printable")
+        self._check_text(text)
         event = event_id or self.ids.new()
         arrival = Arrival(
             event,
@@ -94,10 +97,18 @@ class Actions:
             raise Unwilling(str(refusal)) from None
         return {"event_id": event, **_answer(accepted)}
 
+    def _check_text(self, text: str) -> None:
+        if not text.strip():
+            raise BadRequest.value("text", text, "text that is more than spaces")
+        most = self.arrival().queue.longest
+        if len(text) > most:
+            words = f"nothing was kept: this has {len(text)} characters, and {most} are taken at most"
+            raise TooLong(f"{words}. Send it in parts, or as a file")
+
     async def _attachment(self, given: str | Mapping[str, str]) -> Attachment:
         digest, name = (given, "") if isinstance(given, str) else (given["digest"], given.get("name", ""))
-        blob = await self.store.blob(digest)
-        return Attachment(digest, name[:LONGEST_NAME] or digest[:12], blob.media_type, blob.size)
+        blob = await self.store.bring_blob(digest)
+        return Attachment(digest, name[:_LONGEST_FILE_NAME] or digest[:12], blob.media_type, blob.size)
 
     async def revise(self, chat: str, position: int, text: str) -> Json:
         """Change what a message says that still waits."""
@@ -108,16 +119,19 @@ class Actions:
         return await self._revise(chat, position, None)
 
     async def _revise(self, chat: str, position: int, text: str | None) -> Json:
-        row = await self.store.row(Position(position))
+        if text is not None:
+            self._check_text(text)
         address = address_of(chat)
+        try:
+            row = await self.store.row(Position(position))
+        except NotFound:
+            raise NotFound("message of this chat", position) from None
         if row.place.address != address or row.message_id is None:
             raise NotFound("message of this chat", position)
         edit = Edit(address, row.message_id, text, row.attachments)
         if await self.store.revise(edit, self.arrival()) is None:
             raise Unwilling("it no longer waits: it is being answered, or was settled before")
         found = await self.store.row(Position(position))
-        if text is not None and found.text != text and found.state is row.state:
-            raise Unwilling("the new text is too long; the message stays as it was")
         return {"position": position, "state": found.state.value, "text": found.text}
 
     async def command(

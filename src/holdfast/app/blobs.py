@@ -6,10 +6,10 @@ import asyncio
 import hashlib
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from holdfast.errors import DiskFull, NotFound
-from holdfast.records import dataclass
 from holdfast.store import Blob, Store
 
 from .shown import Json
@@ -21,35 +21,59 @@ _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,60}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-@dataclass(frozen=True, slots=True)
 class BlobFiles:
-    """The bytes first, synced and under their name; then the row that says that they are there."""
+    """The bytes first, synced and under their name; then the row that says that they are there.
 
-    home: Path
-    store: Store
+    To be made once for a home: while one file is on its way to its row none is removed, and the other way
+    round.
+    """
+
+    def __init__(self, home: Path, store: Store) -> None:
+        self._folder = home / FOLDER
+        self._store = store
+        self._alone = asyncio.Lock()
 
     async def keep(self, data: bytes, media_type: str) -> Json:
         digest = hashlib.sha256(data).hexdigest()
         kind = media_type.partition(";")[0].strip().lower()
         kind = kind if _MEDIA_TYPE.fullmatch(kind) else _PLAIN
-        try:
-            await asyncio.to_thread(_write, self._path(digest), data)
-        except OSError as error:
-            raise DiskFull(f"the attachment could not be kept: {error.strerror}") from error
-        await self.store.keep_blob(digest, len(data), kind)
+        async with self._alone:
+            try:
+                await asyncio.to_thread(_write, self._path(digest), data)
+            except OSError as error:
+                raise DiskFull(f"the attachment could not be kept: {error.strerror}") from error
+            await self._store.keep_blob(digest, len(data), kind)
         return {"digest": digest, "size": len(data), "media_type": kind}
 
     async def read(self, digest: str) -> tuple[Blob, bytes]:
         if not _DIGEST.fullmatch(digest):
             raise NotFound("attachment", digest)
-        found = await self.store.blob(digest)
+        found = await self._store.blob(digest)
         try:
             return found, await asyncio.to_thread(self._path(digest).read_bytes)
         except FileNotFoundError:
             raise NotFound("attachment", digest) from None
 
+    async def sweep(self) -> None:
+        """Remove every file that the ledger does not know, for good; done again, it changes nothing."""
+        async with self._alone:
+            for folder in await asyncio.to_thread(_below, self._folder):
+                names = [path.name for path in await asyncio.to_thread(_below, folder)]
+                unknown = set(names) - await self._store.known_blobs(names)
+                await asyncio.to_thread(_remove, folder, unknown)
+
     def _path(self, digest: str) -> Path:
-        return self.home / FOLDER / digest[:2] / digest
+        return self._folder / digest[:2] / digest
+
+
+def _below(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _remove(folder: Path, names: Iterable[str]) -> None:
+    for name in names:
+        (folder / name).unlink(missing_ok=True)
+    _sync(folder)
 
 
 def _write(path: Path, data: bytes) -> None:

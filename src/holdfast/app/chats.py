@@ -46,8 +46,11 @@ class Chats:
 
     store: Looking
 
-    async def chats(self, limit: int = 100) -> Json:
-        """The chats of the web whose conversation goes on, newest work first."""
+    async def chats(self, before: str | None = None, limit: int = 100) -> Json:
+        """A page of the web's chats that go on, newest work first; `next` is where the page after begins."""
+        most, after = min(limit, _MOST), TurnId(before) if before else None
+        found = await self.store.chats(_WEB.name, _WEB.account, after, most + 1)
+        page = found[:most]
         return {
             "chats": [
                 {
@@ -57,8 +60,9 @@ class Chats:
                     "last_at": line.last_at,
                     "running": line.state in _AT_WORK,
                 }
-                for line in await self.store.chats(_WEB.name, _WEB.account, min(limit, _MOST))
-            ]
+                for line in page
+            ],
+            "next": page[-1].turn if page and len(found) > most else None,
         }
 
     async def messages(self, chat: str, after: int = 0, limit: int = 100) -> Json:
@@ -90,6 +94,13 @@ class Chats:
             ],
             "cursor": {**found["cursor"], "number": await self.store.last_number(address)},
         }
+
+    async def mark(self, chat: str) -> tuple[object, ...]:
+        """Something that is another when a chat stands otherwise, and costs little to read."""
+        key = key_of(chat)
+        live = await self.store.live_session(key)
+        last = await self.store.turns(live.id, 1) if live is not None else ()
+        return live, tuple(turn._replace(progress_at=None) for turn in last), await self.store.waiting(key)
 
     async def _session(self, live: Session) -> Json:
         turns = await self.store.turns(live.id, _TURNS)
@@ -130,14 +141,19 @@ async def watch(store: Store, clock: Clock, chat: str) -> AsyncGenerator[Json, N
     """For ever: how the chat stands, at once and whenever that has changed."""
     chats, topics = Chats(store), (*_TOPICS, chat_topic(ChatAddress(address_of(chat))))
     known: Json = {}
+    mark: tuple[object, ...] = ()
+    rang = False
     while True:
         versions = [(topic, store.version(topic)) for topic in topics]
-        found = await chats.chat(chat)
-        if (news := _news(found)) != known:
-            known = news
-            yield found
+        # Most of what rings is of other chats, and a whole look takes ten times as long as one at the mark.
+        if (now := await chats.mark(chat)) != mark or not rang:
+            mark, found = now, await chats.chat(chat)
+            if (news := _news(found)) != known:
+                known = news
+                yield found
         await clock.sleep(_EVERY)
         await first_of(*(store.changed(topic, seen) for topic, seen in versions), clock.sleep(_LOOK_AGAIN))
+        rang = any(store.version(topic) > seen for topic, seen in versions)
 
 
 def _news(found: Json) -> Json:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 
 from holdfast.clock import Clock
 from holdfast.model import Claimed, DeliveryId, Fence, Interruption, Lost, SendResult, TurnId, TurnState
+from holdfast.policy.recovery import LEADS_TO, Outcome
 from holdfast.records import dataclass
 from holdfast.store import Recorded, Step, Stop, StopOutcome, Store, Verdict
 
@@ -22,15 +23,20 @@ BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0
 """Upper bounds in seconds of the classes that commits are counted in; above the last is one more."""
 
 
+ENDS = ("done", "failed", "cancelled", "expired", "parked")
+REASONS = (*Interruption, "other")
+"""Labels are few and known: a reason nobody foresaw is counted among the others."""
+
+
 @dataclass(slots=True)
 class Counts:
     """Totals since this process began."""
 
-    turns: Counter[str] = field(default_factory=Counter)
+    turns: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(ENDS, 0)))
     """Ended, by the state they ended in."""
-    interruptions: Counter[str] = field(default_factory=Counter)
+    interruptions: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(REASONS, 0)))
     """By reason."""
-    decisions: Counter[str] = field(default_factory=Counter)
+    decisions: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(Outcome, 0)))
     """What recovery decided, by outcome."""
     claimed: int = 0
     resumed: int = 0
@@ -39,6 +45,8 @@ class Counts:
     commits: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     """Steps and ends of turns, by how long their commit took."""
     commit_seconds: float = 0.0
+    beat_at: float = 0.0
+    """When the ledger last kept a sign of life, on the monotonic clock."""
 
     def took(self, seconds: float) -> None:
         self.commits[bisect_left(BOUNDS, seconds)] += 1
@@ -47,7 +55,7 @@ class Counts:
 
 def counted(store: Store, clock: Clock) -> tuple[Store, Counts]:
     """The same store, whose verbs are counted when they have returned, and the figures."""
-    counts = Counts()
+    counts = Counts(beat_at=clock.monotonic())
     return cast(Store, _Counted(store, clock, counts)), counts
 
 
@@ -86,7 +94,7 @@ class _Counted:
 
     async def interrupt(self, fence: Fence, reason: str) -> None:
         await self._store.interrupt(fence, reason)
-        self._counts.interruptions[str(reason)] += 1
+        self._counts.interruptions[str(reason) if reason in REASONS else "other"] += 1
 
     async def interrupt_orphans(self, *args: Any, **more: Any) -> int:
         found = await self._store.interrupt_orphans(*args, **more)
@@ -97,8 +105,14 @@ class _Counted:
     async def settle_stale(self, verdicts: tuple[Verdict, ...]) -> tuple[TurnId, ...]:
         written = await self._store.settle_stale(verdicts)
         done = set(written)
-        self._counts.decisions.update(str(one.decision.outcome) for one in verdicts if one.stale.turn in done)
+        outcomes = [one.decision.outcome for one in verdicts if one.stale.turn in done]
+        self._counts.decisions.update(outcomes)
+        self._counts.turns.update(LEADS_TO[one] for one in outcomes if LEADS_TO[one] in ENDS)
         return written
+
+    async def heartbeat(self) -> None:
+        await self._store.heartbeat()
+        self._counts.beat_at = self._clock.monotonic()
 
     async def stop(self, *args: Any, **more: Any) -> Stop:
         found = await self._store.stop(*args, **more)

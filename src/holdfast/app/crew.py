@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from holdfast.clock import Clock, Rng
-from holdfast.errors import Report, StoreClosed, SyncFailed
+from holdfast.errors import Report, StoreClosed, StoreFault, SyncFailed
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import MINUTE, SECOND, RetrySettings
 
@@ -33,8 +33,9 @@ class Crew:
         self._rng = rng
         self._report = report
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self.lost: asyncio.Future[SyncFailed] = asyncio.get_running_loop().create_future()
-        """Done when the ledger can no longer be trusted to keep anything: only a fresh start helps."""
+        self.lost: asyncio.Future[StoreFault] = asyncio.get_running_loop().create_future()
+        """Done when the ledger can no longer keep anything: a sync failed, or its writer has ended under us.
+        Only a fresh start helps."""
 
     def start(self, name: str, work: Work) -> None:
         """Let a stage work until it is stopped."""
@@ -56,9 +57,7 @@ class Crew:
             began = self._clock.monotonic()
             try:
                 return await work()
-            except StoreClosed:
-                return None
-            except SyncFailed as fault:
+            except (StoreClosed, SyncFailed) as fault:
                 if not self.lost.done():
                     self.lost.set_result(fault)
                 return None

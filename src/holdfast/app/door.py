@@ -6,15 +6,20 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from holdfast.clock import Clock
+from holdfast.policy.settings import SECOND
 from holdfast.records import dataclass
 from holdfast.store import Store
 
+from .blobs import BlobFiles
 from .counting import Counts
 from .following import Following
 from .lifecycle import RunState
 from .local import Verb
 from .settings import Settings
 from .shown import Json
+
+_BEATS_MISSED = 3
+"""Signs of life that may fail to come before the one who writes counts as dead."""
 
 
 class Open(Protocol):
@@ -48,6 +53,18 @@ class Inside:
     following: Following
     state: Callable[[], RunState]
     counts: Counts
+    recovered: Callable[[], bool]
+    """Whether it has been decided what becomes of all that the run before left."""
+    blobs: BlobFiles
+
+    def is_ready(self) -> bool:
+        """Whether turns are begun here."""
+        return self.state() is RunState.RUNNING and self.recovered()
+
+    def silence(self) -> float:
+        """Seconds since the ledger last kept a sign of life beyond the time it has for one; 0 if in time."""
+        late = self.clock.monotonic() - self.counts.beat_at
+        return late if late > _BEATS_MISSED * self.settings.gateway.heartbeat / SECOND else 0.0
 
 
 class Door(Protocol):

@@ -1,36 +1,10 @@
-"""Files of the home beside the ledger: how much room there is, and how attachments are removed."""
+"""How much room there is where the home is."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from pathlib import Path
-
-BLOBS = "blobs"
-
-
-def discarding(home: Path) -> Callable[[tuple[str, ...]], None]:
-    """Removes attachments by their digests, for good: what is gone already is passed over."""
-
-    def discard(digests: tuple[str, ...]) -> None:
-        for digest in digests:
-            # A digest comes from a platform's words: only what can be one names a file.
-            if digest.isalnum():
-                _remove(home / BLOBS / digest[:2] / digest)
-
-    return discard
-
-
-def _remove(path: Path) -> None:
-    try:
-        path.unlink()
-    except FileNotFoundError:
-        return
-    handle = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def free_room(home: Path) -> Callable[[], int]:

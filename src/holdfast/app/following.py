@@ -130,8 +130,9 @@ class _Steps:
             return
         live = await self._store.live_session(self._key)
         if live is not None:
-            entries = await self._store.transcript(live.id)
-            self._session, self._seq = live.id, entries[-1].seq if entries else 0
+            # Its last turn knows how far the transcript goes: however long that is, none of it is read.
+            last = await self._store.turns(live.id, 1)
+            self._session, self._seq = live.id, last[0].last_seq if last else 0
 
     @property
     def cursor(self) -> Json:

@@ -7,7 +7,7 @@ from its own parts.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,7 @@ class Gateway:
         report: Report = to_log,
         on_request: Callable[[Drain], None] | None = None,
         on_state: Callable[[RunState], None] = _unseen,
-        discard: Callable[[tuple[str, ...]], None] = keep_files,
+        sweep: Callable[[], Awaitable[None]] = keep_files,
         free: Callable[[], int] | None = None,
     ) -> None:
         self.store = store
@@ -76,7 +76,7 @@ class Gateway:
         self.settings = settings
         self.state = RunState.NEW
         self._rng = rng
-        self._discard = discard
+        self._sweep = sweep
         self._free = free
         self._platforms = _one_of_each(platforms)
         self._access = access
@@ -96,7 +96,7 @@ class Gateway:
     async def run(self) -> Stopped:
         """Start everything, work until an end is asked for, and stop in order; says how it ended.
 
-        Raises `SyncFailed` when the ledger can no longer keep anything: nothing is orderly then.
+        Raises `SyncFailed` or `StoreClosed` when the ledger can keep nothing more: nothing is orderly then.
         """
         crew = Crew(self.clock, self._rng, self._report)
         try:
@@ -215,7 +215,7 @@ class Gateway:
             lambda: self._reconciler.safe_mode,
             self._longest,
             self.clock.now(),
-            self._discard,
+            self._sweep,
         )
 
     def _stages(self) -> Stages:

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import BadConfig, HoldfastError, NotFound, Refused, StoreFault
+from holdfast.errors import BadConfig, BadRequest, HoldfastError, NotFound, Refused, StoreFault
 from holdfast.records import dataclass
 
 from .actions import Unwilling
@@ -31,13 +31,12 @@ Simple = Callable[[Json], Coroutine[Any, Any, Json]]
 Stream = Callable[[Json], AsyncGenerator[Json, None]]
 
 
-class BadRequest(Exception):
-    """The request itself is wrong; the words say what is expected."""
-
-
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One thing that can be asked: its arguments with their types (`?` for those that may be left out)."""
+    """One thing that can be asked: its arguments with their types (`?` for those that may be left out).
+
+    A type is a name of those below, or `=` and the words that may be given, with bars between them.
+    """
 
     arguments: Mapping[str, str]
     run: Simple | None = None
@@ -51,8 +50,8 @@ class Verb:
                 raise BadRequest(f"unknown argument {name!r}; arguments here: {known}")
             wanted = self.arguments[name].rstrip("?")
             optional = self.arguments[name].endswith("?")
-            if not (optional and value is None) and not _IS[wanted](value):
-                raise BadRequest(f"{name} = {value!r} is not allowed; allowed: {_WORDS[wanted]}")
+            if not (optional and value is None) and not _fits(wanted, value):
+                raise BadRequest.value(name, value, _WORDS.get(wanted) or ", ".join(choices(wanted)))
         missing = [name for name, kind in self.arguments.items() if kind[-1] != "?" and name not in given]
         if missing:
             raise BadRequest(f"missing: {', '.join(missing)}")
@@ -61,6 +60,9 @@ class Verb:
 _MOST = 2**63 - 1
 """The largest number that the ledger knows."""
 _MOST_FILES = 20
+LONGEST_NAME = 100
+"""Characters of a chat's name, or of an event's."""
+_LONGEST_ADDRESS = 1_000
 
 
 def _is_file(value: object) -> bool:
@@ -73,9 +75,18 @@ def _is_file(value: object) -> bool:
     )
 
 
+def _is_chat(value: object) -> bool:
+    """A chat of the web by its name, or any by its address, whose parts stand between slashes."""
+    most = _LONGEST_ADDRESS if isinstance(value, str) and "/" in value else LONGEST_NAME
+    return isinstance(value, str) and 0 < len(value) <= most and value.isprintable()
+
+
 _IS: Mapping[str, Callable[[object], bool]] = {
     "text": lambda value: isinstance(value, str) and bool(value),
     "number": lambda value: isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST,
+    "count": lambda value: isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST,
+    "name": lambda value: isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable(),
+    "chat": _is_chat,
     "flag": lambda value: isinstance(value, bool),
     "files": lambda value: (
         isinstance(value, list) and len(value) <= _MOST_FILES and all(map(_is_file, value))
@@ -84,9 +95,21 @@ _IS: Mapping[str, Callable[[object], bool]] = {
 _WORDS = {
     "text": "text, not empty",
     "number": f"a whole number from 0 to {_MOST}",
+    "count": f"a whole number from 1 to {_MOST}",
+    "name": f"at most {LONGEST_NAME} characters, all of them printable",
+    "chat": f"a name of at most {LONGEST_NAME} characters, all of them printable",
     "flag": "true or false",
     "files": f'a list of at most {_MOST_FILES} files, each {{"digest": ..., "name": ...}}',
 }
+
+
+def choices(kind: str) -> list[str]:
+    """The words that may be given, if the type is a list of them."""
+    return kind.strip("=?").split("|") if kind.startswith("=") else []
+
+
+def _fits(kind: str, value: object) -> bool:
+    return value in words if (words := choices(kind)) else _IS[kind](value)
 
 
 class LocalApi:

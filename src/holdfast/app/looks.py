@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from holdfast.clock import Clock
+from holdfast.errors import BadRequest
 from holdfast.model import (
     ChatAddress,
     ChatKind,
-    Delivery,
     DeliveryId,
     DeliveryState,
     Key,
@@ -17,6 +17,7 @@ from holdfast.model import (
     SessionId,
     Sharing,
     TurnId,
+    TurnState,
     conversation_key,
     place_at,
 )
@@ -32,6 +33,8 @@ from .shown import Json, delivery, entry, report, shown
 _WEB = WebChat()
 MOST_LISTED = 500
 """Lines of one page at the most, whatever is asked for."""
+SESSION_STATES = (*TurnState, "held", "parked")
+"""What sessions can be looked for by: the state of the last turn, or that it waits for somebody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +43,11 @@ class Looks:
 
     store: Looking
     clock: Clock
+    platforms: tuple[str, ...] = (_WEB.name,)
+    """Those that are served here; the ledger may know more."""
 
     async def runs(self, limit: int = 20) -> Json:
-        return {"runs": shown(await self.store.instances(limit))}
+        return {"runs": shown(await self.store.instances(min(limit, MOST_LISTED)))}
 
     async def overview(self, runs: int = 24) -> Json:
         """The gateway at a glance: counts, the pace of the last hour, its runs and what became of each."""
@@ -70,12 +75,22 @@ class Looks:
     ) -> Json:
         """A page of sessions, newest first, of those that fit; `next` is where the page after it begins.
 
-        With a filter a page may come short, or empty, and there is more as long as it has a `next`.
+        With a filter a page may come short, or empty, and there is more as long as it has a `next`. Raises
+        `BadRequest` for a state or platform that there is not: it would find nothing for ever.
         """
+        await self._check_filters(state, platform)
         wanted = Wanted(state, platform, q, live)
         after = SessionId(before) if before else None
         page = await self.store.find_sessions(wanted, after, min(limit, MOST_LISTED))
         return {"sessions": shown(page.lines), "next": page.next}
+
+    async def _check_filters(self, state: str | None, platform: str | None) -> None:
+        if state is not None and state not in SESSION_STATES:
+            raise BadRequest.value("state", state, ", ".join(SESSION_STATES))
+        if platform is not None and platform not in self.platforms:
+            known = sorted({*self.platforms, *await self.store.platforms()})
+            if platform not in known:
+                raise BadRequest.value("platform", platform, ", ".join(known))
 
     async def session(self, session: str, entries: int = 200) -> Json:
         """One session: its row, its turns and what they did, the end of its transcript, what waits for it."""
@@ -87,14 +102,9 @@ class Looks:
             "entries_before": max(0, found.entries[0].seq - 1) if found.entries else 0,
             "waiting": shown(found.waiting),
             "calls": shown(found.calls),
-            "deliveries": [{"id": one.id, **delivery(one)} for one in found.deliveries],
+            "deliveries": [delivery(one) for one in found.deliveries],
             "decisions": decisions(found.happenings),
         }
-
-    async def unknown(self, limit: int = 100) -> Json:
-        """Sends whose outcome is not known, of every chat, oldest first."""
-        found = await self.store.in_doubt(min(limit, MOST_LISTED))
-        return {"deliveries": [{"id": one.id, "chat": one.chat, **_doubt(one)} for one in found]}
 
     async def set_aside(self, before: int | None = None, limit: int = 50) -> Json:
         """Input that could not be read, newest first."""
@@ -107,10 +117,11 @@ class Looks:
 
         With `unknown` only what has an unknown outcome.
         """
+        most = min(limit, MOST_LISTED)
         if chat is not None:
-            page = await self.store.deliveries(address_of(chat), after, limit)
+            page = await self.store.deliveries(address_of(chat), after, most)
         else:
-            page = await self.store.unsettled(DeliveryId(after), limit, unknown)
+            page = await self.store.unsettled(DeliveryId(after), most, unknown)
         return {
             "deliveries": [delivery(one) for one in page if not unknown or one.state is DeliveryState.UNKNOWN]
         }
@@ -126,7 +137,7 @@ class Looks:
         """What the run before left, and the reports of the last boots: what became of it, and why."""
         return {
             "continuity": shown(await self.store.continuity()),
-            "reports": [report(one) for one in await self.store.continuity_reports(limit)],
+            "reports": [report(one) for one in await self.store.continuity_reports(min(limit, MOST_LISTED))],
         }
 
     async def held(self) -> Json:
@@ -156,15 +167,6 @@ class Looks:
         if session is not None:
             return await self.store.session(SessionId(session))
         return await self.store.live_session(key_of(chat)) if chat is not None else None
-
-
-def _doubt(found: Delivery) -> Json:
-    return {
-        **delivery(found),
-        "attempts": found.attempts,
-        "claimed_at": found.claimed_at,
-        "session": found.session,
-    }
 
 
 def address_of(chat: str) -> ChatAddress:

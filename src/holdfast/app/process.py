@@ -16,7 +16,7 @@ from pathlib import Path
 from holdfast import __version__
 from holdfast.agents import load_agent
 from holdfast.clock import Clock, SystemClock, SystemIds, SystemRng
-from holdfast.errors import HoldfastError, HomeLocked, SyncFailed, Unusable
+from holdfast.errors import HoldfastError, HomeLocked, StoreClosed, SyncFailed, Unusable
 from holdfast.model import Stopped
 from holdfast.platforms.web import WebChat
 from holdfast.policy.admission import Drain
@@ -26,11 +26,12 @@ from holdfast.store import Store, open_ledger
 from holdfast.telemetry.log import Log
 
 from .actions import Actions, Unwilling
+from .blobs import BlobFiles
 from .config import Surroundings, load_settings, surroundings
 from .counting import Counts, counted
 from .door import Door, Inside, Open
 from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
-from .files import discarding, free_room
+from .files import free_room
 from .following import Following
 from .gateway import Gateway
 from .lifecycle import RunState, longest_stop
@@ -157,6 +158,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
         beating.cancel()
         raise
     store, counts = counted(store, clock)
+    blobs = BlobFiles(settings.home, store)
     previews = Previews()
     web = WebChat(shown=previews.show)
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
@@ -182,11 +184,11 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
         settings.home / WORKSPACE,
         on_request=carry_out,
         on_state=on_state,
-        discard=discarding(settings.home),
+        sweep=blobs.sweep,
         free=free_room(settings.home),
     )
     keeper = Keeper(around, gateway.request, settings.home)
-    inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews), counts)
+    inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews), counts, blobs)
     reporting = asyncio.ensure_future(_report_boot(gateway))
     listening: list[Open] = []
     try:
@@ -194,7 +196,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
         signals.attach(gateway)
         notifier.say(READY)
         return _code(await gateway.run())
-    except SyncFailed as fault:
+    except (SyncFailed, StoreClosed) as fault:
         log.critical("%s", fault)
         return FAILED
     finally:
@@ -256,9 +258,10 @@ def _inside(
     keeper: Keeper,
     following: Following,
     counts: Counts,
+    blobs: BlobFiles,
 ) -> Inside:
     store, clock = gateway.store, gateway.clock
-    looks = Looks(store, clock)
+    looks = Looks(store, clock, tuple(one.name for one in gateway.connections()))
     actions = Actions(store, clock, gateway.ids, web, looks, keeper.stop_all, gateway.arrival_settings)
 
     async def status() -> Json:
@@ -283,7 +286,17 @@ def _inside(
         }
 
     verbs = all_verbs(actions, following, status)
-    return Inside(settings, store, clock, verbs, following, lambda: gateway.state, counts)
+    return Inside(
+        settings,
+        store,
+        clock,
+        verbs,
+        following,
+        lambda: gateway.state,
+        counts,
+        lambda: gateway.continuity is not None,
+        blobs,
+    )
 
 
 def run_and_exit(arguments: list[str], door: Door) -> None:

@@ -61,6 +61,7 @@ def delivery(found: Delivery) -> Json:
         "session": found.session,
         "turn": found.turn,
         "at": found.created_at,
+        "claimed_at": found.claimed_at,
     }
 
 

@@ -10,42 +10,41 @@ from .chats import Chats
 from .door import Page
 from .following import Following
 from .local import Simple, Verb
-from .looks import Looks
+from .looks import SESSION_STATES, Looks
 from .releasing import Releasing
 from .shown import Json
 
 Look = Callable[[], Coroutine[Any, Any, Json]]
 
-_WHERE = {"session": "text?", "chat": "text?", "event_id": "text?"}
+_WHERE = {"session": "text?", "chat": "chat?", "event_id": "name?"}
 
 
 def looking(looks: Looks) -> dict[str, Verb]:
     """What needs no running gateway."""
     chats = Chats(looks.store)
     return {
-        "runs": _verb(looks.runs, limit="number?"),
-        "overview": _verb(looks.overview, runs="number?"),
+        "runs": _verb(looks.runs, limit="count?"),
+        "overview": _verb(looks.overview, runs="count?"),
         "sessions": _verb(
             looks.sessions,
             before="text?",
-            limit="number?",
+            limit="count?",
             live="flag?",
-            state="text?",
+            state=f"={'|'.join(SESSION_STATES)}?",
             platform="text?",
             q="text?",
         ),
         "session": _verb(looks.session, session="text", entries="number?"),
-        "outbox": _verb(looks.outbox, chat="text?", unknown="flag?", after="number?", limit="number?"),
-        "unknown": _verb(looks.unknown, limit="number?"),
-        "set_aside": _verb(looks.set_aside, before="number?", limit="number?"),
+        "outbox": _verb(looks.outbox, chat="chat?", unknown="flag?", after="number?", limit="count?"),
+        "set_aside": _verb(looks.set_aside, before="number?", limit="count?"),
         "trace": _verb(looks.trace, position="number"),
-        "continuity": _verb(looks.continuity, limit="number?"),
+        "continuity": _verb(looks.continuity, limit="count?"),
         "held": _verb(looks.held),
         "verify": _verb(looks.verify),
         "plan": _verb(looks.plan),
-        "chats": _verb(chats.chats, limit="number?"),
-        "chat": _verb(chats.chat, chat="text"),
-        "messages": _verb(chats.messages, chat="text", after="number?", limit="number?"),
+        "chats": _verb(chats.chats, before="text?", limit="count?"),
+        "chat": _verb(chats.chat, chat="chat"),
+        "messages": _verb(chats.messages, chat="chat", after="number?", limit="count?"),
     }
 
 
@@ -56,17 +55,17 @@ def all_verbs(actions: Actions, following: Following, status: Look) -> Mapping[s
         "status": _verb(status),
         "say": _verb(
             actions.say,
-            chat="text",
+            chat="chat",
             text="text",
-            event_id="text?",
+            event_id="name?",
             question="text?",
             attachments="files?",
         ),
-        "revise": _verb(actions.revise, chat="text", position="number", text="text"),
-        "withdraw": _verb(actions.withdraw, chat="text", position="number"),
+        "revise": _verb(actions.revise, chat="chat", position="number", text="text"),
+        "withdraw": _verb(actions.withdraw, chat="chat", position="number"),
         "follow": Verb(
             {
-                "chat": "text",
+                "chat": "chat",
                 "after": "number?",
                 "steps": "flag?",
                 "session": "text?",
@@ -80,11 +79,11 @@ def all_verbs(actions: Actions, following: Following, status: Look) -> Mapping[s
         "retry": _command(actions, "/retry"),
         "resume": _verb(actions.resume, **_WHERE),
         "cancel": _verb(actions.cancel, **_WHERE),
-        "forget": _verb(actions.forget, session="text", event_id="text?"),
-        "safe_mode": _verb(actions.safe_mode, on="flag", event_id="text?"),
+        "forget": _verb(actions.forget, session="text", event_id="name?"),
+        "safe_mode": _verb(actions.safe_mode, on="flag", event_id="name?"),
         "settle": _verb(actions.settle, delivery="number", how="text"),
         "release": _verb(Releasing(actions.store, actions.clock).release, items="text?", drop="flag?"),
-        "restart": _verb(actions.restart, when_quiet="flag?", event_id="text?"),
+        "restart": _verb(actions.restart, when_quiet="flag?", event_id="name?"),
         "shutdown": _verb(actions.shutdown),
     }
 

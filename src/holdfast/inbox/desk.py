@@ -18,7 +18,7 @@ def _off() -> SafeMode:
     return SafeMode(active=False)
 
 
-def keep_files(digests: tuple[str, ...]) -> None:
+async def keep_files() -> None:
     """Whoever has no files has none to remove."""
 
 
@@ -34,8 +34,8 @@ class Desk:
     longest: Longest = usual
     born: int = 0
     """When this process began."""
-    discard: Callable[[tuple[str, ...]], None] = keep_files
-    """Removes the files of these attachments from the disk; done again, it changes nothing."""
+    sweep: Callable[[], Awaitable[None]] = keep_files
+    """Removes every file of an attachment from the disk that the ledger does not know."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ async def _erase(desk: Desk, asked: Asked, scope: Scope) -> None:
     store = desk.store
     if not await store.quiet(scope):
         raise NotYet("what is to be forgotten still runs, or is being sent")
-    desk.discard(await store.attachments(scope))
     await store.erase(scope)
+    await desk.sweep()
     if not await store.scrub():
         raise NotYet("the ledger's file could not be rewritten: somebody reads it, or there is no room")
     await done(desk, asked, words.ERASED_ONE if scope.session else words.ERASED_ALL)

@@ -33,7 +33,13 @@ def application(inside: Inside, sign_in: SignIn, streams: Streams, names: Names,
         *health(inside),
         *ChatWays(inside, streams).table(),
         *OperatorWays(inside, streams).table(),
-        Way("GET", "/metrics", "Figures for monitoring.", handler=Metrics(inside), answer="text/plain"),
+        Way(
+            "GET",
+            "/metrics",
+            "Figures for monitoring.",
+            handler=Metrics(inside, streams),
+            answer="text/plain",
+        ),
     )
     described = Way("GET", "/openapi.json", "This description.", handler=Description(ways), answer="Object")
     routes = [way.route() for way in (*ways, described, *doors(entering, files))]
@@ -43,19 +49,24 @@ def application(inside: Inside, sign_in: SignIn, streams: Streams, names: Names,
 
 def health(inside: Inside) -> tuple[Way, ...]:
     async def healthz(_: Json) -> Json:
+        if silence := inside.silence():
+            raise Fault(
+                "try_again", f"the ledger has kept nothing for {silence:.0f} s: no room, or its writer hangs"
+            )
         return {"state": inside.state().value}
 
     async def readyz(_: Json) -> Json:
-        state = inside.state()
-        if state is not RunState.RUNNING:
-            raise Fault("try_again", f"the gateway is {state.value}")
-        return {"state": state.value}
+        state = inside.state().value
+        if not inside.is_ready():
+            doing = "looking at what the last run left" if state == RunState.RUNNING else state
+            raise Fault("try_again", f"the gateway is {doing}", {"Retry-After": "1"})
+        return {"state": state}
 
     return (
         Way(
             "GET",
             "/healthz",
-            "The process lives and its loop turns.",
+            "The process lives, its loop turns and its ledger keeps what is written.",
             Verb({}, healthz),
             answer="State",
             is_open=True,
@@ -63,7 +74,7 @@ def health(inside: Inside) -> tuple[Way, ...]:
         Way(
             "GET",
             "/readyz",
-            "Turns are begun: not so while it drains.",
+            "Turns are begun: not so before recovery has decided, nor while it drains.",
             Verb({}, readyz),
             answer="State",
             is_open=True,

@@ -8,11 +8,11 @@ from collections.abc import AsyncGenerator
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from holdfast.app.blobs import LARGEST, BlobFiles
+from holdfast.app.blobs import LARGEST
 from holdfast.app.chats import watch
 from holdfast.app.door import Inside
-from holdfast.app.local import BadRequest
 from holdfast.app.shown import Json
+from holdfast.errors import BadRequest
 
 from .events import Event, Streams
 from .table import Way, bytes_of
@@ -29,7 +29,7 @@ class ChatWays:
     def __init__(self, inside: Inside, streams: Streams) -> None:
         self._inside = inside
         self._streams = streams
-        self._blobs = BlobFiles(inside.settings.home, inside.store)
+        self._blobs = inside.blobs
         self._events = Way(
             "GET",
             f"{_CHAT}/events",
@@ -98,7 +98,7 @@ class ChatWays:
         if known:
             given |= _cursor(known)
         chat = given.pop("chat")
-        return self._streams.answer(self._happenings(chat, **given), self._standings(chat))
+        return self._streams.answer(request, self._happenings(chat, **given), self._standings(chat))
 
     async def _happenings(
         self, chat: str, after: int = 0, session: str | None = None, seq: int = 0

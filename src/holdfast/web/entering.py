@@ -25,22 +25,23 @@ class Entering:
         self._cookie = cookie
 
     async def look(self, request: Request) -> Response:
-        """The form; with a key, the way in."""
+        """The form; with a key, the way in. Who only asks for the head of it (a preview) spends no key."""
         key = request.query_params.get("key")
-        return await self._files(request) if key is None else self._enter(request, key)
+        if key is None or request.method != "GET":
+            return await self._files(request)
+        return self._answer(request, self._sign_in.follow(key))
 
     async def submit(self, request: Request) -> Response:
         """The form, filled in."""
         form = parse_qs((await bytes_of(request, _LONGEST_FORM)).decode("utf-8", "replace"))
-        return self._enter(request, form.get("token", [""])[0].strip())
+        return self._answer(request, self._sign_in.enter(form.get("token", [""])[0].strip()))
 
     async def leave(self, request: Request) -> Response:
         response = RedirectResponse("/login", 303)
         response.delete_cookie(self._cookie, httponly=True, samesite="strict")
         return response
 
-    def _enter(self, request: Request, given: str) -> Response:
-        cookie = self._sign_in.enter(given)
+    def _answer(self, request: Request, cookie: str | None) -> Response:
         if cookie is None:
             return self._files.page(request, "refused.html", 401)
         response = RedirectResponse("/", 303, {"Cache-Control": "no-store"})

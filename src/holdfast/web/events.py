@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 
-from starlette.responses import StreamingResponse
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from holdfast.clock import Clock
 from holdfast.records import dataclass
 
+from .faults import Fault
+from .guard import SIGNED_IN
+
 QUIET = 15.0
 """Seconds of silence after which a comment shows that somebody is there."""
+MOST_STREAMS = 200
+"""Open at once in one process. One more is refused, not let in for an older one: those who are cut off come
+again, and would go on cutting each other off."""
+_COME_AGAIN = 5
+_KIND = "text/event-stream"
 _QUIET_LINE = ": still here\n\n"
 _AGAIN = "retry: 1000\n\n"
 
@@ -35,22 +45,36 @@ class Event:
 class Streams:
     """All open streams of one server; closing ends each of them, so that a stop waits for none."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, most: int = MOST_STREAMS) -> None:
         self._clock = clock
+        self._most = most
         self._closed = asyncio.Event()
+        self.count = 0
+        """Open now."""
 
     def close(self) -> None:
         self._closed.set()
 
-    def answer(self, *sources: AsyncGenerator[Event, None]) -> StreamingResponse:
-        """What all of these give, as it comes."""
-        headers = {"X-Accel-Buffering": "no"}
-        return StreamingResponse(self._lines(sources), headers=headers, media_type="text/event-stream")
+    def answer(self, request: Request, *sources: AsyncGenerator[Event, None]) -> Response:
+        """What all of these give, as it comes; raises `Fault` for one too many, or when the server closes."""
+        if self._closed.is_set():
+            raise Fault("try_again", "the gateway stops; come again when it is back", _again())
+        if self.count >= self._most:
+            words = f"{self._most} event streams are open here, and more are not; close some, or come again"
+            raise Fault("try_again", words, _again())
+        if request.method == "HEAD":
+            return Response(media_type=_KIND)
+        return _Stream(self, self._lines(request.scope[SIGNED_IN], sources))
 
-    async def _lines(self, sources: tuple[AsyncGenerator[Event, None], ...]) -> AsyncGenerator[str, None]:
+    async def _lines(
+        self, signed_in: Callable[[], bool], sources: tuple[AsyncGenerator[Event, None], ...]
+    ) -> AsyncGenerator[str, None]:
         yield _AGAIN
         async with aclosing(self._merged(sources)) as events:
             async for event in events:
+                # A replaced token ends what was opened with the one before, too.
+                if not signed_in():
+                    return
                 yield _QUIET_LINE if event is None else event.written()
 
     async def _merged(
@@ -79,6 +103,25 @@ class Streams:
             await asyncio.gather(*coming, return_exceptions=True)
             for source in sources:
                 await source.aclose()
+
+
+class _Stream(StreamingResponse):
+    """Counted from the moment it is sent until it is over, however it ends."""
+
+    def __init__(self, streams: Streams, lines: AsyncGenerator[str, None]) -> None:
+        super().__init__(lines, headers={"X-Accel-Buffering": "no"}, media_type=_KIND)
+        self._streams = streams
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._streams.count += 1
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._streams.count -= 1
+
+
+def _again() -> dict[str, str]:
+    return {"Retry-After": str(_COME_AGAIN)}
 
 
 def _come(coming: dict[asyncio.Task[Event], AsyncGenerator[Event, None]]) -> Iterator[Event]:

@@ -6,9 +6,8 @@ import logging
 
 from starlette.responses import JSONResponse, Response
 
-from holdfast.app.actions import Unwilling
-from holdfast.app.local import BadRequest
-from holdfast.errors import HoldfastError, NotFound, Refused, StoreFault
+from holdfast.app.actions import TooLong, Unwilling
+from holdfast.errors import BadRequest, HoldfastError, NotFound, Refused, StoreFault
 
 from .signing import TooManyTries
 
@@ -41,6 +40,7 @@ class Fault(Exception):
 _CODES: tuple[tuple[type[Exception], str], ...] = (
     (BadRequest, "bad_request"),
     (NotFound, "not_found"),
+    (TooLong, "too_large"),
     (Unwilling, "refused"),
     (Refused, "refused"),
     (StoreFault, "try_again"),

@@ -6,9 +6,8 @@ request, streams included, and one that changes something with a cookie needs a 
 
 from __future__ import annotations
 
-from http.cookies import CookieError, SimpleCookie
-
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.records import dataclass
@@ -17,10 +16,12 @@ from .faults import Fault, answer_to
 from .signing import SignIn
 
 PROOF = "x-holdfast"
+SIGNED_IN = "holdfast.signed_in"
+"""Under this name a request's scope holds a function that says whether who asks is still signed in."""
+_HTTP = 80
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_OPEN = ("/healthz", "/readyz", "/login")
-"""Nobody needs to be signed in for these, nor for the files of the page, which hold no secret."""
 _GUARDED = ("/api/", "/metrics", "/openapi.json")
+"""Nobody needs to be signed in for anything else: health, the way in, and files that hold no secret."""
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
@@ -43,9 +44,13 @@ class Names:
 
     @staticmethod
     def of(host: str, port: int, more: frozenset[str]) -> Names:
-        """The address we are at, this machine's own names, and those somebody configured."""
+        """The address we are at, this machine's own names, and those somebody configured.
+
+        Those may stand behind a proxy at any port it chose; ours are without one only at the port of HTTP.
+        """
         own = {f"[{host}]" if ":" in host else host, "localhost", "127.0.0.1", "[::1]"}
-        return Names(frozenset({f"{name}:{port}" for name in own | more} | {name.lower() for name in more}))
+        bare = more | own if port == _HTTP else more
+        return Names(frozenset(name.lower() for name in ({f"{name}:{port}" for name in own | more} | bare)))
 
     def has(self, host: str) -> bool:
         return host.lower() in self.hosts
@@ -91,6 +96,14 @@ class Guard:
             raise Fault("forbidden", "requests from other pages are refused")
         if scope["path"].startswith(_GUARDED):
             self._check_signed_in(headers, scope["method"])
+            scope[SIGNED_IN] = lambda: self._is_signed_in(headers)
+
+    def _is_signed_in(self, headers: Headers) -> bool:
+        try:
+            self._check_signed_in(headers, "GET")
+        except Fault:
+            return False
+        return True
 
     def _check_signed_in(self, headers: Headers, method: str) -> None:
         scheme, _, token = headers.get("authorization", "").partition(" ")
@@ -103,8 +116,5 @@ class Guard:
             raise Fault("forbidden", "a change needs the header X-Holdfast: 1")
 
     def _cookie_in(self, headers: Headers) -> str:
-        try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
-        except CookieError:
-            return ""
-        return found.value if found is not None else ""
+        # Cookies of other pages of this machine come along, whatever their port, and may be written anyhow.
+        return cookie_parser(headers.get("cookie", "")).get(self._cookie, "")

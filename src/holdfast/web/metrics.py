@@ -13,10 +13,10 @@ from starlette.responses import Response
 from holdfast import __version__
 from holdfast.app.counting import BOUNDS, Counts
 from holdfast.app.door import Inside
-from holdfast.app.lifecycle import RunState
-from holdfast.model import Instance
 from holdfast.policy.settings import SECOND
-from holdfast.store import Continuity, KeptReport
+from holdfast.store import Overview
+
+from .events import Streams
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -25,18 +25,21 @@ if TYPE_CHECKING:
 class Metrics:
     """Everything is put together when it is asked for."""
 
-    def __init__(self, inside: Inside) -> None:
+    def __init__(self, inside: Inside, streams: Streams) -> None:
         self._inside = inside
+        self._streams = streams
 
     async def __call__(self, request: Request) -> Response:
         from prometheus_client import CollectorRegistry  # noqa: PLC0415 - a start does not wait for it
         from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest  # noqa: PLC0415 - as above
 
-        store = self._inside.store
+        inside = self._inside
+        ledger = await inside.store.overview(inside.clock.now(), runs=1)
         found = [
-            *_of_process(self._inside.counts, self._inside.state()),
-            *_of_ledger(await store.continuity()),
-            *_of_recovery(await store.instances(1), await store.continuity_reports(1)),
+            *_of_process(inside.counts, inside.is_ready()),
+            _gauge("holdfast_streams_open", "Open event streams.", self._streams.count),
+            *_of_ledger(ledger),
+            *_of_run(ledger),
         ]
         registry = CollectorRegistry()
         registry.register(_Found(found))
@@ -51,39 +54,82 @@ class _Found:
         return self._metrics
 
 
-def _of_process(counts: Counts, state: RunState) -> Iterator[Metric]:
+_SINCE = "since this process began (the ledger has the whole story)"
+
+
+def _of_process(counts: Counts, ready: bool) -> Iterator[Metric]:
     from prometheus_client.core import HistogramMetricFamily, InfoMetricFamily  # noqa: PLC0415 - as above
 
     version = {"version": __version__, "python": platform.python_version()}
     yield InfoMetricFamily("holdfast_build", "What runs.", value=version)
-    yield _gauge("holdfast_ready", "Whether turns are begun.", int(state is RunState.RUNNING))
-    yield _counters("holdfast_turns", "Turns ended, by the state they ended in.", "state", counts.turns)
-    yield _counters("holdfast_interruptions", "Turns cut off.", "reason", counts.interruptions)
-    yield _counters("holdfast_recovery_decisions", "What recovery decided.", "outcome", counts.decisions)
-    yield _counter("holdfast_claims", "Turns begun or taken up again.", counts.claimed)
-    yield _counter("holdfast_resumes", "Turns taken up again.", counts.resumed)
-    yield _counter("holdfast_unknown_sends", "Sends whose outcome became unknown.", counts.unknown)
+    yield _gauge("holdfast_ready", "Whether turns are begun, as /readyz says.", int(ready))
+    yield _counters(
+        "holdfast_turns",
+        f"Turns ended by runs, stops and recovery, by state, {_SINCE}.",
+        "state",
+        counts.turns,
+    )
+    yield _counters(
+        "holdfast_interruptions",
+        f"Turns found or cut off, by reason, {_SINCE}.",
+        "reason",
+        counts.interruptions,
+    )
+    yield _counters(
+        "holdfast_recovery_decisions", f"What recovery decided, {_SINCE}.", "outcome", counts.decisions
+    )
+    yield _counter("holdfast_claims", f"Turns begun or taken up again, {_SINCE}.", counts.claimed)
+    yield _counter("holdfast_resumes", f"Turns taken up again, {_SINCE}.", counts.resumed)
+    yield _counter("holdfast_unknown_sends", f"Sends whose outcome became unknown, {_SINCE}.", counts.unknown)
     names = [*map(str, BOUNDS), "+Inf"]
     yield HistogramMetricFamily(
         "holdfast_commit_seconds",
-        "From a step's end to its commit.",
+        f"From a step's end to its commit, {_SINCE}.",
         buckets=list(zip(names, accumulate(counts.commits), strict=True)),
         sum_value=counts.commit_seconds,
     )
 
 
-def _of_ledger(left: Continuity) -> Iterator[Metric]:
-    yield _gauge("holdfast_messages_waiting", "Messages nobody has begun to answer.", left.waiting)
-    yield _gauge("holdfast_turns_open", "Turns that have not ended.", len(left.open_turns))
-    yield _gauge("holdfast_deliveries_owed", "Parts of replies not sent yet.", left.owed)
-    yield _gauge("holdfast_deliveries_unknown", "Parts of replies of unknown outcome.", left.unknown)
+def _of_ledger(found: Overview) -> Iterator[Metric]:
+    """What is open now; each is counted by an index of what is open."""
+    from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 - as above
+
+    stands = dict.fromkeys(("queued", "running", "waiting", "interrupted"), 0)
+    for one in found.open_turns:
+        stands[one.state.value] += one.count
+    turns = GaugeMetricFamily("holdfast_turns_open", "Turns of the ledger not ended, now.", labels=["state"])
+    for state, count in stands.items():
+        turns.add_metric([state], count)
+    yield turns
+    yield _gauge(
+        "holdfast_messages_waiting", "Messages of the ledger nobody has begun to answer, now.", found.waiting
+    )
+    yield _gauge("holdfast_deliveries_owed", "Parts of replies in the ledger not sent yet, now.", found.owed)
+    yield _gauge(
+        "holdfast_deliveries_unknown",
+        "Parts of replies in the ledger of unknown outcome, now.",
+        found.unknown,
+    )
+    yield _gauge("holdfast_sessions_parked", "Sessions of the ledger that are parked, now.", found.parked)
 
 
-def _of_recovery(runs: tuple[Instance, ...], reports: tuple[KeptReport, ...]) -> Iterator[Metric]:
-    """How long this process took until everything the one before it left was decided on."""
-    if runs and reports and reports[0].instance == runs[0].id:
-        seconds = max(0, reports[0].at - runs[0].started_at) / SECOND
-        yield _gauge("holdfast_recovery_seconds", "From this run's start to recovery's first look.", seconds)
+def _of_run(found: Overview) -> Iterator[Metric]:
+    """When this run began, and how long it took until everything the one before it left was decided on."""
+    (run,) = found.instances[:1] or (None,)
+    if run is None:
+        return
+    yield _gauge(
+        "holdfast_start_time_seconds",
+        "When this run began, since 1970, as the ledger has it.",
+        run.started_at / SECOND,
+    )
+    if found.reports and found.reports[0].instance == run.id:
+        seconds = max(0, found.reports[0].at - run.started_at) / SECOND
+        yield _gauge(
+            "holdfast_recovery_seconds",
+            "From this run's start until recovery had decided on all it found, as the ledger has it.",
+            seconds,
+        )
 
 
 def _gauge(name: str, words: str, value: float) -> Metric:

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from holdfast import __version__
+from holdfast.app.local import LONGEST_NAME, choices
 from holdfast.app.shown import Json
 
 from .faults import STATUS
@@ -18,6 +19,9 @@ _MOST = 2**63 - 1
 _KINDS: Mapping[str, Json] = {
     "text": {"type": "string", "minLength": 1},
     "number": {"type": "integer", "minimum": 0, "maximum": _MOST},
+    "count": {"type": "integer", "minimum": 1, "maximum": _MOST},
+    "name": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
+    "chat": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
     "flag": {"type": "boolean"},
     "files": {
         "type": "array",
@@ -80,7 +84,7 @@ def _operation(way: Way) -> Json:
 
 
 def _parameter(name: str, kind: str, where: str) -> Json:
-    return {"name": name, "in": where, "required": not kind.endswith("?"), "schema": _KINDS[kind.rstrip("?")]}
+    return {"name": name, "in": where, "required": not kind.endswith("?"), "schema": _schema(kind)}
 
 
 def _body(way: Way) -> Json | None:
@@ -98,8 +102,14 @@ def _body(way: Way) -> Json | None:
     return {"required": bool(schema["required"]), "content": {"application/json": {"schema": schema}}}
 
 
+def _schema(kind: str) -> Json:
+    """Of a named kind, or of the words that may be given."""
+    words = choices(kind)
+    return {"enum": words} if words else _KINDS[kind.rstrip("?")]
+
+
 def _member(kind: str) -> Json:
-    known = _KINDS[kind.rstrip("?")]
+    known = _schema(kind)
     return {"anyOf": [known, {"type": "null"}]} if kind.endswith("?") else known
 
 

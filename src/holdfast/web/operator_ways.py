@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from holdfast.app.door import Inside
-from holdfast.app.local import BadRequest, Verb
+from holdfast.app.local import Verb
 from holdfast.app.shown import Json
 from holdfast.clock import first_of
 from holdfast.store import TOPICS
@@ -79,9 +79,9 @@ class OperatorWays:
                 ("drop", "A part of unknown outcome is given up."),
             )
         )
-        words = "Sends whose outcome is unknown."
+        words = "Sends whose outcome is unknown, oldest first."
         return (
-            Way("GET", "/api/outbox", words, _of_one_state(verbs["unknown"]), answer="Unknown"),
+            Way("GET", "/api/outbox", words, _in_doubt(verbs["outbox"]), answer="Unknown"),
             *settling,
         )
 
@@ -124,7 +124,7 @@ class OperatorWays:
         return JSONResponse({"asked": "kill"}, background=BackgroundTask(_die))
 
     async def _follow(self, request: Request) -> Response:
-        return self._streams.answer(self._changes())
+        return self._streams.answer(request, self._changes())
 
     async def _changes(self) -> AsyncGenerator[Event, None]:
         """At once, and then the topics that have changed, a few times a second at the most."""
@@ -150,16 +150,16 @@ def _settling(settle: Verb, how: str) -> Verb:
     return Verb({"delivery": "number"}, lambda given: run({**given, "how": how}))
 
 
-def _of_one_state(unknown: Verb) -> Verb:
+def _in_doubt(outbox: Verb) -> Verb:
     """Sends are listed by their state; the only one that is listed so far is `unknown`."""
+    run = outbox.run
+    assert run is not None
 
-    async def run(given: Json) -> Json:
-        if given.pop("state", "unknown") != "unknown":
-            raise BadRequest("state = unknown is the only one listed")
-        assert unknown.run is not None
-        return await unknown.run(given)
+    async def listed(given: Json) -> Json:
+        asked = {name: value for name, value in given.items() if name != "state"}
+        return await run({**asked, "unknown": True})
 
-    return Verb({**unknown.arguments, "state": "text?"}, run)
+    return Verb({"state": "=unknown?", "after": "number?", "limit": "count?"}, listed)
 
 
 async def _die() -> None:

@@ -73,6 +73,7 @@ SCHEMAS: Mapping[str, Json] = {
     "State": record(state=TEXT),
     "Chats": record(
         chats=many(record(chat=TEXT, session=TEXT, title=TEXT, last_at=NUMBER, running=FLAG)),
+        next=maybe(TEXT),
     ),
     "Chat": record(
         chat=TEXT,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from holdfast.app.actions import Unwilling
 from holdfast.app.door import Inside
@@ -30,10 +31,28 @@ NOTE = "web.json"
 _WAITING = 128
 _TRIES = 20
 _TRY_AGAIN = 0.1
+HEAD_WITHIN = 20.0
+"""Seconds in which the head of a connection's first request has to come."""
 _LAST_ANSWERS = 2
 """Whole seconds that answers under way get when the server closes."""
 
 log = logging.getLogger(__name__)
+
+
+class Patient(H11Protocol):
+    """A connection that is closed when nobody says on it, in good time, what they want.
+
+    Connections cost a file each, and anybody on this machine can open them.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        super().connection_made(transport)
+        self.loop.call_later(HEAD_WITHIN, self._give_up)
+
+    def _give_up(self) -> None:
+        begun: object = self.cycle
+        if begun is None:
+            self.transport.close()
 
 
 class _Server(uvicorn.Server):
@@ -59,7 +78,7 @@ class Website:
         self._server = _Server(
             uvicorn.Config(
                 app,
-                http="h11",
+                http=Patient,
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -107,7 +126,7 @@ async def _bound(host: str, port: int, clock: Clock) -> socket.socket:
     tries = _TRIES
     while True:
         try:
-            return _listen(host, port)
+            return listen(host, port)
         except OSError as error:
             tries -= 1
             if error.errno != errno.EADDRINUSE or not tries:
@@ -115,9 +134,11 @@ async def _bound(host: str, port: int, clock: Clock) -> socket.socket:
         await clock.sleep(_TRY_AGAIN)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens there; raises `OSError`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # By its protocol asyncio knows it as TCP, and lets no answer wait until the one before has arrived.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))

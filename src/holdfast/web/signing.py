@@ -92,23 +92,29 @@ class SignIn:
         self._codes[code] = _Code(token, now + CODE_LASTS)
         return code
 
-    def _spend(self, given: str) -> bool:
-        code = self._codes.pop(given, None)
-        return code is not None and code.until > self.clock.now() and self.is_token(code.token)
-
     # Signing in.
 
-    def enter(self, given: str) -> str | None:
-        """The cookie for who gives the token or a fresh code; None, and counted, for anything else.
+    def follow(self, given: str) -> str | None:
+        """The cookie for who comes by a fresh link; None for anything else.
 
-        Raises `TooManyTries` while too many failures are fresh, whatever is given.
+        Nobody guesses a code, so failures are neither counted nor a reason to refuse: any page can make a
+        browser try links, and must not lock anybody out by that.
+        """
+        code = self._codes.pop(given, None)
+        good = code is not None and code.until > self.clock.now() and self.is_token(code.token)
+        return self._cookie() if good else None
+
+    def enter(self, given: str) -> str | None:
+        """The cookie for who types the token; None, and counted, for anything else.
+
+        Raises `TooManyTries` while too many failures are fresh, whatever is given. Links stay good.
         """
         now = self.clock.monotonic()
         while self._failures and now - self._failures[0] >= _WITHIN:
             self._failures.popleft()
         if len(self._failures) == _FAILURES:
             raise TooManyTries(max(1, round(_WITHIN - (now - self._failures[0]))))
-        if self.is_token(given) or self._spend(given):
+        if self.is_token(given):
             return self._cookie()
         self._failures.append(now)
         return None

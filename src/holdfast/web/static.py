@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 from pathlib import Path
 
 from starlette.requests import Request
@@ -24,6 +25,7 @@ _TYPES = {
     ".ico": "image/x-icon",
     ".webmanifest": "application/manifest+json",
 }
+_NAME = re.compile(r"[a-z][a-z0-9.-]{0,60}")
 _WORTH_IT = 600
 """Bytes below which compressing saves nothing."""
 
@@ -72,7 +74,7 @@ class Files:
 
     def _found(self, name: str) -> File | None:
         path = self._folder / name
-        if "/" in name or name.startswith(".") or path.suffix not in _TYPES or not path.is_file():
+        if not _NAME.fullmatch(name) or path.suffix not in _TYPES or not path.is_file():
             return None
         stamp = path.stat().st_mtime_ns
         known = self._files.get(name)

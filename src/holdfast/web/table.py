@@ -6,6 +6,7 @@ stands there.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
@@ -14,8 +15,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from holdfast.app.local import BadRequest, Verb
+from holdfast.app.local import Verb
 from holdfast.app.shown import Json
+from holdfast.errors import BadRequest
 from holdfast.records import dataclass
 
 from .faults import Fault, answer_to
@@ -24,7 +26,13 @@ LONGEST_BODY = 4_500_000
 """Bytes of a request as JSON: a message of a million characters may take four times as many."""
 _PATIENCE = 8
 """How many times too large a body may be before the connection is cut in the middle of it."""
+_CUT_OFF = "the gateway stops; whether this was kept is not known, and the same event_id again keeps it once"
+_LONGEST_KIND = 60
+_WANTED = "the body is to be one JSON object"
 _IN_BODY = ("POST", "PATCH", "PUT")
+
+_KINDS_IN_PATH = {"chat": "chat"}
+"""Of what a handler finds in the path, unless it is any text."""
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -71,7 +79,7 @@ class Way:
         return self._rest() if self.method in _IN_BODY and self.verb is not None else None
 
     def _kind(self, name: str) -> str:
-        known = self.verb.arguments if self.verb is not None else {}
+        known = self.verb.arguments if self.verb is not None else _KINDS_IN_PATH
         return known.get(self.names.get(name, name), "text").rstrip("?")
 
     def _rest(self) -> dict[str, str]:
@@ -90,6 +98,9 @@ class Way:
             return JSONResponse(await self.verb.run(await self._given(request)), self.status)
         except ClientDisconnect:
             return Response(status_code=400)
+        except asyncio.CancelledError:
+            # By nobody but a stop that has waited long enough, and it waits no more.
+            return answer_to(Fault("try_again", _CUT_OFF))
         except Exception as fault:  # noqa: BLE001 - the boundary to whoever asks: the fault is the answer
             return answer_to(fault)
 
@@ -117,7 +128,7 @@ class Way:
 def _read(kind: str, value: object) -> object:
     if not isinstance(value, str):
         return value
-    if kind == "number" and value.isascii() and value.isdigit() and len(value) < 20:
+    if kind in ("number", "count") and value.isascii() and value.isdigit() and len(value) < 20:
         return int(value)
     if kind == "flag":
         return {"true": True, "false": False}.get(value, value)
@@ -137,7 +148,8 @@ async def bytes_of(request: Request, most: int) -> bytes:
         elif length > _PATIENCE * most:
             break
     if length > most:
-        raise Fault("too_large", f"a body here has at most {most} bytes", {"Connection": "close"})
+        words = f"a body here has at most {most} bytes; nothing of this one was kept"
+        raise Fault("too_large", words, {"Connection": "close"})
     return bytes(found)
 
 
@@ -148,8 +160,17 @@ async def json_of(request: Request, most: int) -> Json:
         found = json.loads(body or b"{}")
         # What is half of a character cannot be kept.
         json.dumps(found, ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
-        raise BadRequest("the body is one JSON object") from None
+    except (ValueError, RecursionError) as fault:
+        kind = request.headers.get("content-type", "no type").partition(";")[0][:_LONGEST_KIND]
+        raise BadRequest(f"{_WANTED}; this ({kind}) is not JSON: {_why(fault)}") from None
     if not isinstance(found, dict):
-        raise BadRequest("the body is one JSON object")
+        raise BadRequest(f"{_WANTED}; this is {'a list' if isinstance(found, list) else 'a bare value'}")
     return found
+
+
+def _why(fault: Exception) -> str:
+    if isinstance(fault, json.JSONDecodeError):
+        return f"{fault.msg}, line {fault.lineno}, column {fault.colno}"
+    if isinstance(fault, UnicodeError):
+        return "not all of it is UTF-8 text"
+    return "it is nested too deeply"

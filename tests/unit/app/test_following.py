@@ -4,14 +4,16 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from holdfast.app.following import Following
 from holdfast.app.previews import Previews
 from holdfast.app.shown import Json
 from holdfast.model import Claimed
 from holdfast.platforms import Working
+from holdfast.store import Store
 from tests.support.backends import SqliteBackend
-from tests.support.ledger import Ledger, address, answers
+from tests.support.ledger import Ledger, address, answers, asks
 from tests.support.loops import on_a_loop
 from tests.support.platforms import Slept, watch
 
@@ -149,5 +151,24 @@ async def test_who_follows_hears_that_a_turn_is_at_work_what_is_said_of_it_and_i
     assert await heard(lambda: previews.show(address(), Working(new, typing=True))) == AT_WORK
     show(previews, claimed, "", words)
     assert await heard(lambda: previews.show(address(), Working(new))) == {"working": None}
+    await events.aclose()
+    await ledger.store.close()
+
+
+@on_a_loop
+async def test_who_begins_to_follow_has_no_transcript_read_for_them_however_long(tmp_path: Path) -> None:
+    ledger, claimed = await running(tmp_path)
+    await ledger.append(claimed.fence, asks("c1"))
+    reads: list[object] = []
+
+    class Watched:
+        def __getattr__(self, name: str) -> object:
+            reads.append(name)
+            return getattr(ledger.store, name)
+
+    events = Following(cast(Store, Watched()), ledger.clock, Previews()).follow(address())
+    first = await anext(events)
+    assert (first["session"], first["seq"]) == (claimed.session.id, 2)
+    assert "transcript" not in reads
     await events.aclose()
     await ledger.store.close()

@@ -103,7 +103,7 @@ async def test_counts_name_what_needs_somebody(tmp_path: Path) -> None:
         (delivery,) = await ledger.send()
         await ledger.store.record_delivery(delivery.id, Lost("timeout"))
         counts = (await looks.overview())["counts"]
-        unknown = await looks.unknown()
+        unknown = await looks.outbox(unknown=True)
     assert counts["turns"] == {"queued": 0, "running": 0, "waiting": 0, "interrupted": 1}
     assert (counts["held"], counts["unknown"], counts["owed"], counts["parked"]) == (1, 1, 0, 0)
     (doubt,) = unknown["deliveries"]

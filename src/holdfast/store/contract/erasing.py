@@ -23,7 +23,7 @@ class Scope:
 class Erasing(Protocol):
     """Each can be done again at any time: what is erased already is passed over.
 
-    In order: `quiet`, then `attachments` (whose files the caller removes), `erase` and `scrub`.
+    In order: `quiet`, `erase`, then the caller removes the files that are no longer known, and `scrub`.
     """
 
     async def quiet(self, scope: Scope) -> bool:
@@ -35,14 +35,11 @@ class Erasing(Protocol):
         """
         ...
 
-    async def attachments(self, scope: Scope) -> tuple[str, ...]:
-        """Digests of files that only messages of this scope name."""
-        ...
-
     async def erase(self, scope: Scope) -> int:
         """Erase what was said, done and sent, in one commit; returns how many messages people had sent.
 
         What of it was still owed is not sent any more. Its view is empty from then on, also for a model.
+        Files that only its messages named are known no more, but for those somebody has brought again since.
         Raises `WrongState` when the scope is not at rest.
         """
         ...

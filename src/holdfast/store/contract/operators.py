@@ -156,6 +156,10 @@ class Operators(Protocol):
         """
         ...
 
+    async def platforms(self) -> tuple[str, ...]:
+        """The platforms that the ledger knows a chat of, in order; one step of an index for each."""
+        ...
+
     async def inspect(self, session: SessionId, entries: int = 200, turns: int = 100) -> Inspection:
         """One session with all that is worth knowing of its last turns; raises `NotFound`."""
         ...

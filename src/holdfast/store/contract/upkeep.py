@@ -61,8 +61,14 @@ class Upkeep(Protocol):
         """A page of sessions, newest first; with a key given, of that conversation alone, by index."""
         ...
 
-    async def chats(self, platform: str, account: str, limit: int = 100) -> tuple[ChatLine, ...]:
-        """Chats of an account whose conversation goes on, the one with the newest work first."""
+    async def chats(
+        self, platform: str, account: str, before: TurnId | None = None, limit: int = 100
+    ) -> tuple[ChatLine, ...]:
+        """Chats of an account whose conversation goes on, the one whose last turn began last first.
+
+        `before` is the turn of the last line seen. By index: a page costs what is on it, however many chats
+        there are.
+        """
         ...
 
     async def session(self, id: SessionId) -> Session:

@@ -279,6 +279,8 @@ class ChatLine:
 
     chat: ChatAddress
     session: SessionId
+    turn: TurnId
+    """Its last one: the place of this line in the list."""
     last_at: int
     state: TurnState | None
     """Of its last turn."""

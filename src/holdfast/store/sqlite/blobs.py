@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from holdfast.errors import NotFound
 from holdfast.store.contract import Blob
 
@@ -10,7 +12,17 @@ from .readers import Read
 
 
 def keep_blob(tx: Tx, digest: str, size: int, media_type: str) -> bool:
-    return tx.run("add_blob", digest=digest, size=size, media_type=media_type, now=tx.now) == 1
+    if tx.one("bring_blob", digest=digest) is not None:
+        return False
+    tx.run("add_blob", digest=digest, size=size, media_type=media_type, now=tx.now)
+    return True
+
+
+def bring_blob(tx: Tx, digest: str) -> Blob:
+    row = tx.one("bring_blob", digest=digest)
+    if row is None:
+        raise NotFound("attachment", digest)
+    return Blob(*row)
 
 
 def blob(read: Read, digest: str) -> Blob:
@@ -18,3 +30,7 @@ def blob(read: Read, digest: str) -> Blob:
     if row is None:
         raise NotFound("attachment", digest)
     return Blob(*row)
+
+
+def known_blobs(read: Read, digests: Iterable[str]) -> frozenset[str]:
+    return frozenset(digest for digest in digests if read.one("blob", digest=digest) is not None)

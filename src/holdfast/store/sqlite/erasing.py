@@ -61,20 +61,22 @@ def _parts(tx: Tx, found: _Found) -> list[tuple[int, str, str]]:
     return [(id_, chat, state) for id_, chat, state in rows]
 
 
-def attachments(tx: Tx, scope: Scope) -> tuple[str, ...]:
-    # Only a look, but readers may not open the lists it needs.
-    found = _find(tx, scope)
-    bodies = tx.all("bodies_with_files", sessions=found.sessions, positions=found.positions)
-    digests = {file.digest for (body,) in bodies for file in load_message(body)[1]}
-    kept = {one for one in digests if tx.one("named_elsewhere", digest=one, **found._asdict())}
-    return tuple(sorted(digests - kept))
+def _forget_files(tx: Tx, found: _Found) -> None:
+    """Files that nothing else names are known no more; one brought since its last mention here stays."""
+    named: dict[str, int] = {}
+    for body, position in tx.all("bodies_with_files", **found._asdict()):
+        for file in load_message(body)[1]:
+            named[file.digest] = max(position, named.get(file.digest, 0))
+    for digest, last in named.items():
+        if tx.one("named_elsewhere", digest=digest, **found._asdict()) is None:
+            tx.run("forget_blob", digest=digest, last=last)
 
 
 def erase(tx: Tx, scope: Scope) -> int:
     found, sessions = _find(tx, scope), _sessions(tx, scope)
     parts = _parts(tx, found)
     _refuse_unrest(tx, scope, parts)
-    tx.run("forget_blobs", digests=json.dumps(attachments(tx, scope)))
+    _forget_files(tx, found)
     kinds = [row[0] for row in tx.all("erase_rows", positions=found.positions)]
     told = {row[0] for row in tx.all("erase_entries", sessions=found.sessions)}
     for session, turn in sessions:

@@ -61,13 +61,16 @@ def line(row: Row) -> SessionLine:
     )
 
 
-def chats(read: Read, platform: str, account: str, limit: int = 100) -> tuple[ChatLine, ...]:
-    here = f"{Place(platform, account, '').address}"
-    # The character after the slash: every key of the account lies between the two.
-    found = read.all("chats_live", first=here, last=f"{here[:-1]}0", limit=limit)
+def chats(
+    read: Read, platform: str, account: str, before: TurnId | None = None, limit: int = 100
+) -> tuple[ChatLine, ...]:
+    here = Place(platform, account, "").address
+    found = read.all("chats_live", account=here, before=before or AFTER_EVERYTHING, limit=limit)
     return tuple(
-        ChatLine(ChatAddress(chat), SessionId(session), at, _state(state), load_message(body)[0])
-        for chat, session, at, state, body in found
+        ChatLine(
+            ChatAddress(chat), SessionId(session), TurnId(turn), at, _state(state), load_message(body)[0]
+        )
+        for chat, session, turn, at, state, body in found
     )
 
 

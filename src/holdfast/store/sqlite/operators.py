@@ -8,12 +8,14 @@ from holdfast.clock import first_id_at
 from holdfast.model import (
     CallId,
     CallState,
+    ChatAddress,
     EffectClass,
     InstanceId,
     Key,
     SessionId,
     TurnId,
     TurnState,
+    place_at,
 )
 from holdfast.store.contract import (
     MOST_COUNTED,
@@ -93,6 +95,10 @@ def find_sessions(
     further = read.one("end_of_window", before=asked["before"], window=WINDOW)
     found = read.all("sessions_in_window", window=WINDOW, **asked)
     return _page(found, limit, SessionId(further[0]) if further else None)
+
+
+def platforms(read: Read) -> tuple[str, ...]:
+    return tuple(place_at(ChatAddress(address)).platform for (address,) in read.all("one_chat_of_each"))
 
 
 def _page(found: list[Row], limit: int, further: SessionId | None) -> FoundSessions:

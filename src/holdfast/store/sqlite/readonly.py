@@ -92,6 +92,7 @@ class ReadOnlyLedger:
     in_doubt = _look(sending.in_doubt)
     overview = _look(operators.overview)
     find_sessions = _look(operators.find_sessions)
+    platforms = _look(operators.platforms)
     inspect = _look(operators.inspect)
     whereabouts = _look(operators.whereabouts)
     set_aside = _look(operators.set_aside)

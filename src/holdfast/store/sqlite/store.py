@@ -188,7 +188,9 @@ class SqliteStore:
     reword_notice = _commit(notices.reword_notice)
     forget_notice = _commit(notices.forget_notice)
     keep_blob = _commit(blobs.keep_blob)
+    bring_blob = _commit(blobs.bring_blob)
     blob = _look(blobs.blob)
+    known_blobs = _look(blobs.known_blobs)
 
     processes = _look(background.processes)
     end_process = _commit(background.end_process)
@@ -207,7 +209,6 @@ class SqliteStore:
     _unsent = _look(drains.unsent)
 
     quiet = _commit(erasing.quiet)
-    attachments = _commit(erasing.attachments)
     erase = _commit(erasing.erase)
     scrub = _commit(erasing.scrub)
     others_spoke = _look(erasing.others_spoke)
@@ -224,6 +225,7 @@ class SqliteStore:
     restored = _look(restored)
     overview = _look(operators.overview)
     find_sessions = _look(operators.find_sessions)
+    platforms = _look(operators.platforms)
     inspect = _look(operators.inspect)
     whereabouts = _look(operators.whereabouts)
     set_aside = _look(operators.set_aside)

@@ -32,9 +32,11 @@ CROSS JOIN (SELECT 'ack:' AS word UNION ALL SELECT 'command:' UNION ALL SELECT '
 JOIN outbox o ON o.dedupe = w.word || p.value
 
 -- name: bodies_with_files
-SELECT body FROM inbox WHERE position IN (SELECT value FROM json_each(:positions)) AND instr(body, '"files"')
+-- Each with the message it came with.
+SELECT body, position FROM inbox WHERE position IN (SELECT value FROM json_each(:positions)) AND instr(body, '"files"')
 UNION ALL
-SELECT body FROM entries WHERE session IN (SELECT value FROM json_each(:sessions)) AND instr(body, '"files"')
+SELECT e.body, t.cause FROM entries e JOIN turns t ON t.id = e.turn
+WHERE e.session IN (SELECT value FROM json_each(:sessions)) AND instr(e.body, '"files"')
 
 -- name: named_elsewhere
 SELECT 1 FROM inbox WHERE position NOT IN (SELECT value FROM json_each(:positions)) AND instr(body, :digest)
@@ -42,8 +44,8 @@ UNION ALL
 SELECT 1 FROM entries WHERE session NOT IN (SELECT value FROM json_each(:sessions)) AND instr(body, :digest)
 LIMIT 1
 
--- name: forget_blobs
-DELETE FROM blobs WHERE digest IN (SELECT value FROM json_each(:digests))
+-- name: forget_blob
+DELETE FROM blobs WHERE digest = :digest AND brought < :last
 
 -- name: erase_entries
 -- An undo says only which places it takes out of the view.

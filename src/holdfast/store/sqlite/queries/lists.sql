@@ -13,13 +13,14 @@ WHERE s.key = :key AND s.id < :before AND (NOT :live_only OR s.ended_at IS NULL)
 ORDER BY s.id DESC LIMIT :limit
 
 -- name: chats_live
--- Chats whose conversation goes on, of the platform and account that their keys begin with.
-SELECT s.chat, s.id, max(s.began_at, coalesce(s.completed_at, 0), coalesce(t.progress_at, t.begun_at, 0)) AS last_at,
-       t.state,
+-- Chats of one account (`platform/account/`) whose conversation goes on, by the index that is ordered like the page.
+SELECT s.chat, s.id, s.last_turn,
+       max(s.began_at, coalesce(s.completed_at, 0), coalesce(t.progress_at, t.begun_at, 0)), t.state,
        (SELECT e.body FROM entries e WHERE e.session = s.id AND e.kind = 'said' ORDER BY e.seq LIMIT 1)
-FROM sessions s INDEXED BY one_live_session LEFT JOIN turns t ON t.id = s.last_turn
-WHERE s.ended_at IS NULL AND s.key >= :first AND s.key < :last
-ORDER BY last_at DESC LIMIT :limit
+FROM sessions s INDEXED BY sessions_by_work CROSS JOIN turns t ON t.id = s.last_turn
+WHERE s.ended_at IS NULL AND s.last_turn IS NOT NULL AND s.last_turn < :before
+  AND substr(s.key, 1, instr(s.key, '/') + instr(substr(s.key, instr(s.key, '/') + 1), '/')) = :account
+ORDER BY s.last_turn DESC LIMIT :limit
 
 -- name: turns_of_session
 -- From the last one back: before the first entry of a turn stands the last entry of the turn before it.

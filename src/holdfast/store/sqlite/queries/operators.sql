@@ -58,6 +58,16 @@ ORDER BY r.id DESC LIMIT :limit
 -- name: end_of_window
 SELECT id FROM sessions WHERE id < :before ORDER BY id DESC LIMIT 1 OFFSET :window - 1
 
+-- name: one_chat_of_each
+-- The first chat of each platform: after an address of one, the next is sought behind all that begin like it.
+WITH RECURSIVE back (address) AS (
+    SELECT min(address) FROM chats WHERE address > ''
+    UNION ALL
+    SELECT (SELECT min(c.address) FROM chats c
+            WHERE c.address >= substr(back.address, 1, instr(back.address, '/') - 1) || '0')
+    FROM back WHERE back.address IS NOT NULL)
+SELECT address FROM back WHERE address IS NOT NULL
+
 -- name: calls_in_turn
 SELECT turn, id, name, effect, state, runs, planned_at, started_at, settled_at
 FROM tool_calls WHERE turn = :turn ORDER BY place DESC
