@@ -7,7 +7,7 @@ import { Outbox } from "./outbox.js";
 import { Side } from "./side.js";
 import { follow } from "./stream.js";
 import { Keyed, el, fillItem, fillWaiting } from "./view.js";
-import { span } from "./words.js";
+import { cutLine, span } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
 const PAGE = 200;
@@ -25,7 +25,7 @@ let spoken = "";
 const outbox = new Outbox(() => draw());
 const side = new Side(open, () => talk?.chat);
 const composer = new Composer((text, attachments) => say(text, { attachments }), toast);
-const demo = new Demo({ confirm, toast, say, sessionTurn: () => talk?.turn });
+const demo = new Demo({ confirm, toast, say, focus: () => composer.focus(), sessionTurn: () => talk?.turn });
 
 const acts = {
   answer: (question, option) => say(option, { question }),
@@ -97,6 +97,7 @@ async function begin(mine) {
       standing.earlier.forEach((session, at) => before[at].forEach((one) => mine.hearEntry(one, session)));
       for (const one of past) mine.hearEntry(one, standing.session);
       mine.hearStanding(standing);
+      mine.resumed(); // long known, and not said aloud
       mine.cursor = { number: Math.max(mine.cursor.number, after), session: standing.session, seq: past.at(-1)?.seq ?? standing.cursor?.seq ?? 0 };
       turn(false);
       hasOpened = true;
@@ -131,6 +132,7 @@ function heard(mine, event, data) {
   if (mine !== talk) return;
   if (event === "standing") {
     mine.hearStanding(data);
+    for (const one of mine.resumed()) speak(`Gateway: ${cutLine(one)}`);
     demo.heard(data);
     side.later();
   } else if (event === "delivery") {
@@ -276,7 +278,11 @@ function announce(delivery) {
   const words = delivery.text.replace(/[`*_#|>]/g, "").slice(0, 2000);
   if (words === spoken) return;
   spoken = words;
-  $("spoken").textContent = `${{ reply: "Answer", question: "Question" }[delivery.kind] ?? "Gateway"}: ${words}`;
+  speak(`${{ reply: "Answer", question: "Question" }[delivery.kind] ?? "Gateway"}: ${words}`);
+}
+
+function speak(words) {
+  $("spoken").textContent = words;
 }
 
 // Staying at the end, unless somebody reads further up.

@@ -34,12 +34,17 @@ const tell = (path, body = {}) => ask(path, {
 // The pages: what each asks for, and how it is drawn.
 
 const inOrder = (found) => new URLSearchParams(Object.entries(found).filter(([, value]) => value));
+// What conversations are called by people: sessions are known by the first words said in them.
+const named = async (asking) => {
+  const [found, { chats }] = await Promise.all([asking, ask("/api/chats")]);
+  return [found, new Map(chats.filter((one) => one.title).map((one) => [one.session, one.title]))];
+};
 const figures = async () => {
-  const [look, status] = await Promise.all([ask("/api/overview"), ask("/api/status")]);
+  const [[look, status], titles] = await named(Promise.all([ask("/api/overview"), ask("/api/status")]));
   badge("badge-outbox", look.counts.unknown);
   badge("badge-set-aside", look.counts.set_aside);
   state.skew = look.now - Date.now();
-  return { look, status };
+  return { look, status, titles };
 };
 
 const PLACES = {
@@ -52,7 +57,7 @@ const PLACES = {
     title: "Sessions", topics: ["turns", "recovery", "inbox"],
     async fetch() {
       const found = { sessions: [], next: null };
-      const status = await ask("/api/status");
+      const [status, titles] = await named(ask("/api/status"));
       for (let number = 0; number < state.pages; number += 1) {
         const query = inOrder({ ...state.place.query, before: found.next, limit: PAGE });
         const more = await ask(`/api/sessions?${query}`);
@@ -60,19 +65,25 @@ const PLACES = {
         found.next = more.next;
         if (!more.next) break;
       }
-      return { found, platforms: [...new Set((status.platforms ?? []).map((one) => one.name))] };
+      return { found, titles, platforms: [...new Set((status.platforms ?? []).map((one) => one.name))] };
     },
     tools: (data) => filters(state.place.query, data.platforms),
-    draw: (data) => sessions(data.found, now()),
+    draw: (data) => sessions(data, now()),
   },
   session: {
     title: "Session", topics: ["turns", "steps", "outbox", "recovery", "questions", "inbox"], ticks: true,
-    fetch: () => ask(`/api/sessions/${encodeURIComponent(state.place.id)}`),
+    async fetch() {
+      const [found, titles] = await named(ask(`/api/sessions/${encodeURIComponent(state.place.id)}`));
+      return { found, titles };
+    },
     draw: (data) => session(data, now()),
   },
   outbox: {
     title: "Outbox", topics: ["doubts", "outbox"],
-    fetch: () => ask("/api/outbox"),
+    async fetch() {
+      const [found, titles] = await named(ask("/api/outbox"));
+      return { found, titles };
+    },
     draw: (data) => outbox(data, now()),
   },
   "set-aside": {
