@@ -167,7 +167,7 @@ def test_every_answer_tells_browsers_to_be_strict(house: House) -> None:
             assert "default-src 'none'" in headers["content-security-policy"]
             assert "unsafe-inline" not in headers["content-security-policy"]
             assert headers["x-content-type-options"] == "nosniff"
-            assert headers["referrer-policy"] == "no-referrer"
+            assert headers["referrer-policy"] == "same-origin"
             assert headers["cache-control"] == ("no-cache" if path in ("/", "/login") else "no-store")
 
 

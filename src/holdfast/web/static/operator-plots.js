@@ -54,7 +54,7 @@ export function timeline(runs, now, width) {
     s("text", { class: "when", x: 0, y: narrow ? y(place) - 10 : y(place) + bar - 1.5 }, moment(run.started_at, now)),
     label(run, narrow, width, right, y(place) + bar),
     !narrow && run.down_before !== null && from - left > ROOM
-      && s("text", { class: "down", x: from - 12, y: y(place) + bar - 1.5, "text-anchor": "end" }, `${span(run.down_before)} down`));
+      && s("text", { class: "down", x: from - 12, y: y(place) + bar - 1.5, "text-anchor": "end" }, `≤ ${span(run.down_before)} down`));
   }));
 }
 
