@@ -2,9 +2,8 @@
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped] # has no types
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from holdfast.web.static import FOLDER
 from tests.browser.houses import House, opened, picture, say, signed_in
 from tests.browser.test_safety import RICH
 
@@ -27,7 +26,6 @@ LOOKS: dict[str, dict[str, object]] = {
     "phone-dark": {"color_scheme": "dark", "viewport": PHONE, "is_mobile": True, "has_touch": True},
 }
 LARGEST = 150_000
-SHARED = ("style.css", "theme.js", "icon.svg")
 
 
 def test_the_page_is_accessible_in_every_look(browser: Browser, house: House) -> None:
@@ -112,6 +110,19 @@ def test_whole_answers_are_read_out_and_single_words_are_not(page: Page, house: 
     expect(page.locator("#spoken")).to_have_text("Answer: read me out")
 
 
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_nothing_moves_for_who_wants_it_still(browser: Browser, house: House, chat: str, motion: str) -> None:
+    context = signed_in(browser, house, reduced_motion=motion)
+    page = opened(context, chat)
+    house.hold("words")
+    say(page, "say one two")
+    expect(page.locator(".answer.live")).to_be_visible()
+    expect(page.locator("#activity .dots")).to_be_visible()
+    moving = page.evaluate("document.getAnimations().length")
+    assert (moving > 0) is (motion == "no-preference")
+    context.close()
+
+
 def test_colours_can_be_chosen_and_stay_chosen(page: Page) -> None:
     switch = page.locator("#theme")
     switch.click()
@@ -133,11 +144,16 @@ def test_the_tour_says_what_to_try_and_goes_away_for_good(page: Page) -> None:
     expect(page.locator("#tour")).to_be_hidden()
 
 
-@pytest.mark.parametrize("of_operators", [False, True])
-def test_each_page_is_small(of_operators: bool) -> None:
-    sizes = {
-        file.name: file.stat().st_size
-        for file in FOLDER.iterdir()
-        if file.name.startswith("operator") is of_operators or file.name in SHARED
-    }
+@pytest.mark.parametrize("path", ["/", "/operator"])
+def test_each_page_is_small(context: BrowserContext, path: str) -> None:
+    """All files that are loaded for it, as they are before they are compressed."""
+    page = context.new_page()
+    page.goto(path)
+    sizes: dict[str, int] = page.evaluate(
+        """() => Object.fromEntries(["navigation", "resource"]
+            .flatMap((kind) => performance.getEntriesByType(kind))
+            .filter((one) => !one.name.includes("/api/"))
+            .map((one) => [one.name, one.decodedBodySize]))"""
+    )
+    assert any(name.endswith("/style.css") for name in sizes)
     assert sum(sizes.values()) < LARGEST, sizes

@@ -1,9 +1,7 @@
 """The operator's pages, with what a real gateway left that was really killed."""
 
-import asyncio
 import re
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -43,9 +41,7 @@ async def left_behind(home: Path) -> None:
 def shared(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """A gateway killed in the middle of a turn, and gone on since."""
     home = tmp_path_factory.mktemp("home")
-    # In a thread of its own: in this one the browser's loop runs.
-    with ThreadPoolExecutor(1) as apart:
-        apart.submit(lambda: asyncio.run(left_behind(home))).result()
+    houses.apart(left_behind(home))
     with houses.house(home) as house:
         house.hold("tool-2")
         context = houses.signed_in(browser, house)

@@ -53,7 +53,7 @@ export function cutStory({ cut, since, note }) {
   return story;
 }
 
-const THINGS = { inbox: "the message", row: "the message", turn: "the work", call: "a tool", delivery: "the answer", question: "a question", session: "the session" };
+const THINGS = { inbox: "The message", row: "The message", turn: "The work", delivery: "The answer", question: "The question", session: "The session" };
 const BEFORE = 4;
 const AFTER = 6;
 
@@ -78,7 +78,7 @@ function happeningWords({ subject, what, detail }) {
   if (what === "claimed") return attempt > 1 ? `The work was taken up again, attempt ${attempt}` : "The work began";
   if (what === "interrupted") return reason === "restart_interrupted" ? "A new process found the work cut off" : "The work was cut off";
   const state = { started: "begun", unknown: "outcome unknown" }[what] ?? what.replaceAll("_", " ");
-  return `${tool ?? THINGS[kind] ?? kind}: ${state}${reason ? `, ${String(reason).replaceAll("_", " ")}` : ""}`;
+  return `${tool ? `${tool}:` : `${THINGS[kind] ?? kind} was`} ${state}${reason ? `, ${String(reason).replaceAll("_", " ")}` : ""}`;
 }
 
 function parsed(detail) {
