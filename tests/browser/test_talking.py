@@ -259,8 +259,7 @@ def test_a_whole_visit_needs_no_mouse(page: Page, house: House) -> None:
     expect(page.locator(".answer:not(.live)")).to_have_count(1)
     expect(page.locator("#chats [aria-current]")).to_contain_text("say one two")
     keys.press("Control+k")
-    while page.evaluate("document.activeElement.id") != "new-chat":
-        keys.press("ArrowUp")
+    press_until(page, "ArrowUp", "New chat")
     keys.press("Enter")
     expect(page.locator("#empty")).to_be_visible()
     expect(page.locator("#text")).to_be_focused()
@@ -274,10 +273,16 @@ def test_a_whole_visit_needs_no_mouse(page: Page, house: House) -> None:
         keys.type(words)
         keys.press("Enter")
     expect(page.locator("#waiting .queued")).to_have_count(1)
-    for _ in range(9):
-        keys.press("Shift+Tab")
-        if page.evaluate("document.activeElement.textContent") == "Withdraw":
-            break
+    press_until(page, "Shift+Tab", "Withdraw")
     keys.press("Enter")
     expect(page.locator("#waiting .queued")).to_have_count(0)
     expect(page.locator("#text")).to_be_focused()
+
+
+def press_until(page: Page, key: str, words: str) -> None:
+    """Press a key until what has the focus says this."""
+    for _ in range(99):
+        page.keyboard.press(key)
+        if page.evaluate("document.activeElement.textContent.trim()") == words:
+            return
+    raise AssertionError(f"{key} never leads to {words}")

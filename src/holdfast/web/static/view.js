@@ -210,7 +210,7 @@ export const fillWaiting = (acts) => (node, item) => {
   if (item.kind === "queued") {
     meta.append(el("span", "state", "Queued"), button("linkish", "Edit", () => acts.edit(item.position)), button("linkish", "Withdraw", () => acts.withdraw(item.position)));
   } else if (item.refused) {
-    meta.append(el("span", "state", `Not taken: ${item.refused}`), button("linkish", "Try again", () => acts.again(item.event_id)), button("linkish", "Discard", () => acts.drop(item.event_id)));
+    meta.append(el("span", "state wrong", `Not taken: ${item.refused}`), button("linkish", "Try again", () => acts.again(item.event_id)), button("linkish", "Discard", () => acts.drop(item.event_id)));
   } else if (item.kind === "sending") {
     meta.append(el("span", "state", item.kept ? "Kept" : item.away ? "Kept here; sent when the gateway is back" : "Sending…"));
   }
