@@ -97,13 +97,25 @@ def test_a_connection_that_has_gone_silent_is_given_up_and_made_anew(
     context.route("**/events?*", lambda route: route.abort())
     page.clock.fast_forward(41_000)
     expect(page.locator("#banner")).to_be_visible()
-    assert "after=1" in asked[before]
     for kill in kills.all():
         expect(kill).to_be_disabled()
     context.unroute("**/events?*")
     expect(page.locator("#banner")).to_be_hidden()
+    assert all("after=1" in url for url in asked[before:])
     say(page, "still there?")
     expect(page.locator(".answer:not(.live)")).to_have_count(2)
+
+
+def test_days_stand_between_what_was_said_on_them(page: Page) -> None:
+    shown = page.evaluate("""async () => {
+        const { Conversation } = await import("/conversation.js");
+        const talk = new Conversation("a");
+        const day = 24 * 3600 * 1000, today = Date.now();
+        [today - 2 * day, today - day, today - day, today].forEach((at, place) =>
+            talk.hearDelivery({ number: place + 1, kind: "notice", text: "n", at }));
+        return talk.items().map((item) => item.kind);
+    }""")
+    assert shown == ["day", "notice", "day", "notice", "notice", "day", "notice"]
 
 
 def test_words_that_come_after_their_commit_are_not_shown_again(page: Page) -> None:
@@ -114,7 +126,7 @@ def test_words_that_come_after_their_commit_are_not_shown_again(page: Page) -> N
         talk.hearStanding({ session: "s", turn: { id: "t" }, said: [], interruptions: [] });
         const shown = () => talk.items().map((item) => [item.kind, item.text]);
         talk.hearPreview("Step 1");
-        const step = { seq: 1, turn: "t", at: 1, kind: "replied", text: "Step 1 of 2" };
+        const step = { seq: 1, turn: "t", at: Date.now(), kind: "replied", text: "Step 1 of 2" };
         talk.hearStep({ ...step, calls: [{ name: "note" }] }, "s");
         talk.hearPreview("Step 1 of");
         const late = shown();

@@ -45,7 +45,7 @@ def test_the_page_is_accessible_in_every_look(browser: Browser, house: House) ->
         expect(page.locator("#waiting .queued")).to_have_count(1)
         expect(page.locator("#kill")).to_be_enabled()
         picture(page, f"working-{name}")
-        # Each state in both widths and both colours; not each in all four, which takes long and finds no more.
+        # Each state in both widths and both colours; each in all four takes long and finds no more.
         assert name in ("dark", "phone") or violations(page) == []
     house.go()
     for name, page in pages.items():

@@ -117,7 +117,7 @@ export class Conversation {
       for (const item of stream) at = item.at = Math.max(at, item.at);
     }
     const all = streams.flat().sort((a, b) => a.at - b.at || RANK[a.kind] - RANK[b.kind]);
-    const items = this.#folded(all);
+    const items = dated(this.#folded(all));
     // Before its turn is known, the message it answers would still stand below it.
     if (this.preview && (this.turn || this.goneAt !== null)) items.push({ kind: "live", key: `live:${this.live}`, text: this.preview });
     return items;
@@ -207,4 +207,15 @@ export class Conversation {
     }
     return items;
   }
+}
+
+/** The day stands above what was said on it, but for a conversation that is all of today. */
+function dated(items) {
+  let last = new Date().toDateString();
+  return items.flatMap((item) => {
+    const day = new Date(item.at ?? item.steps[0].at).toDateString();
+    if (day === last || day === "Invalid Date") return [item];
+    last = day;
+    return [{ kind: "day", key: `day:${day}`, at: item.at ?? item.steps[0].at }, item];
+  });
 }

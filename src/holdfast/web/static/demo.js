@@ -52,7 +52,7 @@ export class Demo {
   }
 
   heard(standing) {
-    if (standing.turn) this.#done("ask");
+    if (standing.said.length) this.#done("ask");
     if (standing.interruptions.some((one) => one.resumed_at)) this.#done("kill");
     if (standing.said.some((one) => /what (have|did) you do/i.test(one.text))) this.#done("recall");
   }

@@ -2,7 +2,7 @@
 // there, and is filled again only when what it shows has changed.
 import { get } from "./api.js";
 import { showMarkdown } from "./markdown.js";
-import { aroundCut, clock, cutLine, cutStory, shortTime, size } from "./words.js";
+import { aroundCut, clock, cutLine, cutStory, dayOf, shortTime, size } from "./words.js";
 
 export function el(tag, className = "", ...inside) {
   const node = document.createElement(tag);
@@ -88,6 +88,11 @@ const FILL = {
   notice(node, item) {
     node.className = "notice";
     node.replaceChildren(el("span", "sr", "Gateway: "), el("span", "", item.text));
+  },
+
+  day(node, item) {
+    node.className = "day";
+    node.replaceChildren(el("span", "", dayOf(item.at)));
   },
 
   step: fillStep,

@@ -15,6 +15,8 @@ const HOW = {
 export const clock = (at, seconds = false) =>
   new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", ...(seconds && { second: "2-digit" }) });
 
+export const dayOf = (at) => new Date(at).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long" });
+
 export function shortTime(at, now = Date.now()) {
   const minutes = Math.floor((now - at) / 60_000);
   if (minutes < 1) return "now";
