@@ -18,6 +18,10 @@ expect.set_options(timeout=30_000)
 
 PLACES = ("overview", "sessions", "outbox", "set-aside", "restart")
 CHAT = "operated"
+LATELY = re.compile(
+    r"^Last restart .+ The process before ended without a word: a crash, a kill or a power cut\. "
+    r"Nobody was up for .+ at most\. 1 unfinished turn went on\.$"
+)
 DOUBTS = ("Three invoices are open.", "The backup is done.", "It rains.")
 
 
@@ -78,6 +82,7 @@ def test_the_overview_says_how_the_gateway_stands(overview: Page) -> None:
     expect(tile(overview, "sends in doubt")).to_have_text("3")
     expect(tile(overview, "set aside")).to_have_text("1")
     expect(overview.locator("#badge-outbox")).to_have_text("3")
+    expect(overview.locator(".lately")).to_have_text(LATELY)
 
 
 def test_every_run_is_a_bar_with_its_end_in_words_and_what_became_of_what_it_left(overview: Page) -> None:
@@ -169,6 +174,10 @@ def test_a_page_follows_what_happens_without_being_asked(
     chat = houses.opened(context, "live")
     houses.say(chat, "say one two")
     expect(tile(overview, "turns at work")).to_have_text("1")
+    row = look(context, "sessions").locator("tbody tr").filter(has_text="web · live")
+    expect(row).to_contain_text("say one two")
+    expect(row).to_contain_text("running")
+    expect(row).not_to_contain_text("strike")
     house.go()
     expect(tile(overview, "turns at work")).to_have_text("0")
 
