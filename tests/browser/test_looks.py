@@ -25,9 +25,6 @@ LOOKS: dict[str, dict[str, object]] = {
     "wide": {"viewport": WIDE},
     "phone": {"viewport": PHONE, "is_mobile": True, "has_touch": True},
 }
-# Each width and each colour is examined at work and done; all four of both would take twice as long.
-AT_WORK = {"wide": "light", "phone": "dark"}
-DONE = {"wide": "dark", "phone": "light"}
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 LARGEST = 150_000
 
@@ -50,7 +47,7 @@ def test_the_page_is_accessible_in_every_look(browser: Browser, house: House) ->
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)
             picture(page, f"working-{name}-{scheme}")
-            assert AT_WORK[name] != scheme or violations(page) == []
+            assert violations(page) == []
     house.go()
     for name, page in pages.items():
         expect(page.locator(".answer:not(.live)")).to_have_count(3)
@@ -59,7 +56,7 @@ def test_the_page_is_accessible_in_every_look(browser: Browser, house: House) ->
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)
             picture(page, f"chat-{name}-{scheme}")
-            assert DONE[name] != scheme or violations(page) == []
+            assert violations(page) == []
         page.context.close()
 
 
