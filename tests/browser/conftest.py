@@ -7,19 +7,27 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from tests.browser import houses
 from tests.browser.houses import House
 
-# One browser and one gateway per module: Playwright's loop must be gone before other tests run theirs.
+# One browser and one gateway for this folder: Playwright's loop must be gone before other tests run theirs.
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with houses.chromium() as browser:
         yield browser
 
 
-@pytest.fixture(scope="module")
-def shared(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with houses.house(tmp_path_factory.mktemp("home")) as house:
+@pytest.fixture(scope="package")
+def common(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    home = tmp_path_factory.mktemp("home")
+    houses.apart(houses.long_told(home))
+    with houses.house(home) as house:
         yield house
+
+
+@pytest.fixture(scope="module")
+def shared(common: House) -> House:
+    """The gateway of a module's tests, unless it has one of its own."""
+    return common
 
 
 @pytest.fixture

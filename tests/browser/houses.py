@@ -1,16 +1,21 @@
 """A gateway with a page, and browsers that are signed in to it."""
 
+import asyncio
 import os
 import re
 import shutil
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from holdfast.clock import SystemClock, SystemIds
+from holdfast.model import Batch, ChatAddress, Inbound, Key, Owed, PersonId, Place
+from holdfast.store import open_ledger
 from tests.browser import scripted
 from tests.support.commands import gateway_pid, holdfast, up
 from tests.support.parts import missing
@@ -19,7 +24,15 @@ from tests.unit.project.tree import ROOT
 SCREENSHOTS = ROOT / "build" / "screenshots"
 PATIENCE = 30_000
 """Milliseconds after which what does not come fails its test; never waited for otherwise."""
-SETTINGS = 'agent.use = "scripted:agent"\nreconcile = "1s"\nweb.demo = true\n'
+SETTINGS = """\
+agent.use = "scripted:agent"
+reconcile = "1s"
+web.demo = true
+safe_mode.exits = 100  # it is killed more often here than anywhere
+"""
+LONG_CHAT = "long"
+TOLD = 230
+"""How much that chat was told, its answer included."""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
     "--headless",
@@ -74,6 +87,24 @@ def house(home: Path, settings: str = SETTINGS) -> Iterator[House]:
     with up(home, "--port", found.port):
         yield found
         found.go()
+
+
+async def long_told(home: Path) -> None:
+    """A chat that was told more than the page shows at once."""
+    clock = SystemClock()
+    store = await open_ledger(home, clock, SystemIds(clock))
+    place = Place("web", "main", LONG_CHAT)
+    said = Inbound("first", Key(place.address), place, PersonId("web:local"), "hello")
+    await store.accept(Batch("web/main", (said,)))
+    # Told as one message of many parts, and before the answer to what was said.
+    await store.owe(Owed(ChatAddress(place.address), "told", tuple(f"told {one}" for one in range(1, TOLD))))
+    await store.close()
+
+
+def apart(work: Coroutine[None, None, None]) -> None:
+    """Do something with a loop of its own: in this thread the browser's runs."""
+    with ThreadPoolExecutor(1) as other:
+        other.submit(lambda: asyncio.run(work)).result()
 
 
 def free_port() -> int:

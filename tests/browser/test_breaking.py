@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route, expect
 
 from tests.browser.houses import SETTINGS, House, house, opened, picture, say, signed_in
 from tests.browser.scripted import WORDS
@@ -12,6 +12,14 @@ from tests.browser.scripted import WORDS
 expect.set_options(timeout=30_000)
 
 CUT = re.compile(r"The gateway ended unexpectedly\. It went on .+ later, after step 1\.")
+STORY = [
+    "Your message was kept",
+    "The work began",
+    "A new process found the work cut off",
+    "The work was taken up again, attempt 2",
+    "The work was done",
+    "The answer was sent",
+]
 ANSWERS = [re.compile("All 3 steps are done."), re.compile(r"Heard: what was that\?")]
 
 
@@ -20,6 +28,8 @@ def test_killed_under_two_tabs_the_answer_goes_on_once_in_each_with_one_honest_l
     page: Page, context: BrowserContext, chat: str, house: House
 ) -> None:
     other = opened(context, chat)
+    faults = watched(page)
+    page.evaluate(LISTEN)
     house.hold("tool-2")
     say(page, "steps 3")
     for tab in (page, other):
@@ -38,10 +48,93 @@ def test_killed_under_two_tabs_the_answer_goes_on_once_in_each_with_one_honest_l
         expect(tab.locator(".cut")).to_have_count(1)
         expect(tab.locator(".step")).to_have_count(3)
         expect(tab.locator(".you")).to_have_count(2)
+    assert len([words for words in page.evaluate("heard") if CUT.search(words)]) == 1
     page.reload()
     expect(page.locator(".answer:not(.live)")).to_have_text(ANSWERS)
     expect(page.locator(".you")).to_have_count(2)
     expect(page.locator(".cut .said")).to_have_text(CUT)
+    expect(page.locator("#spoken")).to_have_text("")
+    assert faults == []
+
+
+LISTEN = """() => {
+    window.heard = [];
+    const spoken = document.querySelector("#spoken");
+    new MutationObserver(() => heard.push(spoken.textContent)).observe(spoken, { childList: true });
+}"""
+"""Keep what a screen reader would say."""
+
+
+def watched(page: Page) -> list[str]:
+    """What the page complains of, but for requests that nobody answered."""
+    faults: list[str] = []
+
+    def hear(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and not message.text.startswith("Failed to load resource"):
+            faults.append(message.text)
+
+    page.on("console", hear)
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    return faults
+
+
+def test_a_connection_that_has_gone_silent_is_given_up_and_made_anew(
+    context: BrowserContext, chat: str
+) -> None:
+    page = context.new_page()
+    page.clock.install()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/events?" in request.url else None)
+    page.goto(f"/#{chat}")
+    say(page, "hello")
+    expect(page.locator(".answer:not(.live)")).to_have_count(1)
+    expect(page.locator("#activity")).to_be_hidden()
+    before = len(asked)
+    page.clock.fast_forward(20_000)
+    assert len(asked) == before
+    kills = page.locator("button:visible", has_text="kill -9")
+    expect(kills).to_have_count(2)
+    context.route("**/events?*", lambda route: route.abort())
+    page.clock.fast_forward(41_000)
+    expect(page.locator("#banner")).to_be_visible()
+    for kill in kills.all():
+        expect(kill).to_be_disabled()
+    context.unroute("**/events?*")
+    expect(page.locator("#banner")).to_be_hidden()
+    assert all("after=1" in url for url in asked[before:])
+    say(page, "still there?")
+    expect(page.locator(".answer:not(.live)")).to_have_count(2)
+
+
+def test_days_stand_between_what_was_said_on_them(page: Page) -> None:
+    shown = page.evaluate("""async () => {
+        const { Conversation } = await import("/conversation.js");
+        const talk = new Conversation("a");
+        const day = 24 * 3600 * 1000, today = Date.now();
+        [today - 2 * day, today - day, today - day, today].forEach((at, place) =>
+            talk.hearDelivery({ number: place + 1, kind: "notice", text: "n", at }));
+        return talk.items().map((item) => item.kind);
+    }""")
+    assert shown == ["day", "notice", "day", "notice", "notice", "day", "notice"]
+
+
+def test_words_that_come_after_their_commit_are_not_shown_again(page: Page) -> None:
+    """Of what a model writes the page hears on another way than of what is committed."""
+    shown = page.evaluate("""async () => {
+        const { Conversation } = await import("/conversation.js");
+        const talk = new Conversation("a");
+        talk.hearStanding({ session: "s", turn: { id: "t" }, said: [], interruptions: [] });
+        const shown = () => talk.items().map((item) => [item.kind, item.text]);
+        talk.hearPreview("Step 1");
+        const step = { seq: 1, turn: "t", at: Date.now(), kind: "replied", text: "Step 1 of 2" };
+        talk.hearStep({ ...step, calls: [{ name: "note" }] }, "s");
+        talk.hearPreview("Step 1 of");
+        const late = shown();
+        talk.hearPreview("");
+        talk.hearPreview("Step");
+        return [late, shown()];
+    }""")
+    assert shown == [[["step", "Step 1 of 2"]], [["step", "Step 1 of 2"], ["live", "Step"]]]
 
 
 def test_the_demonstration_kills_for_real_and_the_line_unfolds_to_say_why(page: Page, house: House) -> None:
@@ -59,7 +152,10 @@ def test_the_demonstration_kills_for_real_and_the_line_unfolds_to_say_why(page: 
     page.click(".cut summary")
     expect(page.locator(".cut .why")).to_contain_text("gone without a word")
     expect(page.locator(".cut .why")).to_contain_text("The agent was told")
-    expect(page.locator(".cut dd").filter(has_text="interrupted")).to_have_count(1)
+    expect(page.locator(".cut dd")).to_have_text(STORY)
+    page.get_by_role("link", name="All of it").click()
+    expect(page.locator("#title")).to_have_text("Session")
+    expect(page.locator(".decisions")).to_contain_text("Cut off: the process died")
 
 
 def test_what_is_written_while_the_gateway_is_away_is_sent_once_when_it_is_back(

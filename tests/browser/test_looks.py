@@ -1,10 +1,11 @@
 """How the page looks and is used: widths, colours, keyboard, assistive technology; pictures are kept."""
 
+from typing import Literal
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped] # has no types
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from holdfast.web.static import FOLDER
 from tests.browser.houses import House, opened, picture, say, signed_in
 from tests.browser.test_safety import RICH
 
@@ -21,20 +22,17 @@ LONG = (
     + "---|" * 9
 )
 LOOKS: dict[str, dict[str, object]] = {
-    "light": {"color_scheme": "light", "viewport": WIDE},
-    "dark": {"color_scheme": "dark", "viewport": WIDE},
-    "phone": {"color_scheme": "light", "viewport": PHONE, "is_mobile": True, "has_touch": True},
-    "phone-dark": {"color_scheme": "dark", "viewport": PHONE, "is_mobile": True, "has_touch": True},
+    "wide": {"viewport": WIDE},
+    "phone": {"viewport": PHONE, "is_mobile": True, "has_touch": True},
 }
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 LARGEST = 150_000
-SHARED = ("style.css", "theme.js", "icon.svg")
 
 
 def test_the_page_is_accessible_in_every_look(browser: Browser, house: House) -> None:
     """A conversation with everything in it, at work and done, in each of the ways people see it."""
-    contexts = [signed_in(browser, house, **look) for look in LOOKS.values()]
-    pages = dict(zip(LOOKS, [opened(context, "looks") for context in contexts], strict=True))
-    first = pages["light"]
+    pages = {name: opened(signed_in(browser, house, **look), "looks") for name, look in LOOKS.items()}
+    first = pages["wide"]
     say(first, RICH)
     expect(first.locator(".answer:not(.live)")).to_have_count(1)
     house.hold("tool-2")
@@ -46,17 +44,20 @@ def test_the_page_is_accessible_in_every_look(browser: Browser, house: House) ->
     for name, page in pages.items():
         expect(page.locator("#waiting .queued")).to_have_count(1)
         expect(page.locator("#kill")).to_be_enabled()
-        picture(page, f"working-{name}")
-        assert violations(page) == []
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            picture(page, f"working-{name}-{scheme}")
+            assert violations(page) == []
     house.go()
     for name, page in pages.items():
         expect(page.locator(".answer:not(.live)")).to_have_count(3)
         page.click(".cut summary")
         expect(page.locator(".cut dd").first).to_be_visible()
-        picture(page, f"chat-{name}")
-        assert violations(page) == []
-    for context in contexts:
-        context.close()
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            picture(page, f"chat-{name}-{scheme}")
+            assert violations(page) == []
+        page.context.close()
 
 
 def violations(page: Page) -> list[str]:
@@ -112,6 +113,19 @@ def test_whole_answers_are_read_out_and_single_words_are_not(page: Page, house: 
     expect(page.locator("#spoken")).to_have_text("Answer: read me out")
 
 
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_nothing_moves_for_who_wants_it_still(browser: Browser, house: House, chat: str, motion: str) -> None:
+    context = signed_in(browser, house, reduced_motion=motion)
+    page = opened(context, chat)
+    house.hold("words")
+    say(page, "say one two")
+    expect(page.locator(".answer.live")).to_be_visible()
+    expect(page.locator("#activity .dots")).to_be_visible()
+    moving = page.evaluate("document.getAnimations().length")
+    assert (moving > 0) is (motion == "no-preference")
+    context.close()
+
+
 def test_colours_can_be_chosen_and_stay_chosen(page: Page) -> None:
     switch = page.locator("#theme")
     switch.click()
@@ -133,11 +147,16 @@ def test_the_tour_says_what_to_try_and_goes_away_for_good(page: Page) -> None:
     expect(page.locator("#tour")).to_be_hidden()
 
 
-@pytest.mark.parametrize("of_operators", [False, True])
-def test_each_page_is_small(of_operators: bool) -> None:
-    sizes = {
-        file.name: file.stat().st_size
-        for file in FOLDER.iterdir()
-        if file.name.startswith("operator") is of_operators or file.name in SHARED
-    }
+@pytest.mark.parametrize("path", ["/", "/operator"])
+def test_each_page_is_small(context: BrowserContext, path: str) -> None:
+    """All files that are loaded for it, as they are before they are compressed."""
+    page = context.new_page()
+    page.goto(path)
+    sizes: dict[str, int] = page.evaluate(
+        """() => Object.fromEntries(["navigation", "resource"]
+            .flatMap((kind) => performance.getEntriesByType(kind))
+            .filter((one) => !one.name.includes("/api/"))
+            .map((one) => [one.name, one.decodedBodySize]))"""
+    )
+    assert any(name.endswith("/style.css") for name in sizes)
     assert sum(sizes.values()) < LARGEST, sizes

@@ -1,9 +1,7 @@
 """The operator's pages, with what a real gateway left that was really killed."""
 
-import asyncio
 import re
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,12 +12,16 @@ from holdfast.model import Batch, ChatAddress, Inbound, Key, Lost, Owed, PersonI
 from holdfast.store import open_ledger
 from tests.browser import houses
 from tests.browser.houses import House, picture
-from tests.browser.test_looks import violations
+from tests.browser.test_looks import SCHEMES, violations
 
 expect.set_options(timeout=30_000)
 
 PLACES = ("overview", "sessions", "outbox", "set-aside", "restart")
 CHAT = "operated"
+LATELY = re.compile(
+    r"^Last restart .+ The process before ended without a word: a crash, a kill or a power cut\. "
+    r"Nobody was up for .+ at most\. 1 unfinished turn went on\.$"
+)
 DOUBTS = ("Three invoices are open.", "The backup is done.", "It rains.")
 
 
@@ -43,9 +45,7 @@ async def left_behind(home: Path) -> None:
 def shared(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """A gateway killed in the middle of a turn, and gone on since."""
     home = tmp_path_factory.mktemp("home")
-    # In a thread of its own: in this one the browser's loop runs.
-    with ThreadPoolExecutor(1) as apart:
-        apart.submit(lambda: asyncio.run(left_behind(home))).result()
+    houses.apart(left_behind(home))
     with houses.house(home) as house:
         house.hold("tool-2")
         context = houses.signed_in(browser, house)
@@ -82,6 +82,7 @@ def test_the_overview_says_how_the_gateway_stands(overview: Page) -> None:
     expect(tile(overview, "sends in doubt")).to_have_text("3")
     expect(tile(overview, "set aside")).to_have_text("1")
     expect(overview.locator("#badge-outbox")).to_have_text("3")
+    expect(overview.locator(".lately")).to_have_text(LATELY)
 
 
 def test_every_run_is_a_bar_with_its_end_in_words_and_what_became_of_what_it_left(overview: Page) -> None:
@@ -108,7 +109,7 @@ def test_the_last_start_is_explained_and_leads_to_the_conversation(overview: Pag
     report = overview.locator(".report")
     expect(report).to_contain_text("ended without a word")
     expect(report.locator(".fates .pill")).to_have_text("went on")
-    report.get_by_role("link", name=CHAT).click()
+    report.get_by_role("link", name="steps 3").click()
     expect(overview.locator("#title")).to_have_text("Session")
     expect(overview.locator(".transcript .said")).to_contain_text("steps 3")
     expect(overview.locator(".decisions")).to_contain_text("Cut off: the process died")
@@ -118,7 +119,7 @@ def test_the_last_start_is_explained_and_leads_to_the_conversation(overview: Pag
 
 
 def test_a_turn_tells_its_whole_life(overview: Page) -> None:
-    overview.locator(".report").get_by_role("link", name=CHAT).click()
+    overview.locator(".report").get_by_role("link", name="steps 3").click()
     overview.locator("summary", has_text="Its whole life").first.click()
     expect(overview.locator(".trace .break")).to_have_count(1)
     expect(overview.locator(".trace li").first).to_contain_text("accepted")
@@ -173,6 +174,10 @@ def test_a_page_follows_what_happens_without_being_asked(
     chat = houses.opened(context, "live")
     houses.say(chat, "say one two")
     expect(tile(overview, "turns at work")).to_have_text("1")
+    row = look(context, "sessions").locator("tbody tr").filter(has_text="web · live")
+    expect(row).to_contain_text("say one two")
+    expect(row).to_contain_text("running")
+    expect(row).not_to_contain_text("strike")
     house.go()
     expect(tile(overview, "turns at work")).to_have_text("0")
 
@@ -230,14 +235,11 @@ def test_everything_is_reached_by_keyboard(overview: Page) -> None:
     expect(link).to_have_attribute("aria-current", "page")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1360, 390])
 def test_no_page_is_wider_than_its_window_nor_closed_to_anybody(
-    browser: Browser, house: House, scheme: str, width: int
+    browser: Browser, house: House, width: int
 ) -> None:
-    context = houses.signed_in(
-        browser, house, viewport={"width": width, "height": 860}, color_scheme=scheme, reduced_motion="reduce"
-    )
+    context = houses.signed_in(browser, house, viewport={"width": width, "height": 860})
     page = look(context, "overview")
     session = page.evaluate("""async () => {
         const found = await (await fetch("/api/sessions?limit=1")).json();
@@ -247,6 +249,8 @@ def test_no_page_is_wider_than_its_window_nor_closed_to_anybody(
         page.goto(f"/operator#{place}")
         page.locator("#page[aria-busy=false] > *").first.wait_for()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), place
-        assert violations(page) == [], place
-        picture(page, f"operator-{place.partition('/')[0]}-{scheme}-{width}")
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            picture(page, f"operator-{place.partition('/')[0]}-{width}-{scheme}")
+            assert violations(page) == [], (place, scheme)
     context.close()

@@ -131,6 +131,18 @@ def test_a_token_signs_in_and_a_wrong_one_is_said_to_be_wrong(stranger: Page, ho
     assert cookie["httpOnly"] and cookie["sameSite"] == "Strict"
 
 
+def test_the_form_works_without_javascript(browser: Browser, house: House) -> None:
+    context = browser.new_context(base_url=house.url, java_script_enabled=False)
+    page = context.new_page()
+    for token, heading in (("not the token at all", "Not signed in"), (house.token, "New chat")):
+        page.goto("/login")
+        page.fill("#token", token)
+        page.click("button")
+        expect(page.locator("h1")).to_have_text(heading)
+    assert context.request.get("/api/chats").ok
+    context.close()
+
+
 def test_what_was_written_before_the_sign_in_ran_out_is_sent_after_it(
     context: BrowserContext, house: House, chat: str
 ) -> None:

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from tests.browser.houses import House, opened, picture, say
+from tests.browser.houses import LONG_CHAT, TOLD, House, opened, picture, say
 from tests.browser.scripted import WORDS
 
 expect.set_options(timeout=30_000)
@@ -149,22 +149,140 @@ def test_chats_are_listed_and_a_new_one_is_empty(page: Page, chat: str) -> None:
     expect(page.locator(".answer")).to_contain_text("the list knows me")
 
 
-@pytest.mark.parametrize("how", ["button", "drop"])
+CARRY = """(element, kinds) => {
+    const carried = new DataTransfer();
+    carried.items.add(new File(["hello"], "a.png", { type: "image/png" }));
+    const more = { bubbles: true, cancelable: true };
+    for (const kind of kinds) {
+        element.dispatchEvent(kind === "paste"
+            ? new ClipboardEvent(kind, { clipboardData: carried, ...more })
+            : new DragEvent(kind, { dataTransfer: carried, ...more }));
+    }
+}"""
+
+
+@pytest.mark.parametrize("how", ["button", "drop", "paste"])
 def test_a_file_goes_with_a_message(page: Page, how: str) -> None:
     if how == "button":
-        page.set_input_files("#files", {"name": "a.txt", "mimeType": "text/plain", "buffer": b"hello"})
+        page.set_input_files("#files", {"name": "a.png", "mimeType": "image/png", "buffer": b"hello"})
+    elif how == "drop":
+        page.locator("#log").evaluate(CARRY, ["dragover"])
+        expect(page.locator("body")).to_have_class(re.compile("dragging"))
+        page.locator("#log").evaluate(CARRY, ["drop"])
+        expect(page.locator("body")).not_to_have_class(re.compile("dragging"))
     else:
-        page.evaluate(
-            """() => {
-                const carried = new DataTransfer();
-                carried.items.add(new File(["hello"], "a.txt", { type: "text/plain" }));
-                document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: carried, bubbles: true }));
-            }"""
-        )
-    expect(page.locator("#chips .chip")).to_contain_text("a.txt")
+        page.locator("#text").evaluate(CARRY, ["paste"])
+    expect(page.locator("#chips .chip")).to_contain_text("a.png")
     page.fill("#text", "look at this")
     expect(page.locator("#send")).to_be_enabled()
     page.press("#text", "Enter")
     expect(page.locator(".answer:not(.live)")).to_have_count(1)
-    expect(page.locator("#log .you .chip")).to_contain_text("a.txt")
+    expect(page.locator("#log .you .chip")).to_have_text(re.compile(r"a\.png\s*5 B"))
     expect(page.locator("#chips .chip")).to_have_count(0)
+
+
+def test_earlier_messages_come_when_they_are_asked_for_and_nothing_moves(context: BrowserContext) -> None:
+    page = opened(context, LONG_CHAT)
+    told = page.locator("#log > .answer")
+    expect(told.last).to_contain_text("Heard: hello")
+    page.reload()
+    expect(told).to_have_count(200)
+    expect(told.last).to_be_in_viewport()
+    first = page.get_by_text(f"told {TOLD - 199}", exact=True)
+    first.scroll_into_view_if_needed()
+    before = first.bounding_box()
+    page.get_by_role("button", name="Earlier messages").click()
+    expect(told).to_have_count(TOLD)
+    expect(page.locator("#earlier")).to_be_hidden()
+    after = first.bounding_box()
+    assert before and after and abs(before["y"] - after["y"]) < 2
+    assert told.first.inner_text().endswith("told 1")
+    newest = page.get_by_role("button", name="Newest")
+    newest.click()
+    expect(told.last).to_be_in_viewport()
+    expect(newest).to_be_hidden()
+
+
+def test_a_message_that_is_refused_says_why_and_is_sent_again_or_discarded(
+    page: Page, context: BrowserContext
+) -> None:
+    answer = {"error": {"code": "refused", "words": "there is no room"}}
+
+    def refuse(route: Route) -> None:
+        if route.request.method == "POST":
+            route.fulfill(status=409, json=answer)
+        else:
+            route.continue_()
+
+    context.route("**/messages*", refuse)
+    say(page, "never mind")
+    say(page, "but this")
+    refused = page.locator("#waiting .you").filter(has_text="Not taken: there is no room")
+    expect(refused).to_have_count(2)
+    picture(page, "refused")
+    refused.filter(has_text="never mind").get_by_role("button", name="Discard").click()
+    expect(refused).to_have_count(1)
+    context.unroute("**/messages*")
+    refused.get_by_role("button", name="Try again").click()
+    expect(page.locator(".answer:not(.live)")).to_have_text(re.compile("Heard: but this"))
+    expect(page.locator("#waiting > li")).to_have_count(0)
+    expect(page.locator(".you")).to_have_count(1)
+
+
+def test_work_that_takes_long_is_said_to_go_on_in_one_line(
+    context: BrowserContext, house: House, chat: str
+) -> None:
+    page = context.new_page()
+    page.clock.install()
+    page.goto(f"/#{chat}")
+    house.hold("tool-1")
+    say(page, "steps 1")
+    expect(page.locator(".step.running")).to_be_visible()
+    expect(page.locator("#activity")).to_have_text("Working")
+    page.clock.fast_forward(25_000)
+    still = page.get_by_text("Still working")
+    expect(still).to_have_text(re.compile(r"^Still working · \d\d s$"))
+    page.clock.fast_forward(10_000)
+    expect(still).to_have_count(1)
+    house.go()
+    expect(page.locator(".answer:not(.live)")).to_have_count(1)
+    expect(still).to_be_hidden()
+
+
+def test_a_whole_visit_needs_no_mouse(page: Page, house: House) -> None:
+    keys = page.keyboard
+    expect(page.locator("#text")).to_be_focused()
+    keys.type("say one")
+    keys.press("Shift+Enter")
+    keys.type("two")
+    keys.press("Enter")
+    expect(page.locator(".answer:not(.live)")).to_have_count(1)
+    expect(page.locator("#chats [aria-current]")).to_contain_text("say one two")
+    keys.press("Control+k")
+    press_until(page, "ArrowUp", "New chat")
+    keys.press("Enter")
+    expect(page.locator("#empty")).to_be_visible()
+    expect(page.locator("#text")).to_be_focused()
+    keys.press("Control+k")
+    keys.press("ArrowDown")
+    keys.press("Enter")
+    expect(page.locator(".you")).to_have_count(1)
+    page.locator("#text").focus()
+    house.hold(WORDS)
+    for words in ("say held back", "a mistake"):
+        keys.type(words)
+        keys.press("Enter")
+    expect(page.locator("#waiting .queued")).to_have_count(1)
+    press_until(page, "Shift+Tab", "Withdraw")
+    keys.press("Enter")
+    expect(page.locator("#waiting .queued")).to_have_count(0)
+    expect(page.locator("#text")).to_be_focused()
+
+
+def press_until(page: Page, key: str, words: str) -> None:
+    """Press a key until what has the focus says this."""
+    for _ in range(99):
+        page.keyboard.press(key)
+        if page.evaluate("document.activeElement.textContent.trim()") == words:
+            return
+    raise AssertionError(f"{key} never leads to {words}")

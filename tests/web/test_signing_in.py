@@ -168,7 +168,7 @@ def test_every_answer_tells_browsers_to_be_strict(house: House) -> None:
             assert "default-src 'none'" in headers["content-security-policy"]
             assert "unsafe-inline" not in headers["content-security-policy"]
             assert headers["x-content-type-options"] == "nosniff"
-            assert headers["referrer-policy"] == "no-referrer"
+            assert headers["referrer-policy"] == "same-origin"
             assert headers["cache-control"] == ("no-cache" if path in ("/", "/login") else "no-store")
 
 
@@ -203,6 +203,21 @@ def test_a_page_is_where_other_machines_reach_it_only_if_that_is_wanted(build: B
     with (house.home / "holdfast.toml").open("a") as settings:
         settings.write("web.allow_remote = true\n")
     house.up()
+
+
+def test_any_free_port_is_the_same_one_for_the_next_process_unless_somebody_took_it(house: House) -> None:
+    killed = house.up()
+    before = url_of(house.home)
+    killed.kill()
+    stopped = house.up()
+    assert url_of(house.home) == before
+    stopped.stop()
+    again = house.up()
+    assert url_of(house.home) == before
+    again.stop()
+    with socket.create_server(("127.0.0.1", httpx.URL(before).port or 0)):
+        house.up()
+        assert url_of(house.home) != before
 
 
 def test_a_port_that_is_taken_is_said_in_words_and_is_no_crash(settled: tuple[House, int]) -> None:

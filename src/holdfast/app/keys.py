@@ -253,7 +253,9 @@ KEYS: tuple[Key, ...] = (
     Key("keep.events", "gateway.keep.events", duration(DAY), "how long traces are kept"),
     Key("keep.set_aside", "gateway.keep.set_aside", duration(DAY), "how long unreadable input is kept"),
     Key("keep.instances", "gateway.keep.instances", duration(DAY), "how long finished runs are kept"),
-    Key("web.port", "web.port", count(0, 65_535), "where the page is; 0 is any free one"),
+    Key(
+        "web.port", "web.port", count(0, 65_535), "where the page is; 0 is any free one, kept across restarts"
+    ),
     Key("web.host", "web.host", host(), "the address it is at; other machines reach all but a loopback one"),
     Key("web.allow_remote", "web.allow_remote", switch(), "whether that may be other than a loopback one"),
     Key(

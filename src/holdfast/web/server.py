@@ -9,7 +9,7 @@ import logging
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import uvicorn
@@ -28,6 +28,8 @@ from .guard import Names
 from .signing import CODE_LASTS, SignIn
 
 NOTE = "web.json"
+PORT = "web.port"
+"""Which port was free last time: pages that are open look for the next process there."""
 _WAITING = 128
 _TRIES = 20
 _TRY_AGAIN = 0.1
@@ -111,14 +113,24 @@ async def open_website(inside: Inside) -> Website:
     settings, clock = inside.settings, inside.clock
     sign_in = SignIn(settings.home, clock)
     sign_in.prepare()
-    listening = await _bound(settings.web.host, settings.web.port, clock)
+    listening = _as_before(settings.home, settings.web.host) if settings.web.port == 0 else None
+    listening = listening or await _bound(settings.web.host, settings.web.port, clock)
     host, port = settings.web.host, int(listening.getsockname()[1])
+    if settings.web.port == 0:
+        _write(settings.home / PORT, str(port))
     streams = Streams(clock)
     app = application(inside, sign_in, streams, Names.of(host, port, settings.web.hosts), f"holdfast-{port}")
     shown = f"[{host}]" if ":" in host else host
     website = Website(settings.home, f"http://{shown}:{port}/", listening, app, sign_in, streams)
     log.info("open %s in a browser; `holdfast link` prints a link that signs you in", website.url)
     return website
+
+
+def _as_before(home: Path, host: str) -> socket.socket | None:
+    """A socket at the port that was free last time, if that is known and it still is."""
+    with suppress(OSError, ValueError, OverflowError):
+        return _listen(host, int((home / PORT).read_text(encoding="ascii")))
+    return None
 
 
 async def _bound(host: str, port: int, clock: Clock) -> socket.socket:

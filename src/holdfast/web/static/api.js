@@ -41,9 +41,12 @@ export async function ask(method, path, body, headers = {}) {
 
 export const get = (path) => ask("GET", path);
 
-/** Whoever is not signed in goes to the door; what they wrote waits in the outbox. */
+let leaving = false;
+
+/** Whoever is not signed in goes to the door, once however many requests say so; what they wrote waits in the outbox. */
 export function signIn() {
-  location.assign("/login");
+  if (!leaving) location.assign("/login");
+  leaving = true;
 }
 
 export const chatPath = (chat, rest = "") => `/api/chats/${encodeURIComponent(chat)}${rest}`;

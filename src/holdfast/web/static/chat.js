@@ -4,10 +4,11 @@ import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { Demo } from "./demo.js";
 import { Outbox } from "./outbox.js";
+import { confirmed, toast } from "./shell.js";
 import { Side } from "./side.js";
 import { follow } from "./stream.js";
 import { Keyed, el, fillItem, fillWaiting } from "./view.js";
-import { span } from "./words.js";
+import { cutLine, span } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
 const PAGE = 200;
@@ -25,7 +26,7 @@ let spoken = "";
 const outbox = new Outbox(() => draw());
 const side = new Side(open, () => talk?.chat);
 const composer = new Composer((text, attachments) => say(text, { attachments }), toast);
-const demo = new Demo({ confirm, toast, say, sessionTurn: () => talk?.turn });
+const demo = new Demo({ confirm: confirmed, toast, say, focus: () => composer.focus(), sessionTurn: () => talk?.turn });
 
 const acts = {
   answer: (question, option) => say(option, { question }),
@@ -97,6 +98,7 @@ async function begin(mine) {
       standing.earlier.forEach((session, at) => before[at].forEach((one) => mine.hearEntry(one, session)));
       for (const one of past) mine.hearEntry(one, standing.session);
       mine.hearStanding(standing);
+      mine.resumed(); // long known, and not said aloud
       mine.cursor = { number: Math.max(mine.cursor.number, after), session: standing.session, seq: past.at(-1)?.seq ?? standing.cursor?.seq ?? 0 };
       turn(false);
       hasOpened = true;
@@ -131,6 +133,7 @@ function heard(mine, event, data) {
   if (mine !== talk) return;
   if (event === "standing") {
     mine.hearStanding(data);
+    for (const one of mine.resumed()) speak(`Gateway: ${cutLine(one)}`);
     demo.heard(data);
     side.later();
   } else if (event === "delivery") {
@@ -276,7 +279,11 @@ function announce(delivery) {
   const words = delivery.text.replace(/[`*_#|>]/g, "").slice(0, 2000);
   if (words === spoken) return;
   spoken = words;
-  $("spoken").textContent = `${{ reply: "Answer", question: "Question" }[delivery.kind] ?? "Gateway"}: ${words}`;
+  speak(`${{ reply: "Answer", question: "Question" }[delivery.kind] ?? "Gateway"}: ${words}`);
+}
+
+function speak(words) {
+  $("spoken").textContent = words;
 }
 
 // Staying at the end, unless somebody reads further up.
@@ -317,7 +324,7 @@ for (const one of document.querySelectorAll("[data-command]")) {
 async function command(name) {
   const session = talk.standing?.session;
   if (!session) return;
-  if (name === "new" && !(await confirm("Start over in this chat?", "The conversation so far ends here, with the work in hand and what waits. It stays on record.", "Start over"))) return;
+  if (name === "new" && !(await confirmed("Start over in this chat?", "The conversation so far ends here, with the work in hand and what waits. It stays on record.", "Start over"))) return;
   await tried(() => ask("POST", `/api/sessions/${encodeURIComponent(session)}/${name}`, {}));
   await look();
   composer.focus();
@@ -332,38 +339,6 @@ async function tried(act) {
     return undefined;
   }
 }
-
-let toasting = 0;
-function toast(words) {
-  clearTimeout(toasting);
-  $("toast").textContent = words;
-  $("toast").hidden = false;
-  toasting = setTimeout(() => { $("toast").hidden = true; }, 6000);
-}
-
-/** Ask before something that cannot be taken back; Escape is a no. */
-function confirm(title, text, yes) {
-  const dialog = $("ask");
-  $("ask-title").textContent = title;
-  $("ask-text").textContent = text;
-  $("ask-yes").textContent = yes;
-  dialog.returnValue = "no";
-  dialog.showModal();
-  return new Promise((done) => dialog.addEventListener("close", () => done(dialog.returnValue === "yes"), { once: true }));
-}
-
-function paintTheme() {
-  const words = { system: "as the system", light: "light", dark: "dark" };
-  $("theme").setAttribute("aria-label", `Colours: ${words[window.holdfastTheme?.now() ?? "system"]}`);
-  $("theme").title = $("theme").getAttribute("aria-label");
-}
-$("theme").addEventListener("click", () => { window.holdfastTheme?.next(); paintTheme(); });
-paintTheme();
-
-document.querySelector(".skip").addEventListener("click", (event) => {
-  event.preventDefault();
-  $("text").focus();
-});
 
 addEventListener("keydown", (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {

@@ -10,12 +10,14 @@ export class Conversation {
     this.chat = chat;
     this.standing = null;
     this.preview = "";
+    this.committed = ""; // the newest text that took the place of a preview
     this.notice = null; // what the gateway itself says of work that takes long
     this.cursor = { number: 0, session: null, seq: 0 };
     this.first = 0; // the number before the first delivery that is known
     this.entries = new Map();
     this.deliveries = new Map();
     this.cuts = new Map();
+    this.told = new Set(); // cuts whose going on has been spoken of
     this.watched = new Set(); // turns that ran before these eyes: their steps stay unfolded
     this.keys = new Map(); // places that took over the place of a preview
     this.live = 1;
@@ -43,7 +45,7 @@ export class Conversation {
     const key = `${session}/${entry.seq}`;
     const fresh = !this.entries.has(key);
     this.entries.set(key, { ...this.entries.get(key), ...entry, key, session });
-    if (fresh && entry.kind === "replied" && entry.calls.length) this.#settle(`e:${key}`);
+    if (fresh && entry.kind === "replied" && entry.calls.length) this.#settle(`e:${key}`, entry.text);
     return fresh;
   }
 
@@ -58,11 +60,14 @@ export class Conversation {
     const fresh = !this.deliveries.has(delivery.number);
     this.deliveries.set(delivery.number, delivery);
     this.cursor.number = Math.max(this.cursor.number, delivery.number);
-    if (fresh && delivery.kind === "reply") this.#settle(`d:${delivery.number}`);
+    if (fresh && delivery.kind === "reply") this.#settle(`d:${delivery.number}`, delivery.text);
     return fresh;
   }
 
   hearPreview(text) {
+    // Words on their way may come after the commit of what they became.
+    if (text && this.committed.startsWith(text)) return;
+    this.committed = "";
     if (text) {
       this.preview = text;
       this.goneAt = null;
@@ -83,7 +88,8 @@ export class Conversation {
   }
 
   /** Committed text takes the place of its preview: the same node, so nothing jumps. */
-  #settle(key) {
+  #settle(key, text) {
+    this.committed = text;
     if (!this.preview) return;
     this.keys.set(key, `live:${this.live}`);
     this.live += 1;
@@ -111,10 +117,17 @@ export class Conversation {
       for (const item of stream) at = item.at = Math.max(at, item.at);
     }
     const all = streams.flat().sort((a, b) => a.at - b.at || RANK[a.kind] - RANK[b.kind]);
-    const items = this.#folded(all);
+    const items = dated(this.#folded(all));
     // Before its turn is known, the message it answers would still stand below it.
     if (this.preview && (this.turn || this.goneAt !== null)) items.push({ kind: "live", key: `live:${this.live}`, text: this.preview });
     return items;
+  }
+
+  /** Where work has gone on after a cut since this was last asked. */
+  resumed() {
+    const found = this.items().filter((item) => item.kind === "cut" && item.cut.resumed_at && !this.told.has(item.key));
+    for (const { key } of found) this.told.add(key);
+    return found;
   }
 
   #told() {
@@ -171,7 +184,7 @@ export class Conversation {
       if (one.kind === "noted" && one.at >= cut.at && (!note || one.seq < note.seq)) note = one;
     }
     // A crash is noticed late: what counts is when the work was last known to move.
-    return { since: Math.max(before?.at ?? 0, cut.progress_at ?? 0) || cut.at, note: note?.text ?? null };
+    return { since: Math.max(before?.at ?? 0, cut.progress_at ?? 0) || cut.at, note: note?.text ?? null, session: before?.session ?? null };
   }
 
   /** Steps that are over fold away, unless they ran before these eyes; of a long run the last few are shown. */
@@ -194,4 +207,15 @@ export class Conversation {
     }
     return items;
   }
+}
+
+/** The day stands above what was said on it, but for a conversation that is all of today. */
+function dated(items) {
+  let last = new Date().toDateString();
+  return items.flatMap((item) => {
+    const day = new Date(item.at ?? item.steps[0].at).toDateString();
+    if (day === last || day === "Invalid Date") return [item];
+    last = day;
+    return [{ kind: "day", key: `day:${day}`, at: item.at ?? item.steps[0].at }, item];
+  });
 }

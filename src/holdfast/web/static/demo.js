@@ -52,29 +52,35 @@ export class Demo {
   }
 
   heard(standing) {
-    if (standing.turn) this.#done("ask");
+    if (standing.said.length) this.#done("ask");
     if (standing.interruptions.some((one) => one.resumed_at)) this.#done("kill");
     if (standing.said.some((one) => /what (have|did) you do/i.test(one.text))) this.#done("recall");
   }
 
   away() {
     this.#killed = false;
-    $("kill").disabled = true;
+    this.#able();
+  }
+
+  /** Nobody is killed twice. */
+  #able() {
+    const gone = document.body.classList.contains("away") || this.#killed;
+    for (const one of document.querySelectorAll("[data-kill]")) one.disabled = gone;
   }
 
   draw(isEmpty) {
-    $("kill").disabled = document.body.classList.contains("away") || this.#killed;
     const shown = this.#on && !this.#closed;
     $("tour").hidden = !(shown && isEmpty);
     $("next").hidden = !shown || isEmpty;
     const starters = this.#on && isEmpty && this.#closed;
     const now = JSON.stringify([shown, starters, [...this.#did]]);
-    if (now === this.#drawn) return;
+    if (now === this.#drawn) return this.#able();
     this.#drawn = now;
     if (shown) this.#drawTour();
     if (shown) this.#drawNext();
     $("starters").replaceChildren(...(starters ? STEPS.filter((step) => step.text) : []).map((step) =>
       el("li", "", button("", step.text, () => this.#page.say(step.text)))));
+    this.#able();
   }
 
   #close() {
@@ -88,24 +94,28 @@ export class Demo {
     return away;
   }
 
-  #try(step) {
-    if (step.name === "kill") return [button("linkish", "kill -9", () => this.#kill())];
-    return step.text ? [button("linkish", `“${step.text}”`, () => this.#page.say(step.text))] : [];
+  #try(step, isNext) {
+    const kind = `try${isNext ? " now" : ""}`;
+    if (step.name !== "kill") return step.text ? [button(kind, el("span", "", step.text), () => this.#page.say(step.text))] : [];
+    const kill = button(kind, el("span", "", "kill -9"), () => this.#kill());
+    kill.dataset.kill = "";
+    return [kill];
   }
 
   /** In a conversation: the one thing to try next, where one looks. */
   #drawNext() {
     const at = STEPS.findIndex((step) => !this.#did.has(step.name));
     const done = [el("span", "what", "That is Holdfast: killed in the middle, and nothing was lost or done twice.")];
-    const next = () => [el("span", "count", `Try ${at + 1} of ${STEPS.length}`), el("span", "what", STEPS[at].words), ...this.#try(STEPS[at])];
+    const next = () => [el("span", "what", el("span", "count", `Try ${at + 1} of ${STEPS.length}`), STEPS[at].words), ...this.#try(STEPS[at], true)];
     $("next").replaceChildren(...(at < 0 ? done : next()), this.#close());
   }
 
   #drawTour() {
+    const next = STEPS.find((step) => !this.#did.has(step.name));
     const steps = STEPS.map((step, number) => {
       const did = this.#did.has(step.name);
       const line = el("li", did ? "did" : "", el("span", "mark", did ? "✓" : String(number + 1)), el("span", "what", step.words, did ? el("span", "sr", " (done)") : ""));
-      if (!did) line.append(...this.#try(step));
+      if (!did) line.append(...this.#try(step, step === next));
       return line;
     });
     $("tour").replaceChildren(el("h2", "", this.#did.size === STEPS.length ? "That is Holdfast." : "Try to make it lose something"), el("ol", "", ...steps), this.#close());
@@ -125,8 +135,10 @@ export class Demo {
   async #kill() {
     const works = this.#page.sessionTurn() ? "It is at work, so this cuts it off in the middle. " : "Nothing runs in this chat just now. ";
     const sure = await this.#page.confirm("Kill the gateway?", `${works}The process gets SIGKILL: no goodbye, no cleaning up. Whoever keeps it up starts it again, and the work goes on.`, "kill -9");
+    this.#page.focus();
     if (!sure) return;
     this.#killed = true;
+    this.#able();
     try {
       await ask("POST", "/api/gateway/kill", {});
     } catch (fault) {

@@ -1,5 +1,7 @@
 // Elements without markup in strings, and a way to bring what is shown up to date that keeps focus, scroll and folds.
 
+import { conversation } from "./operator-words.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** An HTML element; `null`, `false` and `undefined` among its attributes and children are left out. */
@@ -22,6 +24,16 @@ function made(element, attributes, children) {
 
 /** A picture of the page's own set. */
 export const icon = (name) => s("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, s("use", { href: `#${name}` }));
+
+/** A conversation by what was said in it first, with the way to it; where it is, and its name there, beside it. */
+export function named(key, session, titles) {
+  const { platform, name } = conversation(key);
+  const title = titles.get(session);
+  return [
+    session ? h("a", { href: `#session/${session}` }, title ?? name) : h("span", {}, name),
+    h("small", {}, title ? `${platform} · ${name}` : platform),
+  ];
+}
 
 /** Make the children of `parent` what `wanted` is, changing no more than differs. */
 export function show(parent, ...wanted) {

@@ -1,18 +1,19 @@
 // The overview: how the gateway stands, its runs, its pace, and what the last start found.
 
-import { h } from "./operator-dom.js";
+import { h, named } from "./operator-dom.js";
 import { dated, endOf, lasted, leftWords, pacePlot, recoveryPlot, timeline } from "./operator-plots.js";
-import { ago, BECAME, conversation, ENDED, moment, plural, span } from "./operator-words.js";
+import { ago, BECAME, ENDED, ENDED_LONG, moment, plural, span } from "./operator-words.js";
 
-export function overview({ look, status }, now, width) {
+export function overview({ look, status, titles }, now, width) {
   const runs = dated(look.runs, now, status?.heartbeat);
   const inside = Math.max(240, width);
   const half = width > 760 ? (inside - 24) / 2 : inside;
   return [
     hero(look, status, now),
+    lately(look.runs, now),
     tiles(look.counts),
     h("section", { class: "panel", "aria-labelledby": "runs" },
-      h("header", {}, h("h2", { id: "runs" }, "Runs"), legend(ENDS)),
+      h("header", {}, h("h2", { id: "runs" }, "Runs"), legend(runs.some((run) => run.ended === "crashed") ? { ...ENDS, maybe: "perhaps still up" } : ENDS)),
       runs.length ? timeline(runs, now, inside - 44) : h("p", { class: "none" }, "Nothing has run yet."),
       h("p", { class: "aside" }, "Not to scale: widths go with the logarithm of time. A green thread: unfinished turns were carried over."),
       h("details", { class: "fold" }, h("summary", {}, "As a table"), runsTable(runs, now))),
@@ -23,7 +24,7 @@ export function overview({ look, status }, now, width) {
       h("section", { class: "panel", "aria-labelledby": "recovery" },
         h("header", {}, h("h2", { id: "recovery" }, "Recovery after each start"), h("p", { class: "aside" }, recoveryWords(look.runs))),
         recoveryPlot(look.runs, half - 44))),
-    look.last_report && report(look.last_report, now),
+    look.last_report && report(look.last_report, titles, now),
   ];
 }
 
@@ -40,6 +41,25 @@ function hero(look, status, now) {
       status && fact("kept up by", status.kept_up_by ?? "nobody of ours"),
       status && fact("platforms", platforms(status.platforms))),
     status?.safe_mode && safeMode(status.safe_mode));
+}
+
+/** The last restart in one breath. */
+function lately([run, before], now) {
+  if (!before) return null;
+  const down = run.down_before === null ? "" : ` Nobody was up for ${span(run.down_before)}${before.ended === "crashed" ? " at most" : ""}.`;
+  return h("p", { class: "lately" }, h("b", {}, `Last restart ${ago(run.started_at, now)}. `),
+    `The process before ${ENDED_LONG[before.ended] ?? "ended"}.${down} ${leftSentence(before)}`);
+}
+
+function leftSentence({ left }) {
+  const became = left?.became ?? [];
+  const turns = became.reduce((sum, one) => sum + one.count, 0);
+  if (!left) return "What it left is being looked at.";
+  if (!turns) return "It left no unfinished turn.";
+  const words = became.length === 1
+    ? ` ${BECAME[became[0].outcome] ?? became[0].outcome}`
+    : `: ${became.map((one) => `${one.count} ${BECAME[one.outcome] ?? one.outcome}`).join(", ")}`;
+  return `${plural(turns, "unfinished turn")}${words}.`;
 }
 
 const fact = (name, value) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
@@ -108,21 +128,20 @@ function recoveryWords(runs) {
 }
 
 /** The report of the last start in plain lines, with a way to every conversation it is about. */
-function report(found, now) {
+function report(found, titles, now) {
   const plain = found.lines.filter((line) => !line.startsWith("-") && !line.startsWith("…"));
   return h("section", { class: "panel report", "aria-labelledby": "last" },
     h("header", {}, h("h2", { id: "last" }, "What the last start found"), h("p", { class: "aside" }, `${moment(found.at, now)}, ${ago(found.at, now)}`)),
     h("ul", { class: "lines" }, plain.map((line) => h("li", {}, line))),
-    found.fates.length > 0 && h("ul", { class: "fates" }, found.fates.map(fate)),
+    found.fates.length > 0 && h("ul", { class: "fates" }, found.fates.map((one) => fate(one, titles))),
     found.more_fates > 0 && h("p", { class: "aside" }, `… and ${found.more_fates} more`));
 }
 
-function fate(one) {
-  const { platform, name } = conversation(one.key);
+function fate(one, titles) {
   return h("li", { "data-key": one.turn },
     h("span", { class: `pill ${{ resume: "good", done: "good", hold: "wary", ask: "wary", wait: "wary", waiting: "wary", expire: "wary", park: "bad" }[one.became] ?? ""}` }, BECAME[one.became] ?? one.became),
     h("span", { class: "what" },
-      one.session ? [h("a", { href: `#session/${one.session}` }, name), h("small", {}, platform)] : one.turn,
+      one.session ? named(one.key, one.session, titles) : one.turn,
       h("span", { class: "why" }, one.why),
       one.state && h("span", { class: "now" }, `now ${one.state}`)));
 }

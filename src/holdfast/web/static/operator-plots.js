@@ -52,9 +52,14 @@ export function timeline(runs, now, width) {
     pale > to && s("rect", { class: "maybe", x: to - 4, y: y(place), height: bar, rx: 4, width: pale - to + 4 }),
     s("rect", { class: "bar", x: from, y: y(place), width: to - from, height: bar, rx: 4 }),
     s("text", { class: "when", x: 0, y: narrow ? y(place) - 10 : y(place) + bar - 1.5 }, moment(run.started_at, now)),
-    label(run, narrow, width, right, y(place) + bar));
+    label(run, narrow, width, right, y(place) + bar),
+    !narrow && run.down_before !== null && from - left > ROOM
+      && s("text", { class: "down", x: from - 12, y: y(place) + bar - 1.5, "text-anchor": "end" }, `≤ ${span(run.down_before)} down`));
   }));
 }
+
+/** Pixels the words for a gap need before the bar they belong to. */
+const ROOM = 100;
 
 /** Where each run is drawn: from its start to its last sign of life, and on to where it may still have lived. */
 function laidOut(shown, now, from, to) {
@@ -114,12 +119,15 @@ export function pacePlot(pace, width) {
   s("text", { x: width, y: height - 4, "text-anchor": "end" }, "now"));
 }
 
+/** Pixels a bar needs to have its own words above it. */
+const WIDE = 48;
+
 /** How long each of the last starts took until it had decided about all it found, oldest first. */
 export function recoveryPlot(runs, width) {
   const known = runs.filter((run) => run.recovered_after !== null).slice(0, 12).reverse();
   const height = 132, base = height - 20, head = 14;
   const times = known.map((run) => run.recovered_after);
-  const most = Math.max(...times, 1), slot = Math.min(40, width / Math.max(known.length, 1));
+  const most = Math.max(...times, 1), slot = Math.min(56, width / Math.max(known.length, 1));
   const tall = (ms) => Math.max(2, (ms / most) * (base - head));
   const words = known.length
     ? `Time from start until recovery had looked at everything, last ${plural(known.length, "start")}: newest ${span(times.at(-1))}, longest ${span(most)}`
@@ -127,10 +135,11 @@ export function recoveryPlot(runs, width) {
   return s("svg", { class: "plot recovery", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words },
     s("line", { class: "base", x1: 0, x2: width, y1: base + 0.5, y2: base + 0.5 }),
     known.length > 0 && s("line", { class: "guide", x1: 0, x2: width, y1: base - tall(most), y2: base - tall(most) }),
-    known.length > 0 && s("text", { x: 0, y: base - tall(most) - 4 }, span(most)),
+    known.length > 0 && slot < WIDE && s("text", { x: 0, y: base - tall(most) - 4 }, span(most)),
     known.map((run, place) => s("g", { "data-tip": `Start of ${moment(run.started_at)}: ${span(run.recovered_after)}${run.down_before === null ? "" : `, after ${span(run.down_before)} with nobody up`}` },
       s("rect", { class: place === known.length - 1 ? "newest" : "older", x: place * slot + slot * 0.15, y: base - tall(run.recovered_after),
-        width: slot * 0.7, height: tall(run.recovered_after), rx: 3 }))),
+        width: slot * 0.7, height: tall(run.recovered_after), rx: 3 }),
+      slot >= WIDE && s("text", { x: (place + 0.5) * slot, y: base - tall(run.recovered_after) - 4, "text-anchor": "middle" }, span(run.recovered_after)))),
     known.length > 0 && s("text", { x: 0, y: height - 4 }, moment(known[0].started_at)),
     known.length > 3 && s("text", { x: known.length * slot, y: height - 4, "text-anchor": "end" }, "last"));
 }

@@ -1,6 +1,6 @@
 // The list of sessions with its filters, and one session with all that is known of it.
 
-import { h, icon } from "./operator-dom.js";
+import { h, icon, named } from "./operator-dom.js";
 import { ago, conversation, EFFECT, moment, plural, span, TONE, WHY_CUT } from "./operator-words.js";
 
 export const pill = (state) => h("span", { class: `pill ${TONE[state] ?? ""}` }, state);
@@ -18,11 +18,10 @@ export function filters(wanted, platforms) {
     choice("platform", "Platform", [["", "any platform"], ...platforms.map((name) => [name, name])]));
 }
 
-export function sessions(found, now) {
+export function sessions({ found, titles }, now) {
   const rows = found.sessions.map((line) => {
-    const { platform, name } = conversation(line.key);
     return h("tr", { "data-key": line.id },
-      h("th", { scope: "row", "data-label": "Conversation" }, h("a", { href: `#session/${line.id}` }, name), h("small", {}, platform)),
+      h("th", { scope: "row", "data-label": "Conversation" }, named(line.key, line.id, titles)),
       h("td", { "data-label": "Last turn" }, line.suspended ? pill("parked") : line.state ? pill(line.state) : "–"),
       h("td", { "data-label": "Began" }, h("time", { title: moment(line.began_at, now) }, ago(line.began_at, now))),
       cell("Last answer", line.completed_at && ago(line.completed_at, now)),
@@ -42,25 +41,28 @@ const cell = (name, value) => h("td", { "data-label": name, class: value ? null 
 function remarks(line, now) {
   return [
     line.held && `held: ${line.held.replaceAll("_", " ")}`,
-    line.strikes > 0 && plural(line.strikes, "strike"),
+    deaths(line) > 0 && plural(deaths(line), "strike"),
     line.ended_at && `ended ${ago(line.ended_at, now)}`,
     line.began !== "first" && `began: ${line.began}`,
   ].filter(Boolean).join(", ");
 }
 
-export function session(found, now) {
+/** Every run holds one strike until it ends well; only those that were left are worth a word. */
+const deaths = ({ strikes, state }) => strikes - (state === "running" ? 1 : 0);
+
+export function session({ found, titles }, now) {
   const row = found.session;
   const { platform, name } = conversation(row.key);
   const open = found.turns[0] && !found.turns[0].ended_at ? found.turns[0] : null;
   return [
     h("section", { class: "hero session-head" },
       h("p", { class: "crumb" }, h("a", { href: "#sessions" }, "Sessions")),
-      h("h2", { class: "state" }, name, h("small", {}, platform)),
+      h("h2", { class: "state" }, titles.get(row.id) ?? name, h("small", {}, titles.has(row.id) ? `${platform} · ${name}` : platform)),
       h("dl", {},
         fact("last turn", row.suspended_at ? pill("parked") : found.turns[0] ? pill(found.turns[0].state) : "none"),
         fact("began", `${ago(row.began_at, now)}${row.began === "first" ? "" : ` (${row.began})`}`),
         fact("turns", found.turns.length),
-        fact("strikes", row.strikes),
+        fact("strikes", deaths({ strikes: row.strikes, state: open?.state })),
         row.ended_at && fact("ended", `${ago(row.ended_at, now)}, ${row.ended_why}`),
         fact("id", h("code", {}, row.id))),
       h("div", { class: "buttons" },

@@ -1,19 +1,18 @@
 // What needs a person: sends in doubt, input set aside, and a restart with its plan.
 
-import { h } from "./operator-dom.js";
-import { ago, conversation, moment, plural, span } from "./operator-words.js";
+import { h, named } from "./operator-dom.js";
+import { ago, moment, plural, span } from "./operator-words.js";
 
-export function outbox(found, now) {
+export function outbox({ found, titles }, now) {
   const intro = h("p", { class: "intro" }, "These were handed to their platform when the connection or the process was lost, so nobody knows whether they arrived. ",
     "Look into the chat and say what is so; nothing more goes to that chat before.");
   if (!found.deliveries.length) {
     return h("div", { class: "blank" }, h("h2", {}, "No send is in doubt"), h("p", {}, "Whatever was sent is known to have arrived, or known not to have."));
   }
   return [intro, h("ol", { class: "doubts" }, found.deliveries.map((one) => {
-    const { platform, name } = conversation(one.chat);
     const act = (name, words, kind) => h("button", { class: kind, type: "button", "data-do": "settle", "data-name": name, "data-id": one.id }, words);
     return h("li", { class: "panel", "data-key": one.id },
-      h("header", {}, h("h2", {}, one.session ? h("a", { href: `#session/${one.session}` }, name) : name, h("small", {}, platform)),
+      h("header", {}, h("h2", {}, named(one.chat, one.session, titles)),
         h("p", { class: "aside" }, `${one.kind}, ${ago(one.claimed_at ?? one.at, now)}`)),
       h("blockquote", {}, one.text),
       h("p", { class: "aside" }, [one.reason, plural(one.attempts, "attempt"), one.parts > 1 && `part ${one.part} of ${one.parts}`].filter(Boolean).join(" · ")),
@@ -39,17 +38,14 @@ function pretty(text) {
   try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
 }
 
-export function restart({ plan, status, look }, now, asked) {
+export function restart({ plan, status, look, titles }, now, asked) {
   const running = plan.running;
   const draining = status && status.state !== "running";
-  const rows = running.map((one) => {
-    const { platform, name } = conversation(one.key ?? one.chat);
-    return h("tr", { "data-key": one.turn },
-      h("th", { scope: "row", "data-label": "Conversation" }, h("a", { href: `#session/${one.session}` }, name), h("small", {}, platform)),
+  const rows = running.map((one) => h("tr", { "data-key": one.turn },
+      h("th", { scope: "row", "data-label": "Conversation" }, named(one.key ?? one.chat, one.session, titles)),
       h("td", { "data-label": "Runs for" }, span(now - one.claimed_at)),
       h("td", { "data-label": "Quiet for" }, span(now - Math.max(one.progress_at ?? 0, one.claimed_at))),
-      h("td", { "data-label": "If cut" }, { never: "left: this chat wants nothing resumed", ask: "the person is asked" }[one.on_interruption] ?? "goes on after the restart"));
-  });
+      h("td", { "data-label": "If cut" }, { never: "left: this chat wants nothing resumed", ask: "the person is asked" }[one.on_interruption] ?? "goes on after the restart")));
   return [
     h("section", { class: "panel", "aria-labelledby": "plan" },
       h("header", {}, h("h2", { id: "plan" }, "What a restart would cut now"), h("p", { class: "aside" }, running.length ? plural(running.length, "running turn") : "nothing runs")),

@@ -1,9 +1,11 @@
 // The operator pages: which is shown, what it shows, kept up to date by the gateway's events.
 
+import { ask, get } from "./api.js";
 import { show } from "./operator-dom.js";
 import { overview } from "./operator-overview.js";
 import { filters, life, session, sessions } from "./operator-sessions.js";
 import { outbox, restart, setAside } from "./operator-upkeep.js";
+import { confirmed, toast } from "./shell.js";
 
 const at = (id) => document.getElementById(id);
 const page = at("page"), tools = at("tools");
@@ -12,34 +14,22 @@ const SETTLE = 200, LOOK_AGAIN = 10_000, TICK = 1000, PAGE = 50;
 const state = { place: null, data: null, skew: 0, asked: null, pages: 1, answering: true, asking: 0, took: 0 };
 const now = () => Date.now() + state.skew;
 
-// Asking the gateway.
-
-class Refusal extends Error {}
-
-async function ask(path, options = {}) {
-  const response = await fetch(path, { headers: { Accept: "application/json", ...options.headers }, ...options });
-  if (response.status === 401) {
-    location.assign("/login");
-    throw new Refusal("You are signed out.");
-  }
-  const said = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Refusal(said.error?.words ?? `The gateway answered ${response.status}.`);
-  return said;
-}
-
-const tell = (path, body = {}) => ask(path, {
-  method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json", "X-Holdfast": "1" },
-});
+const tell = (path, body = {}) => ask("POST", path, body);
 
 // The pages: what each asks for, and how it is drawn.
 
 const inOrder = (found) => new URLSearchParams(Object.entries(found).filter(([, value]) => value));
+// What conversations are called by people: sessions are known by the first words said in them.
+const named = async (asking) => {
+  const [found, { chats }] = await Promise.all([asking, get("/api/chats")]);
+  return [found, new Map(chats.filter((one) => one.title).map((one) => [one.session, one.title]))];
+};
 const figures = async () => {
-  const [look, status] = await Promise.all([ask("/api/overview"), ask("/api/status")]);
+  const [[look, status], titles] = await named(Promise.all([get("/api/overview"), get("/api/status")]));
   badge("badge-outbox", look.counts.unknown);
   badge("badge-set-aside", look.counts.set_aside);
   state.skew = look.now - Date.now();
-  return { look, status };
+  return { look, status, titles };
 };
 
 const PLACES = {
@@ -52,27 +42,33 @@ const PLACES = {
     title: "Sessions", topics: ["turns", "recovery", "inbox"],
     async fetch() {
       const found = { sessions: [], next: null };
-      const status = await ask("/api/status");
+      const [status, titles] = await named(get("/api/status"));
       for (let number = 0; number < state.pages; number += 1) {
         const query = inOrder({ ...state.place.query, before: found.next, limit: PAGE });
-        const more = await ask(`/api/sessions?${query}`);
+        const more = await get(`/api/sessions?${query}`);
         found.sessions.push(...more.sessions);
         found.next = more.next;
         if (!more.next) break;
       }
-      return { found, platforms: [...new Set((status.platforms ?? []).map((one) => one.name))] };
+      return { found, titles, platforms: [...new Set((status.platforms ?? []).map((one) => one.name))] };
     },
     tools: (data) => filters(state.place.query, data.platforms),
-    draw: (data) => sessions(data.found, now()),
+    draw: (data) => sessions(data, now()),
   },
   session: {
     title: "Session", topics: ["turns", "steps", "outbox", "recovery", "questions", "inbox"], ticks: true,
-    fetch: () => ask(`/api/sessions/${encodeURIComponent(state.place.id)}`),
+    async fetch() {
+      const [found, titles] = await named(get(`/api/sessions/${encodeURIComponent(state.place.id)}`));
+      return { found, titles };
+    },
     draw: (data) => session(data, now()),
   },
   outbox: {
     title: "Outbox", topics: ["doubts", "outbox"],
-    fetch: () => ask("/api/outbox"),
+    async fetch() {
+      const [found, titles] = await named(get("/api/outbox"));
+      return { found, titles };
+    },
     draw: (data) => outbox(data, now()),
   },
   "set-aside": {
@@ -81,7 +77,7 @@ const PLACES = {
       const all = [];
       for (let number = 0; number < state.pages; number += 1) {
         const before = all.at(-1)?.id;
-        const more = await ask(`/api/set-aside?${inOrder({ before, limit: PAGE })}`);
+        const more = await get(`/api/set-aside?${inOrder({ before, limit: PAGE })}`);
         all.push(...more.set_aside);
         if (more.set_aside.length < PAGE) return { set_aside: all, more: false };
       }
@@ -92,7 +88,7 @@ const PLACES = {
   restart: {
     title: "Restart", topics: null, ticks: true,
     async fetch() {
-      const [plan, found] = await Promise.all([ask("/api/plan"), figures()]);
+      const [plan, found] = await Promise.all([get("/api/plan"), figures()]);
       return { plan, ...found };
     },
     draw: (data) => restart(data, now(), state.asked),
@@ -145,7 +141,8 @@ async function look() {
     draw();
   } catch (fault) {
     if (asking !== state.asking || place !== state.place) return;
-    if (fault instanceof Refusal) refused(fault); else answers(false);
+    if (fault.status === undefined) throw fault;
+    if (fault.status) refused(fault); else answers(false);
   }
   page.setAttribute("aria-busy", "false");
 }
@@ -198,16 +195,7 @@ function listen() {
 
 // What an operator does.
 
-function confirmed(title, text, yes) {
-  const box = at("ask");
-  at("ask-title").textContent = title;
-  at("ask-text").textContent = text;
-  at("ask-yes").textContent = yes;
-  box.returnValue = "no";
-  box.showModal();
-  return new Promise((done) => box.addEventListener("close", () => done(box.returnValue === "yes"), { once: true }));
-}
-
+const say = (words) => toast(words, false);
 const SETTLED = { sent: "Kept as arrived.", retry: "It is sent again, marked as possibly repeated.", drop: "Dropped." };
 const DONE = { stop: "Its work was stopped.", resume: "It goes on.", retry: "The last message is answered again." };
 
@@ -241,20 +229,12 @@ document.addEventListener("click", async (event) => {
   try {
     await DEEDS[button.dataset.do](button.dataset);
   } catch (fault) {
-    say(fault instanceof Refusal ? fault.message : "The gateway does not answer; nothing was done.", true);
+    if (fault.status === undefined) throw fault;
+    toast(fault.status ? fault.message : "The gateway does not answer; nothing was done.");
   }
   button.disabled = false;
   await look();
 });
-
-function say(words, wrong = false) {
-  const box = at("toast");
-  box.setAttribute("role", wrong ? "alert" : "status");
-  box.textContent = words;
-  box.hidden = false;
-  clearTimeout(say.over);
-  say.over = setTimeout(() => { box.hidden = true; }, 5 * TICK);
-}
 
 // Filters are part of the address, so that a look can be kept and passed on.
 
@@ -279,9 +259,10 @@ page.addEventListener("toggle", async (event) => {
   if (!cause || !event.target.open) return;
   const box = event.target.querySelector("[data-kept]");
   try {
-    show(box, life(await ask(`/api/trace/${cause}`), now()));
+    show(box, life(await get(`/api/trace/${cause}`), now()));
   } catch (fault) {
-    box.textContent = fault instanceof Refusal ? fault.message : "The gateway does not answer.";
+    if (fault.status === undefined) throw fault;
+    box.textContent = fault.message;
   }
 }, true);
 
@@ -307,11 +288,6 @@ function badge(id, count) {
   at(id).textContent = count >= 1000 ? "1,000+" : count;
 }
 
-at("skip").addEventListener("click", (event) => { event.preventDefault(); at("view").focus(); });
-at("theme").addEventListener("click", () => {
-  const names = { system: "as the system", light: "light", dark: "dark" };
-  at("theme").setAttribute("aria-label", `Colours: ${names[window.holdfastTheme.next()]}`);
-});
 addEventListener("hashchange", go);
 document.addEventListener("visibilitychange", lookSoon);
 new ResizeObserver(() => draw()).observe(at("view"));

@@ -2,7 +2,7 @@
 // there, and is filled again only when what it shows has changed.
 import { get } from "./api.js";
 import { showMarkdown } from "./markdown.js";
-import { clock, cutLine, cutStory, happeningWords, shortTime, size } from "./words.js";
+import { aroundCut, clock, cutLine, cutStory, dayOf, shortTime, size } from "./words.js";
 
 export function el(tag, className = "", ...inside) {
   const node = document.createElement(tag);
@@ -90,6 +90,11 @@ const FILL = {
     node.replaceChildren(el("span", "sr", "Gateway: "), el("span", "", item.text));
   },
 
+  day(node, item) {
+    node.className = "day";
+    node.replaceChildren(el("span", "", dayOf(item.at)));
+  },
+
   step: fillStep,
 
   fold(node, item) {
@@ -161,21 +166,27 @@ function fillCut(node, item) {
   node.replaceChildren(details);
 }
 
-/** The turn's life as the ledger has it, asked for when somebody wants to know. */
+/** What the ledger has of it, asked for when somebody wants to know. */
 async function addTrace(why, item) {
   if (!item.cut.position || why.querySelector("dl")) return;
   const list = el("dl");
   why.append(list);
   try {
     const { happenings } = await get(`/api/trace/${item.cut.position}`);
-    for (const one of happenings) {
-      const words = happeningWords(one);
-      if (words) list.append(el("dt", "", clock(one.at, true)), el("dd", "", words));
+    for (const [at, words, isCut] of aroundCut(happenings, item.cut.at)) {
+      list.append(el("dt", "", clock(at, true)), el("dd", isCut ? "broke" : "", words));
     }
+    if (item.session) why.append(el("p", "", operatorLink(item.session)));
   } catch (fault) {
     list.remove();
     why.append(el("p", "", `The rest of the story cannot be had just now: ${fault.message}`));
   }
+}
+
+function operatorLink(session) {
+  const link = el("a", "", "All of it, in the operator pages");
+  link.href = `/operator#session/${encodeURIComponent(session)}`;
+  return link;
 }
 
 export function chip(one, more = []) {
@@ -204,7 +215,7 @@ export const fillWaiting = (acts) => (node, item) => {
   if (item.kind === "queued") {
     meta.append(el("span", "state", "Queued"), button("linkish", "Edit", () => acts.edit(item.position)), button("linkish", "Withdraw", () => acts.withdraw(item.position)));
   } else if (item.refused) {
-    meta.append(el("span", "state", `Not taken: ${item.refused}`), button("linkish", "Try again", () => acts.again(item.event_id)), button("linkish", "Discard", () => acts.drop(item.event_id)));
+    meta.append(el("span", "state wrong", `Not taken: ${item.refused}`), button("linkish", "Try again", () => acts.again(item.event_id)), button("linkish", "Discard", () => acts.drop(item.event_id)));
   } else if (item.kind === "sending") {
     meta.append(el("span", "state", item.kept ? "Kept" : item.away ? "Kept here; sent when the gateway is back" : "Sending…"));
   }

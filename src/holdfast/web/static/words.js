@@ -15,6 +15,8 @@ const HOW = {
 export const clock = (at, seconds = false) =>
   new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", ...(seconds && { second: "2-digit" }) });
 
+export const dayOf = (at) => new Date(at).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long" });
+
 export function shortTime(at, now = Date.now()) {
   const minutes = Math.floor((now - at) / 60_000);
   if (minutes < 1) return "now";
@@ -53,21 +55,34 @@ export function cutStory({ cut, since, note }) {
   return story;
 }
 
-const SUBJECTS = { inbox: "the message", row: "the message", turn: "the work", call: "a tool call", delivery: "the answer", question: "a question", session: "the session" };
+const THINGS = { inbox: "The message", row: "The message", turn: "The work", delivery: "The answer", question: "The question", session: "The session" };
+const BEFORE = 4;
+const AFTER = 6;
 
-/** One line of a trace, for people. */
-export function happeningWords({ subject, what, detail }) {
-  const [kind, id] = subject.split(":");
-  const thing = SUBJECTS[kind] ?? kind;
-  const name = kind === "call" && id ? ` (${id.split("/").at(-1)})` : "";
-  return `${thing}${name}: ${what.replaceAll("_", " ")}${reasonIn(detail)}`;
+/** What happened around a cut, as [time, words, whether this is the cut]; what led to it and what came of it. */
+export function aroundCut(happenings, at) {
+  const told = happenings.filter((one, place) => isWorthTelling(one, happenings.slice(place + 1)));
+  const cut = Math.max(0, told.findIndex((one) => one.what === "interrupted" && one.at === at));
+  return told.slice(Math.max(0, cut - BEFORE), cut + AFTER).map((one) => [one.at, happeningWords(one), one.what === "interrupted"]);
 }
 
-function reasonIn(detail) {
-  try {
-    const { reason } = JSON.parse(detail ?? "{}");
-    return reason ? `, ${String(reason).replaceAll("_", " ")}` : "";
-  } catch {
-    return "";
-  }
+/** A call that was planned, begun and done is told of once; one that was begun and then cut off, as begun. */
+function isWorthTelling({ subject, what }, later) {
+  if (what === "planned" || what === "taken") return false;
+  if (what !== "started") return true;
+  return later.find((one) => one.subject === subject || one.what === "interrupted")?.subject !== subject;
+}
+
+function happeningWords({ subject, what, detail }) {
+  const [kind] = subject.split(":");
+  const { tool, attempt, reason } = parsed(detail);
+  if (what === "accepted") return "Your message was kept";
+  if (what === "claimed") return attempt > 1 ? `The work was taken up again, attempt ${attempt}` : "The work began";
+  if (what === "interrupted") return reason === "restart_interrupted" ? "A new process found the work cut off" : "The work was cut off";
+  const state = { started: "begun", unknown: "outcome unknown" }[what] ?? what.replaceAll("_", " ");
+  return `${tool ? `${tool}:` : `${THINGS[kind] ?? kind} was`} ${state}${reason ? `, ${String(reason).replaceAll("_", " ")}` : ""}`;
+}
+
+function parsed(detail) {
+  try { return JSON.parse(detail ?? "{}"); } catch { return {}; }
 }

@@ -1,0 +1,39 @@
+// What every page has: colours, a question before what cannot be taken back, a word that goes away again.
+const $ = (id) => document.getElementById(id);
+const LASTS = 6000;
+
+/** Ask before something that cannot be taken back; Escape is a no. */
+export function confirmed(title, text, yes) {
+  const box = $("ask");
+  $("ask-title").textContent = title;
+  $("ask-text").textContent = text;
+  $("ask-yes").textContent = yes;
+  box.returnValue = "no";
+  box.showModal();
+  return new Promise((done) => box.addEventListener("close", () => done(box.returnValue === "yes"), { once: true }));
+}
+
+let over = 0;
+
+/** Say something for a while; what went wrong is said at once, whatever is being read out. */
+export function toast(words, wrong = true) {
+  const box = $("toast");
+  box.setAttribute("role", wrong ? "alert" : "status");
+  box.textContent = words;
+  box.hidden = false;
+  clearTimeout(over);
+  over = setTimeout(() => { box.hidden = true; }, LASTS);
+}
+
+function paintTheme() {
+  const words = { system: "as the system", light: "light", dark: "dark" };
+  $("theme").setAttribute("aria-label", `Colours: ${words[window.holdfastTheme?.now() ?? "system"]}`);
+  $("theme").title = $("theme").getAttribute("aria-label");
+}
+$("theme").addEventListener("click", () => { window.holdfastTheme?.next(); paintTheme(); });
+paintTheme();
+
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.querySelector(event.currentTarget.getAttribute("href")).focus();
+});
