@@ -39,8 +39,8 @@ def owed(home: Path) -> list[str]:
 
 async def _told(home: Path, words: str) -> None:
     """Return once the terminal's chat has been told this."""
-    async for event in listen(home, "follow", chat="terminal", after=0):
-        if words in event.get("delivery", {}).get("text", ""):
+    async for event in listen(home, "/api/chats/terminal/events"):
+        if event.name == "delivery" and words in event.data["text"]:
             return
 
 

@@ -14,26 +14,12 @@ from .following import Following
 from .lifecycle import RunState
 from .local import Verb
 from .settings import Settings
-from .shown import Json
 
 
 class Open(Protocol):
     """Something that listens until it is closed; closing it leaves nobody hanging."""
 
     async def close(self) -> None: ...
-
-
-class Page(Open, Protocol):
-    """Where people are heard."""
-
-    @property
-    def url(self) -> str:
-        """Where it is."""
-        ...
-
-    def link(self) -> Json:
-        """A fresh link that signs its bearer in, once."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,4 +39,4 @@ class Inside:
 class Door(Protocol):
     """Opens what listens for people; raises `Unusable` when a person has to change something first."""
 
-    async def __call__(self, inside: Inside) -> Page: ...
+    async def __call__(self, inside: Inside) -> Open: ...

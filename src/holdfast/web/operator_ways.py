@@ -145,9 +145,7 @@ class OperatorWays:
 
 def _settling(settle: Verb, how: str) -> Verb:
     """The verb with one of its arguments given."""
-    run = settle.run
-    assert run is not None
-    return Verb({"delivery": "number"}, lambda given: run({**given, "how": how}))
+    return Verb({"delivery": "number"}, lambda given: settle.run({**given, "how": how}))
 
 
 def _of_one_state(unknown: Verb) -> Verb:
@@ -156,7 +154,6 @@ def _of_one_state(unknown: Verb) -> Verb:
     async def run(given: Json) -> Json:
         if given.pop("state", "unknown") != "unknown":
             raise BadRequest("state = unknown is the only one listed")
-        assert unknown.run is not None
         return await unknown.run(given)
 
     return Verb({**unknown.arguments, "state": "text?"}, run)
