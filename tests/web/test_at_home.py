@@ -179,16 +179,28 @@ async def test_without_a_gateway_one_is_told_so_also_by_a_socket_left_behind(tmp
         assert await ask(tmp_path, "echo", text="x")
 
 
-@on_a_loop
-async def test_a_gateway_that_goes_before_its_answer_is_there_is_not_running(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"HTTP/1.1 20",
+        b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"half',
+        b"HTTP/1.1 500 \r\ncontent-type: text/plain; charset=utf-8\r\n\r\nInternal Server Error",
+    ],
+)
+def test_a_gateway_that_goes_before_its_answer_is_there_is_not_running(tmp_path: Path, answer: bytes) -> None:
     async def cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(b'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"half')
+        writer.write(answer)
         writer.close()
 
-    async with await asyncio.start_unix_server(cut, tmp_path / SOCKET):
-        with pytest.raises(NotRunning):
-            await ask(tmp_path, "echo", text="x")
+    @on_a_loop
+    async def run() -> None:
+        async with await asyncio.start_unix_server(cut, tmp_path / SOCKET):
+            with pytest.raises(NotRunning):
+                await ask(tmp_path, "echo", text="x")
+
+    run()
 
 
 @on_a_loop

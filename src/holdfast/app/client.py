@@ -109,6 +109,9 @@ async def _head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
 
 
 async def _answer(reader: asyncio.StreamReader, status: int, headers: dict[str, str]) -> Json:
+    if headers.get("content-type") != "application/json":
+        # The server's own words when it is cut off in its work, not the gateway's.
+        raise ConnectionAbortedError
     answer: Json = json.loads(await reader.readexactly(int(headers["content-length"])))
     if status >= _FAULTS:
         raise Declined(answer["error"]["code"], answer["error"]["words"])

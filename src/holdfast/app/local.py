@@ -10,6 +10,7 @@ from holdfast.errors import HoldfastError, NotFound, Refused, StoreFault
 from holdfast.records import dataclass
 
 from .actions import Unwilling
+from .looks import SESSION_STATES
 from .shown import Json
 
 log = logging.getLogger(__name__)
@@ -63,6 +64,7 @@ _IS: Mapping[str, Callable[[object], bool]] = {
     "text": lambda value: isinstance(value, str) and bool(value),
     "number": lambda value: isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST,
     "flag": lambda value: isinstance(value, bool),
+    "state": lambda value: value in SESSION_STATES,
     "files": lambda value: (
         isinstance(value, list) and len(value) <= _MOST_FILES and all(map(_is_file, value))
     ),
@@ -71,6 +73,7 @@ _WORDS = {
     "text": "text, not empty",
     "number": f"a whole number from 0 to {_MOST}",
     "flag": "true or false",
+    "state": ", ".join(SESSION_STATES),
     "files": f'a list of at most {_MOST_FILES} files, each {{"digest": ..., "name": ...}}',
 }
 

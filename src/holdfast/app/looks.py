@@ -17,6 +17,7 @@ from holdfast.model import (
     SessionId,
     Sharing,
     TurnId,
+    TurnState,
     conversation_key,
     place_at,
 )
@@ -32,6 +33,8 @@ from .shown import Json, delivery, entry, report, shown
 _WEB = WebChat()
 MOST_LISTED = 500
 """Lines of one page at the most, whatever is asked for."""
+SESSION_STATES = (*(state.value for state in TurnState), "held")
+"""What sessions can be listed by: how their last turn stands, or that they wait for somebody."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ def looking(looks: Looks) -> dict[str, Verb]:
             before="text?",
             limit="number?",
             live="flag?",
-            state="text?",
+            state="state?",
             platform="text?",
             q="text?",
         ),

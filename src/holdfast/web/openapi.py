@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from holdfast import __version__
+from holdfast.app.looks import SESSION_STATES
 from holdfast.app.shown import Json
 
 from .faults import STATUS
@@ -19,6 +20,7 @@ _KINDS: Mapping[str, Json] = {
     "text": {"type": "string", "minLength": 1},
     "number": {"type": "integer", "minimum": 0, "maximum": _MOST},
     "flag": {"type": "boolean"},
+    "state": {"enum": list(SESSION_STATES)},
     "files": {
         "type": "array",
         "maxItems": 20,

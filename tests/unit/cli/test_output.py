@@ -68,18 +68,26 @@ def test_a_home_where_nothing_ran_stands_without_numbers() -> None:
 def test_a_crashed_run_is_said_to_have_ended_without_a_word() -> None:
     out = console()
     last = {"pid": 7, "seen_at": NOW - 5_000, "ended": None}
-    numbers = {"running": [], "open_turns": [1], "waiting": 2, "owed": 3, "unknown": 4}
+    counts = {"held": 0, "parked": 1, "set_aside": 0}
+    numbers = {"running": [], "open_turns": [1], "waiting": 2, "owed": 3, "unknown": 4, "counts": counts}
     print_standing(out, {**HOME, "last_run": last, **numbers}, NOW)
     assert "process 7, ended 5 s ago: without a word" in said(out)
     assert "2 waiting" in said(out)
     assert "3 on their way, 4 with an unknown outcome" in said(out)
+    assert "parked\t1 session" in said(out)
 
 
 def test_a_plan_names_every_turn_a_restart_would_cut() -> None:
     out = console()
-    turn = {"turn": "t1", "chat": "web/main/a", "running_for": 61_000, "quiet_for": 2_000}
+    turn = {
+        "turn": "t1",
+        "chat": "web/main/a",
+        "running_for": 61_000,
+        "quiet_for": 2_000,
+        "on_interruption": "ask",
+    }
     print_plan(out, [turn])
-    assert "t1\tweb/main/a\t1 min\t2 s" in said(out)
+    assert "t1\tweb/main/a\t1 min\t2 s\tthe person is asked" in said(out)
     quiet = console()
     print_plan(quiet, [])
     assert "cuts nothing" in said(quiet)

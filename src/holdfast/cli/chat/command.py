@@ -46,8 +46,9 @@ def chat(
     """Talk to the agent in this terminal. The gateway may restart or die meanwhile: the chat goes on.
 
     Type a line; see what the agent is writing, its committed steps, its replies and notices. /help lists what
-    a chat can do; Ctrl-D or `exit` ends the chat, not the work. With input from a pipe each line is said and
-    answered before the next, and the exit code is 1 if one was not.
+    a chat can do; Ctrl-D or `exit` ends the chat, not the work. With input from a pipe
+    (`echo "Do 4 steps." | holdfast chat`) each line is said and answered before the next, and the exit code
+    is 1 if one was not.
     """
     if "/" in name:
         raise typer.BadParameter("a chat of the terminal has no slash in its name", param_hint="--chat")
