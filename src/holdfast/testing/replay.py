@@ -59,7 +59,7 @@ def scenario_of(incident: Incident) -> tuple[Scenario, tuple[str, ...]]:
         if row["kind"] not in ("message", "command"):
             left_out.append(f"{row['message']}: a {row['kind']}")
             continue
-        if row["state"] == "answered":
+        if row.get("state") == "answered":
             left_out.append(f"{row['message']}: the answer to a question")
             continue
         said = Say(0.0, _words(incident, row), "a", platform)
