@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -52,13 +52,15 @@ def sessions(
 ) -> None:
     """List sessions, newest first: whose they are, and where their last turn stands.
 
-    Shows 50 live ones unless told otherwise. For example, all that wait for somebody:
-    `holdfast sessions --state parked`.
+    Shows 50 live ones unless told otherwise; what is asked for by state, platform or name is looked for among
+    ended ones, too. For example `holdfast sessions --state parked`.
     """
     if context.invoked_subcommand is not None:
         return
     most = limit or (None if everything else SHOWN)
-    wanted = {"live": not everything, "state": state, "platform": platform, "q": search}
+    wanted: Json = {"state": state, "platform": platform, "q": search}
+    everything = everything or any(wanted.values())
+    wanted["live"] = not everything
     found = run(_sessions(find_home(home), most, before, wanted))
     if as_json:
         print_json(found)
@@ -67,7 +69,7 @@ def sessions(
     _tell_more(found["next"])
 
 
-async def _sessions(home: Path, most: int | None, before: str | None, wanted: dict[str, Any]) -> Json:
+async def _sessions(home: Path, most: int | None, before: str | None, wanted: Json) -> Json:
     """So many of them, from as many pages as it takes: one may come short while there are more."""
     async with looking(home) as (_, looks):
         found: list[Json] = []

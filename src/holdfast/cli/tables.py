@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 
@@ -136,9 +137,7 @@ def print_plan(console: Console, running: Sequence[Json]) -> None:
 def print_sessions(console: Console, sessions: Sequence[Json], now: int, everything: bool) -> None:
     """One line per session."""
     if not sessions:
-        console.print(
-            "No session fits." if everything else "No live session fits; --all shows ended ones, too."
-        )
+        console.print("No session fits." if everything else "No live sessions; --all shows ended ones, too.")
         return
     rows = [
         (
@@ -189,5 +188,16 @@ def print_trace(console: Console, trace: Json) -> None:
 def _happening(event: Json) -> str:
     """What happened to what; a step of a tool call has its mark."""
     mark = f"{CALL_MARKS[event['what']]} " if event["subject"].startswith("call:") else ""
-    detail = f"  {one_line(event['detail'], 100)}" if event["detail"] else ""
+    detail = f"  {one_line(_plain(event['detail']), 100)}" if event["detail"] else ""
     return f"{mark}{escape(event['what'])}  [dim]{escape(event['subject'])}[/]{detail}"
+
+
+def _plain(detail: str) -> str:
+    """What is kept of it, without the marks of JSON."""
+    try:
+        found = json.loads(detail)
+    except ValueError:
+        return detail
+    return (
+        ", ".join(f"{name} {value}" for name, value in found.items()) if isinstance(found, dict) else detail
+    )
