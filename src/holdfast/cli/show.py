@@ -137,18 +137,30 @@ def _turn_row(turn: Json) -> tuple[str, ...]:
 
 def _decision(one: Json) -> str:
     """What happened to a turn beside its work, why, and the facts that were known."""
-    reason = one["detail"].get("reason")
-    why = one["sentence"] or (f"reason {escape(str(reason))}" if reason else "")
-    lines = [f"{_TAB}[dim]{moment(one['at'])} {one['turn']}[/]  {escape(one['what'])}"]
-    if one["detail"].get("attempt", 1) > 1:
-        lines[0] += f", attempt {one['detail']['attempt']}"
-    if why:
-        lines.append(why)
+    lines = [f"{_TAB}[dim]{moment(one['at'])} {one['turn']}[/]  {escape(_headline(one))}"]
+    if one["sentence"]:
+        lines.append(escape(one["sentence"]))
     if one["found"]:
         lines.append(f"[dim]row {one['row']}: {escape(one['found'])}[/]")
     if one["facts"]:
         lines.append(f"[dim]known then: {escape('; '.join(one['facts']))}[/]")
     return f"\n{_TAB * 3}".join(lines)
+
+
+def _headline(one: Json) -> str:
+    detail = one["detail"]
+    if one["what"] == "interrupted":
+        return f"cut off: {_WHY_CUT.get(detail.get('reason'), detail.get('reason', 'no reason kept'))}"
+    if one["what"] == "claimed":
+        return f"taken up again, attempt {detail['attempt']}" if detail.get("attempt", 1) > 1 else "taken up"
+    return str(one["what"]).replace("_", " ")
+
+
+_WHY_CUT = {
+    "restart_interrupted": "the process died",
+    "restart_timeout": "a restart did not wait any longer",
+    "shutdown_timeout": "a stop did not wait any longer",
+}
 
 
 def _owed_row(one: Json) -> tuple[str, ...]:

@@ -193,11 +193,11 @@ def _happening(event: Json) -> str:
 
 
 def _plain(detail: str) -> str:
-    """What is kept of it, without the marks of JSON."""
+    """What is kept of it, without the marks of JSON; the facts of a decision stand in `holdfast show`."""
     try:
         found = json.loads(detail)
     except ValueError:
         return detail
-    return (
-        ", ".join(f"{name} {value}" for name, value in found.items()) if isinstance(found, dict) else detail
-    )
+    if not isinstance(found, dict):
+        return detail
+    return ", ".join(f"{name} {value}" for name, value in found.items() if name != "facts")
