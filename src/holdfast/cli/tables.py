@@ -59,14 +59,15 @@ def counted(held: Sequence[Json]) -> str:
 
 def _numbers(found: Json) -> list[tuple[str, str]]:
     unknown, counts = found["unknown"], found["counts"]
+    restored = sum(one["kind"] == "turn" for one in found.get("held", ()))
     waiting = [
         (name, f"[yellow]{plural(number, thing)}[/]; `{look}`")
         for name, number, thing, look in (
-            ("held", counts["held"], "turn", "holdfast sessions --state held"),
+            ("held", counts["held"] - restored, "turn", "holdfast sessions --state held"),
             ("parked", counts["parked"], "session", "holdfast sessions --state parked"),
             ("set aside", counts["set_aside"], "event", "holdfast set-aside"),
         )
-        if number
+        if number > 0
     ]
     return [
         ("turns", f"{len(found['running'])} running, {len(found['open_turns'])} unfinished"),
