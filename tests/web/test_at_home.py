@@ -204,6 +204,19 @@ def test_a_gateway_that_goes_before_its_answer_is_there_is_not_running(tmp_path:
 
 
 @on_a_loop
+async def test_an_event_that_was_cut_off_is_not_heard(tmp_path: Path) -> None:
+    async def cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(
+            b"HTTP/1.1 200 OK\r\n\r\n: hello\n\nid: 1\nevent: a\ndata: {}\n\nid: 2\nevent: b\ndata: {}\n"
+        )
+        writer.close()
+
+    async with await asyncio.start_unix_server(cut, tmp_path / SOCKET):
+        assert [event.name async for event in listen(tmp_path, "/any")] == ["a"]
+
+
+@on_a_loop
 async def test_a_home_too_deep_for_a_socket_is_named(tmp_path: Path) -> None:
     deep = tmp_path / ("d" * 100)
     deep.mkdir()

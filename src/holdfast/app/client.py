@@ -67,7 +67,7 @@ async def listen(home: Path, path: str, behind: str | None = None) -> AsyncGener
         if status >= _FAULTS:
             await _answer(reader, status, headers)
         fields: dict[str, str] = {}
-        while (line := await reader.readline()).endswith(b"\n"):
+        while line := await reader.readline():
             name, _, value = line.decode().rstrip("\n").partition(": ")
             if name:
                 fields[name] = value
