@@ -9,13 +9,16 @@ from typing import Any
 from holdfast.errors import HoldfastError, NotFound, Refused, StoreFault
 from holdfast.records import dataclass
 
-from .actions import Unwilling
 from .looks import SESSION_STATES
 from .shown import Json
 
 log = logging.getLogger(__name__)
 
 Run = Callable[[Json], Coroutine[Any, Any, Json]]
+
+
+class Unwilling(HoldfastError):
+    """The action cannot be done; the words say why, and nothing was changed."""
 
 
 class BadRequest(Exception):

@@ -27,7 +27,7 @@ from holdfast.records import dataclass
 from holdfast.store import Store, open_ledger
 from holdfast.telemetry.log import Log
 
-from .actions import Actions, Unwilling
+from .actions import Actions
 from .config import Surroundings, load_settings, surroundings
 from .counting import Counts, counted
 from .door import Door, Inside, Open
@@ -36,6 +36,7 @@ from .files import discarding, free_room
 from .following import Following
 from .gateway import Gateway
 from .lifecycle import RunState, longest_stop
+from .local import Unwilling
 from .looks import Looks
 from .notify import ALIVE, READY, STOPPING, Notifier
 from .previews import Previews

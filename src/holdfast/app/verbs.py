@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .actions import Actions
 from .chats import Chats
 from .local import Verb
 from .looks import Looks
 from .releasing import Releasing
 from .shown import Json
+
+if TYPE_CHECKING:
+    # Looking needs none of the stages, and begins sooner without them.
+    from .actions import Actions
 
 Look = Callable[[], Coroutine[Any, Any, Json]]
 

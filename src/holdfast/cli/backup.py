@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 
 from holdfast.app import backup as keeping
 from holdfast.app.client import NotRunning, ask
@@ -34,6 +33,14 @@ def _shown(quiet: bool) -> Iterator[keeping.Progress]:
     if quiet or not console.is_terminal:
         yield lambda what, done, of: None
         return
+    from rich.progress import (  # noqa: PLC0415 - no other command waits for it
+        BarColumn,
+        Progress,
+        TaskID,
+        TaskProgressColumn,
+        TextColumn,
+    )
+
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
     with Progress(*columns, console=console, transient=True) as bars:
         tasks: dict[str, TaskID] = {}

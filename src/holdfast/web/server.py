@@ -16,10 +16,9 @@ from pathlib import Path
 import uvicorn
 from starlette.types import ASGIApp
 
-from holdfast.app.actions import Unwilling
 from holdfast.app.door import Inside
 from holdfast.app.home import SOCKET
-from holdfast.app.local import Verb
+from holdfast.app.local import Unwilling, Verb
 from holdfast.app.shown import Json
 from holdfast.clock import Clock
 from holdfast.errors import BadConfig

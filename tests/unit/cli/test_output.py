@@ -196,7 +196,7 @@ def test_a_session_shows_each_cut_and_what_recovery_decided_with_its_reasons() -
         "suspended_at": NOW,
         "ended_at": None,
     }
-    empty = {"entries": [], "turns": [], "calls": [], "outbox": [], "waiting": []}
+    empty: dict[str, object] = {"entries": [], "turns": [], "calls": [], "outbox": [], "waiting": []}
     out = console()
     print_session(out, {"session": session, **empty, "decisions": [parked, cut]})
     lines = [line.strip() for line in said(out).splitlines()]
