@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 from holdfast.agents import Agent
 from holdfast.agents.base import OnText, unheard
 from holdfast.agents.echo import EchoModel
+from holdfast.app.client import Heard, listen
 from holdfast.app.gateway import Gateway
-from holdfast.app.local import LONGEST_LINE, SOCKET
+from holdfast.app.home import SOCKET
 from holdfast.app.settings import LOCAL_PERSON, GatewaySettings
 from holdfast.clock import SystemClock, SystemIds, SystemRng
 from holdfast.model import Delivery, Replied, SendResult, Sent
@@ -127,40 +127,36 @@ class Line:
     """One chat over the home's socket: a connection to say things, one that follows the chat."""
 
     def __init__(self, home: Path, chat: str) -> None:
-        self._socket = home / SOCKET
-        self._chat = chat
+        self._home = home
+        self._path = f"/api/chats/{chat}"
+        self._body = json.dumps({"text": MESSAGE}).encode()
         self._heard: asyncio.Queue[None] = asyncio.Queue()
 
     async def open(self) -> None:
-        self._reader, self._writer = await asyncio.open_unix_connection(self._socket, limit=LONGEST_LINE)
-        follower, writer = await asyncio.open_unix_connection(self._socket, limit=LONGEST_LINE)
-        await _write(writer, {"do": "follow", "chat": self._chat, "steps": False})
-        await follower.readline()
-        self._follower = writer
-        self._following = asyncio.create_task(self._follow(follower))
+        self._reader, self._writer = await asyncio.open_unix_connection(self._home / SOCKET)
+        events = listen(self._home, f"{self._path}/events")
+        await anext(events)
+        self._following = asyncio.create_task(self._follow(events))
 
     async def one(self) -> None:
         """Say something and read its answer."""
-        await _write(self._writer, {"do": "say", "chat": self._chat, "text": MESSAGE})
-        await self._reader.readline()
+        head = f"POST {self._path}/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(self._body)}"
+        self._writer.write(head.encode() + b"\r\n\r\n" + self._body)
+        answer = (await self._reader.readuntil(b"\r\n\r\n")).decode().lower()
+        await self._reader.readexactly(int(answer.partition("content-length: ")[2].split()[0]))
         await self._heard.get()
 
-    async def _follow(self, follower: asyncio.StreamReader) -> None:
-        while line := await follower.readline():
-            if "delivery" in json.loads(line)["event"]:
-                self._heard.put_nowait(None)
+    async def _follow(self, events: AsyncGenerator[Heard, None]) -> None:
+        async with aclosing(events):
+            async for event in events:
+                if event.name == "delivery":
+                    self._heard.put_nowait(None)
 
     async def close(self) -> None:
         self._following.cancel()
         with suppress(asyncio.CancelledError):
             await self._following
         self._writer.close()
-        self._follower.close()
-
-
-async def _write(writer: asyncio.StreamWriter, request: dict[str, Any]) -> None:
-    writer.write(json.dumps(request).encode() + b"\n")
-    await writer.drain()
 
 
 @dataclass(frozen=True, slots=True)

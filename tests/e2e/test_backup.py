@@ -39,8 +39,8 @@ def owed(home: Path) -> list[str]:
 
 async def _told(home: Path, words: str) -> None:
     """Return once the terminal's chat has been told this."""
-    async for event in listen(home, "follow", chat="terminal", after=0):
-        if words in event.get("delivery", {}).get("text", ""):
+    async for event in listen(home, "/api/chats/terminal/events"):
+        if event.name == "delivery" and words in event.data["text"]:
             return
 
 
@@ -84,9 +84,18 @@ async def _load(home: Path, kept: list[tuple[Path, int, int]]) -> None:
     await asyncio.gather(*people)
 
 
+def release(home: Path) -> None:
+    """Let the one turn go on that is held, and is not at work."""
+    standing = as_json("status", "--home", home)
+    assert [one["kind"] for one in standing["held"]] == ["turn"]
+    assert standing["running"] == []
+    assert len(as_json("release", "--all", "--home", home)["released"]) == 1
+
+
+@pytest.mark.parametrize("at_rest", [False, True], ids=["running", "at rest"])
 @pytest.mark.guards("R19")
 def test_work_cut_by_a_restore_goes_on_when_it_is_released_and_its_effects_are_not_repeated(
-    tmp_path: Path,
+    tmp_path: Path, at_rest: bool
 ) -> None:
     home, file, new = tmp_path / "home", tmp_path / "kept.tar", tmp_path / "new"
     with up(home, "--no-supervise", pace="0.3"), chat(home) as talk:
@@ -97,12 +106,12 @@ def test_work_cut_by_a_restore_goes_on_when_it_is_released_and_its_effects_are_n
         assert command("restore", file, "--home", home).code == 78, "a gateway runs there"
     assert command("restore", file, "--home", home).code == 1, "it is not empty"
     assert as_json("restore", file, "--home", new)["held"]["turns"] == 1
+    if at_rest:
+        release(new)
     with up(new, "--no-supervise"):
-        standing = as_json("status", "--home", new)
-        assert [one["kind"] for one in standing["held"]] == ["turn"]
-        assert standing["running"] == []
         assert "restored from a backup" in as_json("continuity", "--home", new)["reports"][0]["lines"][0]
-        assert len(as_json("release", "--all", "--home", new)["released"]) == 1
+        if not at_rest:
+            release(new)
         asyncio.run(_told(new, ANSWER))
     assert as_json("release", "--home", new)["held"] == []
     assert sum(ANSWER in text for text in owed(new)) == 1

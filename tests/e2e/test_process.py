@@ -68,8 +68,8 @@ class Started:
 
         async def read() -> list[str]:
             texts: list[str] = []
-            async for event in listen(self.home, "follow", chat=chat, after=after, steps=False):
-                texts += [event["delivery"]["text"]] if "delivery" in event else []
+            async for event in listen(self.home, f"/api/chats/{chat}/events?after={after}"):
+                texts += [event.data["text"]] if event.name == "delivery" else []
                 if len(texts) == count:
                     break
             return texts
@@ -123,15 +123,15 @@ def test_what_the_model_writes_is_seen_by_who_follows_before_it_is_committed(hom
 
     async def watch() -> tuple[list[str], str]:
         previews: list[str] = []
-        async for event in listen(home, "follow", chat="home", steps=False, previews=True):
-            if "following" in event:
+        async for event in listen(home, "/api/chats/home/events"):
+            if event.name == "following":
                 await ask(home, "say", chat="home", text="Do 1 steps.")
-            elif "preview" in event:
-                previews.append(event["preview"])
-            elif "working" in event:
-                assert event["working"] in ({"notice": ""}, None)
-            elif event["delivery"]["kind"] == "reply":
-                return previews, event["delivery"]["text"]
+            elif event.name == "preview":
+                previews.append(event.data["text"])
+            elif event.name == "working":
+                assert event.data["working"] in ({"notice": ""}, None)
+            elif event.name == "delivery" and event.data["kind"] == "reply":
+                return previews, event.data["text"]
         raise AssertionError("it went")
 
     previews, answer = asyncio.run(asyncio.wait_for(watch(), LONG))

@@ -102,7 +102,7 @@ def test_one_session_is_cancelled_and_resumed_by_its_id(house: House) -> None:
     assert house.heard("home", "Stopped.")
     house.hold()
     refused = command("resume", line["id"], "--home", house.home)
-    assert (refused.code, "nothing_to_resume" in refused.out) == (1, True)
+    assert (refused.code, "nothing to resume" in refused.out) == (1, True)
     house.say("home", "/new")
     house.heard("home", "begins a new conversation")
     ended = command("cancel", line["id"], "--home", house.home)

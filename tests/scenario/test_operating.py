@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.app.actions import Actions, Unwilling
+from holdfast.app.actions import Actions
+from holdfast.app.local import Unwilling
 from holdfast.app.looks import Looks
 from holdfast.errors import WrongState
 from holdfast.model import Delivery, DeliveryState, Lost, Sent, TurnState

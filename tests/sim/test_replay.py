@@ -149,6 +149,28 @@ def test_messages_come_at_their_point_and_an_orderly_cut_is_one() -> None:
     assert texts == ["tools read+idempotent #1", "wordy 22 #2"]
 
 
+@pytest.mark.guards("R15")
+@on_a_loop
+async def test_a_question_to_a_person_and_its_answer_are_said_to_be_left_out(tmp_path: Path) -> None:
+    ledger = Ledger(SqliteBackend(tmp_path))
+    await ledger.open()
+    claimed = await ledger.begin()
+    await ledger.ask(claimed.fence)
+    await ledger.say("the second one")
+    again = await ledger.claim()
+    await ledger.finish(again.fence)
+    await ledger.store.close()
+    looking = ReadOnlyLedger(tmp_path / LEDGER, ledger.clock)
+    incident = await collect(looking, await looking.session(claimed.session.id))
+    await looking.close()
+    played = replay(incident)
+    assert played.left_out == (
+        "turn-1: a question to a person (clarify, answered)",
+        "message-2: the answer to a question",
+    )
+    assert [(then, now) for _, then, now in played.turns] == [("done", "done")]
+
+
 @pytest.mark.parametrize(
     "text", ["", "[]", '{"format": "other"}', '{"format": "holdfast-incident", "version": 99}']
 )

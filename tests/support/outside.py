@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from holdfast.app.client import NotRunning, ask, listen
 from holdfast.app.control import look
@@ -186,9 +187,9 @@ class House:
         async def follow() -> list[str]:
             texts: list[str] = []
             missing = list(words)
-            async for event in listen(self.home, "follow", chat=chat, steps=False):
-                if "delivery" in event:
-                    texts.append(event["delivery"]["text"])
+            async for event in listen(self.home, f"/api/chats/{quote(chat)}/events"):
+                if event.name == "delivery":
+                    texts.append(event.data["text"])
                     missing = [each for each in missing if each not in texts[-1]]
                     if not missing:
                         return texts

@@ -70,6 +70,14 @@ def test_one_session_shows_what_it_did_and_what_was_decided(house: House) -> Non
     assert [one["text"] for one in found["deliveries"]] == ["answer to a"]
 
 
+def test_a_state_that_does_not_exist_is_refused_with_those_that_do(house: House) -> None:
+    house.up()
+    with program(house.home) as client:
+        refused = client.get("/api/sessions", params={"state": "dancing"})
+    assert refused.status_code == 400
+    assert "state = 'dancing' is not allowed; allowed: queued, running" in refused.json()["error"]["words"]
+
+
 def test_pages_of_sessions_follow_one_another(house: House) -> None:
     house.up()
     for tag in "abc":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from holdfast.clock import Clock, Ids, in_time
-from holdfast.errors import BadRequest, HoldfastError, NotFound
+from holdfast.errors import BadRequest, NotFound
 from holdfast.model import (
     Accepted,
     Attachment,
@@ -33,6 +33,7 @@ from holdfast.records import dataclass
 from holdfast.recovery import SAFE_MODE_OFF, SAFE_MODE_ON
 from holdfast.store import ArrivalSettings, Edit, Store
 
+from .local import TooLong, Unwilling
 from .looks import Looks, address_of
 from .requests import RESTART, RESTART_WHEN_QUIET
 from .settings import LOCAL_PERSON
@@ -45,14 +46,6 @@ _LOOK_AGAIN = 0.2
 _PATIENCE = 10.0
 _MANY = 10_000
 SETTLEMENTS = ("sent", "retry", "drop")
-
-
-class Unwilling(HoldfastError):
-    """The action cannot be done; the words say why, and nothing was changed."""
-
-
-class TooLong(Unwilling):
-    """A message with more text than is taken; nothing of it was kept."""
 
 
 @dataclass(frozen=True, slots=True)

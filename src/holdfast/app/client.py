@@ -1,4 +1,7 @@
-"""Talking to the running gateway of a home."""
+"""Talking to the running gateway of a home: its HTTP API over the home's socket, for which no key is needed.
+
+Requests are HTTP/1.0: an answer then has no parts, so that a few lines can read it.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,17 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast.errors import HoldfastError
 
-from .local import LONGEST_LINE, SOCKET
+from .home import SOCKET
 from .shown import Json
+
+_LONGEST_LINE = 100_000_000
+"""Bytes of one event at the most."""
+_FAULTS = 400
+"""The status from which on an answer is an error."""
 
 
 class NotRunning(HoldfastError):
@@ -31,46 +39,80 @@ class Declined(HoldfastError):
         self.code = code
 
 
+class Heard(NamedTuple):
+    """One server-sent event; `id` is what to give back to go on behind it."""
+
+    name: str
+    data: Json
+    id: str | None
+
+
 async def ask(home: Path, do: str, **arguments: Any) -> Json:
-    """Ask one thing and give the answer; raises `NotRunning` or `Declined`."""
-    async with _connected(home) as (reader, writer):
-        await _send(writer, {"do": do, **arguments})
-        return _answer(home, await reader.readline())
+    """Ask one thing by its name and give the answer; raises `NotRunning` or `Declined`."""
+    return await request(home, "POST", f"/local/{do}", arguments)
 
 
-async def listen(home: Path, do: str, **arguments: Any) -> AsyncGenerator[Json, None]:
-    """Ask for a stream and give its events, until the gateway goes."""
+async def request(home: Path, method: str, path: str, body: Json | None = None) -> Json:
+    """One request of the HTTP API and its answer; raises `NotRunning` or `Declined`."""
     async with _connected(home) as (reader, writer):
-        await _send(writer, {"do": do, **arguments})
+        await _send(writer, method, path, "" if body is None else json.dumps(body))
+        return await _answer(reader, *await _head(reader))
+
+
+async def listen(home: Path, path: str, behind: str | None = None) -> AsyncGenerator[Heard, None]:
+    """The events of a stream, behind the one with this id, until the gateway goes."""
+    async with _connected(home) as (reader, writer):
+        await _send(writer, "GET", path, headers={"Last-Event-ID": behind} if behind else {})
+        status, headers = await _head(reader)
+        if status >= _FAULTS:
+            await _answer(reader, status, headers)
+        fields: dict[str, str] = {}
         while line := await reader.readline():
-            yield _answer(home, line)
+            name, _, value = line.decode().rstrip("\n").partition(": ")
+            if name:
+                fields[name] = value
+                continue
+            if "event" in fields:
+                yield Heard(fields["event"], json.loads(fields["data"]), fields.get("id"))
+            fields = {}
 
 
 @asynccontextmanager
 async def _connected(home: Path) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     try:
-        reader, writer = await asyncio.open_unix_connection(home / SOCKET, limit=100 * LONGEST_LINE)
+        reader, writer = await asyncio.open_unix_connection(home / SOCKET, limit=_LONGEST_LINE)
     except (FileNotFoundError, ConnectionError):
         raise NotRunning(home) from None
     try:
         yield reader, writer
-    except ConnectionError:
+    except (ConnectionError, asyncio.IncompleteReadError):
         # It went in the middle of a word.
         raise NotRunning(home) from None
     finally:
         writer.close()
 
 
-async def _send(writer: asyncio.StreamWriter, request: Json) -> None:
-    writer.write(json.dumps(request).encode() + b"\n")
+async def _send(
+    writer: asyncio.StreamWriter, method: str, path: str, body: str = "", headers: Json | None = None
+) -> None:
+    said = body.encode()
+    lines = {"Host": "localhost", "Content-Length": len(said), **(headers or {})}
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    writer.write(f"{method} {path} HTTP/1.0\r\n{head}\r\n".encode() + said)
     await writer.drain()
 
 
-def _answer(home: Path, line: bytes) -> Json:
-    if not line.endswith(b"\n"):
-        raise NotRunning(home)
-    answer: Json = json.loads(line)
-    if "error" in answer:
+async def _head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
+    first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().rstrip().split("\r\n")
+    pairs = (line.partition(": ") for line in lines)
+    return int(first.split()[1]), {name.lower(): value for name, _, value in pairs}
+
+
+async def _answer(reader: asyncio.StreamReader, status: int, headers: dict[str, str]) -> Json:
+    if headers.get("content-type") != "application/json":
+        # The server's own words when it is cut off in its work, not the gateway's.
+        raise ConnectionAbortedError
+    answer: Json = json.loads(await reader.readexactly(int(headers["content-length"])))
+    if status >= _FAULTS:
         raise Declined(answer["error"]["code"], answer["error"]["words"])
-    found: Json = answer["event"] if "event" in answer else answer["ok"]
-    return found
+    return answer

@@ -11,7 +11,7 @@ from holdfast.clock import SystemClock, in_time
 from holdfast.store import LEDGER, ReadOnlyLedger
 
 from .client import Declined, NotRunning, ask
-from .local import answer_to
+from .local import check, refusal
 from .looks import Looks
 from .shown import Json
 from .supervisor import supervisor_of
@@ -38,13 +38,14 @@ async def _read(home: Path, do: str, arguments: Json) -> Json:
         verbs = looking(Looks(ledger, clock))
         if do not in verbs:
             raise NotRunning(home)
-        answer = await answer_to(verbs, {"do": do, **arguments})
+        check(verbs[do].arguments, arguments)
+        return await verbs[do].run(arguments)
+    except NotRunning:
+        raise
+    except Exception as fault:
+        raise Declined(*refusal(fault)) from fault
     finally:
         await ledger.close()
-    if "error" in answer:
-        raise Declined(answer["error"]["code"], answer["error"]["words"])
-    found: Json = answer["ok"]
-    return found
 
 
 async def stop_gateway(home: Path) -> str:

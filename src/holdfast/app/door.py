@@ -16,7 +16,6 @@ from .following import Following
 from .lifecycle import RunState
 from .local import Verb
 from .settings import Settings
-from .shown import Json
 
 _BEATS_MISSED = 3
 """Signs of life that may fail to come before the one who writes counts as dead."""
@@ -26,19 +25,6 @@ class Open(Protocol):
     """Something that listens until it is closed; closing it leaves nobody hanging."""
 
     async def close(self) -> None: ...
-
-
-class Page(Open, Protocol):
-    """Where people are heard."""
-
-    @property
-    def url(self) -> str:
-        """Where it is."""
-        ...
-
-    def link(self) -> Json:
-        """A fresh link that signs its bearer in, once."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,4 +56,4 @@ class Inside:
 class Door(Protocol):
     """Opens what listens for people; raises `Unusable` when a person has to change something first."""
 
-    async def __call__(self, inside: Inside) -> Page: ...
+    async def __call__(self, inside: Inside) -> Open: ...

@@ -29,32 +29,24 @@ class Following:
     previews: Previews
 
     async def follow(
-        self,
-        chat: str,
-        after: int = 0,
-        steps: bool = True,
-        session: str | None = None,
-        seq: int = 0,
-        previews: bool = False,
+        self, chat: str, after: int = 0, session: str | None = None, seq: int = 0
     ) -> AsyncGenerator[Json, None]:
         """For ever: everything the chat is owed after that number, and the steps of its turns.
 
         The steps are those from now on, or those after `seq` of `session`: who was cut off misses none. The
-        first event says that somebody listens. With `previews`, also what the model is writing, as it grows:
-        some of it and never all, and no text when that is committed or given up; and that a turn is at work
-        here, with the words for one that takes long, and with nothing once it is over.
+        first event says that somebody listens. Also what the model is writing, as it grows: some of it and
+        never all, and no text when that is committed or given up; and that a turn is at work here, with the
+        words for one that takes long, and with nothing once it is over.
         """
-        address, watched = address_of(chat), _Steps(self.store, key_of(chat)) if steps else None
-        topics = (chat_topic(address), "steps") if steps else (chat_topic(address),)
-        if watched is not None:
-            await watched.skip(session, seq)
-        live = _Live(self.previews if previews else Previews(), address)
-        yield {"following": chat, **(watched.cursor if watched is not None else {})}
+        address, watched = address_of(chat), _Steps(self.store, key_of(chat))
+        topics = (chat_topic(address), "steps")
+        await watched.skip(session, seq)
+        live = _Live(self.previews, address)
+        yield {"following": chat, **watched.cursor}
         while True:
             versions = [(topic, self.store.version(topic)) for topic in topics]
-            if watched is not None:
-                async for found in watched.new():
-                    yield found
+            async for found in watched.new():
+                yield found
             async for one in self._owed(address, after):
                 after = one["number"]
                 yield {"delivery": one}

@@ -11,6 +11,8 @@ VARIABLE = "HOLDFAST_HOME"
 DEFAULT_HOME = "~/.holdfast"
 AGENT_VARIABLE = "HOLDFAST_AGENT_USE"
 PORT_VARIABLE = "HOLDFAST_WEB_PORT"
+SOCKET = "gateway.sock"
+"""Where a running gateway answers whoever may open the home's files."""
 
 
 def home_at(home: str | os.PathLike[str] | None = None, environment: Mapping[str, str] | None = None) -> str:

@@ -84,6 +84,11 @@ async def collect(ledger: ReadOnlyLedger, session: Session) -> Json:
             for turn, journal in journals
             for line in _calls(turn, journal, stories[turn.id], names, zero)
         ],
+        "questions": [
+            {"turn": names.of("turn", turn.id), "kind": one.kind.value, "state": one.state.value}
+            for turn, journal in journals
+            for one in journal.questions
+        ],
         "events": _events(stories.values(), names, zero),
         "instances": _runs(await ledger.instances(_RUNS), zero, names),
     }

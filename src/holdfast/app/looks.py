@@ -33,7 +33,7 @@ from .shown import Json, delivery, entry, report, shown
 _WEB = WebChat()
 MOST_LISTED = 500
 """Lines of one page at the most, whatever is asked for."""
-SESSION_STATES = (*TurnState, "held", "parked")
+SESSION_STATES = (*(state.value for state in TurnState), "held")
 """What sessions can be looked for by: the state of the last turn, or that it waits for somebody."""
 
 

@@ -10,12 +10,14 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 from holdfast import __version__
-from holdfast.agents import load_agent
-from holdfast.clock import Clock, SystemClock, SystemIds, SystemRng
+from holdfast.agents import Agent, load_agent
+from holdfast.clock import Clock, Ids, SystemClock, SystemIds, SystemRng
 from holdfast.errors import HoldfastError, HomeLocked, StoreClosed, SyncFailed, Unusable
 from holdfast.model import Stopped
 from holdfast.platforms.web import WebChat
@@ -25,7 +27,7 @@ from holdfast.records import dataclass
 from holdfast.store import Store, open_ledger
 from holdfast.telemetry.log import Log
 
-from .actions import Actions, Unwilling
+from .actions import Actions
 from .blobs import BlobFiles
 from .config import Surroundings, load_settings, surroundings
 from .counting import Counts, counted
@@ -35,14 +37,14 @@ from .files import free_room
 from .following import Following
 from .gateway import Gateway
 from .lifecycle import RunState, longest_stop
-from .local import LocalApi
+from .local import Unwilling
 from .looks import Looks
 from .notify import ALIVE, READY, STOPPING, Notifier
 from .previews import Previews
 from .settings import Settings
 from .shown import Json, shown
 from .supervisor import supervisor_of
-from .verbs import all_verbs, with_page
+from .verbs import all_verbs
 from .watchdog import Watchdog
 
 WORKSPACE = "workspace"
@@ -143,24 +145,15 @@ class Keeper:
 
 
 async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, door: Door) -> int:
+    """Start, run, and stop in the reverse order; the exit code."""
     signals = Signals()
     signals.listen()
-    clock, rng = SystemClock(), SystemRng()
+    clock = SystemClock()
     ids = SystemIds(clock)
     notifier = Notifier(around.notify_socket)
     agent = load_agent(settings.agent.use, clock, settings.home, settings.agent.pace / SECOND)
     # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
     watchdog.start()
-    beating = asyncio.ensure_future(_beat(clock, settings, watchdog, notifier, around))
-    try:
-        store: Store = await open_ledger(settings.home, clock, ids)
-    except BaseException:
-        beating.cancel()
-        raise
-    store, counts = counted(store, clock)
-    blobs = BlobFiles(settings.home, store)
-    previews = Previews()
-    web = WebChat(shown=previews.show)
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
 
     def on_state(state: RunState) -> None:
@@ -169,53 +162,67 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
             notifier.say(STOPPING)
             watchdog.expect_end(limit)
 
-    def carry_out(why: Drain) -> None:
-        keeper.carry_out(why)
+    async with AsyncExitStack() as ending:
+        _meanwhile(ending, _beat(clock, settings, watchdog, notifier, around))
+        store = await open_ledger(settings.home, clock, ids)
+        ending.push_async_callback(store.close)
+        gateway, inside = _composed(settings, around, store, clock, ids, agent, on_state)
+        _meanwhile(ending, _report_boot(gateway))
+        try:
+            ending.push_async_callback((await _open(door, inside)).close)
+            signals.attach(gateway)
+            notifier.say(READY)
+            return _code(await gateway.run())
+        except (SyncFailed, StoreClosed) as fault:
+            log.critical("%s", fault)
+            return FAILED
+        finally:
+            watchdog.expect_end(limit)
 
+
+def _meanwhile(ending: AsyncExitStack, work: Coroutine[Any, Any, None]) -> None:
+    """Have this done beside everything else, until the end."""
+    ending.callback(asyncio.ensure_future(work).cancel)
+
+
+def _composed(
+    settings: Settings,
+    around: Surroundings,
+    store: Store,
+    clock: Clock,
+    ids: Ids,
+    agent: Agent,
+    on_state: Callable[[RunState], None],
+) -> tuple[Gateway, Inside]:
+    """The gateway on this ledger, and what those who listen for people know of it."""
+    store, counts = counted(store, clock)
+    blobs = BlobFiles(settings.home, store)
+    previews = Previews()
+    web = WebChat(shown=previews.show)
     gateway = Gateway(
         store,
         clock,
-        rng,
+        SystemRng(),
         ids,
         (web,),
         agent,
         settings.gateway,
         lambda: settings.access,
         settings.home / WORKSPACE,
-        on_request=carry_out,
+        on_request=lambda why: keeper.carry_out(why),
         on_state=on_state,
         sweep=blobs.sweep,
         free=free_room(settings.home),
     )
     keeper = Keeper(around, gateway.request, settings.home)
     inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews), counts, blobs)
-    reporting = asyncio.ensure_future(_report_boot(gateway))
-    listening: list[Open] = []
-    try:
-        await _open(inside, door, listening)
-        signals.attach(gateway)
-        notifier.say(READY)
-        return _code(await gateway.run())
-    except (SyncFailed, StoreClosed) as fault:
-        log.critical("%s", fault)
-        return FAILED
-    finally:
-        watchdog.expect_end(limit)
-        for one in reversed(listening):
-            await one.close()
-        beating.cancel()
-        reporting.cancel()
-        await store.close()
+    return gateway, inside
 
 
-async def _open(inside: Inside, door: Door, listening: list[Open]) -> None:
-    """Listen for people, then for the command line, which can ask where people are heard."""
+async def _open(door: Door, inside: Inside) -> Open:
+    """Listen for people and for the command line."""
     try:
-        page = await door(inside)
-        listening.append(page)
-        api = LocalApi(inside.settings.home, with_page(inside.verbs, page))
-        await api.open()
-        listening.append(api)
+        return await door(inside)
     except Unusable:
         # A person has to change something first; that is no crash, and none is to be counted.
         await inside.store.end_instance(Stopped.FAILED)
@@ -285,12 +292,11 @@ def _inside(
             "unknown": left.unknown,
         }
 
-    verbs = all_verbs(actions, following, status)
     return Inside(
         settings,
         store,
         clock,
-        verbs,
+        all_verbs(actions, status),
         following,
         lambda: gateway.state,
         counts,

@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
-from holdfast.clock import Clock
+from pathlib import Path
+
+from holdfast.clock import Clock, Ids
 from holdfast.errors import NotFound, Refused
-from holdfast.model import DeliveryId, InboxState, Position, Rejected, SessionId, StopKind, TryAgain
+from holdfast.model import (
+    DeliveryId,
+    InboxState,
+    Position,
+    Rejected,
+    SessionId,
+    StopKind,
+    Stopped,
+    TryAgain,
+)
 from holdfast.records import dataclass
-from holdfast.store import HeldItem, Store
+from holdfast.store import LEDGER, HeldItem, Store, open_ledger
 
 from .shown import Json
 
 DROPPED = "dropped by the operator after a restore"
 RELEASED = "released by the operator after a restore"
+
+
+async def release_at_rest(home: Path, clock: Clock, ids: Ids, items: str | None, drop: bool) -> Json:
+    """The same while no gateway runs: nothing of it begins before the next start.
+
+    Takes the home for that long; raises `HomeLocked` when another process has it.
+    """
+    if not (home / LEDGER).exists():
+        raise NotFound("ledger in", home)
+    store = await open_ledger(home, clock, ids)
+    try:
+        done = await Releasing(store, clock).release(items, drop)
+    finally:
+        await store.end_instance(Stopped.RESTORED)
+        await store.close()
+    return done
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .actions import Actions
 from .chats import Chats
-from .door import Page
-from .following import Following
-from .local import Simple, Verb
+from .local import Verb
 from .looks import SESSION_STATES, Looks
 from .releasing import Releasing
 from .shown import Json
+
+if TYPE_CHECKING:
+    # Looking needs none of the stages, and begins sooner without them.
+    from .actions import Actions
 
 Look = Callable[[], Coroutine[Any, Any, Json]]
 
@@ -48,7 +49,7 @@ def looking(looks: Looks) -> dict[str, Verb]:
     }
 
 
-def all_verbs(actions: Actions, following: Following, status: Look) -> Mapping[str, Verb]:
+def all_verbs(actions: Actions, status: Look) -> Mapping[str, Verb]:
     """Everything, by name; a running gateway knows more of itself than the ledger says."""
     return {
         **looking(actions.looks),
@@ -63,17 +64,6 @@ def all_verbs(actions: Actions, following: Following, status: Look) -> Mapping[s
         ),
         "revise": _verb(actions.revise, chat="chat", position="number", text="text"),
         "withdraw": _verb(actions.withdraw, chat="chat", position="number"),
-        "follow": Verb(
-            {
-                "chat": "chat",
-                "after": "number?",
-                "steps": "flag?",
-                "session": "text?",
-                "seq": "number?",
-                "previews": "flag?",
-            },
-            stream=lambda given: following.follow(**_said(given)),
-        ),
         "stop": _command(actions, "/stop"),
         "new": _command(actions, "/new"),
         "retry": _command(actions, "/retry"),
@@ -88,20 +78,6 @@ def all_verbs(actions: Actions, following: Following, status: Look) -> Mapping[s
     }
 
 
-def with_page(verbs: Mapping[str, Verb], page: Page) -> Mapping[str, Verb]:
-    """The same, and where the page is."""
-
-    async def status() -> Json:
-        known = verbs["status"].run
-        assert known is not None
-        return {**await known({}), "url": page.url}
-
-    async def link() -> Json:
-        return page.link()
-
-    return {**verbs, "status": _verb(status), "link": _verb(link)}
-
-
 def _verb(run: Callable[..., Coroutine[Any, Any, Json]], **arguments: str) -> Verb:
     return Verb(arguments, lambda given: run(**_said(given)))
 
@@ -111,8 +87,7 @@ def _command(actions: Actions, words: str) -> Verb:
         where = {"session": None, "chat": None, **_said(given)}
         return actions.command(words, **where)
 
-    simple: Simple = run
-    return Verb(_WHERE, simple)
+    return Verb(_WHERE, run)
 
 
 def _said(given: Json) -> Json:

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 
 from holdfast.app import backup as keeping
-from holdfast.app.client import ask
+from holdfast.app.client import NotRunning, ask
 from holdfast.app.config import find_home
 from holdfast.app.control import look
 from holdfast.app.exits import FAILED
+from holdfast.app.releasing import release_at_rest
+from holdfast.app.shown import Json
 from holdfast.clock import SystemClock, SystemIds
 
 from .options import AsJson, Home, run
@@ -32,6 +33,14 @@ def _shown(quiet: bool) -> Iterator[keeping.Progress]:
     if quiet or not console.is_terminal:
         yield lambda what, done, of: None
         return
+    from rich.progress import (  # noqa: PLC0415 - no other command waits for it
+        BarColumn,
+        Progress,
+        TaskID,
+        TaskProgressColumn,
+        TextColumn,
+    )
+
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
     with Progress(*columns, console=console, transient=True) as bars:
         tasks: dict[str, TaskID] = {}
@@ -105,7 +114,7 @@ def restore(
     if numbers:
         out.print(
             f"Held for you: [yellow]{', '.join(numbers)}[/], open when the backup was made. Nothing of it is "
-            "run or sent by itself; start the gateway, then `holdfast release` lists it."
+            "run or sent by itself: `holdfast release` lists it, and lets it go on or drops it."
         )
     else:
         out.print("Nothing was open when the backup was made.")
@@ -113,7 +122,7 @@ def restore(
 
 def release(
     items: Annotated[
-        list[str] | None, typer.Argument(metavar="[ITEM]...", help="Names as the list shows them.")
+        list[str] | None, typer.Argument(metavar="ITEM", help="Names as the list shows them.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All that is held.")] = False,
     drop: Annotated[bool, typer.Option("--drop", help="Leave them for good instead of going on.")] = False,
@@ -124,7 +133,7 @@ def release(
 
     A turn goes on from its exact step (or delivers its answer), a part is sent, marked as a possible repeat
     where the platform cannot tell, and a message is answered. What happened after the backup was made nobody
-    here knows: look into the chats first.
+    here knows: look into the chats first. Without a running gateway it begins at the next start.
     """
     where = find_home(home)
     if not items and not everything:
@@ -139,7 +148,7 @@ def release(
             print_table(stdout(), ("item", "chat", "since", "begins"), rows)
             stdout().print(f"{counted(held)}: name some, or --all; --drop leaves them for good.")
         return
-    found = run(ask(where, "release", items=" ".join(items or ()) or None, drop=drop))
+    found = run(_release(where, " ".join(items or ()) or None, drop))
     if as_json:
         print_json(found)
     else:
@@ -149,3 +158,11 @@ def release(
             complain(f"{name}: {why}")
     if found["refused"]:
         raise typer.Exit(FAILED)
+
+
+async def _release(home: Path, items: str | None, drop: bool) -> Json:
+    try:
+        return await ask(home, "release", items=items, drop=drop)
+    except NotRunning:
+        clock = SystemClock()
+        return await release_at_rest(home, clock, SystemIds(clock), items, drop)

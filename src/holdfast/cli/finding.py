@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from holdfast.app.looks import Looks
 from holdfast.errors import NotFound, Refused
 from holdfast.model import Session, SessionId
@@ -25,10 +27,9 @@ class SeveralSessions(Refused):
 
 async def find_session(ledger: ReadOnlyLedger, looks: Looks, which: str) -> Session:
     """The session with this id, with an id that begins so, or the live one of a chat of that name."""
-    try:
+    # No id of a session: it is the name of a chat, or the beginning of an id.
+    with suppress(NotFound):
         return await ledger.session(SessionId(which))
-    except NotFound:
-        pass
     live = await looks.find(None, which)
     if live is not None:
         return live

@@ -35,7 +35,8 @@ def export(
     """Write a session down as an incident: what happened in which order, and no word of what was said.
 
     Texts are replaced by ones of the same length, people, chats and ids by numbers; arguments, names of tools
-    and reasons that platforms gave are left out. `holdfast replay` plays it again.
+    and reasons that platforms gave are left out. `holdfast replay` plays it again. For example
+    `holdfast export 1 incident.json`.
     """
     if file.exists() and not force:
         raise Unusable(f"{file} exists and was not touched; choose another name, or --force to replace it")
@@ -72,7 +73,8 @@ def replay(
 ) -> None:
     """Play an incident again on a simulated gateway: the same arrivals, replies, tools and deaths.
 
-    Shows what became of each turn then and now, and whether any promise was broken. Exit code 1 if one was.
+    Shows what became of each turn then and now, what could not be played (questions to people, wake-ups), and
+    whether any promise was broken. Exit code 1 if one was.
     """
     from holdfast.testing.replay import replay as play  # noqa: PLC0415 - a simulator, which nothing else needs
 

@@ -22,7 +22,7 @@ from .words import moment, plural
 
 _LOOK_AGAIN = 0.1
 _PATIENCE = 10.0
-_SESSIONS_REPLY = "what was said of it stands in its chat: `holdfast outbox --chat`"
+_SESSIONS_REPLY = "what was said of it stands in its chat: `holdfast outbox --chat CHAT`"
 
 
 def resume(session: Which, home: Home = None, as_json: AsJson = False) -> None:
@@ -128,6 +128,6 @@ def _tell(found: Json, as_json: bool, done: str) -> None:
     elif found["state"] == "waiting":
         stdout().print("It is asked for and not done yet; it will be, also after a restart.")
     else:
-        stdout().print(f"Refused ({found['reason']}); {_SESSIONS_REPLY}.", markup=False)
+        stdout().print(f"Refused: {found['reason'].replace('_', ' ')}; {_SESSIONS_REPLY}.", markup=False)
     if found["state"] == "refused":
         raise typer.Exit(FAILED)

@@ -14,14 +14,12 @@ from holdfast.app.shown import Json
 from holdfast.clock import SystemClock
 
 from .options import AsJson, Home, looking, run
-from .output import print_json, print_table, stdout
+from .output import print_json, print_table, stderr, stdout
 from .words import ago, coloured, one_line
 
 _PAGE = 500
 
-app = typer.Typer(
-    help="Show what chats are owed, and settle sends of unknown outcome.", invoke_without_command=True
-)
+app = typer.Typer(invoke_without_command=True)
 
 
 @app.callback()
@@ -35,9 +33,9 @@ def outbox(
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what chats are owed and has not arrived for certain; with --chat all that one was told.
+    """Show what chats are owed and what may not have arrived; settle sends of unknown outcome.
 
-    Works with and without a running gateway.
+    With --chat all that one chat was told. Works with and without a running gateway; settling needs one.
     """
     if context.invoked_subcommand is not None:
         return
@@ -47,7 +45,11 @@ def outbox(
     elif not found:
         stdout().print("Nothing has an unknown outcome." if unknown else "Nothing is owed.")
     else:
-        print_table(stdout(), ("id", "chat", "made", "state", "text"), _rows(found))
+        print_table(stdout(), ("id", "chat", "made", "state", "tried", "text"), _rows(found))
+        if any(one["state"] == "unknown" for one in found):
+            stderr().print(
+                "[dim]Look into the chat, then: holdfast outbox settle ID --sent|--retry|--drop[/]"
+            )
 
 
 async def _outbox(home: Path, chat: str | None, unknown: bool) -> list[Json]:
@@ -70,6 +72,7 @@ def _rows(found: list[Json]) -> list[tuple[str, ...]]:
             escape(one["chat"]),
             ago(one["at"], now),
             coloured(one["state"]) + (f" [dim]({escape(one['reason'])})[/]" if one["reason"] else ""),
+            f"{one['attempts']}×",
             one_line(one["text"]),
         )
         for one in found
@@ -91,7 +94,8 @@ def settle(
 ) -> None:
     """Say what became of a send whose outcome nobody knows: --sent, --retry or --drop.
 
-    Refused if it was settled meanwhile; the gateway goes on settling by itself what its platform lets it.
+    Look into the chat first. Refused if it was settled meanwhile: the gateway goes on settling by itself what
+    its platform lets it.
     """
     chosen = [name for name, given in (("sent", sent), ("retry", retry), ("drop", drop)) if given]
     if len(chosen) != 1:

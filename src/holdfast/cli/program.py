@@ -13,7 +13,7 @@ from holdfast.app.client import NotRunning
 from holdfast.app.exits import BAD_CONFIG, FAILED
 from holdfast.errors import HoldfastError, Unusable
 
-from . import backup, incident, operating, outbox, reading, running
+from . import backup, incident, listing, operating, outbox, reading, running
 from .chat.command import chat
 from .drill.command import drill
 from .logs import logs
@@ -62,10 +62,11 @@ for _panel, _commands in (
         app.command(rich_help_panel=_panel)(_command)
 app.command("safe-mode", rich_help_panel="Step in")(operating.safe_mode)
 app.add_typer(outbox.app, name="outbox", rich_help_panel="Step in")
-sessions = typer.Typer(invoke_without_command=True, help="List sessions, or erase one.")
-sessions.callback()(reading.sessions)
+sessions = typer.Typer(invoke_without_command=True)
+sessions.callback()(listing.sessions)
 sessions.command()(operating.delete)
 app.add_typer(sessions, name="sessions", rich_help_panel="Look at it")
+app.command("set-aside", rich_help_panel="Look at it")(listing.set_aside)
 service.command("print")(running.print_service)
 app.add_typer(service, name="service", rich_help_panel="Run it")
 

@@ -18,9 +18,8 @@ from .finding import find_session
 from .options import AsJson, Home, looking, run
 from .output import print_json, print_table, stdout
 from .standing import standing_of
-from .tables import print_reports, print_sessions, print_standing, print_trace
+from .tables import print_reports, print_standing, print_trace
 
-SESSIONS_SHOWN = 50
 STARTS_SHOWN = 3
 
 Which = Annotated[
@@ -43,36 +42,11 @@ def status(home: Home = None, as_json: AsJson = False) -> None:
         raise typer.Exit(FAILED)
 
 
-def sessions(
-    context: typer.Context,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Ended sessions, too, and without a limit.")
-    ] = False,
-    home: Home = None,
-    as_json: AsJson = False,
-) -> None:
-    """List sessions, newest first: whose they are, and where their last turn stands."""
-    if context.invoked_subcommand is not None:
-        return
-    found = run(_sessions(find_home(home), everything))
-    if as_json:
-        print_json({"sessions": found})
-    else:
-        print_sessions(stdout(), found, SystemClock().now(), everything)
-
-
-async def _sessions(home: Path, everything: bool) -> list[Json]:
-    async with looking(home) as (_, looks):
-        page: list[Json] = (await looks.sessions(limit=SESSIONS_SHOWN, live=not everything))["sessions"]
-        found = page
-        while everything and page:
-            page = (await looks.sessions(before=page[-1]["id"], limit=SESSIONS_SHOWN))["sessions"]
-            found += page
-        return found
-
-
 def show(session: Which, home: Home = None, as_json: AsJson = False) -> None:
-    """Show one session: its transcript, turns, tool journal, and what it owed to whom."""
+    """Show one session: transcript, turns, tool calls, what recovery decided and why, what its chat was told.
+
+    For example `holdfast show terminal` for the chat of that name, or `holdfast show 01m7h` for an id.
+    """
     found = run(_show(find_home(home), session))
     if as_json:
         print_json(found)
@@ -97,7 +71,10 @@ def trace(
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell one message's whole life, across restarts: accepted, claimed, every step, answered, delivered."""
+    """Tell one message's whole life, across restarts: accepted, claimed, every step, answered, delivered.
+
+    For example `holdfast trace 1` for the first message there ever was.
+    """
     found = run(_trace(find_home(home), which))
     if as_json:
         print_json({"traces": found})

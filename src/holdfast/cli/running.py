@@ -61,7 +61,8 @@ def link(home: Home = None, as_json: AsJson = False) -> None:
 def stop(home: Home = None, as_json: AsJson = False) -> None:
     """Stop the gateway, and whoever would start it again; waits until it has ended.
 
-    Running turns are given time to finish (`drain.wait`); those that do not go on at the next start.
+    Running turns are given time to finish (`drain.wait`); what is not done by then goes on at the next start,
+    from the exact step.
     """
     _tell(carry_out(ending.stop(find_home(home))), as_json)
 

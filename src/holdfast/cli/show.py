@@ -84,6 +84,10 @@ def print_session(console: Console, found: Json) -> None:
             for one in found["calls"]
         ]
         print_table(console, ("state", "tool", "class", "arguments"), calls)
+    if found["decisions"]:
+        _heading(console, "Cuts, and what recovery decided")
+        for one in reversed(found["decisions"]):
+            console.print(_decision(one))
     if found["outbox"]:
         _heading(console, "Outbox")
         print_table(console, ("number", "kind", "state", "text"), [_owed_row(one) for one in found["outbox"]])
@@ -129,6 +133,34 @@ def _turn_row(turn: Json) -> tuple[str, ...]:
         moment(turn["begun_at"]),
         escape(turn["why"] or turn["held"] or "–"),
     )
+
+
+def _decision(one: Json) -> str:
+    """What happened to a turn beside its work, why, and the facts that were known."""
+    lines = [f"{_TAB}[dim]{moment(one['at'])} {one['turn']}[/]  {escape(_headline(one))}"]
+    if one["sentence"]:
+        lines.append(escape(one["sentence"]))
+    if one["found"]:
+        lines.append(f"[dim]row {one['row']}: {escape(one['found'])}[/]")
+    if one["facts"]:
+        lines.append(f"[dim]known then: {escape('; '.join(one['facts']))}[/]")
+    return f"\n{_TAB * 3}".join(lines)
+
+
+def _headline(one: Json) -> str:
+    detail = one["detail"]
+    if one["what"] == "interrupted":
+        return f"cut off: {_WHY_CUT.get(detail.get('reason'), detail.get('reason', 'no reason kept'))}"
+    if one["what"] == "claimed":
+        return f"taken up again, attempt {detail['attempt']}" if detail.get("attempt", 1) > 1 else "taken up"
+    return str(one["what"]).replace("_", " ")
+
+
+_WHY_CUT = {
+    "restart_interrupted": "the process died",
+    "restart_timeout": "a restart did not wait any longer",
+    "shutdown_timeout": "a stop did not wait any longer",
+}
 
 
 def _owed_row(one: Json) -> tuple[str, ...]:

@@ -29,12 +29,14 @@ async def standing_of(home: Path) -> Json:
             "waiting": continuity.waiting,
             "open_turns": shown(continuity.open_turns),
             "held": (await looks.held())["held"],
+            "counts": (await looks.overview(runs=1))["counts"],
             "boot": next(iter((await looks.continuity())["reports"]), None),
         }
     told = await _told(home) if runs else None
     if runs:
         found["last_run" if told is None else "gateway"] = _run(runs[0])
-    return {**found, "page": told.get("url") if told is not None else None}
+    known = told or {}
+    return {**found, "page": known.get("url"), "safe_mode": known.get("safe_mode")}
 
 
 async def answers(home: Path) -> bool:

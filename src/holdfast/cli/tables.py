@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 
@@ -31,6 +32,13 @@ def print_standing(console: Console, found: Json, now: int) -> None:
         pairs.append(("last run", f"process {last['pid']}, ended {ago(last['seen_at'], now)}: {how}"))
     if "owed" in found:
         pairs += _numbers(found)
+    if (found.get("safe_mode") or {}).get("active"):
+        pairs.append(
+            (
+                "safe mode",
+                "[yellow]on[/]: nothing that was cut off goes on by itself; `holdfast safe-mode` says why",
+            )
+        )
     if found.get("held"):
         words = f"[yellow]{counted(found['held'])}[/], open in the backup this was restored from"
         pairs.append(("held for you", f"{words}; `holdfast release` lists them"))
@@ -38,7 +46,9 @@ def print_standing(console: Console, found: Json, now: int) -> None:
         pairs += _boot(found["boot"], now)
     print_pairs(console, pairs)
     if found.get("running"):
-        print_table(console, ("running turn", "chat", "for", "quiet for"), running_rows(found["running"]))
+        print_table(
+            console, ("running turn", "chat", "for", "quiet for", "if cut"), running_rows(found["running"])
+        )
 
 
 def counted(held: Sequence[Json]) -> str:
@@ -48,15 +58,30 @@ def counted(held: Sequence[Json]) -> str:
 
 
 def _numbers(found: Json) -> list[tuple[str, str]]:
-    unknown = found["unknown"]
+    unknown, counts = found["unknown"], found["counts"]
+    restored = sum(one["kind"] == "turn" for one in found.get("held", ()))
+    waiting = [
+        (name, f"[yellow]{plural(number, thing)}[/]; `{look}`")
+        for name, number, thing, look in (
+            ("held", counts["held"] - restored, "turn", "holdfast sessions --state held"),
+            ("parked", counts["parked"], "session", "holdfast sessions --state parked"),
+            ("set aside", counts["set_aside"], "event", "holdfast set-aside"),
+        )
+        if number > 0
+    ]
     return [
         ("turns", f"{len(found['running'])} running, {len(found['open_turns'])} unfinished"),
         ("messages", f"{found['waiting']} waiting"),
         (
             "replies",
             f"{found['owed']} on their way"
-            + (f", [yellow]{unknown} with an unknown outcome[/]" if unknown else ""),
+            + (
+                f", [yellow]{unknown} with an unknown outcome[/]; `holdfast outbox --unknown`"
+                if unknown
+                else ""
+            ),
         ),
+        *waiting,
     ]
 
 
@@ -83,11 +108,20 @@ def print_reports(console: Console, reports: Sequence[Json], now: int) -> None:
 
 
 def running_rows(running: Sequence[Json]) -> list[tuple[str, ...]]:
-    """Running turns, as a restart would cut them."""
+    """Running turns, and what a cut would mean for each."""
     return [
-        (turn["turn"], escape(turn["chat"]), span(turn["running_for"]), span(turn["quiet_for"]))
+        (
+            turn["turn"],
+            escape(turn["chat"]),
+            span(turn["running_for"]),
+            span(turn["quiet_for"]),
+            _IF_CUT.get(turn["on_interruption"], "goes on after the restart"),
+        )
         for turn in running
     ]
+
+
+_IF_CUT = {"never": "left: this chat wants nothing resumed", "ask": "the person is asked"}
 
 
 def print_plan(console: Console, running: Sequence[Json]) -> None:
@@ -98,13 +132,13 @@ def print_plan(console: Console, running: Sequence[Json]) -> None:
     console.print(
         f"A restart now waits for {plural(len(running), 'turn')}, and cuts what is not done by then:"
     )
-    print_table(console, ("turn", "chat", "runs for", "quiet for"), running_rows(running))
+    print_table(console, ("turn", "chat", "runs for", "quiet for", "if cut"), running_rows(running))
 
 
 def print_sessions(console: Console, sessions: Sequence[Json], now: int, everything: bool) -> None:
     """One line per session."""
     if not sessions:
-        console.print("No sessions." if everything else "No live sessions; --all shows ended ones, too.")
+        console.print("No session fits." if everything else "No live sessions; --all shows ended ones, too.")
         return
     rows = [
         (
@@ -155,5 +189,16 @@ def print_trace(console: Console, trace: Json) -> None:
 def _happening(event: Json) -> str:
     """What happened to what; a step of a tool call has its mark."""
     mark = f"{CALL_MARKS[event['what']]} " if event["subject"].startswith("call:") else ""
-    detail = f"  {one_line(event['detail'], 100)}" if event["detail"] else ""
+    detail = f"  {one_line(_plain(event['detail']), 100)}" if event["detail"] else ""
     return f"{mark}{escape(event['what'])}  [dim]{escape(event['subject'])}[/]{detail}"
+
+
+def _plain(detail: str) -> str:
+    """What is kept of it, without the marks of JSON; the facts of a decision stand in `holdfast show`."""
+    try:
+        found = json.loads(detail)
+    except ValueError:
+        return detail
+    if not isinstance(found, dict):
+        return detail
+    return ", ".join(f"{name} {value}" for name, value in found.items() if name != "facts")

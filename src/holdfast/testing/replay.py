@@ -53,9 +53,14 @@ def scenario_of(incident: Incident) -> tuple[Scenario, tuple[str, ...]]:
     cues: list[tuple[int, Cue]] = []
     left_out: list[str] = []
     platform = "strong" if incident["platform"] == "web" else "plain"
+    for asked in incident.get("questions", ()):
+        left_out.append(f"{asked['turn']}: a question to a person ({asked['kind']}, {asked['state']})")
     for row in incident["inbox"]:
         if row["kind"] not in ("message", "command"):
             left_out.append(f"{row['message']}: a {row['kind']}")
+            continue
+        if row.get("state") == "answered":
+            left_out.append(f"{row['message']}: the answer to a question")
             continue
         said = Say(0.0, _words(incident, row), "a", platform)
         cues.append((row["at"], Cue(*_point(incident, row["at"] - 1), said)))

@@ -1,12 +1,14 @@
-"""The application: every way in its table, the files of the page, the guard before all of them."""
+"""The applications: every way in its table; for people with the page and the guard before all of it."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.app.door import Inside
 from holdfast.app.lifecycle import RunState
@@ -17,7 +19,7 @@ from .chat_ways import ChatWays
 from .entering import Entering
 from .events import Streams
 from .faults import Fault, answer_to
-from .guard import Guard, Names
+from .guard import SIGNED_IN, Guard, Names
 from .metrics import Metrics
 from .openapi import Description
 from .operator_ways import OperatorWays
@@ -26,9 +28,8 @@ from .static import Files
 from .table import Way
 
 
-def application(inside: Inside, sign_in: SignIn, streams: Streams, names: Names, cookie: str) -> ASGIApp:
-    files = Files()
-    entering = Entering(sign_in, files, cookie)
+def api(inside: Inside, streams: Streams) -> tuple[Way, ...]:
+    """Everything the API can do, and its description."""
     ways = (
         *health(inside),
         *ChatWays(inside, streams).table(),
@@ -42,9 +43,28 @@ def application(inside: Inside, sign_in: SignIn, streams: Streams, names: Names,
         ),
     )
     described = Way("GET", "/openapi.json", "This description.", handler=Description(ways), answer="Object")
-    routes = [way.route() for way in (*ways, described, *doors(entering, files))]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _unrouted})
-    return Guard(app, sign_in, names, cookie)
+    return (*ways, described)
+
+
+def for_people(ways: Iterable[Way], sign_in: SignIn, names: Names, cookie: str) -> ASGIApp:
+    """The page and the API, for who is signed in."""
+    files = Files()
+    return Guard(_routed(*ways, *doors(Entering(sign_in, files, cookie), files)), sign_in, names, cookie)
+
+
+def at_home(ways: Iterable[Way], verbs: Mapping[str, Verb]) -> ASGIApp:
+    """The same API for who may open the home's socket, and everything that can be asked by its name."""
+    app = _routed(*ways, *(Way("POST", f"/local/{name}", name, verb) for name, verb in verbs.items()))
+
+    async def owners(scope: Scope, receive: Receive, send: Send) -> None:
+        # The file's permissions are the guard, and they do not change under an open stream.
+        await app({**scope, SIGNED_IN: lambda: True}, receive, send)
+
+    return owners
+
+
+def _routed(*ways: Way) -> ASGIApp:
+    return Starlette(routes=[way.route() for way in ways], exception_handlers={HTTPException: _unrouted})
 
 
 def health(inside: Inside) -> tuple[Way, ...]:

@@ -105,7 +105,7 @@ class ChatWays:
     ) -> AsyncGenerator[Event, None]:
         """What is owed and what turns commit; each event's id says how much has been seen with it."""
         following = self._inside.following
-        async for found in following.follow(chat, after, session=session, seq=seq, previews=True):
+        async for found in following.follow(chat, after, session, seq):
             name = next((name for name in _KEPT if name in found), None)
             if name is None:
                 yield _passing(found)

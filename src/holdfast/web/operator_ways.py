@@ -145,19 +145,15 @@ class OperatorWays:
 
 def _settling(settle: Verb, how: str) -> Verb:
     """The verb with one of its arguments given."""
-    run = settle.run
-    assert run is not None
-    return Verb({"delivery": "number"}, lambda given: run({**given, "how": how}))
+    return Verb({"delivery": "number"}, lambda given: settle.run({**given, "how": how}))
 
 
 def _in_doubt(outbox: Verb) -> Verb:
     """Sends are listed by their state; the only one that is listed so far is `unknown`."""
-    run = outbox.run
-    assert run is not None
 
     async def listed(given: Json) -> Json:
         asked = {name: value for name, value in given.items() if name != "state"}
-        return await run({**asked, "unknown": True})
+        return await outbox.run({**asked, "unknown": True})
 
     return Verb({"state": "=unknown?", "after": "number?", "limit": "count?"}, listed)
 

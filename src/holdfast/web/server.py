@@ -1,4 +1,4 @@
-"""The server: one socket of our own, served inside the gateway's loop, closed before the ledger is."""
+"""The server: a port for people and a socket in the home, served in the gateway's loop."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ import json
 import logging
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from holdfast.app.actions import Unwilling
 from holdfast.app.door import Inside
+from holdfast.app.home import SOCKET
+from holdfast.app.local import Unwilling, Verb
 from holdfast.app.shown import Json
 from holdfast.clock import Clock
 from holdfast.errors import BadConfig
 
-from .application import application
+from .application import api, at_home, for_people
 from .events import Streams
 from .guard import Names
 from .signing import CODE_LASTS, SignIn
@@ -35,6 +37,8 @@ _TRIES = 20
 _TRY_AGAIN = 0.1
 HEAD_WITHIN = 20.0
 """Seconds in which the head of a connection's first request has to come."""
+_LONGEST_PATH = 100
+"""What the operating system lets a socket's path be, with a little room."""
 _LAST_ANSWERS = 2
 """Whole seconds that answers under way get when the server closes."""
 
@@ -65,18 +69,10 @@ class _Server(uvicorn.Server):
         yield
 
 
-class Website:
-    """The page while it is open."""
+class Serving:
+    """One application on one socket that listens already."""
 
-    def __init__(
-        self, home: Path, url: str, listening: socket.socket, app: ASGIApp, sign_in: SignIn, streams: Streams
-    ) -> None:
-        self.url = url
-        self._note = home / NOTE
-        self._listening = listening
-        self._sign_in = sign_in
-        self._streams = streams
-        self._clock = sign_in.clock
+    def __init__(self, app: ASGIApp, listening: socket.socket) -> None:
         self._server = _Server(
             uvicorn.Config(
                 app,
@@ -92,9 +88,42 @@ class Website:
             )
         )
         self._serving = asyncio.ensure_future(self._server.serve([listening]))
-        _write(self._note, json.dumps({"url": url}))
 
-    def link(self) -> Json:
+    async def close(self) -> None:
+        self._server.should_exit = True
+        await asyncio.gather(self._serving, return_exceptions=True)
+
+
+class Website:
+    """The page while it is open, and the same API on the home's socket."""
+
+    def __init__(self, inside: Inside, port: socket.socket, door: socket.socket, sign_in: SignIn) -> None:
+        settings = inside.settings
+        host, number = settings.web.host, int(port.getsockname()[1])
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{number}/"
+        self._files = (settings.home / NOTE, settings.home / SOCKET)
+        self._sign_in = sign_in
+        self._clock = inside.clock
+        self._streams = Streams(inside.clock)
+        verbs = self._with_page(inside.verbs)
+        ways = api(replace(inside, verbs=verbs), self._streams)
+        names = Names.of(host, number, settings.web.hosts)
+        page = for_people(ways, sign_in, names, f"holdfast-{number}")
+        self._serving = (Serving(page, port), Serving(at_home(ways, verbs), door))
+        _write(settings.home / NOTE, json.dumps({"url": self.url}))
+
+    def _with_page(self, verbs: Mapping[str, Verb]) -> Mapping[str, Verb]:
+        """The same, and where the page is."""
+
+        async def status(given: Json) -> Json:
+            return {**await verbs["status"].run(given), "url": self.url}
+
+        async def link(_: Json) -> Json:
+            return self._link()
+
+        return {**verbs, "status": Verb({}, status), "link": Verb({}, link)}
+
+    def _link(self) -> Json:
         """A fresh link; it stands in no file and no log."""
         code = self._sign_in.new_code()
         if code is None:
@@ -102,26 +131,27 @@ class Website:
         return {"link": f"{self.url}login?key={code}", "expires_at": self._clock.now() + CODE_LASTS}
 
     async def close(self) -> None:
-        self._note.unlink(missing_ok=True)
+        for file in self._files:
+            file.unlink(missing_ok=True)
         self._streams.close()
-        self._server.should_exit = True
-        await asyncio.gather(self._serving, return_exceptions=True)
+        await asyncio.gather(*(one.close() for one in self._serving))
 
 
 async def open_website(inside: Inside) -> Website:
-    """Listen where the settings say; raises `BadConfig` when that cannot be."""
+    """Listen where the settings say, and in the home; raises `BadConfig` when that cannot be."""
     settings, clock = inside.settings, inside.clock
     sign_in = SignIn(settings.home, clock)
     sign_in.prepare()
-    listening = _as_before(settings.home, settings.web.host) if settings.web.port == 0 else None
-    listening = listening or await _bound(settings.web.host, settings.web.port, clock)
-    host, port = settings.web.host, int(listening.getsockname()[1])
+    port = _as_before(settings.home, settings.web.host) if settings.web.port == 0 else None
+    port = port or await _bound(settings.web.host, settings.web.port, clock)
+    try:
+        door = listen_in(settings.home)
+    except BaseException:
+        port.close()
+        raise
     if settings.web.port == 0:
-        _write(settings.home / PORT, str(port))
-    streams = Streams(clock)
-    app = application(inside, sign_in, streams, Names.of(host, port, settings.web.hosts), f"holdfast-{port}")
-    shown = f"[{host}]" if ":" in host else host
-    website = Website(settings.home, f"http://{shown}:{port}/", listening, app, sign_in, streams)
+        _write(settings.home / PORT, str(port.getsockname()[1]))
+    website = Website(inside, port, door, sign_in)
     log.info("open %s in a browser; `holdfast link` prints a link that signs you in", website.url)
     return website
 
@@ -129,8 +159,22 @@ async def open_website(inside: Inside) -> Website:
 def _as_before(home: Path, host: str) -> socket.socket | None:
     """A socket at the port that was free last time, if that is known and it still is."""
     with suppress(OSError, ValueError, OverflowError):
-        return _listen(host, int((home / PORT).read_text(encoding="ascii")))
+        return listen(host, int((home / PORT).read_text(encoding="ascii")))
     return None
+
+
+def listen_in(home: Path) -> socket.socket:
+    """The home's socket, for its owner alone; one that an earlier process left there gives way."""
+    path = home / SOCKET
+    if len(os.fsencode(path)) > _LONGEST_PATH:
+        raise BadConfig("home", str(home), f"a path with at most {_LONGEST_PATH} bytes")
+    path.unlink(missing_ok=True)
+    # The file must not be open to others for even a moment.
+    former = os.umask(0o177)
+    try:
+        return _listening(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), str(path))
+    finally:
+        os.umask(former)
 
 
 async def _bound(host: str, port: int, clock: Clock) -> socket.socket:
@@ -150,10 +194,13 @@ def listen(host: str, port: int) -> socket.socket:
     """A socket that listens there; raises `OSError`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # By its protocol asyncio knows it as TCP, and lets no answer wait until the one before has arrived.
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    return _listening(socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP), (host, port))
+
+
+def _listening(listening: socket.socket, address: str | tuple[str, int]) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
+        listening.bind(address)
         listening.listen(_WAITING)
         listening.setblocking(False)
     except BaseException:

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from holdfast.app.local import Verb
+from holdfast.app.local import Verb, check
 from holdfast.app.shown import Json
 from holdfast.errors import BadRequest
 from holdfast.records import dataclass
@@ -94,7 +94,7 @@ class Way:
         try:
             if self.handler is not None:
                 return await self.handler(request)
-            assert self.verb is not None and self.verb.run is not None
+            assert self.verb is not None
             return JSONResponse(await self.verb.run(await self._given(request)), self.status)
         except ClientDisconnect:
             return Response(status_code=400)
@@ -108,7 +108,7 @@ class Way:
         asked = self.given_in_url(request)
         if self.in_body is not None:
             said = await json_of(request, LONGEST_BODY)
-            Verb(self.in_body).check(said)
+            check(self.in_body, said)
             asked |= said
         return {self.names.get(name, name): value for name, value in asked.items()}
 
@@ -121,7 +121,7 @@ class Way:
                 raise BadRequest(f"{name} is given twice")
             given[name] = value
         read = {name: _read(kinds.get(name, "text").rstrip("?"), value) for name, value in given.items()}
-        Verb(kinds).check(read)
+        check(kinds, read)
         return read
 
 

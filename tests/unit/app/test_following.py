@@ -55,7 +55,7 @@ async def test_the_newest_text_is_sent_at_most_ten_times_a_second_and_then_its_e
     ledger, claimed = await running(tmp_path)
     previews, slept = Previews(), watch(ledger.clock)
     following = Following(ledger.store, ledger.clock, previews)
-    events = following.follow(address(), steps=False, previews=True)
+    events = following.follow(address())
     assert "following" in await anext(events)
     show(previews, claimed, "one")
     assert await anext(events) == AT_WORK
@@ -82,7 +82,7 @@ async def test_a_busy_ledger_makes_no_preview_come_sooner(tmp_path: Path) -> Non
     ledger, claimed = await running(tmp_path)
     elsewhere = await ledger.begin(chat="c2")
     previews, slept = Previews(), watch(ledger.clock)
-    events = Following(ledger.store, ledger.clock, previews).follow(address(), previews=True)
+    events = Following(ledger.store, ledger.clock, previews).follow(address())
     await anext(events)
     show(previews, claimed, "one")
     assert await anext(events) == AT_WORK
@@ -95,21 +95,6 @@ async def test_a_busy_ledger_makes_no_preview_come_sooner(tmp_path: Path) -> Non
     assert not waits.done()
     ledger.clock.advance(100)
     assert await waits == {"preview": "one two"}
-    await events.aclose()
-    await ledger.store.close()
-
-
-@on_a_loop
-async def test_who_did_not_ask_is_sent_none_and_the_committed_comes_all_the_same(tmp_path: Path) -> None:
-    ledger, claimed = await running(tmp_path)
-    previews, slept = Previews(), watch(ledger.clock)
-    events = Following(ledger.store, ledger.clock, previews).follow(address(), steps=False)
-    await anext(events)
-    waits = await begin(events, slept)
-    show(previews, claimed, "one")
-    ledger.clock.advance(1_000)
-    await ledger.store.owe(ledger.question("q").owed)
-    assert "delivery" in await waits
     await events.aclose()
     await ledger.store.close()
 
@@ -135,7 +120,7 @@ async def test_who_follows_hears_that_a_turn_is_at_work_what_is_said_of_it_and_i
 ) -> None:
     ledger, claimed = await running(tmp_path)
     previews, slept = Previews(), watch(ledger.clock)
-    events = Following(ledger.store, ledger.clock, previews).follow(address(), steps=False, previews=True)
+    events = Following(ledger.store, ledger.clock, previews).follow(address())
     await anext(events)
 
     async def heard(act: Callable[[], None]) -> Json:

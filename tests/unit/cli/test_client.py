@@ -5,13 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
 from holdfast.app.client import Declined
-from holdfast.app.local import LocalApi, Verb
+from holdfast.app.home import SOCKET
+from holdfast.app.local import Verb
 from holdfast.app.shown import Json
 from holdfast.cli.chat.client import Line
 from holdfast.clock import SystemClock, SystemIds
 from holdfast.errors import DiskFull, WrongState
+from holdfast.web.events import Event, Streams
+from holdfast.web.table import Way
+from tests.support.at_home import served
 
 
 class FakeGateway:
@@ -19,9 +25,9 @@ class FakeGateway:
 
     def __init__(self) -> None:
         self.said: list[Json] = []
-        self.followed: list[Json] = []
+        self.followed: list[str | None] = []
         self.faults: list[Exception] = []
-        self.events: list[Json] = []
+        self.events: list[Event] = []
 
     async def say(self, given: Json) -> Json:
         if self.faults:
@@ -29,30 +35,27 @@ class FakeGateway:
         self.said.append(given)
         return {"position": len(self.said), "fresh": True, "words": None}
 
-    async def follow(self, given: Json) -> AsyncGenerator[Json, None]:
-        self.followed.append(given)
-        yield {"following": given["chat"], "session": given.get("session", "s1"), "seq": given.get("seq", 4)}
+    async def happenings(self) -> AsyncGenerator[Event, None]:
+        yield Event("following", {"following": "terminal", "session": "s1", "seq": 4}, "0;s1;4")
         for event in self.events:
             yield event
         await asyncio.Event().wait()
 
     @asynccontextmanager
     async def running(self, home: Path) -> AsyncIterator[None]:
-        say = {"chat": "text", "text": "text", "event_id": "text?"}
-        follow = {
-            "chat": "text",
-            "after": "number?",
-            "steps": "flag?",
-            "session": "text?",
-            "seq": "number?",
-            "previews": "flag?",
-        }
-        api = LocalApi(home, {"say": Verb(say, self.say), "follow": Verb(follow, stream=self.follow)})
-        await api.open()
-        try:
+        streams = Streams(SystemClock())
+
+        async def follow(asked: Request) -> Response:
+            self.followed.append(asked.headers.get("last-event-id"))
+            return streams.answer(asked, self.happenings())
+
+        say = Verb({"chat": "text", "text": "text", "event_id": "text?"}, self.say)
+        messages = Way("POST", "/api/chats/{chat}/messages", "", say, status=202)
+        events = Way("GET", "/api/chats/{chat}/events", "", handler=follow)
+        async with served(home, {}, messages, events):
             yield
-        finally:
-            await api.close()
+            (home / SOCKET).unlink()
+            streams.close()
 
 
 class TellingClock(SystemClock):
@@ -110,29 +113,30 @@ def test_a_refusal_is_not_insisted_on(tmp_path: Path) -> None:
 
 
 def test_after_a_break_it_goes_on_behind_the_last_thing_heard_and_says_so_once(tmp_path: Path) -> None:
-    async def scene() -> tuple[list[Json], list[Json]]:
+    async def scene() -> tuple[list[str | None], list[Json]]:
         gateway, heard = FakeGateway(), list[Json]()
         line = line_to(tmp_path, heard.append)
         following = asyncio.ensure_future(line.follow())
         gateway.events = [
-            {"delivery": {"number": 7, "kind": "reply", "text": "a"}},
-            {"entry": {"seq": 9, "kind": "said", "text": "b"}, "session": "s1"},
+            Event("delivery", {"number": 7, "kind": "reply", "text": "a"}, "7;s1;4"),
+            Event("entry", {"entry": {"seq": 9, "kind": "said", "text": "b"}, "session": "s1"}, "7;s1;9"),
+            Event("preview", {"text": "c"}),
         ]
         async with gateway.running(tmp_path):
-            await line.heard.since(2)
+            await line.heard.since(3)
         gateway.events = []
         async with gateway.running(tmp_path):
-            await line.heard.since(4)
-        following.cancel()
+            await line.heard.since(5)
+            following.cancel()
         return gateway.followed, heard
 
     followed, heard = asyncio.run(scene())
-    assert followed[0] == {"chat": "terminal", "after": 0, "steps": True, "previews": False}
-    assert followed[1] == {**followed[0], "after": 7, "session": "s1", "seq": 9}
+    assert followed == [None, "7;s1;9"]
     assert [list(event)[0] for event in heard] == [
         "following",
         "delivery",
         "entry",
+        "preview",
         "lost",
         "reconnected",
         "following",

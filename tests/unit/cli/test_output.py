@@ -5,6 +5,7 @@ import pytest
 from rich.console import Console
 
 from holdfast.cli.output import complain, print_json, print_pairs, print_table
+from holdfast.cli.show import print_session
 from holdfast.cli.tables import print_plan, print_reports, print_sessions, print_standing, print_trace
 
 NOW = 1_700_000_100_000
@@ -68,18 +69,26 @@ def test_a_home_where_nothing_ran_stands_without_numbers() -> None:
 def test_a_crashed_run_is_said_to_have_ended_without_a_word() -> None:
     out = console()
     last = {"pid": 7, "seen_at": NOW - 5_000, "ended": None}
-    numbers = {"running": [], "open_turns": [1], "waiting": 2, "owed": 3, "unknown": 4}
+    counts = {"held": 0, "parked": 1, "set_aside": 0}
+    numbers = {"running": [], "open_turns": [1], "waiting": 2, "owed": 3, "unknown": 4, "counts": counts}
     print_standing(out, {**HOME, "last_run": last, **numbers}, NOW)
     assert "process 7, ended 5 s ago: without a word" in said(out)
     assert "2 waiting" in said(out)
     assert "3 on their way, 4 with an unknown outcome" in said(out)
+    assert "parked\t1 session" in said(out)
 
 
 def test_a_plan_names_every_turn_a_restart_would_cut() -> None:
     out = console()
-    turn = {"turn": "t1", "chat": "web/main/a", "running_for": 61_000, "quiet_for": 2_000}
+    turn = {
+        "turn": "t1",
+        "chat": "web/main/a",
+        "running_for": 61_000,
+        "quiet_for": 2_000,
+        "on_interruption": "ask",
+    }
     print_plan(out, [turn])
-    assert "t1\tweb/main/a\t1 min\t2 s" in said(out)
+    assert "t1\tweb/main/a\t1 min\t2 s\tthe person is asked" in said(out)
     quiet = console()
     print_plan(quiet, [])
     assert "cuts nothing" in said(quiet)
@@ -123,7 +132,7 @@ def test_a_trace_shows_where_one_process_ended_and_another_went_on() -> None:
     assert "claimed" in lines[1]
     assert "another one goes on" in lines[2]
     assert "+1.500s" in lines[3]
-    assert lines[4].endswith('✓ done  call:c1  {"tool":"count"}')
+    assert lines[4].endswith("✓ done  call:c1  tool count")
 
 
 REPORT = {
@@ -155,3 +164,46 @@ def test_each_start_is_told_line_by_line() -> None:
     out = console()
     print_reports(out, [], NOW)
     assert "No start" in said(out)
+
+
+def test_a_session_shows_each_cut_and_what_recovery_decided_with_its_reasons() -> None:
+    cut = {
+        "at": NOW,
+        "turn": "t1",
+        "what": "interrupted",
+        "detail": {"reason": "restart_interrupted"},
+        "sentence": None,
+        "found": None,
+        "row": None,
+        "facts": [],
+    }
+    parked = {
+        **cut,
+        "what": "parked",
+        "detail": {},
+        "sentence": "I parked it.",
+        "row": "too_many_strikes",
+        "found": "the limit was reached",
+        "facts": ["interrupted 3 times", "nobody worked on it"],
+    }
+    session = {
+        "id": "s1",
+        "key": "web/main/a",
+        "began_at": NOW,
+        "began": "first",
+        "generation": 4,
+        "strikes": 3,
+        "suspended_at": NOW,
+        "ended_at": None,
+    }
+    empty: dict[str, object] = {"entries": [], "turns": [], "calls": [], "outbox": [], "waiting": []}
+    out = console()
+    print_session(out, {"session": session, **empty, "decisions": [parked, cut]})
+    lines = [line.strip() for line in said(out).splitlines()]
+    first = next(place for place, line in enumerate(lines) if "cut off: the process died" in line)
+    assert [line.partition("  ")[2] or line for line in lines[first + 1 : first + 5]] == [
+        "parked",
+        "I parked it.",
+        "row too_many_strikes: the limit was reached",
+        "known then: interrupted 3 times; nobody worked on it",
+    ]

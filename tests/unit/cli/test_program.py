@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,8 @@ COMMANDS = [
     "resume",
     "cancel",
     "outbox",
+    "set-aside",
+    "release",
     "safe-mode",
     "drill",
 ]
@@ -124,3 +128,15 @@ def test_looking_at_a_file_that_is_no_ledger_says_so(
     for command in (["status"], ["sessions"], ["verify"], ["show", "terminal"], ["restart", "--plan"]):
         assert run([*command, "--home", str(tmp_path)]) == 1, command
         assert "file is not a database" in capsys.readouterr().err
+
+
+def test_the_command_line_waits_for_no_stage_and_no_web_server() -> None:
+    heavy = ("outbox", "recovery", "turns", "inbox", "web", "testing", "app.actions", "app.gateway")
+    found = subprocess.run(
+        [sys.executable, "-c", "import holdfast.cli.program, sys; print(*sys.modules)"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    unwanted = ("starlette", "uvicorn", "httpx", *(f"holdfast.{name}" for name in heavy))
+    assert [name for name in found if name in unwanted] == []

@@ -1,1 +1,1 @@
-"""A chat in the terminal, over the gateway's local socket."""
+"""A chat in the terminal, over the same API as the page."""

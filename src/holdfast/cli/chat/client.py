@@ -1,12 +1,13 @@
-"""One chat over the local socket that survives the gateway: it reconnects, and what is said is said once."""
+"""One chat over the HTTP API that survives the gateway: it reconnects, and what is said is said once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
+from urllib.parse import quote
 
-from holdfast.app.client import Declined, NotRunning, ask, listen
+from holdfast.app.client import Declined, Heard, NotRunning, listen, request
 from holdfast.app.shown import Json
 from holdfast.clock import Bell, Clock, Ids
 
@@ -26,38 +27,29 @@ class Line:
     its event id before it is sent first, so sending it again after a break changes nothing.
     """
 
-    def __init__(
-        self,
-        home: Path,
-        chat: str,
-        clock: Clock,
-        ids: Ids,
-        hear: Hear,
-        steps: bool = True,
-        previews: bool = False,
-    ) -> None:
+    def __init__(self, home: Path, chat: str, clock: Clock, ids: Ids, hear: Hear) -> None:
         self.chat = chat
         self.seen = 0
-        """Number of the last delivery heard: where a new connection goes on."""
+        """Number of the last delivery heard."""
         self.heard = Bell()
         """Rings after every event."""
         self.connected = False
         self._home = home
+        self._path = f"/api/chats/{quote(chat, safe='')}"
         self._clock = clock
         self._ids = ids
         self._hear = hear
-        self._wanted = {"steps": steps, "previews": previews}
-        self._session: str | None = None
-        self._seq = 0
+        self._behind: str | None = None
+        """Id of the last event that had one: a new connection goes on behind it."""
         self._before = False
 
     async def skip(self) -> tuple[Json, ...]:
         """Begin after what is there already; gives the last few of those."""
-        last: tuple[Json, ...] = ()
-        while page := (await ask(self._home, "outbox", chat=self.chat, after=self.seen))["deliveries"]:
-            last = (*last, *page)[-_CONTEXT:]
-            self.seen = page[-1]["number"]
-        return last
+        self.seen = (await request(self._home, "GET", self._path))["cursor"]["number"]
+        self._behind = str(self.seen)
+        path = f"{self._path}/messages?after={max(0, self.seen - _CONTEXT)}&limit={_CONTEXT}"
+        messages = (await request(self._home, "GET", path))["messages"]
+        return tuple(one for one in messages if one["number"] <= self.seen)
 
     async def follow(self) -> None:
         """Hear everything, through every restart of the gateway."""
@@ -76,25 +68,25 @@ class Line:
 
     async def say(self, text: str, event_id: str | None = None) -> Json:
         """Have it kept, however often the gateway goes meanwhile; raises `Declined` if it is refused."""
-        event_id = event_id or self._ids.new()
+        said = {"text": text, "event_id": event_id or self._ids.new()}
         wait = FIRST_WAIT
         while True:
             try:
-                return await ask(self._home, "say", chat=self.chat, text=text, event_id=event_id)
+                return await request(self._home, "POST", f"{self._path}/messages", said)
             except NotRunning:
-                pass
+                # Kept or not, nobody knows: the same event again is the answer to both.
+                await self._clock.sleep(wait)
             except Declined as refusal:
                 if refusal.code != _AGAIN:
                     raise
-            await self._clock.sleep(wait)
+                await self._clock.sleep(wait)
             wait = min(wait * 2, LONGEST_WAIT)
 
     async def _one_connection(self) -> None:
-        cursor = {"session": self._session, "seq": self._seq} if self._session else {}
-        events = listen(self._home, "follow", chat=self.chat, after=self.seen, **self._wanted, **cursor)
-        async with aclosing(events):
+        async with aclosing(listen(self._home, f"{self._path}/events", self._behind)) as events:
             async for event in events:
-                self._take(event)
+                self._take(_as_said(event))
+                self._behind = event.id or self._behind
         self._is_lost("the gateway went")
 
     def _take(self, event: Json) -> None:
@@ -105,9 +97,6 @@ class Line:
             self._before = True
         if "delivery" in event:
             self.seen = event["delivery"]["number"]
-        if "session" in event:
-            self._session = event["session"]
-            self._seq = event.get("entry", event).get("seq", 0)
         self._hear(event)
         self.heard.ring()
 
@@ -116,3 +105,8 @@ class Line:
             self.connected = False
             self._hear({"lost": words})
             self.heard.ring()
+
+
+def _as_said(event: Heard) -> Json:
+    """The event as one object, in which its name stands."""
+    return event.data if event.name in event.data else {event.name: event.data}

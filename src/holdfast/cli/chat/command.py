@@ -29,6 +29,8 @@ from .screen import Screen, delivery_line
 from .typing import read_terminal, typed_so_far
 
 GOODBYES = ("exit", "quit", "/exit", "/quit")
+_PASSING = ("preview", "working", "standing")
+"""Events for eyes only: some are left out, and none is kept."""
 
 
 def chat(
@@ -44,9 +46,12 @@ def chat(
     """Talk to the agent in this terminal. The gateway may restart or die meanwhile: the chat goes on.
 
     Type a line; see what the agent is writing, its committed steps, its replies and notices. /help lists what
-    a chat can do; Ctrl-D or `exit` ends the chat, not the work. With input from a pipe each line is said and
-    answered before the next, and the exit code is 1 if one was not.
+    a chat can do; Ctrl-D or `exit` ends the chat, not the work. With input from a pipe
+    (`echo "Do 4 steps." | holdfast chat`) each line is said and answered before the next, and the exit code
+    is 1 if one was not.
     """
+    if "/" in name:
+        raise typer.BadParameter("a chat of the terminal has no slash in its name", param_hint="--chat")
     where = find_home(home)
     with contextlib.suppress(KeyboardInterrupt):
         if sys.stdin.isatty() and not as_json:
@@ -57,7 +62,7 @@ def chat(
 
 async def _in_terminal(home: Path, name: str, wait: float) -> None:
     above, screen = Screen(stdout()), Screen(stdout(), typed_so_far)
-    async with _line(home, name, wait, screen.event, above.line, previews=screen.is_live) as line:
+    async with _line(home, name, wait, screen.event, above.line) as line:
         pid = (await ask(home, "status"))["pid"]
         above.line(f"[dim]The gateway is process {pid}: kill -9 it at any moment, and see it go on.[/]")
         above.line("[dim]Type a line; /help lists commands; Ctrl-D leaves.[/]")
@@ -79,10 +84,10 @@ async def _from_pipe(home: Path, name: str, wait: float, as_json: bool) -> bool:
     screen = Screen(stdout())
 
     def hear(event: Json) -> None:
-        if as_json:
-            print(json.dumps(event), flush=True)
-        else:
+        if not as_json:
             screen.event(event)
+        elif not any(name in event for name in _PASSING):
+            print(json.dumps(event), flush=True)
 
     answered = True
     async with _line(home, name, wait, hear) as line:
@@ -112,11 +117,10 @@ async def _line(
     wait: float,
     hear: Hear,
     context: Callable[[str], None] = _no_context,
-    previews: bool = False,
 ) -> AsyncIterator[Line]:
     """A line that is followed while it is used; the first connection has to work within `wait` seconds."""
     clock = SystemClock()
-    line = Line(home, name, clock, SystemIds(clock), hear, previews=previews)
+    line = Line(home, name, clock, SystemIds(clock), hear)
     for one in await _begin(line, wait, clock):
         context(f"[dim]earlier:[/] {delivery_line(one)}")
     following = asyncio.ensure_future(line.follow())

@@ -31,7 +31,7 @@ class Screen:
     def event(self, event: Json) -> None:
         """Show one event of the chat; those that say nothing to a person show nothing."""
         if "preview" in event:
-            self._draft = event["preview"]
+            self._draft = event["preview"]["text"]
             self.live(self._draft or self._notice, _LIVE if self._draft else _SPOKEN)
             return
         if "working" in event:
@@ -50,11 +50,6 @@ class Screen:
         if typed is not None:
             self._console.file.write(PROMPT + typed)
         self._console.file.flush()
-
-    @property
-    def is_live(self) -> bool:
-        """Whether unfinished text can be shown here and taken back: in a terminal somebody types in."""
-        return self._typed is not None and self._console.is_terminal
 
     def _speak(self, notice: str) -> None:
         """Take the words for a turn that takes long; what the model is writing says more than they do."""

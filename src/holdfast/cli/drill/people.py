@@ -23,7 +23,7 @@ class Person:
 
     def __init__(self, name: str, home: Path, clock: Clock, ids: Ids, rng: Rng) -> None:
         self.seen = Seen(name)
-        self.line = Line(home, name, clock, ids, self._hear, steps=False)
+        self.line = Line(home, name, clock, ids, self._hear)
         self.breaks = 0
         self._rng = rng
         self._enough = False

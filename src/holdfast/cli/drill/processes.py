@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
+from contextlib import suppress
 from pathlib import Path
 
 from holdfast.app.client import Declined, NotRunning, ask
@@ -108,12 +109,11 @@ class Processes:
     async def _answered(self) -> Json:
         assert self._gateway is not None
         while True:
-            try:
+            # It does not answer yet, or cannot: whether it still lives is looked at below.
+            with suppress(NotRunning, Declined):
                 status = await ask(self._home, "status")
                 if status["pid"] == self._gateway.pid and status["state"] == "running":
                     return status
-            except (NotRunning, Declined):
-                pass
             if self._gateway.returncode is not None:
                 raise DrillFailed(f"the gateway ended with {self._gateway.returncode}; {self._last_words()}")
             await self._clock.sleep(_LOOK_AGAIN)
