@@ -64,7 +64,12 @@ def test_sessions_are_listed_by_state_platform_and_part_of_their_name(listed: Li
     assert listed.chats("--state", "done", "-q", "P") == ["plum", "pear", "apple"]
     assert listed.chats("--search", "ea") == ["pear"]
     assert listed.chats("--platform", "fake") == listed.chats()
-    assert listed.chats("--platform", "elsewhere") == []
+
+
+def test_a_platform_nobody_knows_is_refused_with_those_that_are_known(listed: Listed) -> None:
+    code, _, err = listed.words("sessions", "--platform", "elsewhere")
+    assert code == 1
+    assert "'elsewhere' is not allowed; allowed: fake, web" in err
 
 
 def test_a_state_that_does_not_exist_is_refused_with_those_that_do(listed: Listed) -> None:
