@@ -5,7 +5,9 @@ from holdfast.model import OnInterruption
 from holdfast.policy.settings import HOUR, MINUTE, SECOND, ProgressSettings
 from holdfast.testing import (
     Act,
+    Admit,
     Babble,
+    Bar,
     BootBeside,
     Die,
     FaultRates,
@@ -76,6 +78,17 @@ CANONICAL = {
         Scenario(
             "something unreadable and somebody unknown",
             (Say(0.1, "plain"), Babble(0.11), Say(0.12, "plain", "stranger")),
+        ),
+        Scenario(
+            "somebody let out in the middle of work, and in again",
+            (
+                Say(0.1, "tools read effect idempotent read", "b"),
+                Say(0.5, "plain", "b"),
+                Bar(1.3, "b"),
+                Say(1.6, "plain", "b"),
+                Admit(6, "b"),
+                Say(6.5, "plain", "b"),
+            ),
         ),
         Scenario("a second gateway", (Say(0.1, "tools effect"), BootBeside(0.3))),
         Scenario(

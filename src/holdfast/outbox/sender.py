@@ -37,6 +37,7 @@ from holdfast.policy.retry import (
 )
 from holdfast.policy.settings import MINUTE, SECOND, RetrySettings
 from holdfast.store import Store
+from holdfast.telemetry import without_secrets
 
 PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
 """How a ledger that cannot be written is tried again."""
@@ -266,7 +267,8 @@ class Sender:
             # By its name alone: what an adapter says may hold an address with a secret in it.
             return Lost(f"the adapter failed ({type(error).__name__})")
         self._downs = self._down_until = 0
-        return result
+        # What the platform says about it is kept and shown to operators.
+        return result if isinstance(result, Sent) else replace(result, reason=without_secrets(result.reason))
 
     def _as_shown(self, delivery: Delivery) -> Delivery:
         """Marked as a possible repeat, unless the platform shows a repeat with this key once.

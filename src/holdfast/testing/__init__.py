@@ -21,7 +21,9 @@ from .platforms import KINDS
 from .ports import SeededRng
 from .scenario import (
     Act,
+    Admit,
     Babble,
+    Bar,
     BootBeside,
     Cue,
     Die,
@@ -40,7 +42,9 @@ __all__ = [
     "INVARIANTS",
     "KINDS",
     "Act",
+    "Admit",
     "Babble",
+    "Bar",
     "Boot",
     "BootBeside",
     "Cue",

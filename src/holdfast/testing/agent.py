@@ -26,7 +26,7 @@ from holdfast.policy.views import Message, Role
 from holdfast.records import dataclass
 from holdfast.tools import Tool, ToolContext
 
-from .faults import Faults, Injected
+from .faults import SECRET_WORDS, Faults, Injected
 from .history import Asked, History, Ran, Span
 from .life import Life
 from .loop import SimLoop
@@ -49,6 +49,10 @@ class Witness:
     """The generation of a running turn's session; None if the turn does not run."""
     turn_saying: Callable[[str], tuple[str, str, bool] | None]
     """Session, turn and whether it runs, of the turn that holds this text."""
+    barred_for: Callable[[str], float]
+    """Seconds for which whoever a turn is for has not been allowed to talk."""
+    kills: Callable[[str, Life], None]
+    """The work of a turn ends the process."""
     done: dict[str, str] = field(default_factory=dict)
     """What idempotent and reconcilable tools have done in the world, by key."""
 
@@ -65,6 +69,7 @@ class Witness:
                 arguments,
                 context.generation,
                 self.generation_of(context.turn),
+                self.barred_for(context.turn),
             )
         )
 
@@ -136,22 +141,22 @@ class ScriptedModel:
         found = witness.turn_saying(last)
         witness.trace(f"model {last}")
         session, turn, running = found or ("?", "?", False)
-        witness.history.asked.append(Asked(last, tuple(messages), running, turn))
+        witness.history.asked.append(Asked(last, tuple(messages), running, turn, witness.barred_for(turn)))
         holder = f"process {self.life.number} turn {turn} generation {witness.generation_of(turn)}"
         let_go = witness.hold(session, holder, self.life)
         try:
-            await self._think(last, on_text)
+            await self._think(last, turn, on_text)
             reply = script_reply(requests, results)
             on_text(reply.text)
             return reply
         finally:
             let_go()
 
-    async def _think(self, request: str, on_text: OnText) -> None:
+    async def _think(self, request: str, turn: str, on_text: OnText) -> None:
         word, *rest = request.partition("#")[0].split() or [""]
         if word == "crash":
             await pause(self.witness.loop, float(rest[0]) if rest else 0.0)
-            self.life.kill()
+            self.witness.kills(turn, self.life)
         if word == "hang":
             await asyncio.get_running_loop().create_future()
         seconds = float(rest[0]) if word == "slow" else THINKS
@@ -160,9 +165,9 @@ class ScriptedModel:
             on_text("a bit " * second)
         await pause(self.witness.loop, seconds - max(0, round(seconds) - 1))
         if word == "fail":
-            raise ModelError("the model refuses for good")
+            raise ModelError(f"the model refuses for good {SECRET_WORDS}")
         if self.witness.faults.hits("model_errors"):
-            raise ModelError("the model is overloaded", transient=True)
+            raise ModelError(f"the model is overloaded {SECRET_WORDS}", transient=True)
 
 
 def unanswered(messages: Sequence[Message]) -> tuple[list[str], int]:

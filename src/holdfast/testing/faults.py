@@ -7,9 +7,16 @@ from dataclasses import fields
 from holdfast.clock import Rng
 from holdfast.records import dataclass
 
+CANARY = "c4n4ry-6f0d2e"
+"""A secret. It stands in the words of every fault, as tokens do in those of real ones."""
+SECRET_WORDS = f"(https://api.example/bot?token={CANARY})"
+
 
 class Injected(Exception):
     """A fault of the plan, raised where other people's code runs."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(f"{words} {SECRET_WORDS}")
 
 
 @dataclass(frozen=True, slots=True)

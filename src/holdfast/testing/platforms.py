@@ -40,7 +40,7 @@ from holdfast.platforms import (
 from holdfast.policy.parts import POSSIBLY_REPEATED
 from holdfast.records import dataclass
 
-from .faults import Faults
+from .faults import SECRET_WORDS, Faults
 from .history import Confirmed, Event, History, Seen, Shown, Span
 from .life import Life
 from .loop import SimLoop
@@ -81,6 +81,8 @@ class Around:
     """Whether the ledger holds an event of an account at this instant."""
     generation_of: Callable[[str], int | None]
     """The generation of a running turn at this instant; None if it does not run."""
+    owed_for: Callable[[str, int], int | None]
+    """For how long the ledger has held this part of a message; None if it does not."""
 
 
 @dataclass(slots=True)
@@ -205,8 +207,9 @@ class Server:
         self._by_key[delivery.key] = id_
         chat = place_at(delivery.chat).chat
         text = (POSSIBLY_REPEATED if delivery.repeated else "") + delivery.text
+        owed = self.around.owed_for(delivery.dedupe, delivery.part)
         self.around.history.shown.append(
-            Shown(self.name, chat, delivery.key, delivery.order, text, delivery.repeated)
+            Shown(self.name, chat, delivery.key, delivery.order, text, delivery.repeated, owed)
         )
         self.around.trace(f"{self.name} shows {delivery.key}{' marked' if delivery.repeated else ''}")
         if delivery.dedupe.startswith(WORKING):
@@ -225,6 +228,10 @@ class Server:
 
     def found(self, key: str) -> Sent | bool:
         return Sent(self._by_key[key]) if key in self._by_key else False
+
+    def hears(self, life: Life) -> bool:
+        """Whether this process is connected."""
+        return life.number in self._connected
 
     def connect(self, life: Life) -> None:
         if life.number not in self._connected:
@@ -312,30 +319,32 @@ class FakePlatform:
         now = self._around.wall.now
         match self._around.faults.first(*_SEND_FAULTS):
             case "throttled":
-                return TryAgain(now() + round(self._around.faults.between(500, 5_000)), "throttled", False)
+                return TryAgain(
+                    now() + round(self._around.faults.between(500, 5_000)), f"throttled {SECRET_WORDS}", False
+                )
             case "refused":
-                return Rejected("the platform does not take it")
+                return Rejected(f"the platform does not take it {SECRET_WORDS}")
             case "down":
                 self._server.go_down(self._around.faults.between(1.0, 20.0))
             case "lost_request":
                 await pause(self._around.loop, PATIENCE)
-                return Lost("no answer")
+                return Lost(f"no answer {SECRET_WORDS}")
             case "lost_response":
                 await self._call(lambda: self._server.show(delivery, current))
                 await pause(self._around.loop, PATIENCE)
-                return Lost("no answer")
+                return Lost(f"no answer {SECRET_WORDS}")
             case "slow":
                 await pause(self._around.loop, PATIENCE)
             case _:
                 await pause(self._around.loop, self._pace.to_send(delivery.chat))
         if self._server.is_down:
-            return TryAgain(now() + 1_000, "no connection", counts=False)
+            return TryAgain(now() + 1_000, f"no connection {SECRET_WORDS}", counts=False)
         return Sent(await self._call(lambda: self._server.show(delivery, current)))
 
     async def find(self, delivery: Delivery) -> Sent | bool | None:
         self._life.check()
         if self._server.is_down:
-            raise PlatformDown("no connection")
+            raise PlatformDown(f"no connection {SECRET_WORDS}")
         return await self._call(lambda: self._server.found(delivery.key))
 
     async def show(self, chat: ChatAddress, working: Working) -> None:
@@ -354,7 +363,7 @@ class FakePlatform:
         self._life.check()
         current = self._around.generation_of(turn)
         if self._server.is_down:
-            raise PlatformDown("no connection")
+            raise PlatformDown(f"no connection {SECRET_WORDS}")
         if self._around.faults.first("throttled", "lost_request"):
             return False
         await self._call(lambda: self._server.see(what, chat, text, turn, generation, current, id_))
@@ -372,7 +381,7 @@ class FakePlatform:
 
     def _must_be_up(self) -> None:
         if self._server.is_down:
-            raise PlatformDown("no connection", retry_after=1.0)
+            raise PlatformDown(f"no connection {SECRET_WORDS}", retry_after=1.0)
 
     async def _call(self, act: Callable[[], T]) -> T:
         """Let the server do something; it does so also when the caller dies meanwhile."""

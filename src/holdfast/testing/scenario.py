@@ -86,9 +86,29 @@ class Die:
     """The process dies."""
 
     at: float
+    away: float = 0.0
+    """Seconds before anybody starts it again, beyond the usual."""
 
 
-Act = Say | Revise | Babble | Outage | FullDisk | SetClock | BootBeside | Stop | Die
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """The person of a chat is not allowed to talk any more."""
+
+    at: float
+    chat: str = "a"
+    platform: str = "strong"
+
+
+@dataclass(frozen=True, slots=True)
+class Admit:
+    """They are allowed again."""
+
+    at: float
+    chat: str = "a"
+    platform: str = "strong"
+
+
+Act = Say | Revise | Babble | Outage | FullDisk | SetClock | BootBeside | Stop | Die | Bar | Admit
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,17 +24,20 @@ from .checker import violations
 from .clock import SeededIds
 from .compose import Parts, Stopper
 from .faults import NONE, Faults, Injected
-from .history import History
+from .history import History, Windows
 from .ledger import Commit, Disk, failed
 from .life import Life
 from .look import Look
 from .loop import SimLoop
+from .observer import Observer
 from .options import Options, Outcome
 from .platforms import Around, FakePlatform, servers
 from .ports import SeededRng, SimClock, WallClock
 from .scenario import (
     Act,
+    Admit,
     Babble,
+    Bar,
     BootBeside,
     Die,
     FullDisk,
@@ -76,9 +79,9 @@ class World:
         self.loop.on_step = self.trace
         self.wall = WallClock(self.loop)
         self.faults = Faults(SeededRng(seed, "faults"), options.faults)
-        self.history = History()
+        self.history = History(windows=_windows(scenario))
         self.disk = Disk(folder)
-        self.look = Look(self.disk.ledger)
+        self.observer = Observer(self.history, self.loop, self.wall, self.disk.ledger)
         around = Around(
             self.loop,
             self.wall,
@@ -87,6 +90,7 @@ class World:
             self.trace,
             lambda a, e: self.look.is_known(a, e),
             lambda turn: self.look.generation_of(turn),
+            self.observer.owed_for,
         )
         self.servers = servers(around, scenario.platforms)
         strong = [s.name for s in self.servers.values() if s.capabilities.idempotency is Idempotency.STRONG]
@@ -100,6 +104,8 @@ class World:
             self.trace,
             lambda turn: self.look.generation_of(turn),
             lambda text: self.look.turn_saying(text),
+            self.observer.barred_for,
+            self.observer.kills,
         )
         self.life: Life | None = None
         self._beside: list[Life] = []
@@ -118,12 +124,17 @@ class World:
         self._stopper: Stopper | None = None
         self._on_claim: Stop | None = None
         self._full_until = 0.0
+        self._away = 0.0
         self._rested = (0, 0)
         self._read = 0
         """So many events the ledger is known to hold."""
         self._steps = frozenset(kill.step for kill in options.kills if not kill.orderly)
         self._stops = frozenset(kill.step for kill in options.kills if kill.orderly)
         self._edges = frozenset(kill.edge for kill in options.kills)
+
+    @property
+    def look(self) -> Look:
+        return self.observer.look
 
     # The whole of it
 
@@ -135,10 +146,11 @@ class World:
             self._start()
             self._until_rest()
             rested = self._rested
+            self._listen()
             if self.options.boots_twice and not self.problems:
                 self._boot_again()
             self._end()
-        self.history.ledger = self.look.ledger()
+        self.observer.at_the_end(self.runs)
         found = [*self.problems, *self.loop.complaints, *violations(self.history)]
         self.look.close()
         self.disk.let_go()
@@ -199,6 +211,11 @@ class World:
     def _is_confirmed(self, account: str, event_id: str) -> bool:
         return any((one.account, one.event_id) == (account, event_id) for one in self.history.confirmed)
 
+    def _listen(self) -> None:
+        """At rest, every platform is heard."""
+        life = self.life
+        self.history.deaf += [s.account for s in self.servers.values() if life and not s.hears(life)]
+
     def _boot_again(self) -> None:
         """At rest, one more crash and boot must change nothing."""
         before = self.look.dump()
@@ -248,7 +265,7 @@ class World:
             ids,
             tuple(FakePlatform(server, life) for server in self.servers.values()),
             Agent(ScriptedModel(life, self.witness), scripted_tools(life, self.witness)),
-            self._access(),
+            self._access,
             Path("workspace"),
             self.scenario.settings,
             lambda stage, fault: self._report(life, stage, fault),
@@ -260,7 +277,8 @@ class World:
     def _access(self) -> Access:
         """Everybody may talk but strangers; whoever is in chat `a` is an owner."""
         chats = {(act.platform, act.chat) for act in self.scenario.all_acts if isinstance(act, Say)}
-        people = {PersonId(f"{name}:person-{chat}") for name, chat in chats if chat != STRANGER}
+        people = {PersonId(_person(name, chat)) for name, chat in chats if chat != STRANGER}
+        people -= self.observer.barred
         return Access(frozenset(p for p in people if p.endswith("-a")), frozenset(people))
 
     def _be_stoppable(self, stopper: Stopper) -> None:
@@ -269,6 +287,7 @@ class World:
     def _report(self, life: Life, stage: str, fault: BaseException) -> None:
         """A stage met a fault: one of the plan, or one it should not have met."""
         life.check()
+        self.observer.hear(stage, fault)
         self.trace(f"{stage} reports {fault!r}")
         if not isinstance(fault, (StoreFault, ModelError, PlatformDown, Injected)):
             self.problems.append(f"{stage} broke: {fault!r}")
@@ -280,6 +299,7 @@ class World:
         if error is not None and life.alive and not turned_away:
             self.problems.append(f"process {life.number} fell over: {in_words(error)}")
         self.trace(f"process {life.number} ended")
+        life.orderly = life.alive and error is None
         life.end()
 
     def _reap(self) -> None:
@@ -291,14 +311,13 @@ class World:
         self.kills += 1
         self.deaths.append(f"{self.look.states()} {self.trace.last[-1].lstrip('0123456789 ')}")
         self.trace(f"process {life.number} died")
-        self.look.close()
         self.disk.restart()
         for dead in (life, *self._beside):
             dead.bury()
         self._beside.clear()
-        self.look = Look(self.disk.ledger)
-        self.history.damage += self.look.damage()
-        self._later(self.faults.between(*self.options.downtime), self._start)
+        self.observer.after_death(self.disk.ledger, life.orderly)
+        self._later(self.faults.between(*self.options.downtime) + self._away, self._start)
+        self._away = 0.0
 
     def _before_step(self, life: Life) -> bool:
         if self.loop.process_steps in self._stops:
@@ -324,11 +343,9 @@ class World:
             if self.loop.time() < self._full_until or self.faults.hits("disk_full"):
                 return failed(DiskFull("the disk is full"), works)
             outcomes = write(works)
-            claims = self.look.claimed()
+            claims = self.observer.after_commit()
             if self._on_claim is not None and claims:
                 self._stop(self._on_claim)
-            self.history.claims += claims
-            self.history.writes += self.look.appended()
             self.trace(f"commit {','.join(type(one.error).__name__ for one in outcomes)}")
             self._edge(life)
             self._follow_cues(life)
@@ -357,8 +374,9 @@ class World:
         for server in self.servers.values():
             server.go_down(0)
 
-    def _die(self) -> None:
+    def _die(self, away: float) -> None:
         if self.life is not None:
+            self._away = away
             self.life.end()
 
     def _on_platform(self, act: Say | Revise | Babble | Outage, number: int) -> None:
@@ -396,5 +414,18 @@ class World:
                 self._stop(act)
             case Stop():
                 self._on_claim = act
-            case Die():
-                self._die()
+            case Bar(_, chat, platform):
+                self.observer.bar(_person(platform, chat))
+            case Admit(_, chat, platform):
+                self.observer.admit(_person(platform, chat))
+            case Die(_, away):
+                self._die(away)
+
+
+def _person(platform: str, chat: str) -> str:
+    return f"{platform}:person-{chat}"
+
+
+def _windows(scenario: Scenario) -> Windows:
+    settings = scenario.settings
+    return Windows(settings.recovery.window, settings.queue.backlog, settings.retry.age)
