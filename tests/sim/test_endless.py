@@ -35,7 +35,9 @@ WORK = Scenario(
 
 def failing(what: str, times: int) -> Outcome:
     rates, seconds = FAILING[what]
-    options = Options(seed=SEED, faults=rates, lets_rest=times * seconds, most_steps=200_000)
+    options = Options(
+        seed=SEED, faults=rates, lets_rest=times * seconds, most_steps=200_000, most_seconds=20_000
+    )
     outcome = run_world(WORK, options)
     assert outcome.violations == ()
     return outcome
