@@ -26,6 +26,8 @@ class Observer:
         self._homes = self.look.homes()
         self._killer: str | None = None
         self._barred: dict[str, float] = {}
+        self.cells: set[tuple[str, str]] = set()
+        """What went wrong while a row had which state."""
 
     # What the ledger shows
 
@@ -49,6 +51,10 @@ class Observer:
         self._history.damage += self.look.damage()
         self._count_homes()
 
+    def cover(self, fault: str) -> None:
+        """Something goes wrong here and now."""
+        self.cells.update((fault, state) for state in self.look.standing())
+
     def _count_homes(self) -> None:
         homes = self.look.homes()
         if homes != self._homes:
@@ -70,6 +76,7 @@ class Observer:
     def kills(self, turn: str, life: Life) -> None:
         """The work of this turn is what ends the process, here and now."""
         self._killer = turn
+        self.cover("killed by its own work")
         life.kill()
 
     def bar(self, person: str) -> None:
