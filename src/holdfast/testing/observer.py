@@ -14,6 +14,9 @@ from .look import Look, vanished
 from .loop import SimLoop
 from .ports import WallClock
 
+IN_FLIGHT = 2.5
+"""Seconds a message takes at most from being sent to being shown."""
+
 
 class Observer:
     """Looks after each commit and each death; what it sees goes into the history."""
@@ -69,7 +72,12 @@ class Observer:
         history.exposed += [f"the ledger's {table}" for table in self.look.holding(CANARY)]
 
     def owed_for(self, dedupe: str, part: int) -> int | None:
-        return self.look.owed_for(dedupe, part, self._wall.now())
+        return self.look.owed_for(dedupe, part, self._wall.now() - self._just_set())
+
+    def _just_set(self) -> int:
+        """By how much the clock was set while what is shown now was on its way."""
+        since = self._loop.time() - IN_FLIGHT
+        return sum(by for at, by in self._wall.jumps if at > since)
 
     # What else there is to know
 
