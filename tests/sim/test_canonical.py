@@ -74,6 +74,16 @@ def test_a_message_that_meets_a_resume_is_answered_in_the_resumed_turn() -> None
     assert answer == [f"answer to {first.text} | {second.text}"]
 
 
+@pytest.mark.guards("R14")
+def test_nothing_more_begins_for_somebody_let_out_and_what_they_wrote_before_is_refused() -> None:
+    outcome = played("somebody let out in the middle of work, and in again")
+    ledger = outcome.history.ledger
+    assert [(turn.state, turn.why) for turn in ledger.turns] == [("cancelled", "not_allowed"), ("done", None)]
+    assert {row.reason for row in ledger.inbox if row.state == "refused"} == {"not_allowed"}
+    first, _ = ledger.turns
+    assert sum(asked.turn == first.id for asked in outcome.history.asked) < 5, "all it would have taken"
+
+
 def test_a_parked_conversation_goes_on_when_asked_to() -> None:
     outcome = played("a resume after a park")
     assert ends(outcome) == {"parked": 1, "done": 2}

@@ -26,7 +26,7 @@ from holdfast.policy.views import Message, Role
 from holdfast.records import dataclass
 from holdfast.tools import Tool, ToolContext
 
-from .faults import Faults, Injected
+from .faults import SECRET_WORDS, Faults, Injected
 from .history import Asked, History, Ran, Span
 from .life import Life
 from .loop import SimLoop
@@ -35,6 +35,8 @@ from .ports import pause
 CLASSES = tuple(effect.value for effect in EffectClass)
 THINKS = 0.5
 WORKS = 0.2
+SLOW = 8
+"""So many times as long a slow model takes."""
 
 
 @dataclass(slots=True)
@@ -49,6 +51,10 @@ class Witness:
     """The generation of a running turn's session; None if the turn does not run."""
     turn_saying: Callable[[str], tuple[str, str, bool] | None]
     """Session, turn and whether it runs, of the turn that holds this text."""
+    barred_for: Callable[[str], float]
+    """Seconds for which whoever a turn is for has not been allowed to talk."""
+    kills: Callable[[str, Life], None]
+    """The work of a turn ends the process."""
     done: dict[str, str] = field(default_factory=dict)
     """What idempotent and reconcilable tools have done in the world, by key."""
 
@@ -65,6 +71,7 @@ class Witness:
                 arguments,
                 context.generation,
                 self.generation_of(context.turn),
+                self.barred_for(context.turn),
             )
         )
 
@@ -101,6 +108,8 @@ class ScriptedTool:
             await pause(witness.loop, WORKS * witness.faults.between(0.1, 1.0))
             witness.ran("happened", self, context, arguments)
             witness.done[context.key] = arguments
+            if witness.faults.hits("tool_hangs"):
+                await asyncio.get_running_loop().create_future()
             await pause(witness.loop, WORKS * witness.faults.between(0.1, 1.0))
             if witness.faults.hits("tool_breaks"):
                 raise Injected("the tool broke after its effect")
@@ -136,33 +145,35 @@ class ScriptedModel:
         found = witness.turn_saying(last)
         witness.trace(f"model {last}")
         session, turn, running = found or ("?", "?", False)
-        witness.history.asked.append(Asked(last, tuple(messages), running, turn))
+        witness.history.asked.append(Asked(last, tuple(messages), running, turn, witness.barred_for(turn)))
         holder = f"process {self.life.number} turn {turn} generation {witness.generation_of(turn)}"
         let_go = witness.hold(session, holder, self.life)
         try:
-            await self._think(last, on_text)
+            await self._think(last, turn, on_text)
             reply = script_reply(requests, results)
             on_text(reply.text)
             return reply
         finally:
             let_go()
 
-    async def _think(self, request: str, on_text: OnText) -> None:
+    async def _think(self, request: str, turn: str, on_text: OnText) -> None:
         word, *rest = request.partition("#")[0].split() or [""]
         if word == "crash":
             await pause(self.witness.loop, float(rest[0]) if rest else 0.0)
-            self.life.kill()
+            self.witness.kills(turn, self.life)
         if word == "hang":
             await asyncio.get_running_loop().create_future()
         seconds = float(rest[0]) if word == "slow" else THINKS
+        if self.witness.faults.hits("model_slow"):
+            seconds *= SLOW
         for second in range(1, round(seconds)):
             await pause(self.witness.loop, 1.0)
             on_text("a bit " * second)
         await pause(self.witness.loop, seconds - max(0, round(seconds) - 1))
         if word == "fail":
-            raise ModelError("the model refuses for good")
+            raise ModelError(f"the model refuses for good {SECRET_WORDS}")
         if self.witness.faults.hits("model_errors"):
-            raise ModelError("the model is overloaded", transient=True)
+            raise ModelError(f"the model is overloaded {SECRET_WORDS}", transient=True)
 
 
 def unanswered(messages: Sequence[Message]) -> tuple[list[str], int]:

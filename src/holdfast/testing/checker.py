@@ -1,7 +1,7 @@
 """The invariants, judged from outside: what platforms, tools and models saw, and the ledger read apart.
 
-Each function takes a `History` and returns what is wrong with it, in words. I1, I7, I8 and I9 hold at every
-instant: what they need was written down at that instant.
+Each function takes a `History` and returns what is wrong with it, in words. I1, I7, I8, I9, I12, I13 and I14
+hold at every instant: what they need was written down at that instant.
 """
 
 from __future__ import annotations
@@ -14,17 +14,25 @@ from holdfast.model import INBOX, TURN, CallState, EffectClass, Entry, TurnId, a
 from holdfast.policy.views import Message, Role, view
 from holdfast.store.sqlite.codec import load_body
 
+from .bounds import (
+    i11_poison_is_parked,
+    i12_too_old_is_left,
+    i13_told_is_kept,
+    i14_only_for_who_is_allowed,
+    i15_secrets_stay_secret,
+    i19_size_is_bounded,
+    nobody_is_deaf,
+)
 from .history import EntryLine, History, Span
 from .progress import one_notice, only_what_runs_is_shown
 
 Invariant = Callable[[History], Iterator[str]]
-FATAL = 3
-"""Deaths after which a turn is parked."""
 
 
 def i1_confirmed_means_kept(history: History) -> Iterator[str]:
     """Every confirmed update has exactly one inbox row, set-aside row or refusal, from that instant on."""
     kinds = {(event.account, event.event_id): event.kind for event in history.events}
+    yield from history.vanished
     ledger = history.ledger
     rows = Counter((row.account, row.event_id) for row in ledger.inbox)
     for account, event_id, known in history.confirmed:
@@ -43,8 +51,11 @@ def i2_consumed_once(history: History) -> Iterator[str]:
     ledger = history.ledger
     said = Counter(text for text in map(_said, ledger.entries) if text is not None)
     taken = Counter(row.text for row in ledger.inbox if row.state == "taken")
+    asked = {turn.key for turn in ledger.turns if turn.id in ledger.open_questions}
     for row in ledger.inbox:
-        if row.state not in INBOX.finals and row.state != "offered":
+        # What comes after a question waits until it is answered.
+        behind = row.kind != "command" and row.key in asked
+        if row.state not in INBOX.finals and row.state != "offered" and not behind:
             yield f"inbox row {row.position} ({row.text}) is still {row.state}"
         if row.state in ("refused", "dropped", "offered") and not row.reason:
             yield f"inbox row {row.position} ({row.text}) is {row.state} without a reason"
@@ -66,7 +77,7 @@ def _commands_answered(history: History) -> Iterator[str]:
             answers[line.dedupe.split(":")[1]].append(line.text)
     stopped = {turn.key for turn in ledger.turns if turn.why in ("stop", "new", "stop_asked")}
     for row in ledger.inbox:
-        if row.kind != "command" and row.reason != "made from a command":
+        if row.state == "offered" or (row.kind != "command" and row.reason != "made from a command"):
             continue
         found = answers[str(row.position)]
         if len(found) != 1:
@@ -217,6 +228,12 @@ def i9_fences_hold(history: History) -> Iterator[str]:
                 f"{ran.tool} {ran.key} began under generation {ran.generation}, "
                 f"when its turn had {ran.current or 'no owner'}"
             )
+    for answered in history.answers:
+        if answered.incarnation < answered.current:
+            yield (
+                f"question {answered.question} of incarnation {answered.incarnation} was answered, when its "
+                f"session had {answered.current}"
+            )
 
 
 def i10_in_order(history: History) -> Iterator[str]:
@@ -238,14 +255,6 @@ def i10_in_order(history: History) -> Iterator[str]:
         if turn.cause < newest.get(turn.key, 0):
             yield f"turn {turn.id} of {turn.key} began after a later message's"
         newest[turn.key] = max(turn.cause, newest.get(turn.key, 0))
-
-
-def i11_poison_is_parked(history: History) -> Iterator[str]:
-    """A turn whose model call kills the process does so three times at most."""
-    deaths = Counter(asked.turn for asked in history.asked if asked.request.startswith("crash"))
-    for turn, count in deaths.items():
-        if count > FATAL:
-            yield f"turn {turn} killed the process {count} times"
 
 
 def i16_transcripts_stay_valid(history: History) -> Iterator[str]:
@@ -291,9 +300,15 @@ INVARIANTS: dict[str, Invariant] = {
     "I9": i9_fences_hold,
     "I10": i10_in_order,
     "I11": i11_poison_is_parked,
+    "I12": i12_too_old_is_left,
+    "I13": i13_told_is_kept,
+    "I14": i14_only_for_who_is_allowed,
+    "I15": i15_secrets_stay_secret,
     "I16": i16_transcripts_stay_valid,
     "I17": i17_sound_on_disk,
     "I18": i18_booting_twice_is_booting_once,
+    "I19": i19_size_is_bounded,
+    "liveness": nobody_is_deaf,
     "R10.5": only_what_runs_is_shown,
     "R12": one_notice,
 }

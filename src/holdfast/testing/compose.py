@@ -30,7 +30,8 @@ class Parts:
     ids: Ids
     platforms: tuple[Platform, ...]
     agent: Agent
-    access: Access
+    access: Callable[[], Access]
+    """Who may talk just now."""
     workspace: Path
     settings: GatewaySettings
     report: Callable[[str, BaseException], None]
@@ -53,7 +54,7 @@ async def boot_gateway(parts: Parts) -> None:
         parts.platforms,
         parts.agent,
         parts.settings,
-        lambda: parts.access,
+        parts.access,
         parts.workspace,
         parts.report,
     )

@@ -39,6 +39,8 @@ class Shown(NamedTuple):
     order: int
     text: str
     marked: bool
+    owed: int | None = 0
+    """For how long the ledger had held it at that instant, in milliseconds; None if it did not."""
 
 
 class Seen(NamedTuple):
@@ -71,6 +73,8 @@ class Ran(NamedTuple):
     generation: int
     current: int | None
     """The session's generation in the ledger at that instant; None if the turn was not running."""
+    barred: float = 0.0
+    """Seconds for which whoever the turn is for had not been allowed to talk at that instant."""
 
 
 class Asked(NamedTuple):
@@ -82,6 +86,8 @@ class Asked(NamedTuple):
     running: bool
     """Whether the turn that holds that message was running at that instant."""
     turn: str = ""
+    barred: float = 0.0
+    """Seconds for which whoever the turn is for had not been allowed to talk at that instant."""
 
 
 class Span(NamedTuple):
@@ -111,6 +117,41 @@ class Claim(NamedTuple):
     generation: int
     before: int
     after: int
+    age: int = 0
+    """Of interrupted work taken up again: milliseconds since its last progress, less time in line."""
+
+
+class Answered(NamedTuple):
+    """A question that a commit closed with an answer, with its incarnation and its session's then."""
+
+    question: str
+    incarnation: int
+    current: int
+
+
+class Death(NamedTuple):
+    """A process ended other than in order."""
+
+    turn: str | None
+    """Whose work killed it; None if it was killed from outside."""
+    running: frozenset[str]
+    """The turns that ran just then."""
+
+
+class Size(NamedTuple):
+    """How much a ledger holds, and what it holds it for."""
+
+    rows: int
+    messages: int
+    boots: int
+
+
+class Windows(NamedTuple):
+    """How old something may be, in milliseconds, before nobody runs or sends it by itself; 0 is no limit."""
+
+    resume: int = 0
+    backlog: int = 0
+    delivery: int = 0
 
 
 class InboxLine(NamedTuple):
@@ -124,6 +165,8 @@ class InboxLine(NamedTuple):
     turn: str | None
     question: str | None
     reason: str | None
+    late: int = 0
+    """Milliseconds between its sending and its arrival."""
 
 
 class TurnLine(NamedTuple):
@@ -201,6 +244,16 @@ class History:
     spans: list[Span] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
+    answers: list[Answered] = field(default_factory=list)
+    vanished: list[str] = field(default_factory=list)
+    """What the ledger held at one instant and no more at a later one."""
+    deaths: list[Death] = field(default_factory=list)
+    exposed: list[str] = field(default_factory=list)
+    """Where a secret was seen that belongs nowhere."""
+    sizes: list[Size] = field(default_factory=list)
+    deaf: list[str] = field(default_factory=list)
+    """Platforms that could be reached at rest, and were not listened to."""
+    windows: Windows = Windows()
     damage: list[str] = field(default_factory=list)
     """What integrity checks said after a crash."""
     boots: list[tuple[dict[str, list[tuple[object, ...]]], dict[str, list[tuple[object, ...]]]]] = field(

@@ -32,6 +32,8 @@ class Life:
     def __init__(self, number: int) -> None:
         self.number = number
         self.alive = True
+        self.orderly = False
+        """It ended by itself, as it was asked to."""
         self.on_end: list[Callable[[], None]] = []
         """What the operating system does when a process dies: connections drop, locks are let go."""
         self._tasks: list[Owned] = []

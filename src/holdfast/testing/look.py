@@ -7,12 +7,12 @@ from typing import Any
 
 from holdfast.store.sqlite.database import connect_reader
 
-from .history import CallLine, Claim, EntryLine, InboxLine, Ledger, OutboxLine, TurnLine, Write
+from .history import Answered, CallLine, Claim, EntryLine, InboxLine, Ledger, OutboxLine, TurnLine, Write
 
 Dump = dict[str, list[tuple[object, ...]]]
 
 _INBOX = """SELECT position, account, event_id, key, kind, coalesce(body ->> 'text', ''), state, turn,
-                   question, reason
+                   question, reason, accepted_at - coalesce(sent_at, accepted_at)
             FROM inbox ORDER BY position"""
 _TURNS = """SELECT t.id, t.session, s.key, t.cause, t.state, t.generation, t.held, t.why
             FROM turns t JOIN sessions s ON s.id = t.session ORDER BY t.id"""
@@ -21,7 +21,10 @@ _CALLS = "SELECT turn, id, name, arguments, effect, state FROM tool_calls ORDER 
 _OUTBOX = """SELECT id, chat, number, turn, kind, dedupe, part, coalesce(body, ''), state, reason
              FROM outbox ORDER BY dedupe, part"""
 _UNSETTLED = """
-SELECT 'inbox row ' || position || ' is ' || state FROM inbox WHERE state = 'waiting'
+SELECT 'inbox row ' || i.position || ' is ' || i.state FROM inbox i
+WHERE i.state = 'waiting' AND (i.kind = 'command' OR NOT EXISTS
+      (SELECT 1 FROM questions q JOIN sessions s ON s.id = q.session
+       WHERE q.state = 'open' AND s.key = i.key AND s.ended_at IS NULL))
 UNION ALL
 SELECT 'turn ' || t.id || ' is ' || t.state || coalesce(' (' || t.held || ')', '') FROM turns t
 WHERE t.ended_at IS NULL AND NOT (t.state = 'waiting' AND EXISTS
@@ -40,12 +43,31 @@ UNION ALL SELECT 'turn', state || interruptions, count(*) FROM turns GROUP BY st
 UNION ALL SELECT 'call', state, count(*) FROM tool_calls GROUP BY state
 UNION ALL SELECT 'part', state, count(*) FROM outbox GROUP BY state
 UNION ALL SELECT 'entry', kind, count(*) FROM entries GROUP BY kind"""
+_STANDING = """
+SELECT DISTINCT 'inbox ' || state FROM inbox UNION ALL SELECT DISTINCT 'turn ' || state FROM turns
+UNION ALL SELECT DISTINCT 'call ' || state FROM tool_calls
+UNION ALL SELECT DISTINCT 'delivery ' || state FROM outbox
+UNION ALL SELECT DISTINCT 'question ' || state FROM questions"""
 _APPENDED = """
 SELECT e.session, e.seq, e.turn, t.generation FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.session = :session AND e.seq > :seen AND e.kind NOT IN ('undone', 'summed') ORDER BY e.seq"""
 _RUNNING = """
 SELECT t.session, t.id, t.generation, s.generation FROM turns t JOIN sessions s ON s.id = t.session
 WHERE t.state = 'running'"""
+_CUT_OFF = """
+SELECT id, progress_at, quarantined FROM turns
+WHERE ended_at IS NULL AND state <> 'running' AND interruptions > noted"""
+_ANSWERED = """
+SELECT q.id, q.incarnation, s.incarnation FROM questions q JOIN sessions s ON s.id = q.session
+WHERE q.state = 'answered' ORDER BY q.id"""
+_HOMES = """
+SELECT (SELECT count(*) FROM inbox), (SELECT count(*) FROM set_aside), (SELECT count(*) FROM outbox),
+       (SELECT count(*) FROM events WHERE subject >= 'event:' AND subject < 'event;')"""
+_HOME_NAMES = ("inbox rows", "rows set aside", "outbox rows", "refusals")
+_ASKER = """
+SELECT i.sender FROM turns t JOIN inbox i ON i.position = t.cause
+WHERE t.id = :turn AND i.kind = 'message'"""
+_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name"
 _POINT = """
 SELECT (SELECT count(*) FROM entries WHERE kind IN ('said', 'replied', 'returned')),
        (SELECT count(*) FROM tool_calls WHERE started_at IS NOT NULL)"""
@@ -79,7 +101,11 @@ class Look:
         """Generation and last entry of each session, as last seen."""
         self._running: frozenset[tuple[str, str, int]] = frozenset()
         """Session, turn and generation of what runs, as last seen."""
-        self.claimed()
+        self._cut_off: dict[str, tuple[int | None, int]] = {}
+        """Last progress of interrupted work and how long it stood in line, as last seen."""
+        self._answered: frozenset[str] = frozenset()
+        self.answered()
+        self.claimed(0)
         self.appended()
 
     def close(self) -> None:
@@ -107,13 +133,58 @@ class Look:
         found = self._all(sql, turn=turn)
         return int(found[0][0]) if found else None
 
-    def claimed(self) -> list[Claim]:
+    @property
+    def running(self) -> frozenset[str]:
+        """The turns that ran after the last commit that was looked at."""
+        return frozenset(turn for _, turn, _ in self._running)
+
+    def claimed(self, now: int) -> list[Claim]:
         """What was set running since the last call. Before `appended`, which takes note of generations."""
         running = {line[:3]: line[3] for line in self._all(_RUNNING)}
         before, self._running = self._running, frozenset(running)
+        cut_off, self._cut_off = self._cut_off, {line[0]: line[1:] for line in self._all(_CUT_OFF)}
         return [
-            Claim(*line, self._sessions.get(line[0], (0, 0))[0], running[line])
+            Claim(
+                *line,
+                self._sessions.get(line[0], (0, 0))[0],
+                running[line],
+                _age(now, *cut_off.get(line[1], (now, 0))),
+            )
             for line in sorted(self._running - before)
+        ]
+
+    def answered(self) -> list[Answered]:
+        """The questions that got an answer since the last call."""
+        lines = [Answered(*line) for line in self._all(_ANSWERED)]
+        before, self._answered = self._answered, frozenset(line.question for line in lines)
+        return [line for line in lines if line.question not in before]
+
+    def homes(self) -> tuple[int, ...]:
+        """How many rows there are of each kind that is never taken away."""
+        (found,) = self._all(_HOMES)
+        return tuple(found)
+
+    def owed_for(self, dedupe: str, part: int, now: int) -> int | None:
+        """For how long this part has stood in the outbox; None if it does not."""
+        sql = "SELECT created_at FROM outbox WHERE dedupe = :dedupe AND part = :part"
+        found = self._all(sql, dedupe=dedupe, part=part)
+        return max(0, now - found[0][0]) if found else None
+
+    def asker(self, turn: str) -> str | None:
+        """Whose message a turn came from."""
+        found = self._all(_ASKER, turn=turn)
+        return str(found[0][0]) if found else None
+
+    def rows(self) -> int:
+        """All rows of all tables."""
+        tables = [name for (name,) in self._all(_TABLES)]
+        return sum(self._all(f"SELECT count(*) FROM {name}")[0][0] for name in tables)
+
+    def holding(self, words: str) -> list[str]:
+        """The tables in which these words stand anywhere."""
+        tables = [name for (name,) in self._all(_TABLES)]
+        return [
+            name for name in tables if any(words in str(row) for row in self._all(f"SELECT * FROM {name}"))
         ]
 
     def has_reached(self, entries: int, started: int) -> bool:
@@ -144,6 +215,10 @@ class Look:
         """How everything stands, by what it is and not by its name."""
         return ",".join(f"{what}:{state}={count}" for what, state, count in self._all(_STATES))
 
+    def standing(self) -> list[str]:
+        """Every state in which some row is."""
+        return [str(row[0]) for row in self._all(_STANDING)]
+
     def unsettled(self) -> list[str]:
         """What keeps the gateway from rest."""
         return [str(row[0]) for row in self._all(_UNSETTLED)]
@@ -172,6 +247,19 @@ class Look:
             frozenset(_event(row[0]) for row in refused),
             frozenset(row[0] for row in self._all("SELECT turn FROM questions WHERE state = 'open'")),
         )
+
+
+def vanished(before: tuple[int, ...], after: tuple[int, ...]) -> list[str]:
+    """What there is less of than before, in words."""
+    return [
+        f"there were {more} {name}, and then {less}"
+        for name, more, less in zip(_HOME_NAMES, before, after, strict=True)
+        if less < more
+    ]
+
+
+def _age(now: int, progress_at: int | None, quarantined: int) -> int:
+    return max(0, now - progress_at - quarantined) if progress_at is not None else 0
 
 
 def _event(subject: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from holdfast.policy.retry import delay
 from holdfast.policy.settings import SECOND, TurnSettings
 from holdfast.policy.steps import Finish, FinishReason, gave_up
 from holdfast.policy.views import Message
+from holdfast.telemetry import without_secrets
 
 from .boundary import called
 from .cuts import STUCK, CutOff
@@ -50,7 +51,7 @@ class Asking:
             if isinstance(answer, Finish):
                 return answer
             if not answer.transient or attempt == self._settings.model_tries:
-                return gave_up(FinishReason.MODEL_FAILED, str(answer))
+                return gave_up(FinishReason.MODEL_FAILED, without_secrets(str(answer)))
             self._live.over()
             await self._rest(attempt, answer.retry_after)
         raise AssertionError("a model is asked at least once")
@@ -66,7 +67,7 @@ class Asking:
                 self._pulse.beat()
                 self._live.show(text)
 
-        task = self._hands.begin(called(self._model.reply(messages, hear)))
+        task = self._hands.begin(called(lambda: self._model.reply(messages, hear)))
         try:
             while not task.done():
                 if self._pulse.is_stuck:

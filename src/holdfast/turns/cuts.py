@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from holdfast.policy.admission import Refusal
 from holdfast.records import dataclass
 
 
@@ -13,7 +14,7 @@ class CutKind(IntEnum):
     STUCK = 1
     """Nothing moves any more: it ends as failed."""
     STOP = 2
-    """A person asked for it: it ends as cancelled."""
+    """A person asked for it, or may not ask for it any more: it ends as cancelled."""
     DRAIN = 3
     """The process is about to end: marked as interrupted, or put back if nothing has begun."""
     LOST = 4
@@ -26,11 +27,12 @@ class Cut:
 
     kind: CutKind
     reason: str = ""
-    """For a drain: the interruption as the ledger keeps it."""
+    """For a drain: the interruption as the ledger keeps it; for a stop nobody asked for: why."""
 
 
 STUCK = Cut(CutKind.STUCK)
 STOP = Cut(CutKind.STOP)
+NOT_ALLOWED = Cut(CutKind.STOP, Refusal.NOT_ALLOWED)
 LOST = Cut(CutKind.LOST)
 
 

@@ -58,7 +58,7 @@ class Cutting:
                 await self._keeper.once(lambda: self._store.put_back(self._fence))
             case CutKind.STOP:
                 await self._let_tools_end()
-                await self._cancelled()
+                await self._cancelled(cut.reason or StopKind.STOP)
             case CutKind.STUCK:
                 await self._let_tools_end()
                 await self._gave_up()
@@ -77,9 +77,9 @@ class Cutting:
         await self._hands.end(self._settings.grace)
         self._draft.say(*self._tools.results())
 
-    async def _cancelled(self) -> None:
+    async def _cancelled(self, why: str) -> None:
         (turn,) = await self._keeper.surely(lambda: self._store.turns(self._fence.session, 1))
-        await self._finish(TurnState.CANCELLED, turn.stop or StopKind.STOP)
+        await self._finish(TurnState.CANCELLED, turn.stop or why)
 
     async def _gave_up(self) -> None:
         minutes = self._settings.progress.abort // MINUTE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from holdfast.clock import Clock
@@ -14,14 +14,20 @@ from .cuts import Cut, CutOff
 T = TypeVar("T")
 
 
+def _nothing() -> None:
+    """Nothing does."""
+
+
 class Hands:
     """What a run has begun, and what it was asked to break off for.
 
     Nothing here depends on the order in which a set is walked: who asks looks at its own tasks, in order.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, bars: Callable[[], Cut | None] = _nothing) -> None:
+        """`bars` says what keeps anything new from beginning just now, though nobody asked for a cut."""
         self._clock = clock
+        self._bars = bars
         self._asked: Cut | None = None
         self._under_way: Cut | None = None
         self._signal = _future()
@@ -44,7 +50,13 @@ class Hands:
             self._signal = _future()
 
     def check(self) -> None:
-        """Raise the cut that was asked for, before anything new begins."""
+        """Raise the cut that was asked for, or what bars it, before anything new begins."""
+        self._break_off()
+        bar = self._bars()
+        if bar is not None:
+            raise CutOff(bar)
+
+    def _break_off(self) -> None:
         if self._asked is not None:
             raise CutOff(self._asked)
 
@@ -59,7 +71,7 @@ class Hands:
         """Return when one of the tasks is done or the time is up; raise `CutOff` when a cut comes first."""
         if any(task.done() for task in tasks):
             return
-        self.check()
+        self._break_off()
         timer = None if milliseconds is None else self._timer(milliseconds)
         try:
             waited: list[asyncio.Future[Any]] = [*tasks, self._signal]
@@ -68,7 +80,7 @@ class Hands:
             if timer:
                 timer.cancel()
         if not any(task.done() for task in tasks):
-            self.check()
+            self._break_off()
 
     async def rest(self, milliseconds: float) -> None:
         """Let time pass; raise `CutOff` when a cut comes first."""
@@ -81,7 +93,7 @@ class Hands:
         try:
             while (left := [task for task in self._tasks if not task.done()]) and not timer.done():
                 await asyncio.wait([*left, timer, self._signal], return_when=asyncio.FIRST_COMPLETED)
-                self.check()
+                self._break_off()
         finally:
             timer.cancel()
 

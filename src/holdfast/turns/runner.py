@@ -8,7 +8,7 @@ from pathlib import Path
 from holdfast.agents import Agent, Metered
 from holdfast.clock import Clock, Rng
 from holdfast.errors import StaleWrite, StopAsked, StoreClosed, StoreFault, WrongState
-from holdfast.model import Claimed, Returned, TurnId
+from holdfast.model import Claimed, InboxKind, Returned, TurnId
 from holdfast.policy.calls import How, Settlement
 from holdfast.policy.parts import Longest, usual
 from holdfast.policy.settings import TurnSettings
@@ -17,7 +17,7 @@ from holdfast.records import dataclass
 from holdfast.store import ClaimSettings, Store
 
 from .asking import Asking
-from .cuts import LOST, STOP, Cut, CutOff
+from .cuts import LOST, NOT_ALLOWED, STOP, Cut, CutOff
 from .cutting import Cutting
 from .draft import Draft
 from .hands import Hands
@@ -68,7 +68,8 @@ class Run:
         """A model call or a tool has started."""
         settings, fence = runner.settings, claimed.fence
         self._draft = draft = Draft(claimed)
-        self._hands = hands = Hands(runner.clock)
+        self._claim = claim
+        self._hands = hands = Hands(runner.clock, self._bars)
         self._pulse = pulse = Pulse(runner.clock, settings, self._journal_output)
         self._toolbox = Toolbox(runner.agent, runner.workspace, runner.report)
         self._tools = ToolWork(self._toolbox, fence, hands, pulse)
@@ -167,6 +168,8 @@ class Run:
             self._begun = True
             self._draft.start(tuple(call.id for call in calls))
         await self._keeper.save()
+        if calls:
+            self._hands.check()
         for call in calls:
             self._tools.run(call)
         if calls:
@@ -214,6 +217,12 @@ class Run:
                 claimed.fence, end.state, step.append, (owed,), end.reason, step.tail, step.usage
             )
         )
+
+    def _bars(self) -> Cut | None:
+        """Who is let out while their work runs has nothing more begun for them."""
+        cause = self.claimed.cause
+        asked_by_person = cause.kind is InboxKind.MESSAGE
+        return NOT_ALLOWED if asked_by_person and not self._claim.allows(cause.sender) else None
 
     def _journal_output(self) -> None:
         self._hands.begin(self._journal_progress())

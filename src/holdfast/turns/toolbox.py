@@ -17,6 +17,7 @@ from holdfast.model import (
     ToolCall,
 )
 from holdfast.policy.results import not_happened_text, unknown_text
+from holdfast.telemetry import without_secrets
 from holdfast.tools import Checkable, Tool, ToolContext, ToolFailed
 
 from .boundary import called
@@ -45,15 +46,15 @@ class Toolbox:
             return Returned(call.id, CallState.FAILED, f"There is no tool {call.name!r}. There are: {known}.")
         context = self._context(fence, call, progress)
         try:
-            text = await called(tool.run(context, call.arguments))
+            text = await called(lambda: tool.run(context, call.arguments))
         except ToolFailed as failure:
-            return Returned(call.id, CallState.FAILED, str(failure))
+            return Returned(call.id, CallState.FAILED, without_secrets(str(failure)))
         except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: the fault is the result
             self._report(f"the tool {call.name} in turn {fence.turn}", fault)
             # What it did before its fault nobody knows; of an effect that must not look like a plain failure.
             if call.effect in (EffectClass.READ, EffectClass.IDEMPOTENT):
-                return Returned(call.id, CallState.FAILED, f"The tool broke: {fault!r}")
-            return Returned(call.id, CallState.UNKNOWN, f"{unknown_text(call)} ({fault!r})")
+                return Returned(call.id, CallState.FAILED, f"The tool broke: {_shown(fault)}")
+            return Returned(call.id, CallState.UNKNOWN, f"{unknown_text(call)} ({_shown(fault)})")
         return Returned(call.id, CallState.DONE, str(text))
 
     async def ask(self, fence: Fence, call: CallRecord, progress: Callable[[], None]) -> Returned:
@@ -63,15 +64,22 @@ class Toolbox:
             return Returned(call.id, CallState.UNKNOWN, unknown_text(call))
         context = self._context(fence, call, progress)
         try:
-            found = await called(cast("Checkable", tool).check(context, call.arguments))
+            found = await called(lambda: cast("Checkable", tool).check(context, call.arguments))
         except ToolFailed as failure:
-            return Returned(call.id, CallState.UNKNOWN, f"{unknown_text(call)} ({failure})")
+            return Returned(
+                call.id, CallState.UNKNOWN, f"{unknown_text(call)} ({without_secrets(str(failure))})"
+            )
         except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: it could not tell
             self._report(f"asking the tool {call.name} in turn {fence.turn}", fault)
-            return Returned(call.id, CallState.UNKNOWN, f"{unknown_text(call)} ({fault!r})")
+            return Returned(call.id, CallState.UNKNOWN, f"{unknown_text(call)} ({_shown(fault)})")
         if found is None:
             return Returned(call.id, CallState.FAILED, not_happened_text(call))
         return Returned(call.id, CallState.DONE, str(found))
 
     def _context(self, fence: Fence, call: CallRecord, progress: Callable[[], None]) -> ToolContext:
         return ToolContext(fence.session, fence.turn, fence.generation, self._workspace, call.key, progress)
+
+
+def _shown(fault: Exception) -> str:
+    """A fault as the transcript keeps it; what raised it may have put a secret into it."""
+    return without_secrets(repr(fault))

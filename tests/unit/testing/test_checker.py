@@ -10,10 +10,12 @@ from holdfast.model import CallId, EffectClass, ToolCall
 from holdfast.policy.views import Message, Role
 from holdfast.testing.checker import INVARIANTS, violations
 from holdfast.testing.history import (
+    Answered,
     Asked,
     CallLine,
     Claim,
     Confirmed,
+    Death,
     EntryLine,
     Event,
     History,
@@ -23,12 +25,15 @@ from holdfast.testing.history import (
     Ran,
     Seen,
     Shown,
+    Size,
     Span,
     TurnLine,
+    Windows,
     Write,
 )
 
 ACCOUNT = "plain/bot"
+HOUR = 3_600_000
 
 
 def said(seq: int, turn: str, text: str) -> EntryLine:
@@ -105,6 +110,10 @@ def sound() -> History:
         writes=[Write("s", 1, "t1", 1, 0), Write("s", 2, "t1", 1, 1)],
         claims=[Claim("s", "t1", 1, 0, 1), Claim("s", "t2", 2, 1, 2)],
         boots=[({"inbox": [(1,)]}, {"inbox": [(1,)]})],
+        answers=[Answered("q1", 1, 1)],
+        deaths=[Death("t1", frozenset({"t1", "t2"}))],
+        sizes=[Size(60, 4, 2)],
+        windows=Windows(HOUR, HOUR, HOUR),
         idempotent=frozenset({"strong"}),
         ledger=ledger,
     )
@@ -144,6 +153,11 @@ def cut_off(**more: object) -> Callable[[History], None]:
         in_ledger(calls=(GOOD.calls[0]._replace(state="started"),), **more)(history)
 
     return change
+
+
+def killed_after_long(history: History) -> None:
+    history.asked.append(Asked("crash 90 #1", (), True, "t1"))
+    history.deaths += [Death("t1", frozenset())] * 8
 
 
 GOOD = sound().ledger
@@ -282,10 +296,86 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
         "the parts of answer:t2 are separated",
         in_ledger(outbox=(*GOOD.outbox, GOOD.outbox[1]._replace(id=3, number=4, part=2))),
     ),
+    "gone without a word": (
+        "I1",
+        "there were 2 inbox rows",
+        lambda h: h.vanished.append("there were 2 inbox rows"),
+    ),
+    "an answer to a conversation that is over": (
+        "I9",
+        "question q2 of incarnation 1 was answered, when its session had 2",
+        lambda h: h.answers.append(Answered("q2", 1, 2)),
+    ),
     "killed once too often": (
         "I11",
         "turn t1 killed the process 4 times",
-        lambda h: h.asked.extend([Asked("crash #1", (), True, "t1")] * 4),
+        lambda h: h.deaths.extend([Death("t1", frozenset())] * 3),
+    ),
+    "killed too often, each time after long": (
+        "I11",
+        "turn t1 killed the process 9 times",
+        killed_after_long,
+    ),
+    "an innocent parked": (
+        "I11",
+        "turn t2 is parked and killed nothing",
+        in_ledger(turns=(GOOD.turns[0], GOOD.turns[1]._replace(state="parked"))),
+    ),
+    "old work resumed": (
+        "I12",
+        "turn t2 was resumed 7200000 ms after its last progress",
+        lambda h: h.claims.append(Claim("s", "t2", 3, 2, 3, 2 * HOUR)),
+    ),
+    "an old message run": (
+        "I12",
+        "inbox row 2 (two) was run, and it came 7200000 ms late",
+        in_ledger(inbox=(GOOD.inbox[0], GOOD.inbox[1]._replace(late=2 * HOUR))),
+    ),
+    "an old reply sent": (
+        "I12",
+        "answer:t2/1 was sent 7200000 ms after it was owed",
+        lambda h: h.shown.append(shown("answer:t2/1", 2, marked=True)._replace(owed=2 * HOUR)),
+    ),
+    "left in silence": (
+        "I12",
+        "turn t9 is expired (too_old) and nobody was told",
+        in_ledger(turns=(*GOOD.turns, TurnLine("t9", "s", "k", 2, "expired", 3, None, "too_old"))),
+    ),
+    "told before it was kept": (
+        "I13",
+        "ack:2/1 was shown before it was kept",
+        lambda h: h.shown.append(shown("ack:2/1", 3)._replace(owed=None)),
+    ),
+    "told and kept no more": (
+        "I13",
+        "ack:2/1 was shown and stands in the ledger no more",
+        lambda h: h.shown.append(shown("ack:2/1", 3)),
+    ),
+    "queued, it said": (
+        "I13",
+        "ack:9/1 speaks of a message that is not there",
+        lambda h: h.shown.append(shown("ack:9/1", 3)),
+    ),
+    "a model called for somebody let out": (
+        "I14",
+        "a model was called for somebody barred for 2.0 s",
+        lambda h: h.asked.append(h.asked[0]._replace(barred=2.0)),
+    ),
+    "a tool run for somebody let out": (
+        "I14",
+        "effect t1:c1 began for somebody barred for 2.0 s",
+        lambda h: h.ran.__setitem__(0, ran("begun")._replace(barred=2.0)),
+    ),
+    "a token in the log": ("I15", "a secret stands in the log", lambda h: h.exposed.append("the log")),
+    "a row for every failure": (
+        "I19",
+        "1000 rows for 4 messages and 2 boots",
+        lambda h: h.sizes.append(Size(1_000, 4, 2)),
+    ),
+    "a platform in limbo": (
+        "liveness",
+        "plain/bot could be reached and nobody listens",
+        lambda h: h.deaf.append(ACCOUNT),
     ),
     "out of order": ("I10", "part 1 of plain/a came after part 2", lambda h: h.shown.reverse()),
     "overtaken": (

@@ -101,7 +101,9 @@ def _write(
                 **where,
             )
         case TryAgain(at, reason, is_attempt):
-            tx.event("try_again", f"delivery:{id}", reason=reason, at=at)
+            # A throttle may come back for a day: its row says why it waits and until when, and that is all.
+            if is_attempt:
+                tx.event("try_again", f"delivery:{id}", reason=reason, at=at)
             return tx.one(
                 "delivery_pending",
                 at=_within_a_day(tx, at),
