@@ -10,6 +10,7 @@ from holdfast.policy.recovery import table
 from holdfast.policy.settings import RecoverySettings
 
 from .history import History
+from .promises import acknowledged_is_not_dropped
 
 _RECOVERY = RecoverySettings()
 FATAL = _RECOVERY.strikes
@@ -77,6 +78,7 @@ def i13_told_is_kept(history: History) -> Iterator[str]:
         kind, _, about = shown.key.partition("/")[0].partition(":")
         if kind == "ack" and about not in rows:
             yield f"{shown.key} speaks of a message that is not there"
+    yield from acknowledged_is_not_dropped(history)
 
 
 def i14_only_for_who_is_allowed(history: History) -> Iterator[str]:
