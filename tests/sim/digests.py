@@ -2,8 +2,7 @@
 
 import sys
 
-from holdfast.testing import run_world
-from tests.sim.scenarios import random_world
+from holdfast.testing import random_world, run_world
 
 if __name__ == "__main__":
     for seed in sys.argv[1:]:

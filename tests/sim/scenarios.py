@@ -10,14 +10,10 @@ from holdfast.testing import (
     Bar,
     BootBeside,
     Die,
-    FaultRates,
     FullDisk,
-    Options,
-    Outage,
     Revise,
     Say,
     Scenario,
-    SeededRng,
     SetClock,
     Stop,
 )
@@ -190,48 +186,3 @@ SIXTY = Scenario(
     GatewaySettings(workers=130),
 )
 """All run at once when the process dies, and again when it dies once more: then all are suspects."""
-
-SCRIPTS = (
-    *("plain", "plain", "tools effect", "tools read idempotent effect reconcilable", "parallel"),
-    *("long 4", "slow 3", "crash", "fail", "wordy 9", "/stop", "/new", "/undo", "/retry", "/resume", "/help"),
-    *("/status", "/queue collect", "/queue steer", "/queue interrupt"),
-)
-RATES = FaultRates(
-    lost_request=0.05,
-    lost_response=0.05,
-    throttled=0.05,
-    refused=0.02,
-    down=0.03,
-    duplicate=0.1,
-    slow=0.05,
-    disk_full=0.02,
-    model_errors=0.05,
-    tool_breaks=0.03,
-)
-
-
-def random_world(seed: int) -> tuple[Scenario, Options]:
-    """A scenario with people, kills and faults, all drawn from the seed."""
-    rng = SeededRng("scenario", seed)
-    platforms = rng.sample(["strong", "plain", "asked", "hook", "lively"], rng.randint(1, 3))
-    acts: list[Act] = [
-        Say(rng.uniform(0, 8), rng.choice(SCRIPTS), rng.choice("abc"), rng.choice(platforms))
-        for _ in range(rng.randint(3, 10))
-    ]
-    said = [act for act in acts if isinstance(act, Say) and not act.text.startswith("/")]
-    if said and rng.random() < 0.3:
-        edited = rng.choice(said)
-        acts.append(Revise(9, rng.choice([None, "plain"]), edited.chat, edited.platform))
-    others: list[Act] = [
-        Outage(rng.uniform(0, 5), rng.uniform(1, 10), rng.choice(platforms)),
-        Babble(rng.uniform(0, 5), platform=rng.choice(platforms)),
-        SetClock(rng.uniform(0, 8), rng.choice([-3_600_000, -500, 500, 60_000])),
-        Stop(rng.uniform(1, 10), restart=rng.random() < 0.5),
-        BootBeside(rng.uniform(1, 10)),
-        Say(rng.uniform(0, 5), "plain", "stranger", rng.choice(platforms)),
-    ]
-    acts += [act for act in others if rng.random() < 0.25]
-    acts.sort(key=lambda act: act.at)
-    options = Options(seed=seed, kill_rate=rng.choice([0.0, 0.003, 0.01]), most_kills=3, faults=RATES)
-    settings = SPEAKING if rng.random() < 0.5 else GatewaySettings()
-    return Scenario(f"random {seed}", tuple(acts), settings), options

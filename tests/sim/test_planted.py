@@ -13,12 +13,12 @@ from holdfast.recovery import verdicts
 from holdfast.store.sqlite import SqliteStore
 from holdfast.store.sqlite.home import HomeLock
 from holdfast.store.sqlite.sql import SQL, Query
-from holdfast.testing import FaultRates, Options, run_world, sweep
+from holdfast.testing import FaultRates, Options, random_world, run_world, sweep
 from holdfast.testing.platforms import FakePlatform
 from holdfast.turns import Showing, telling
 from holdfast.turns.runner import Run
 from holdfast.turns.shown import Shown
-from tests.sim.scenarios import CANONICAL, random_world
+from tests.sim.scenarios import CANONICAL
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 

@@ -10,24 +10,23 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from tests.sim.scenarios import CANONICAL, SEED
-from tests.sim.workers import CORES, Found, stop_part, sweep_part
+from tests.sim.workers import CORES, Tally, stop_part, sweep_part
 
 LONG = bool(os.environ.get("HOLDFAST_LONG"))
 SEEDS = (SEED, 1, 3) if LONG else (SEED,)
 EVERY = 1 if LONG else 12
-Sweeper = Callable[[str, int, int, int], Found]
+Sweeper = Callable[[str, int, int, int], Tally]
 STOPPED = ("every class of tool", "a reply of several parts", "an edit and a withdrawal", "retry")
 
 
-def judged(
-    part: Callable[[str, int, int, int], Found], name: str, seed: int, pool: ProcessPoolExecutor
-) -> int:
+def judged(part: Sweeper, name: str, seed: int, pool: ProcessPoolExecutor) -> int:
     """How many points were tried, at none of which anything was wrong."""
-    jobs = [pool.submit(part, name, seed, n, CORES * EVERY) for n in range(CORES)]
-    points, deaths, failures = zip(*(job.result() for job in jobs), strict=True)
-    assert sum(failures, []) == []
-    assert sum(deaths) == sum(points), "a crash test that never crashed proves nothing"
-    return sum(points)
+    found = Tally()
+    for job in [pool.submit(part, name, seed, n, CORES * EVERY) for n in range(CORES)]:
+        found.add(job.result())
+    assert found.failures == []
+    assert found.kills == found.points, "a crash test that never crashed proves nothing"
+    return found.points
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,15 +1,24 @@
 """Sweeps and worlds in processes of their own, as many as there are cores."""
 
 import os
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from multiprocessing import get_context
+from pathlib import Path
 
-from holdfast.testing import Options, Swept, run_world, stop_points, sweep
-from tests.sim.scenarios import CANONICAL, random_world
+from holdfast.testing import Options, Outcome, Scenario, Swept, random_world, run_world, stop_points, sweep
+from holdfast.testing.coverage import Cell, happened
+from holdfast.testing.saved import load_world, save
+from holdfast.testing.shrink import shrink
+from tests.sim.scenarios import CANONICAL
 
 CORES = os.cpu_count() or 1
+FOUND = Path(__file__).parent / "found"
+"""Worlds in which something was wrong once: they are played before all others."""
 
 
 @contextmanager
@@ -18,29 +27,75 @@ def cores() -> Iterator[ProcessPoolExecutor]:
         yield pool
 
 
-Found = tuple[int, int, list[str]]
-"""Points tried, deaths, and failures in words."""
+@dataclass
+class Tally:
+    """What came of some worlds or of a part of a sweep, added up."""
+
+    worlds: int = 0
+    points: int = 0
+    kills: int = 0
+    messages: int = 0
+    states: set[str] = field(default_factory=set)
+    """The different ways in which ledger and step stood at a death."""
+    met: Counter[Cell] = field(default_factory=Counter)
+    sometimes: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+
+    def add(self, other: "Tally") -> None:
+        self.worlds += other.worlds
+        self.points += other.points
+        self.kills += other.kills
+        self.messages += other.messages
+        self.states |= other.states
+        self.met += other.met
+        self.sometimes += other.sometimes
+        self.failures += other.failures
 
 
-def sweep_part(name: str, seed: int, part: int, parts: int) -> Found:
-    return _in_words(sweep(CANONICAL[name], Options(seed=seed), part, parts))
+def sweep_part(name: str, seed: int, part: int, parts: int) -> Tally:
+    return _of(sweep(CANONICAL[name], Options(seed=seed), part, parts))
 
 
-def stop_part(name: str, seed: int, part: int, parts: int) -> Found:
-    return _in_words(sweep(CANONICAL[name], Options(seed=seed), part, parts, points_of=stop_points))
+def stop_part(name: str, seed: int, part: int, parts: int) -> Tally:
+    return _of(sweep(CANONICAL[name], Options(seed=seed), part, parts, points_of=stop_points))
 
 
-def _in_words(swept: Swept) -> Found:
-    return swept.points, swept.hit, [str(failure) for failure in swept.failures]
+def _of(swept: Swept) -> Tally:
+    failures = [str(failure) for failure in swept.failures]
+    return Tally(points=swept.points, kills=swept.hit, states=set(swept.states), failures=failures)
 
 
-def play(seeds: range) -> tuple[int, int, list[str]]:
-    """Messages, deaths, and failures in words."""
-    messages, deaths, failures = 0, 0, list[str]()
+def play(seeds: Iterable[int], folder: Path | None = None) -> Tally:
+    """Play random worlds; one that goes wrong is made smaller and written into the folder."""
+    tally = Tally()
     for seed in seeds:
-        outcome = run_world(*random_world(seed))
-        messages += len(outcome.history.events)
-        deaths += outcome.kills
-        if outcome.violations:
-            failures.append(str(outcome))
-    return messages, deaths, failures
+        _count(tally, *random_world(seed), folder)
+    return tally
+
+
+def play_found(path: Path) -> Tally:
+    """Play a world that was found earlier."""
+    tally = Tally()
+    _count(tally, *load_world(path), None)
+    return tally
+
+
+def _count(tally: Tally, scenario: Scenario, options: Options, folder: Path | None) -> None:
+    outcome = run_world(scenario, options)
+    tally.worlds += 1
+    tally.kills += outcome.kills
+    tally.messages += len(outcome.history.events)
+    tally.met.update(outcome.cells)
+    tally.sometimes.update(happened(outcome))
+    if outcome.violations:
+        tally.failures.append(_kept(scenario, outcome, folder))
+
+
+def _kept(scenario: Scenario, outcome: Outcome, folder: Path | None) -> str:
+    """What was wrong, in words; with a folder also as a file, made as small as it gets."""
+    if folder is None:
+        return str(outcome)
+    path = folder / f"{re.sub(r'[^a-z0-9]+', '-', scenario.name.lower())}.json"
+    smaller, smallest = shrink(scenario, outcome.options)
+    save(smaller, smallest, path)
+    return f"{outcome}\nsmaller: {smaller.acts}\n{smallest}\nholdfast replay {path}"

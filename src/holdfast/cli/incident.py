@@ -1,4 +1,7 @@
-"""`holdfast export` and `holdfast replay`: an incident as a file, without a word of what was said in it."""
+"""`holdfast export` and `holdfast replay`: an incident as a file, without a word of what was said in it.
+
+A replay also plays the files that runs of random worlds write when a promise is broken in one.
+"""
 
 from __future__ import annotations
 
@@ -66,17 +69,23 @@ async def _collect(home: Path, which: str) -> Json:
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `holdfast export` wrote.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="From `holdfast export`, or a world that was kept.")
+    ],
     seed: Annotated[int, typer.Option(help="Another order of what happens side by side.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Play an incident again on a simulated gateway: the same arrivals, replies, tools and deaths.
 
-    Shows what became of each turn then and now, and whether any promise was broken. Exit code 1 if one was.
+    Shows what became of each turn then and now, and whether any promise was broken. A world that was written
+    down because one was is played as it was found. Exit code 1 if a promise is broken.
     """
-    from holdfast.testing.replay import replay as play  # noqa: PLC0415 - a simulator, which nothing else needs
+    # A simulator, which nothing else needs.
+    from holdfast.testing.replay import replay as play  # noqa: PLC0415 - see above
+    from holdfast.testing.replay import replay_world  # noqa: PLC0415 - see above
+    from holdfast.testing.saved import is_world  # noqa: PLC0415 - see above
 
-    found = play(load(file), seed)
+    found = replay_world(file) if is_world(file) else play(load(file), seed)
     if as_json:
         print_json(
             {

@@ -36,6 +36,7 @@ from holdfast.policy.retry import (
     missing_line,
 )
 from holdfast.policy.settings import MINUTE, SECOND, RetrySettings
+from holdfast.policy.working import last_words
 from holdfast.store import Store
 from holdfast.telemetry import without_secrets
 
@@ -248,8 +249,21 @@ class Sender:
         if over is not None and over.state is DeliveryState.EXPIRED:
             await self._expire(delivery, over.reason or "")
             return None
-        result = await self._send(delivery) if over is None else Rejected(over.reason or "")
-        return await self._keep(delivery, result)
+        if over is not None:
+            return await self._keep(delivery, Rejected(over.reason or ""))
+        return await self._keep(delivery, await self._send(await self._with_last_words(delivery)))
+
+    async def _with_last_words(self, delivery: Delivery) -> Delivery:
+        """Of a run that is over by now nothing goes out again but its last words."""
+        if not (delivery.dedupe.startswith(WORKING) and (delivery.attempts or delivery.repeated)):
+            return delivery
+        try:
+            live = await self._store.live_notices()
+        except StoreFault as fault:
+            self._report(f"looking at delivery {delivery.id}", fault)
+            return delivery
+        over = [one for one in live if one.delivery.id == delivery.id and not one.running]
+        return delivery._replace(text=last_words(over[0].state)) if over else delivery
 
     async def _send(self, delivery: Delivery) -> SendResult:
         """Try once; whatever is not a clear word from the platform may have arrived."""

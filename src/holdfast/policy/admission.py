@@ -130,6 +130,7 @@ class Offer:
     """Too old to run by itself; the person is asked, once per chat."""
 
     ack: str
+    reason: str = "sent_too_long_ago"
 
 
 @dataclass(frozen=True, slots=True)

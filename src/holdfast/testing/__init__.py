@@ -16,8 +16,8 @@ from .clock import ManualClock, SeededIds
 from .compose import Boot, Parts
 from .faults import FaultRates, Faults
 from .history import History
+from .kinds import KINDS
 from .options import Kill, Options, Outcome
-from .platforms import KINDS
 from .ports import SeededRng
 from .scenario import (
     Act,
@@ -29,12 +29,15 @@ from .scenario import (
     Die,
     FullDisk,
     Outage,
+    Press,
+    Refusing,
     Revise,
     Say,
     Scenario,
     SetClock,
     Stop,
 )
+from .swarm import random_world
 from .sweep import Swept, crash_points, stop_points, sweep
 from .world import run_world
 
@@ -59,6 +62,8 @@ __all__ = [
     "Outage",
     "Outcome",
     "Parts",
+    "Press",
+    "Refusing",
     "Revise",
     "Say",
     "Scenario",
@@ -68,6 +73,7 @@ __all__ = [
     "Stop",
     "Swept",
     "crash_points",
+    "random_world",
     "run_world",
     "stop_points",
     "sweep",

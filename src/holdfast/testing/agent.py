@@ -35,6 +35,8 @@ from .ports import pause
 CLASSES = tuple(effect.value for effect in EffectClass)
 THINKS = 0.5
 WORKS = 0.2
+SLOW = 8
+"""So many times as long a slow model takes."""
 
 
 @dataclass(slots=True)
@@ -106,6 +108,8 @@ class ScriptedTool:
             await pause(witness.loop, WORKS * witness.faults.between(0.1, 1.0))
             witness.ran("happened", self, context, arguments)
             witness.done[context.key] = arguments
+            if witness.faults.hits("tool_hangs"):
+                await asyncio.get_running_loop().create_future()
             await pause(witness.loop, WORKS * witness.faults.between(0.1, 1.0))
             if witness.faults.hits("tool_breaks"):
                 raise Injected("the tool broke after its effect")
@@ -160,6 +164,8 @@ class ScriptedModel:
         if word == "hang":
             await asyncio.get_running_loop().create_future()
         seconds = float(rest[0]) if word == "slow" else THINKS
+        if self.witness.faults.hits("model_slow"):
+            seconds *= SLOW
         for second in range(1, round(seconds)):
             await pause(self.witness.loop, 1.0)
             on_text("a bit " * second)

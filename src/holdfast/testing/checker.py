@@ -57,8 +57,11 @@ def i2_consumed_once(history: History) -> Iterator[str]:
     ledger = history.ledger
     said = Counter(text for text in map(_said, ledger.entries) if text is not None)
     taken = Counter(row.text for row in ledger.inbox if row.state == "taken")
+    asked = {turn.key for turn in ledger.turns if turn.id in ledger.open_questions}
     for row in ledger.inbox:
-        if row.state not in INBOX.finals and row.state != "offered":
+        # What comes after a question waits until it is answered.
+        behind = row.kind != "command" and row.key in asked
+        if row.state not in INBOX.finals and row.state != "offered" and not behind:
             yield f"inbox row {row.position} ({row.text}) is still {row.state}"
         if row.state in ("refused", "dropped", "offered") and not row.reason:
             yield f"inbox row {row.position} ({row.text}) is {row.state} without a reason"
@@ -81,7 +84,7 @@ def _commands_answered(history: History) -> Iterator[str]:
             answers[line.dedupe.split(":")[1]].append(line.text)
     stopped = {turn.key for turn in ledger.turns if turn.why in ("stop", "new", "stop_asked")}
     for row in ledger.inbox:
-        if row.kind != "command" and row.reason != "made from a command":
+        if row.state == "offered" or (row.kind != "command" and row.reason != "made from a command"):
             continue
         found = answers[str(row.position)]
         if len(found) != 1:

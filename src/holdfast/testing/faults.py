@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 
 from holdfast.clock import Rng
@@ -30,16 +31,28 @@ class FaultRates:
     down: float = 0.0
     duplicate: float = 0.0
     slow: float = 0.0
+    blocked: float = 0.0
+    """A send is refused, and so is everything else to this chat from then on."""
     disk_full: float = 0.0
     """A commit fails and nothing of it is kept."""
+    sync_failed: float = 0.0
+    """The disk does not confirm a commit: it may be kept or not, and the process ends."""
     model_errors: float = 0.0
     """A model call fails for now."""
+    model_slow: float = 0.0
+    """A model takes its time."""
     tool_breaks: float = 0.0
     """A tool raises after its effect."""
+    tool_hangs: float = 0.0
+    """A tool never comes back."""
 
 
 NONE = FaultRates()
 SOME = FaultRates(*[0.05] * len(fields(FaultRates)))
+
+
+def _unseen(kind: str) -> None:
+    """Nobody watches."""
 
 
 class Faults:
@@ -49,6 +62,8 @@ class Faults:
         self.rng = rng
         self._rates = rates
         self.on = True
+        self.on_hit: Callable[[str], None] = _unseen
+        """Told of each that happens."""
         self.drawn: dict[str, int] = {}
         """How often each has happened."""
 
@@ -58,6 +73,7 @@ class Faults:
         hit = self.on and rate > 0 and self.rng.random() < rate
         if hit:
             self.drawn[kind] = self.drawn.get(kind, 0) + 1
+            self.on_hit(kind)
         return hit
 
     def first(self, *kinds: str) -> str | None:

@@ -21,7 +21,10 @@ _CALLS = "SELECT turn, id, name, arguments, effect, state FROM tool_calls ORDER 
 _OUTBOX = """SELECT id, chat, number, turn, kind, dedupe, part, coalesce(body, ''), state, reason
              FROM outbox ORDER BY dedupe, part"""
 _UNSETTLED = """
-SELECT 'inbox row ' || position || ' is ' || state FROM inbox WHERE state = 'waiting'
+SELECT 'inbox row ' || i.position || ' is ' || i.state FROM inbox i
+WHERE i.state = 'waiting' AND (i.kind = 'command' OR NOT EXISTS
+      (SELECT 1 FROM questions q JOIN sessions s ON s.id = q.session
+       WHERE q.state = 'open' AND s.key = i.key AND s.ended_at IS NULL))
 UNION ALL
 SELECT 'turn ' || t.id || ' is ' || t.state || coalesce(' (' || t.held || ')', '') FROM turns t
 WHERE t.ended_at IS NULL AND NOT (t.state = 'waiting' AND EXISTS
@@ -40,6 +43,11 @@ UNION ALL SELECT 'turn', state || interruptions, count(*) FROM turns GROUP BY st
 UNION ALL SELECT 'call', state, count(*) FROM tool_calls GROUP BY state
 UNION ALL SELECT 'part', state, count(*) FROM outbox GROUP BY state
 UNION ALL SELECT 'entry', kind, count(*) FROM entries GROUP BY kind"""
+_STANDING = """
+SELECT DISTINCT 'inbox ' || state FROM inbox UNION ALL SELECT DISTINCT 'turn ' || state FROM turns
+UNION ALL SELECT DISTINCT 'call ' || state FROM tool_calls
+UNION ALL SELECT DISTINCT 'delivery ' || state FROM outbox
+UNION ALL SELECT DISTINCT 'question ' || state FROM questions"""
 _APPENDED = """
 SELECT e.session, e.seq, e.turn, t.generation FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.session = :session AND e.seq > :seen AND e.kind NOT IN ('undone', 'summed') ORDER BY e.seq"""
@@ -206,6 +214,10 @@ class Look:
     def states(self) -> str:
         """How everything stands, by what it is and not by its name."""
         return ",".join(f"{what}:{state}={count}" for what, state, count in self._all(_STATES))
+
+    def standing(self) -> list[str]:
+        """Every state in which some row is."""
+        return [str(row[0]) for row in self._all(_STANDING)]
 
     def unsettled(self) -> list[str]:
         """What keeps the gateway from rest."""

@@ -14,6 +14,9 @@ from .look import Look, vanished
 from .loop import SimLoop
 from .ports import WallClock
 
+IN_FLIGHT = 2.5
+"""Seconds a message takes at most from being sent to being shown."""
+
 
 class Observer:
     """Looks after each commit and each death; what it sees goes into the history."""
@@ -26,6 +29,8 @@ class Observer:
         self._homes = self.look.homes()
         self._killer: str | None = None
         self._barred: dict[str, float] = {}
+        self.cells: set[tuple[str, str]] = set()
+        """What went wrong while a row had which state."""
 
     # What the ledger shows
 
@@ -49,6 +54,10 @@ class Observer:
         self._history.damage += self.look.damage()
         self._count_homes()
 
+    def cover(self, fault: str) -> None:
+        """Something goes wrong here and now."""
+        self.cells.update((fault, state) for state in self.look.standing())
+
     def _count_homes(self) -> None:
         homes = self.look.homes()
         if homes != self._homes:
@@ -63,13 +72,19 @@ class Observer:
         history.exposed += [f"the ledger's {table}" for table in self.look.holding(CANARY)]
 
     def owed_for(self, dedupe: str, part: int) -> int | None:
-        return self.look.owed_for(dedupe, part, self._wall.now())
+        return self.look.owed_for(dedupe, part, self._wall.now() - self._just_set())
+
+    def _just_set(self) -> int:
+        """By how much the clock was set while what is shown now was on its way."""
+        since = self._loop.time() - IN_FLIGHT
+        return sum(by for at, by in self._wall.jumps if at > since)
 
     # What else there is to know
 
     def kills(self, turn: str, life: Life) -> None:
         """The work of this turn is what ends the process, here and now."""
         self._killer = turn
+        self.cover("killed by its own work")
         life.kill()
 
     def bar(self, person: str) -> None:

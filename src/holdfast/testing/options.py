@@ -30,6 +30,8 @@ class Options:
     kills: tuple[Kill, ...] = ()
     kill_rate: float = 0.0
     """Chance of a kill before each step, while faults are on."""
+    edge_rate: float = 0.0
+    """Chance of a kill at each edge of a commit, while faults are on."""
     most_kills: int = 3
     faults: FaultRates = NONE
     boot: Boot = boot_gateway
@@ -60,6 +62,10 @@ class Outcome:
     last: tuple[str, ...]
     history: History
     drawn: dict[str, int] = field(default_factory=dict)
+    killed_at: tuple[Kill, ...] = ()
+    """Where chance killed a process."""
+    cells: frozenset[tuple[str, str]] = frozenset()
+    """What went wrong, and the state of a row at that instant."""
 
     def __str__(self) -> str:
         wrong = "\n".join(f"  {words}" for words in self.violations) or "  nothing"

@@ -18,6 +18,7 @@ from holdfast.model import (
     Lost,
     Origin,
     Place,
+    QuestionId,
     Rejected,
     SendResult,
     Sent,
@@ -42,6 +43,7 @@ from holdfast.records import dataclass
 
 from .faults import SECRET_WORDS, Faults
 from .history import Confirmed, Event, History, Seen, Shown, Span
+from .kinds import KINDS
 from .life import Life
 from .loop import SimLoop
 from .ports import WallClock, pause
@@ -49,23 +51,11 @@ from .ports import WallClock, pause
 T = TypeVar("T")
 
 ACCOUNT = "bot"
-LONGEST = 300
-"""Characters a message may have here: few, so that more than one part is nothing rare."""
 BATCH = 10
 REDELIVER = 10.0
 """Seconds after which an unanswered delivery is made again."""
 PATIENCE = 2.0
 """Seconds after which a client gives a call up."""
-
-KINDS = {
-    "strong": Capabilities(Ack.OFFSET, Idempotency.STRONG, edit=True, longest=LONGEST),
-    "plain": Capabilities(Ack.OFFSET, longest=LONGEST),
-    "asked": Capabilities(Ack.OFFSET, reconcile=True, edit=True, longest=LONGEST),
-    "lively": Capabilities(Ack.OFFSET, edit=True, longest=LONGEST, typing=1.0, drafts=True, show_every=0.5),
-    "hook": Capabilities(Ack.ANSWER, longest=LONGEST),
-}
-"""The kinds of platforms there are, by name: how they acknowledge, what becomes of a repeated send, what can
-be shown of work in progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +93,13 @@ class Server:
     name: str
     capabilities: Capabilities
     down_until: float = 0.0
+    _refusing_until: float = 0.0
     _pending: list[Pending] = field(default_factory=list)
     _count: int = 0
-    _by_key: dict[str, str] = field(default_factory=dict)
+    _by_key: dict[str, tuple[str, float]] = field(default_factory=dict)
+    """Ids of what was shown, and when, by key."""
+    _questions: dict[str, Delivery] = field(default_factory=dict)
+    """The newest question shown in each chat."""
     _spoken: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Messages about work in progress, with the turn and generation they speak of."""
     _arrived: asyncio.Future[None] | None = None
@@ -125,13 +119,21 @@ class Server:
 
     # What people do
 
-    def say(self, chat: str, text: str, message_id: str | None = None) -> str:
+    def say(self, chat: str, text: str, person: str = "", pressed: QuestionId | None = None) -> str:
         """A person writes in a chat; returns the message's id."""
         id_ = self._next("e")
-        origin = Origin(self.place(chat), ChatKind.DIRECT, f"person-{chat}")
-        message = message_id or f"m{id_}"
-        self._hold(Arrival(id_, origin, text, message, self.around.wall.now()), id_, "message", chat, text)
-        return message
+        kind = ChatKind.GROUP if is_group(chat) else ChatKind.DIRECT
+        origin = Origin(self.place(chat), kind, person or person_in(chat))
+        arrival = Arrival(id_, origin, text, f"m{id_}", self.around.wall.now(), pressed=pressed)
+        self._hold(arrival, id_, "message", chat, text)
+        return f"m{id_}"
+
+    def press(self, chat: str, option: int) -> None:
+        """A person presses a button under the newest question of a chat, old as it may be."""
+        question = self._questions.get(chat)
+        if question is not None:
+            options = question.options
+            self.say(chat, options[option % len(options)], pressed=QuestionId(question.dedupe))
 
     def revise(self, chat: str, message_id: str, text: str | None) -> None:
         """A person changes or takes back what they wrote."""
@@ -149,6 +151,14 @@ class Server:
         self.down_until = self.around.loop.time() + seconds
         self.around.trace(f"{self.name} down for {seconds:.3f}")
         self._wake()
+
+    def refuse(self, seconds: float) -> None:
+        """Take no message for a while."""
+        self._refusing_until = self.around.loop.time() + seconds
+
+    @property
+    def refuses(self) -> bool:
+        return self.around.loop.time() < self._refusing_until
 
     def _next(self, prefix: str) -> str:
         self._count += 1
@@ -199,13 +209,14 @@ class Server:
 
     def show(self, delivery: Delivery, current: int | None = None) -> str:
         """Show a message to people, unless this key was shown and keys count here."""
-        strong = self.capabilities.idempotency is Idempotency.STRONG
         known = self._by_key.get(delivery.key)
-        if known is not None and strong:
-            return known
+        if known is not None and self._remembers(known[1]):
+            return known[0]
         id_ = self._next("s")
-        self._by_key[delivery.key] = id_
+        self._by_key[delivery.key] = (id_, self.around.loop.time())
         chat = place_at(delivery.chat).chat
+        if delivery.options:
+            self._questions[chat] = delivery
         text = (POSSIBLY_REPEATED if delivery.repeated else "") + delivery.text
         owed = self.around.owed_for(delivery.dedupe, delivery.part)
         self.around.history.shown.append(
@@ -218,6 +229,15 @@ class Server:
             self.see(what, chat, text, *self._spoken[id_], current, id_, delivery.repeated)
         return id_
 
+    def _remembers(self, since: float) -> bool:
+        match self.capabilities.idempotency:
+            case Idempotency.STRONG:
+                return True
+            case Idempotency.WINDOW:
+                return (self.around.loop.time() - since) * 1_000 < self.capabilities.repeat_within
+            case Idempotency.NONE:
+                return False
+
     def see(self, what: str, chat: str, text: str, turn: str, generation: int, *rest: Any) -> None:
         """Note what people see of work in progress."""
         self.around.history.seen.append(Seen(self.name, chat, what, text, turn, generation, *rest))
@@ -227,7 +247,7 @@ class Server:
         return self._spoken[message]
 
     def found(self, key: str) -> Sent | bool:
-        return Sent(self._by_key[key]) if key in self._by_key else False
+        return Sent(self._by_key[key][0]) if key in self._by_key else False
 
     def hears(self, life: Life) -> bool:
         """Whether this process is connected."""
@@ -322,6 +342,8 @@ class FakePlatform:
                 return TryAgain(
                     now() + round(self._around.faults.between(500, 5_000)), f"throttled {SECRET_WORDS}", False
                 )
+            case "blocked":
+                return Rejected(f"the chat is gone {SECRET_WORDS}", whole_chat=True)
             case "refused":
                 return Rejected(f"the platform does not take it {SECRET_WORDS}")
             case "down":
@@ -337,6 +359,8 @@ class FakePlatform:
                 await pause(self._around.loop, PATIENCE)
             case _:
                 await pause(self._around.loop, self._pace.to_send(delivery.chat))
+        if self._server.refuses:
+            return Rejected("not now, and not later")
         if self._server.is_down:
             return TryAgain(now() + 1_000, f"no connection {SECRET_WORDS}", counts=False)
         return Sent(await self._call(lambda: self._server.show(delivery, current)))
@@ -396,7 +420,16 @@ class FakePlatform:
         return await answer
 
 
-_SEND_FAULTS = ("throttled", "refused", "down", "lost_request", "lost_response", "slow")
+_SEND_FAULTS = ("throttled", "blocked", "refused", "down", "lost_request", "lost_response", "slow")
+
+
+def person_in(chat: str) -> str:
+    """Who writes in a chat, unless somebody is named."""
+    return f"person-{chat}"
+
+
+def is_group(chat: str) -> bool:
+    return chat.startswith("group")
 
 
 def run_of(delivery: Delivery) -> tuple[str, int]:

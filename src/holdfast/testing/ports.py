@@ -27,6 +27,8 @@ class WallClock:
     def __init__(self, loop: SimLoop) -> None:
         self._loop = loop
         self._set = 0
+        self.jumps: list[tuple[float, int]] = []
+        """When it was set, on the loop's own time, and by how much."""
 
     def now(self) -> int:
         return EPOCH + self._set + round(self._loop.time() * 1_000)
@@ -34,6 +36,7 @@ class WallClock:
     def jump(self, milliseconds: int) -> None:
         """Set the wall clock forwards or back; no time has passed."""
         self._set += milliseconds
+        self.jumps.append((self._loop.time(), milliseconds))
 
 
 class SimClock:

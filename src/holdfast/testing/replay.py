@@ -6,12 +6,14 @@ stands in the transcript and the same number of calls has been started.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from holdfast.records import dataclass
 
+from .kinds import LONGEST
 from .options import Options, Outcome
-from .platforms import LONGEST
+from .saved import load_world
 from .scenario import Cue, Die, Say, Scenario, Stop
 from .world import run_world
 
@@ -46,6 +48,12 @@ def replay(incident: Incident, seed: int = 0) -> Replayed:
     scenario, left_out = scenario_of(incident)
     outcome = run_world(scenario, Options(seed=seed))
     return Replayed(outcome, _compared(incident, outcome), left_out)
+
+
+def replay_world(path: Path) -> Replayed:
+    """Play a world that was written down, as it was found."""
+    outcome = run_world(*load_world(path))
+    return Replayed(outcome, tuple((turn.id, "", turn.state) for turn in outcome.history.ledger.turns), ())
 
 
 def scenario_of(incident: Incident) -> tuple[Scenario, tuple[str, ...]]:

@@ -16,6 +16,18 @@ class Say:
     platform: str = "strong"
     exact: bool = False
     """No number is put behind it: an answer to a question."""
+    person: str = ""
+    """Who, where a chat is a group (its name begins with `group`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """A person presses a button under the newest question of a chat; without one, nothing happens."""
+
+    at: float
+    option: int
+    chat: str = "a"
+    platform: str = "strong"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +52,15 @@ class Babble:
 @dataclass(frozen=True, slots=True)
 class Outage:
     """A platform cannot be reached for a while."""
+
+    at: float
+    seconds: float
+    platform: str = "strong"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusing:
+    """A platform takes no message for a while, each for good."""
 
     at: float
     seconds: float
@@ -108,7 +129,25 @@ class Admit:
     platform: str = "strong"
 
 
-Act = Say | Revise | Babble | Outage | FullDisk | SetClock | BootBeside | Stop | Die | Bar | Admit
+ACTS = (Say, Press, Revise, Babble, Outage, Refusing, FullDisk, SetClock, BootBeside, Stop, Die, Bar, Admit)
+Act = (
+    Say
+    | Press
+    | Revise
+    | Babble
+    | Outage
+    | Refusing
+    | FullDisk
+    | SetClock
+    | BootBeside
+    | Stop
+    | Die
+    | Bar
+    | Admit
+)
+
+
+_SOMEWHERE = (Say, Press, Revise, Babble, Outage, Refusing, Bar, Admit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +180,7 @@ class Scenario:
 
     @property
     def platforms(self) -> tuple[str, ...]:
-        named = [act.platform for act in self.all_acts if isinstance(act, (Say, Revise, Babble, Outage))]
-        return tuple(dict.fromkeys(named))
+        return tuple(dict.fromkeys(act.platform for act in self.all_acts if isinstance(act, _SOMEWHERE)))
 
     @property
     def ends(self) -> float:

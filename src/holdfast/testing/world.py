@@ -11,10 +11,8 @@ from tempfile import mkdtemp
 from typing import Any
 
 from holdfast.agents import Agent, ModelError
-from holdfast.errors import DiskFull, HomeLocked, StoreFault
-from holdfast.model import PersonId
+from holdfast.errors import DiskFull, HomeLocked, NotFound, StoreFault
 from holdfast.platforms import Idempotency, PlatformDown
-from holdfast.policy.access import Access
 from holdfast.policy.admission import Drain
 from holdfast.store.sqlite.commit import Outcome as Committed
 from holdfast.store.sqlite.commit import Work
@@ -30,29 +28,21 @@ from .life import Life
 from .look import Look
 from .loop import SimLoop
 from .observer import Observer
-from .options import Options, Outcome
+from .options import Kill, Options, Outcome
+from .people import People
 from .platforms import Around, FakePlatform, servers
 from .ports import SeededRng, SimClock, WallClock
 from .scenario import (
     Act,
-    Admit,
-    Babble,
-    Bar,
     BootBeside,
     Die,
     FullDisk,
-    Outage,
-    Revise,
-    Say,
     Scenario,
-    SetClock,
     Stop,
 )
 from .trace import Trace, in_words
 
 RAM_DISK = Path("/dev/shm")
-STRANGER = "stranger"
-"""The chat of somebody who may not talk."""
 QUIET = 6.0
 """Seconds in which nothing may be left to do, before a world counts as at rest."""
 
@@ -93,6 +83,8 @@ class World:
             self.observer.owed_for,
         )
         self.servers = servers(around, scenario.platforms)
+        self.people = People(scenario, self.servers, self.observer, self.wall)
+        self.faults.on_hit = self.observer.cover
         strong = [s.name for s in self.servers.values() if s.capabilities.idempotency is Idempotency.STRONG]
         self.history.idempotent = frozenset(strong)
         self.history.editing = frozenset(s.name for s in self.servers.values() if s.capabilities.edit)
@@ -114,12 +106,12 @@ class World:
         self.edges = 0
         self.deaths: list[str] = []
         self.problems: list[str] = []
+        self._killed_at: list[Kill] = []
         self._kill_rng = SeededRng(seed, "kills")
-        risky = options.faults != NONE or options.kill_rate > 0
+        risky = options.faults != NONE or options.kill_rate > 0 or options.edge_rate > 0
         self._chance_until = scenario.ends + (options.lets_rest if risky else 0.0)
         self._acts = len(scenario.all_acts)
         self._cues = list(scenario.cues)
-        self._said: dict[tuple[str, str], str] = {}
         self._quiet_since: float | None = None
         self._stopper: Stopper | None = None
         self._on_claim: Stop | None = None
@@ -166,6 +158,8 @@ class World:
             self.trace.last,
             self.history,
             self.faults.drawn,
+            tuple(self._killed_at),
+            frozenset(self.observer.cells),
         )
 
     def _until_rest(self) -> None:
@@ -239,6 +233,7 @@ class World:
     def _boot_beside(self) -> None:
         """A second process; it shares the machine's fate with the first."""
         if self.life is not None and self.life.alive:
+            self.observer.cover("a second gateway")
             second = self._spawn()
             self.life.on_end.append(second.end)
             self._beside.append(second)
@@ -265,7 +260,7 @@ class World:
             ids,
             tuple(FakePlatform(server, life) for server in self.servers.values()),
             Agent(ScriptedModel(life, self.witness), scripted_tools(life, self.witness)),
-            self._access,
+            self.people.access,
             Path("workspace"),
             self.scenario.settings,
             lambda stage, fault: self._report(life, stage, fault),
@@ -273,13 +268,6 @@ class World:
         )
         await self.options.boot(parts)
         await store.close()
-
-    def _access(self) -> Access:
-        """Everybody may talk but strangers; whoever is in chat `a` is an owner."""
-        chats = {(act.platform, act.chat) for act in self.scenario.all_acts if isinstance(act, Say)}
-        people = {PersonId(_person(name, chat)) for name, chat in chats if chat != STRANGER}
-        people -= self.observer.barred
-        return Access(frozenset(p for p in people if p.endswith("-a")), frozenset(people))
 
     def _be_stoppable(self, stopper: Stopper) -> None:
         self._stopper = stopper
@@ -289,7 +277,9 @@ class World:
         life.check()
         self.observer.hear(stage, fault)
         self.trace(f"{stage} reports {fault!r}")
-        if not isinstance(fault, (StoreFault, ModelError, PlatformDown, Injected)):
+        # To an owner who never wrote nobody can say anything.
+        unknown_owner = isinstance(fault, NotFound) and fault.which == self.scenario.settings.owner_chat
+        if not (unknown_owner or isinstance(fault, (StoreFault, ModelError, PlatformDown, Injected))):
             self.problems.append(f"{stage} broke: {fault!r}")
 
     def _ended(self, life: Life, done: asyncio.Task[None]) -> None:
@@ -322,19 +312,24 @@ class World:
     def _before_step(self, life: Life) -> bool:
         if self.loop.process_steps in self._stops:
             self._stop(Stop(0, at_once=True))
-        chance = self.options.kill_rate
-        if self.loop.process_steps in self._steps or (
-            chance
-            and self.faults.on
-            and self.kills < self.options.most_kills
-            and self._kill_rng.random() < chance
-        ):
+        step = self.loop.process_steps
+        if step in self._steps or self._dies(self.options.kill_rate, step=step):
+            self.observer.cover("killed")
             (self.life or life).end()
         return not life.alive
 
+    def _dies(self, chance: float, step: int | None = None, edge: int | None = None) -> bool:
+        """Whether chance kills the process here."""
+        may = chance > 0 and self.faults.on and self.kills < self.options.most_kills
+        if not may or self._kill_rng.random() >= chance:
+            return False
+        self._killed_at.append(Kill(step, edge))
+        return True
+
     def _edge(self, life: Life) -> None:
         self.edges += 1
-        if self.edges in self._edges:
+        if self.edges in self._edges or self._dies(self.options.edge_rate, edge=self.edges):
+            self.observer.cover("killed at the edge of a commit")
             life.kill()
 
     def _committing(self, life: Life) -> Commit:
@@ -342,6 +337,10 @@ class World:
             self._edge(life)
             if self.loop.time() < self._full_until or self.faults.hits("disk_full"):
                 return failed(DiskFull("the disk is full"), works)
+            if self.faults.hits("sync_failed"):
+                if self.faults.between(0, 1) < 0.5:
+                    write(works)
+                life.kill()
             outcomes = write(works)
             claims = self.observer.after_commit()
             if self._on_claim is not None and claims:
@@ -376,54 +375,33 @@ class World:
 
     def _die(self, away: float) -> None:
         if self.life is not None:
+            self.observer.cover("killed")
             self._away = away
             self.life.end()
-
-    def _on_platform(self, act: Say | Revise | Babble | Outage, number: int) -> None:
-        server = self.servers[act.platform]
-        match act:
-            case Say(_, text, chat, platform):
-                tagged = text if act.exact or text.startswith("/") else f"{text} #{number}"
-                self._said[platform, chat] = server.say(chat, tagged)
-            case Revise(_, text, chat, platform):
-                revised = None if text is None else f"{text} #{number}"
-                server.revise(chat, self._said[platform, chat], revised)
-            case Babble(_, text):
-                server.babble("?", text)
-            case Outage(_, seconds):
-                server.go_down(seconds)
 
     def _stop(self, act: Stop) -> None:
         self._on_claim = None
         if self.life is not None and self._stopper is not None:
+            self.observer.cover("stopped at once" if act.at_once else "stopped in order")
             self._stopper(Drain.RESTART if act.restart else Drain.SHUTDOWN, act.at_once)
 
     def _play(self, act: Act) -> None:
         self._acts -= 1
         number = len(self.scenario.all_acts) - self._acts
         match act:
-            case Say() | Revise() | Babble() | Outage():
-                self._on_platform(act, number)
-            case FullDisk(at, seconds):
-                self._full_until = at + seconds
-            case SetClock(_, milliseconds):
-                self.wall.jump(milliseconds)
+            case FullDisk(_, seconds):
+                self.observer.cover("disk_full")
+                self._full_until = self.loop.time() + seconds
             case BootBeside():
                 self._boot_beside()
             case Stop() if not act.on_claim:
                 self._stop(act)
             case Stop():
                 self._on_claim = act
-            case Bar(_, chat, platform):
-                self.observer.bar(_person(platform, chat))
-            case Admit(_, chat, platform):
-                self.observer.admit(_person(platform, chat))
             case Die(_, away):
                 self._die(away)
-
-
-def _person(platform: str, chat: str) -> str:
-    return f"{platform}:person-{chat}"
+            case _:
+                self.people.act(act, number)
 
 
 def _windows(scenario: Scenario) -> Windows:

@@ -67,7 +67,7 @@ class Asking:
                 self._pulse.beat()
                 self._live.show(text)
 
-        task = self._hands.begin(called(self._model.reply(messages, hear)))
+        task = self._hands.begin(called(lambda: self._model.reply(messages, hear)))
         try:
             while not task.done():
                 if self._pulse.is_stuck:

@@ -46,7 +46,7 @@ class Toolbox:
             return Returned(call.id, CallState.FAILED, f"There is no tool {call.name!r}. There are: {known}.")
         context = self._context(fence, call, progress)
         try:
-            text = await called(tool.run(context, call.arguments))
+            text = await called(lambda: tool.run(context, call.arguments))
         except ToolFailed as failure:
             return Returned(call.id, CallState.FAILED, without_secrets(str(failure)))
         except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: the fault is the result
@@ -64,7 +64,7 @@ class Toolbox:
             return Returned(call.id, CallState.UNKNOWN, unknown_text(call))
         context = self._context(fence, call, progress)
         try:
-            found = await called(cast("Checkable", tool).check(context, call.arguments))
+            found = await called(lambda: cast("Checkable", tool).check(context, call.arguments))
         except ToolFailed as failure:
             return Returned(
                 call.id, CallState.UNKNOWN, f"{unknown_text(call)} ({without_secrets(str(failure))})"

@@ -136,8 +136,8 @@ def _carry_out(
         case Refuse(reason):
             settle_row(tx, position, InboxState.REFUSED, reason)
             return
-        case Offer():
-            settle_row(tx, position, InboxState.OFFERED)
+        case Offer(_, reason):
+            settle_row(tx, position, InboxState.OFFERED, reason)
             return
         case SetAsideQuestion(question):
             set_aside_by(tx, question, position, message.sender)

@@ -1,0 +1,132 @@
+"""What went wrong while which rows stood how: a matrix with fixed axes, and things that happen sometimes.
+
+A fault that no world ever met in some state was not tried there. An empty cell is therefore a failure, unless
+it is listed here with the reason why there can be nothing in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+
+from holdfast.model import CALL, DELIVERY, INBOX, QUESTION, TURN
+
+from .faults import FaultRates
+from .options import Outcome
+
+Cell = tuple[str, str]
+"""What went wrong, and the state of a row at that instant."""
+
+FAULTS = (
+    *("killed", "killed at the edge of a commit", "killed by its own work"),
+    *("stopped in order", "stopped at once", "a second gateway", "clock set forward", "clock set back"),
+    *(field.name for field in fields(FaultRates)),
+)
+MACHINES = (INBOX, TURN, CALL, DELIVERY, QUESTION)
+STATES = tuple(f"{machine.name} {state}" for machine in MACHINES for state in machine.arrows)
+
+UNREACHABLE: Mapping[Cell, str] = {}
+"""Cells in which there can be nothing, and why."""
+
+
+def empty_cells(met: Iterable[Cell]) -> list[Cell]:
+    """The cells nobody met and nobody has an excuse for."""
+    known = {*met, *UNREACHABLE}
+    return [(fault, state) for fault in FAULTS for state in STATES if (fault, state) not in known]
+
+
+def matrix(met: Counter[Cell]) -> str:
+    """In how many worlds each fault met each state, as a table."""
+    width = max(map(len, STATES))
+    heads = [f"{'':{width}}  {number:>4}  {fault}" for number, fault in enumerate(FAULTS, 1)]
+    columns = " ".join(f"{number:>5}" for number in range(1, len(FAULTS) + 1))
+    lines = [
+        f"{state:{width}} " + " ".join(f"{_shown(met, (fault, state)):>5}" for fault in FAULTS)
+        for state in STATES
+    ]
+    return "\n".join([*heads, f"{'':{width}} {columns}", *lines])
+
+
+def _shown(met: Counter[Cell], cell: Cell) -> str:
+    return str(met[cell]) if met[cell] else "n/a" if cell in UNREACHABLE else "-"
+
+
+Happened = Callable[[Outcome], bool]
+
+
+def _turn(*whys: str) -> Happened:
+    """A turn ended for one of these reasons."""
+    return lambda world: any(turn.why in whys for turn in world.history.ledger.turns)
+
+
+def _turn_state(state: str) -> Happened:
+    return lambda world: any(turn.state == state for turn in world.history.ledger.turns)
+
+
+def _row(state: str, *reasons: str) -> Happened:
+    """An inbox row came to this state, for one of these reasons if any is named."""
+    return lambda world: any(
+        row.state == state and (not reasons or row.reason in reasons) for row in world.history.ledger.inbox
+    )
+
+
+def _owed(*beginnings: str) -> Happened:
+    """Something was owed under a key that begins like this."""
+    return lambda world: any(line.dedupe.startswith(beginnings) for line in world.history.ledger.outbox)
+
+
+def _call_state(state: str) -> Happened:
+    return lambda world: any(call.state == state for call in world.history.ledger.calls)
+
+
+def _said_together(world: Outcome) -> bool:
+    taken = Counter(row.turn for row in world.history.ledger.inbox if row.state == "taken")
+    return any(count > 1 for count in taken.values())
+
+
+SOMETIMES: Mapping[str, Happened] = {
+    "a message marked as possibly repeated": lambda w: any(s.marked for s in w.history.shown),
+    "an effect of unknown outcome": _call_state("unknown"),
+    "a call that never ran": _call_state("skipped"),
+    "a tool asked what became of it": lambda w: any(ran.what == "asked" for ran in w.history.ran),
+    "work resumed": lambda w: any(entry.kind == "noted" for entry in w.history.ledger.entries),
+    "several messages in one turn": _said_together,
+    "a turn stopped by its person": _turn("stop", "stop_asked"),
+    "a turn overtaken by a message": _turn("interrupt"),
+    "a turn left for a new conversation": _turn("new"),
+    "a turn that failed": _turn_state("failed"),
+    "a turn that did not move": _turn("no_progress"),
+    "a turn too old to go on": _turn("too_old"),
+    "a turn parked": _turn_state("parked"),
+    "a turn ended for who is let out": _turn("not_allowed"),
+    "an answer found by recovery": _turn("answered"),
+    "work dropped by its person": _turn("dropped", "dropped_by_other_message"),
+    "a question of recovery": _owed("chat_says_ask:", "safe_mode_message:"),
+    "a question of a limit": _owed("limit:"),
+    "a question answered": _row("answered"),
+    "a queue that is full": _row("refused", "queue_full"),
+    "a message refused at dispatch": _row("refused", "not_allowed"),
+    "a button of a question that is closed": _row("refused", "question_closed"),
+    "a message taken back": _row("withdrawn"),
+    "a message too old to run": _row("offered"),
+    "something unreadable set aside": lambda w: bool(w.history.ledger.set_aside),
+    "a stranger refused": lambda w: bool(w.history.ledger.refused),
+    "a reply of several parts": lambda w: any(line.part > 1 for line in w.history.ledger.outbox),
+    "a line in place of a part": _owed("line:"),
+    "a part that failed": lambda w: any(line.state == "failed" for line in w.history.ledger.outbox),
+    "a part that expired": lambda w: any(line.state == "expired" for line in w.history.ledger.outbox),
+    "a notice of work in progress": _owed("working:"),
+    "a notice that a process stops": _owed("leaving:"),
+    "the owner told of safe mode": _owed("owner:safe_mode:"),
+    "a transcript undone": lambda w: any(entry.kind == "undone" for entry in w.history.ledger.entries),
+    "a conversation erased": lambda w: any(not row.text for row in w.history.ledger.inbox),
+    "several deaths in one world": lambda w: len(w.history.deaths) > 3,
+    "a death with work cut off before": lambda w: any("turn:interrupted" in death for death in w.deaths),
+}
+"""Over all worlds of a run each of these happens at least once, or the worlds are not what they should be."""
+
+
+def happened(world: Outcome) -> list[str]:
+    """Which of these happened."""
+    return [name for name, test in SOMETIMES.items() if test(world)]

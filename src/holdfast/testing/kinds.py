@@ -1,0 +1,60 @@
+"""The kinds of platforms there are: how they acknowledge, what becomes of a repeated send, what they show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import product
+from types import MappingProxyType
+
+from holdfast.platforms import Ack, Capabilities, Idempotency
+
+LONGEST = 300
+"""Characters a message may have here: few, so that more than one part is nothing rare."""
+REPEAT_WITHIN = 20_000
+"""Milliseconds for which some platforms know a key again."""
+
+_SETTLING: Mapping[str, Capabilities] = MappingProxyType(
+    {
+        "forgets": Capabilities(Ack.OFFSET),
+        "remembers": Capabilities(Ack.OFFSET, Idempotency.STRONG),
+        "remembers-for-a-while": Capabilities(Ack.OFFSET, Idempotency.WINDOW, REPEAT_WITHIN),
+        "can-be-asked": Capabilities(Ack.OFFSET, reconcile=True),
+    }
+)
+_LOOKS: Mapping[str, Mapping[str, object]] = MappingProxyType(
+    {
+        "": {},
+        "edits": {"edit": True},
+        "lively": {"edit": True, "typing": 1.0, "drafts": True, "show_every": 0.5, "buttons": True},
+        "notices": {"notices": True, "drafts": True, "show_every": 0.5},
+    }
+)
+
+
+def _every() -> dict[str, Capabilities]:
+    """Each way to acknowledge with each way to settle and each look."""
+    found = {}
+    for ack, (settles, capabilities), (look, shows) in product(Ack, _SETTLING.items(), _LOOKS.items()):
+        name = "-".join(filter(None, (ack.value, settles, look)))
+        more: dict[str, object] = {"ack": ack, "longest": LONGEST, **shows}
+        found[name] = replace(capabilities, **more)  # type: ignore[arg-type]  # each is one of its fields
+    return found
+
+
+EVERY: Mapping[str, Capabilities] = MappingProxyType(_every())
+"""All there can be, by name."""
+
+KINDS: Mapping[str, Capabilities] = MappingProxyType(
+    {
+        "strong": Capabilities(Ack.OFFSET, Idempotency.STRONG, edit=True, longest=LONGEST),
+        "plain": Capabilities(Ack.OFFSET, longest=LONGEST),
+        "asked": Capabilities(Ack.OFFSET, reconcile=True, edit=True, longest=LONGEST),
+        "lively": Capabilities(
+            Ack.OFFSET, edit=True, longest=LONGEST, typing=1.0, drafts=True, show_every=0.5
+        ),
+        "hook": Capabilities(Ack.ANSWER, longest=LONGEST),
+        **EVERY,
+    }
+)
+"""The kinds of platforms by name; the first few are those that scenarios speak of."""

@@ -1,0 +1,294 @@
+"""Random worlds: people with habits, platforms of every kind, and each seed with faults of its own.
+
+Every seed leaves a random part of all faults out: what many faults at once hide, few show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import fields, replace
+
+from holdfast.app.settings import DrainSettings, GatewaySettings
+from holdfast.model import BusyMode, OnInterruption, Place
+from holdfast.policy.settings import (
+    HOUR,
+    MINUTE,
+    SECOND,
+    LimitSettings,
+    ProgressSettings,
+    QueueSettings,
+    RetrySettings,
+)
+from holdfast.records import dataclass
+
+from .faults import FaultRates
+from .kinds import EVERY
+from .options import Options
+from .people import STRANGER
+from .platforms import ACCOUNT
+from .ports import SeededRng
+from .scenario import (
+    Act,
+    Admit,
+    Babble,
+    Bar,
+    BootBeside,
+    Die,
+    FullDisk,
+    Outage,
+    Press,
+    Refusing,
+    Revise,
+    Say,
+    Scenario,
+    SetClock,
+    Stop,
+)
+
+DAYTIME = 10.0
+"""Seconds in which people do what they do."""
+WORK = (
+    *("plain", "plain", "tools effect", "tools read idempotent effect reconcilable", "parallel"),
+    *("tools effect+read", "long 4", "slow 3", "wordy 9", "wordy 30", "fail"),
+)
+CHANCES = FaultRates(
+    lost_request=0.06,
+    lost_response=0.06,
+    throttled=0.06,
+    refused=0.03,
+    down=0.03,
+    duplicate=0.1,
+    slow=0.05,
+    blocked=0.015,
+    disk_full=0.02,
+    sync_failed=0.004,
+    model_errors=0.05,
+    model_slow=0.05,
+    tool_breaks=0.04,
+    tool_hangs=0.03,
+)
+"""How often each fault happens at most, where a seed has it at all."""
+STUCK = ProgressSettings(notice=SECOND, warn=8 * SECOND, abort=25 * SECOND)
+_PLAIN = GatewaySettings()
+SETTINGS: tuple[GatewaySettings, ...] = (
+    _PLAIN,
+    replace(_PLAIN, grace=SECOND, progress=ProgressSettings(notice=SECOND)),
+    replace(_PLAIN, on_interruption=OnInterruption.ASK, reconcile=20 * SECOND),
+    replace(_PLAIN, on_interruption=OnInterruption.NEVER),
+    replace(_PLAIN, busy=BusyMode.STEER),
+    replace(_PLAIN, busy=BusyMode.COLLECT, queue=QueueSettings(most=2)),
+    replace(_PLAIN, busy=BusyMode.INTERRUPT, drain=DrainSettings(wait=2 * SECOND)),
+    replace(_PLAIN, limits=LimitSettings(steps=2)),
+    replace(_PLAIN, retry=RetrySettings(attempts=3), drain=DrainSettings(wait=2 * SECOND)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody in a chat."""
+
+    chat: str
+    platform: str
+    name: str = ""
+
+    def says(self, at: float, text: str, exact: bool = False) -> Say:
+        return Say(at, text, self.chat, self.platform, exact, self.name)
+
+
+Habit = Callable[[Person, SeededRng, float], Iterable[Act]]
+"""What somebody does, from a moment on."""
+
+
+def _asks(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    yield person.says(at, rng.choice(WORK))
+
+
+def _double_texts(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    for place in range(rng.randint(2, 4)):
+        yield person.says(at + 0.1 * place, rng.choice(WORK))
+
+
+def _stops_in_anger(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    yield person.says(at, rng.choice(WORK))
+    for _ in range(rng.randint(1, 3)):
+        at += rng.uniform(0.1, 1.2)
+        yield person.says(at, "/stop")
+    yield person.says(at + rng.uniform(0, 2), "plain")
+
+
+def _has_second_thoughts(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    yield from _double_texts(person, rng, at)
+    text = rng.choice([None, "plain", "tools read"])
+    yield Revise(at + rng.uniform(0, 1.5), text, person.chat, person.platform)
+
+
+def _answers_old_questions(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    yield person.says(at, rng.choice(("tools read effect", "long 4")))
+    for _ in range(rng.randint(1, 3)):
+        at += rng.uniform(1, 12)
+        yield person.says(at, rng.choice(("continue", "drop", "yes", "2", "stop")), exact=True)
+    yield Press(at + rng.uniform(0, 6), rng.randint(0, 1), person.chat, person.platform)
+
+
+def _begins_anew(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    yield person.says(at, rng.choice(WORK))
+    yield person.says(at + rng.uniform(0.2, 1.5), rng.choice(("/new", "/new", "/forget everything")))
+    yield person.says(at + rng.uniform(1.5, 3), rng.choice(WORK))
+
+
+def _commands(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    yield person.says(at, rng.choice(WORK))
+    for _ in range(rng.randint(1, 3)):
+        at += rng.uniform(0.3, 3)
+        words = ("/undo", "/retry", "/resume", "/status", "/help", "/sessions", "/nonsense", "/restart")
+        yield person.says(at, rng.choice(words))
+
+
+def _steers(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    yield person.says(at, f"/queue {rng.choice(('steer', 'collect', 'interrupt', 'queue'))}")
+    yield person.says(at + 0.3, rng.choice(("long 4", "slow 3", "tools read effect")))
+    yield from _double_texts(person, rng, at + rng.uniform(0.5, 1.5))
+
+
+def _is_poison(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    yield person.says(at, rng.choice(("crash", "crash 2", "crash 70")))
+    yield person.says(at + rng.uniform(0, 9), "plain")
+
+
+def _is_let_out(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    yield from _double_texts(person, rng, at)
+    at += rng.uniform(0, 2)
+    yield Bar(at, person.chat, person.platform)
+    yield person.says(at + 0.5, "plain")
+    if rng.random() < 0.5:
+        at += rng.uniform(1, 6)
+        yield Admit(at, person.chat, person.platform)
+        yield person.says(at + 0.2, "plain")
+
+
+def _is_asked(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    """Work is cut off where people want to be asked about it; then one of all that can become of that."""
+    yield person.says(at, "tools read effect")
+    yield Die(at + rng.uniform(0.4, 1.2))
+    if rng.random() < 0.2:
+        yield Refusing(at + 1.2, 12, person.platform)
+    at += rng.uniform(8, 11)
+    yield rng.choice(
+        (
+            person.says(at, "continue", exact=True),
+            person.says(at, "drop", exact=True),
+            person.says(at, "plain"),
+            person.says(at, "/stop"),
+            person.says(at, "/new"),
+            SetClock(at, 2 * HOUR),
+        )
+    )
+
+
+def _is_stopped_without_room(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    """What a model replied finds no room before the process ends: its last write is all there is of it."""
+    yield person.says(at, rng.choice(("tools effect read", "parallel", "plain", "wordy 30")))
+    yield FullDisk(at + 0.3, 0.6)
+    yield Stop(at + rng.uniform(0.85, 1.1), at_once=True)
+    if rng.random() < 0.5:
+        yield person.says(at + rng.uniform(0.9, 1.2), rng.choice(("/stop", "/new")))
+
+
+PRELUDES: tuple[Habit, ...] = (_is_asked, _is_asked, _is_stopped_without_room)
+"""What leads to states that are rare otherwise; everything else comes after it."""
+HABITS: tuple[Habit, ...] = (
+    *(_asks, _asks, _double_texts, _double_texts, _stops_in_anger, _has_second_thoughts),
+    *(_answers_old_questions, _begins_anew, _commands, _steers, _is_poison, _is_let_out),
+)
+
+
+def random_world(seed: int) -> tuple[Scenario, Options]:
+    """A scenario with people, kills and faults, all drawn from the seed."""
+    rng = SeededRng("swarm", seed)
+    platforms = rng.sample(sorted(EVERY), rng.randint(1, 2))
+    acts: list[Act] = []
+    begins, asking = 0.0, False
+    if rng.random() < 0.4:
+        prelude = rng.choice(PRELUDES)
+        asking = prelude is _is_asked
+        acts += prelude(_somebody(rng, platforms), rng, 0.1)
+        begins = max(act.at for act in acts)
+    for _ in range(rng.randint(2, 4)):
+        person = _somebody(rng, platforms)
+        acts += rng.choice(HABITS)(person, rng, begins + rng.uniform(0, DAYTIME))
+    acts += _around(rng, platforms, begins)
+    rates = _rates(rng)
+    settings = _settings(rng, platforms[0], rates)
+    if asking:
+        settings = replace(settings, on_interruption=OnInterruption.ASK)
+    options = Options(
+        seed=seed,
+        kill_rate=rng.choice([0.0, 0.002, 0.005, 0.01]),
+        edge_rate=rng.choice([0.0, 0.0, 0.01, 0.03]),
+        most_kills=rng.randint(2, 12),
+        faults=rates,
+        most_steps=150_000,
+        # An owner is told of safe mode, which one crash more may bring about.
+        boots_twice=settings.owner_chat is None,
+    )
+    acts.sort(key=lambda act: act.at)
+    return Scenario(f"random {seed}", tuple(acts), settings), options
+
+
+def _somebody(rng: SeededRng, platforms: list[str]) -> Person:
+    platform = rng.choice(platforms)
+    if rng.random() < 0.15:
+        return Person("group", platform, rng.choice(("ann", "bob")))
+    return Person(rng.choice("abc"), platform)
+
+
+def _rates(rng: SeededRng) -> FaultRates:
+    """Some faults, each up to its chance; the others not at all."""
+    left_out = rng.random()
+    drawn = {
+        field.name: 0.0 if rng.random() < left_out else getattr(CHANCES, field.name) * rng.uniform(0.3, 1.5)
+        for field in fields(FaultRates)
+    }
+    return FaultRates(**drawn)
+
+
+def _settings(rng: SeededRng, platform: str, rates: FaultRates) -> GatewaySettings:
+    settings = rng.choice(SETTINGS)
+    if rates.tool_hangs:
+        settings = replace(settings, progress=STUCK, grace=SECOND)
+    if rng.random() < 0.4:
+        settings = replace(settings, owner_chat=Place(platform, ACCOUNT, "a").address)
+    return settings
+
+
+def _around(rng: SeededRng, platforms: list[str], begins: float) -> Iterable[Act]:
+    """What befalls everybody; each of it now and then."""
+    platform = rng.choice(platforms)
+
+    def moment() -> float:
+        return begins + rng.uniform(0, DAYTIME + 4)
+
+    gone = moment()
+    now_and_then: tuple[tuple[Act, ...], ...] = (
+        (Outage(moment(), rng.uniform(1, 15), platform),),
+        (Babble(moment(), platform=platform),),
+        (Refusing(moment(), rng.uniform(1, 8), platform),),
+        (SetClock(moment(), rng.choice([-HOUR, -HOUR, -SECOND // 2, SECOND // 2, MINUTE])),),
+        (SetClock(moment(), rng.choice([61 * MINUTE, 2 * HOUR, 25 * HOUR])),),
+        (Stop(moment(), restart=rng.random() < 0.5),),
+        (Stop(moment(), at_once=True),),
+        (Stop(moment(), at_once=rng.random() < 0.5, on_claim=True),),
+        (Die(moment()), Die(moment())),
+        (BootBeside(moment()),),
+        (FullDisk(moment(), rng.uniform(0.5, 8)),),
+        (Say(moment(), "plain", STRANGER, platform),),
+        # Nobody is there for a day, and somebody writes meanwhile.
+        (
+            Die(gone, away=3),
+            Say(gone + 0.5, "tools effect", "b", platform),
+            SetClock(gone + 1, 25 * HOUR),
+        ),
+    )
+    for acts in now_and_then:
+        if rng.random() < 0.2:
+            yield from acts
