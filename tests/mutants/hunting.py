@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from itertools import count
 
 import holdfast
-from holdfast.testing import Kill, Options, Outcome, run_world
-from tests.sim.scenarios import CANONICAL, SEED, random_world
+from holdfast.testing import Kill, Options, Outcome, random_world, run_world
+from tests.sim.scenarios import CANONICAL, SEED
 
 GOLDEN = 0.618034
 """Multiples of it, modulo one, lie spread over everything there is, however early one stops."""
