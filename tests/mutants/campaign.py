@@ -1,4 +1,9 @@
-"""Every planted bug is hunted in a process of its own, as many at a time as there are cores."""
+"""Every planted bug is hunted in a process of its own, as many at a time as there are cores.
+
+    python -m tests.mutants.campaign [NAME …]
+
+says of each, or of those named, what caught it, where, and after how many worlds.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -71,10 +76,10 @@ def hunt_apart(mutant: Mutant | None, budget: int, seed: int = 0) -> Found | Non
         return Found(**said)
 
 
-def hunt_all(chosen: Iterable[Mutant], budget: int = BUDGET, seed: int = 0) -> list[Hunted]:
+def hunt_all(chosen: Iterable[Mutant], budget: int = BUDGET, seed: int = 0) -> Iterator[Hunted]:
     """Hunt each of them; in the order they were given."""
     with ThreadPoolExecutor(CORES) as pool:
-        return list(pool.map(partial(_hunted, budget=budget, seed=seed), chosen))
+        yield from pool.map(partial(_hunted, budget=budget, seed=seed), chosen)
 
 
 def _hunted(mutant: Mutant, budget: int, seed: int) -> Hunted:
@@ -84,7 +89,7 @@ def _hunted(mutant: Mutant, budget: int, seed: int) -> Hunted:
 def run(budget: int = BUDGET, seed: int = 0) -> dict[str, Any]:
     """All of them, and the sources as they are, which have to be clean: a report for the soak."""
     control = hunt_apart(None, budget, seed)
-    hunted = hunt_all(mutants().values(), budget, seed)
+    hunted = list(hunt_all(mutants().values(), budget, seed))
     if control is None:
         violations = ["the sources as they are: the hunt broke"]
     else:
@@ -98,3 +103,16 @@ def run(budget: int = BUDGET, seed: int = 0) -> dict[str, Any]:
         "kills": control.kills if control else 0,
         "violations": violations,
     }
+
+
+def main(names: list[str]) -> int:
+    known = mutants()
+    missed = 0
+    for hunted in hunt_all(known[name] for name in names or known):
+        missed += not hunted.caught
+        sys.stdout.write(f"{hunted}\n")
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

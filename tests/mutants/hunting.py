@@ -6,6 +6,7 @@ Run as a module it prints what it found, for whoever has put a bug into the sour
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -18,6 +19,7 @@ from tests.sim.scenarios import CANONICAL, SEED
 GOLDEN = 0.618034
 """Multiples of it, modulo one, lie spread over everything there is, however early one stops."""
 RANDOM_PER_ROUND = 20
+NUMBERED = re.compile(r"([IR][0-9.]+): ")
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,8 @@ class Found:
     @property
     def invariant(self) -> str:
         """Who caught it: an invariant by its number, or the world itself (no rest, a stage that broke)."""
-        name, colon, _ = self.violation.partition(": ")
-        return name if colon and " " not in name else "liveness"
+        numbered = NUMBERED.match(self.violation)
+        return numbered[1] if numbered else "liveness"
 
 
 def worlds(seed: int = 0) -> Iterator[tuple[str, Outcome]]:
@@ -68,13 +70,18 @@ def _words(kill: Kill) -> str:
     return f"{'stopped' if kill.orderly else 'killed'} at step {kill.step}"
 
 
+def _clearest(violations: tuple[str, ...]) -> str:
+    """The first that an invariant has flagged, if any has: that nothing rests is often only what follows."""
+    return next((words for words in violations if NUMBERED.match(words)), violations[0])
+
+
 def hunt(budget: int, seed: int = 0) -> Found:
     """Go through up to so many worlds, to the first in which something is wrong."""
     kills = 0
     for tried, (where, outcome) in enumerate(worlds(seed), start=1):
         kills += outcome.kills
         if outcome.violations:
-            return Found(tried, kills, where, outcome.violations[0])
+            return Found(tried, kills, where, _clearest(outcome.violations))
         if tried >= budget:
             break
     return Found(budget, kills)

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tests.mutants.campaign import BUDGET, Hunted, hunt_all, hunt_apart
+from tests.mutants.campaign import BUDGET, hunt_all, hunt_apart
 from tests.mutants.planting import ROOT, DoesNotApply, Hunk, Mutant, mutants
 
 LONG = bool(os.environ.get("HOLDFAST_LONG"))
@@ -50,8 +50,5 @@ def test_without_a_bug_nothing_is_found() -> None:
 
 def test_planted_bugs_are_caught() -> None:
     chosen = PLANTED if LONG else SAMPLE
-    assert survivors(hunt_all(PLANTED[name] for name in chosen)) == []
-
-
-def survivors(hunted: list[Hunted]) -> list[str]:
-    return [str(one) for one in hunted if not one.caught]
+    hunted = hunt_all(PLANTED[name] for name in chosen)
+    assert [str(one) for one in hunted if not one.caught] == []

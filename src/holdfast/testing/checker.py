@@ -26,6 +26,7 @@ from .bounds import (
 from .history import EntryLine, History, Span
 from .progress import one_notice, only_what_runs_is_shown
 from .promises import (
+    answers_are_remembered,
     cancelled_by_somebody,
     failures_are_told,
     r1_sessions_last,
@@ -107,6 +108,7 @@ def i3_replies_arrive(history: History) -> Iterator[str]:
             yield f"part {line.id} ({line.dedupe}) is {line.state} without a reason"
     yield from _too_long(history)
     yield from failures_are_told(history)
+    yield from answers_are_remembered(history)
     causes = {row.position: row.text for row in history.ledger.inbox}
     for turn in history.ledger.turns:
         if turn.state != "done" or not causes.get(turn.cause, "erased"):

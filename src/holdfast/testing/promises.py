@@ -33,6 +33,16 @@ def failures_are_told(history: History) -> Iterator[str]:
             yield f"turn {turn.id} failed ({turn.why}) and nobody was told"
 
 
+def answers_are_remembered(history: History) -> Iterator[str]:
+    """What a done turn has answered stands in its transcript."""
+    ledger = history.ledger
+    replies = {line.turn for line in ledger.entries if line.kind == "replied"}
+    erased = {row.position for row in ledger.inbox if not row.text}
+    for turn in ledger.turns:
+        if turn.state == TurnState.DONE and turn.id not in replies and turn.cause not in erased:
+            yield f"turn {turn.id} is done and its transcript has no reply"
+
+
 def acknowledged_is_not_dropped(history: History) -> Iterator[str]:
     """What people were told is kept is not dropped later, unless they take it back."""
     told = {shown.key.partition("/")[0] for shown in history.shown}

@@ -435,6 +435,11 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
         "turn t3 failed (model_failed) and nobody was told",
         in_ledger(turns=(TurnLine("t3", "s", "k", 1, "failed", 1, None, "model_failed"),)),
     ),
+    "an answer nobody remembers": (
+        "I3",
+        "turn t2 is done and its transcript has no reply",
+        in_ledger(entries=GOOD.entries[:-1]),
+    ),
     "something kept and dropped": (
         "I13",
         "inbox row 3 (three) was spoken of and then dropped: draining",
