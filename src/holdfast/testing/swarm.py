@@ -79,6 +79,7 @@ SETTINGS: tuple[GatewaySettings, ...] = (
     replace(_PLAIN, busy=BusyMode.COLLECT, queue=QueueSettings(most=2)),
     replace(_PLAIN, busy=BusyMode.INTERRUPT, drain=DrainSettings(wait=2 * SECOND)),
     replace(_PLAIN, limits=LimitSettings(steps=2)),
+    replace(_PLAIN, workers=2),
     replace(_PLAIN, retry=RetrySettings(attempts=3), drain=DrainSettings(wait=2 * SECOND)),
 )
 
@@ -172,7 +173,10 @@ def _is_asked(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
     yield Die(at + rng.uniform(0.4, 1.2))
     if rng.random() < 0.2:
         yield Refusing(at + 1.2, 12, person.platform)
-    at += rng.uniform(8, 11)
+    yield from _answers(person, rng, at + rng.uniform(8, 11))
+
+
+def _answers(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
     yield rng.choice(
         (
             person.says(at, "continue", exact=True),
@@ -190,11 +194,12 @@ def _is_stopped_without_room(person: Person, rng: SeededRng, at: float) -> Itera
     yield person.says(at, rng.choice(("tools effect read", "parallel", "plain", "wordy 30")))
     yield FullDisk(at + 0.3, 0.6)
     yield Stop(at + rng.uniform(0.85, 1.1), at_once=True)
-    if rng.random() < 0.5:
+    if rng.random() < 0.3:
         yield person.says(at + rng.uniform(0.9, 1.2), rng.choice(("/stop", "/new")))
+    yield from _answers(person, rng, at + rng.uniform(8, 11))
 
 
-PRELUDES: tuple[Habit, ...] = (_is_asked, _is_asked, _is_stopped_without_room)
+PRELUDES: tuple[Habit, ...] = (_is_asked, _is_stopped_without_room)
 """What leads to states that are rare otherwise; everything else comes after it."""
 HABITS: tuple[Habit, ...] = (
     *(_asks, _asks, _double_texts, _double_texts, _stops_in_anger, _has_second_thoughts),
@@ -209,10 +214,10 @@ def random_world(seed: int) -> tuple[Scenario, Options]:
     acts: list[Act] = []
     begins, asking = 0.0, False
     if rng.random() < 0.4:
-        prelude = rng.choice(PRELUDES)
-        asking = prelude is _is_asked
-        acts += prelude(_somebody(rng, platforms), rng, 0.1)
-        begins = max(act.at for act in acts)
+        acts += rng.choice(PRELUDES)(_somebody(rng, platforms), rng, 0.1)
+        asking = rng.random() < 0.8
+        # The others do not wait until all that is over.
+        begins = max(act.at for act in acts) * rng.choice((0.5, 1.0))
     for _ in range(rng.randint(2, 4)):
         person = _somebody(rng, platforms)
         acts += rng.choice(HABITS)(person, rng, begins + rng.uniform(0, DAYTIME))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import deque
 
 KEPT = 80
+_NUMBER = re.compile(r"#\d+")
+_NUMBERED = re.compile(r"\S*\d\S*")
 
 
 class Trace:
@@ -36,3 +39,8 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, BaseExceptionGroup):
         return "; ".join(in_words(one) for one in error.exceptions)
     return repr(error)
+
+
+def step_named(line: str) -> str:
+    """What a step was, without the numbers and ids by which it differs from others of its kind."""
+    return " ".join(_NUMBERED.sub("", _NUMBER.sub("", line)).split())

@@ -40,7 +40,7 @@ from .scenario import (
     Scenario,
     Stop,
 )
-from .trace import Trace, in_words
+from .trace import Trace, in_words, step_named
 
 RAM_DISK = Path("/dev/shm")
 QUIET = 6.0
@@ -299,7 +299,7 @@ class World:
             return
         self.life = self._stopper = None
         self.kills += 1
-        self.deaths.append(f"{self.look.states()} {self.trace.last[-1].lstrip('0123456789 ')}")
+        self.deaths.append(f"{self.look.states()} {step_named(self.trace.last[-1])}")
         self.trace(f"process {life.number} died")
         self.disk.restart()
         for dead in (life, *self._beside):
