@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from holdfast.model import TurnState
-from holdfast.policy.recovery import table
 from holdfast.policy.settings import RecoverySettings
 
 from .history import History
+from .promises import acknowledged_is_not_dropped
 
 _RECOVERY = RecoverySettings()
 FATAL = _RECOVERY.strikes
@@ -20,7 +20,10 @@ SLACK = 60_000
 """Milliseconds something may take from the look at its age to being done."""
 ROWS_PER_MESSAGE = 60
 ROWS_PER_BOOT = 40
-TOLD = frozenset(row.name for row in table() if row.told)
+TOLD = frozenset(
+    {"resume_produced_nothing", "too_many_strikes", "too_many_interruptions", "too_old", "chat_says_never"}
+)
+"""Reasons to leave work that people hear of. By name: a table that forgets one of them is wrong."""
 
 
 def i11_poison_is_parked(history: History) -> Iterator[str]:
@@ -77,6 +80,7 @@ def i13_told_is_kept(history: History) -> Iterator[str]:
         kind, _, about = shown.key.partition("/")[0].partition(":")
         if kind == "ack" and about not in rows:
             yield f"{shown.key} speaks of a message that is not there"
+    yield from acknowledged_is_not_dropped(history)
 
 
 def i14_only_for_who_is_allowed(history: History) -> Iterator[str]:

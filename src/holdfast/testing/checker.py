@@ -25,6 +25,13 @@ from .bounds import (
 )
 from .history import EntryLine, History, Span
 from .progress import one_notice, only_what_runs_is_shown
+from .promises import (
+    answers_are_remembered,
+    cancelled_by_somebody,
+    failures_are_told,
+    r1_sessions_last,
+    shown_to_a_model_is_kept,
+)
 
 Invariant = Callable[[History], Iterator[str]]
 
@@ -66,6 +73,7 @@ def i2_consumed_once(history: History) -> Iterator[str]:
         if turn.state not in TURN.finals and turn.id not in ledger.open_questions:
             yield f"turn {turn.id} is still {turn.state}"
     yield from _commands_answered(history)
+    yield from cancelled_by_somebody(history)
 
 
 def _commands_answered(history: History) -> Iterator[str]:
@@ -99,6 +107,8 @@ def i3_replies_arrive(history: History) -> Iterator[str]:
         if line.state in ("failed", "expired") and not line.reason:
             yield f"part {line.id} ({line.dedupe}) is {line.state} without a reason"
     yield from _too_long(history)
+    yield from failures_are_told(history)
+    yield from answers_are_remembered(history)
     causes = {row.position: row.text for row in history.ledger.inbox}
     for turn in history.ledger.turns:
         if turn.state != "done" or not causes.get(turn.cause, "erased"):
@@ -259,6 +269,7 @@ def i10_in_order(history: History) -> Iterator[str]:
 
 def i16_transcripts_stay_valid(history: History) -> Iterator[str]:
     """A provider would take every transcript, as it was shown and as it stands."""
+    yield from shown_to_a_model_is_kept(history)
     for asked in history.asked:
         for complaint in complaints(asked.messages):
             yield f"the model was shown something invalid about {asked.request!r}: {complaint}"
@@ -309,6 +320,7 @@ INVARIANTS: dict[str, Invariant] = {
     "I18": i18_booting_twice_is_booting_once,
     "I19": i19_size_is_bounded,
     "liveness": nobody_is_deaf,
+    "R1": r1_sessions_last,
     "R10.5": only_what_runs_is_shown,
     "R12": one_notice,
 }

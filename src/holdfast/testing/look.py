@@ -52,10 +52,10 @@ _APPENDED = """
 SELECT e.session, e.seq, e.turn, t.generation FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.session = :session AND e.seq > :seen AND e.kind NOT IN ('undone', 'summed') ORDER BY e.seq"""
 _RUNNING = """
-SELECT t.session, t.id, t.generation, s.generation FROM turns t JOIN sessions s ON s.id = t.session
-WHERE t.state = 'running'"""
+SELECT t.session, t.id, t.generation, s.generation, t.progress_at
+FROM turns t JOIN sessions s ON s.id = t.session WHERE t.state = 'running'"""
 _CUT_OFF = """
-SELECT id, progress_at, quarantined FROM turns
+SELECT id, progress_at, quarantined, consented = interruptions FROM turns
 WHERE ended_at IS NULL AND state <> 'running' AND interruptions > noted"""
 _ANSWERED = """
 SELECT q.id, q.incarnation, s.incarnation FROM questions q JOIN sessions s ON s.id = q.session
@@ -103,6 +103,8 @@ class Look:
         """Session, turn and generation of what runs, as last seen."""
         self._cut_off: dict[str, tuple[int | None, int]] = {}
         """Last progress of interrupted work and how long it stood in line, as last seen."""
+        self._worked: dict[str, int | None] = {}
+        """Last progress of each turn, as seen while it ran."""
         self._answered: frozenset[str] = frozenset()
         self.answered()
         self.claimed(0)
@@ -140,9 +142,11 @@ class Look:
 
     def claimed(self, now: int) -> list[Claim]:
         """What was set running since the last call. Before `appended`, which takes note of generations."""
-        running = {line[:3]: line[3] for line in self._all(_RUNNING)}
+        found = self._all(_RUNNING)
+        self._worked.update({line[1]: line[4] for line in found})
+        running = {line[:3]: line[3] for line in found}
         before, self._running = self._running, frozenset(running)
-        cut_off, self._cut_off = self._cut_off, {line[0]: line[1:] for line in self._all(_CUT_OFF)}
+        cut_off, self._cut_off = self._cut_off, dict(map(self._left, self._all(_CUT_OFF)))
         return [
             Claim(
                 *line,
@@ -152,6 +156,14 @@ class Look:
             )
             for line in sorted(self._running - before)
         ]
+
+    def _left(self, line: tuple[str, int | None, int, int]) -> tuple[str, tuple[int | None, int]]:
+        """Interrupted work and its last progress: what it did itself while it ran, or a person's word."""
+        turn, progress_at, quarantined, consented = line
+        ran = self._worked.get(turn)
+        if progress_at is not None and ran is not None and not consented:
+            progress_at = min(progress_at, ran)
+        return turn, (progress_at, quarantined)
 
     def answered(self) -> list[Answered]:
         """The questions that got an answer since the last call."""

@@ -155,6 +155,12 @@ def cut_off(**more: object) -> Callable[[History], None]:
     return change
 
 
+def acknowledged_and_dropped(history: History) -> None:
+    row = InboxLine(3, ACCOUNT, "e5", "k", "message", "three", "dropped", None, None, "draining")
+    in_ledger(inbox=(*GOOD.inbox, row))(history)
+    history.shown.append(shown("ack:3/1", 3))
+
+
 def killed_after_long(history: History) -> None:
     history.asked.append(Asked("crash 90 #1", (), True, "t1"))
     history.deaths += [Death("t1", frozenset())] * 8
@@ -418,6 +424,52 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
         "R12",
         "turn t1 says twice under generation 1 that it goes on",
         lambda h: h.seen.extend([seen("message", "one"), seen("message", "two", "m2")]),
+    ),
+    "a turn that nobody stopped": (
+        "I2",
+        "turn t1 is cancelled (restart_timeout), and nobody asked for that",
+        in_ledger(turns=(TurnLine("t1", "s", "k", 1, "cancelled", 1, None, "restart_timeout"),)),
+    ),
+    "a failure nobody hears of": (
+        "I3",
+        "turn t3 failed (model_failed) and nobody was told",
+        in_ledger(turns=(TurnLine("t3", "s", "k", 1, "failed", 1, None, "model_failed"),)),
+    ),
+    "an answer nobody remembers": (
+        "I3",
+        "turn t2 is done and its transcript has no reply",
+        in_ledger(entries=GOOD.entries[:-1]),
+    ),
+    "something kept and dropped": (
+        "I13",
+        "inbox row 3 (three) was spoken of and then dropped: draining",
+        acknowledged_and_dropped,
+    ),
+    "a result that became another": (
+        "I16",
+        "the model has seen 'it rains' of c1, kept as 'done'",
+        lambda h: h.asked.append(
+            Asked(
+                "one",
+                (
+                    Message(Role.USER, "one"),
+                    Message(Role.ASSISTANT, "", (ToolCall(CallId("c1"), "effect", "{}"),)),
+                    Message(Role.TOOL, "it rains", call=CallId("c1")),
+                ),
+                True,
+                "t1",
+            )
+        ),
+    ),
+    "a session that ended by itself": (
+        "R1",
+        "k has had 2 sessions, and 0 reasons to end one",
+        in_ledger(
+            turns=(
+                TurnLine("t1", "s", "k", 1, "done", 1, None, None),
+                TurnLine("t2", "s2", "k", 2, "done", 2, None, None),
+            )
+        ),
     ),
     "a boot that does something": (
         "I18",
