@@ -1,4 +1,4 @@
-"""Files of the home beside the ledger: how much room there is, and how attachments are removed."""
+"""Files of the home beside the ledger: how much room there is, and what is made certain of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,12 @@ def _remove(path: Path) -> None:
         path.unlink()
     except FileNotFoundError:
         return
-    handle = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make certain which names stand in a folder: a file's own sync says nothing of its name."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
     finally:

@@ -1,0 +1,196 @@
+"""The power is cut at every point of a real run, many times over: what was told before is there after it."""
+
+import errno
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .disk import Disk, Image, all_of, none_of, some_of
+from .events import Event, Sized, SyncEnded, Told, Wrote
+from .judging import Found, digest, read, start, write
+from .recorder import LEDGER, Fault, Recorder
+
+MEMORY = "/dev/shm"
+BOOTS = 3
+PER_TRACE = 2_500
+"""States made of one run before the next is recorded."""
+PER_POINT = 3
+PASSES = 10
+MOST_KEPT = 10
+
+
+@dataclass(slots=True)
+class Cuts:
+    """What came of it."""
+
+    points: int = 0
+    tried: int = 0
+    """States made, equal ones included."""
+    states: int = 0
+    """Different ones: each was started on."""
+    seen: Counter[str] = field(default_factory=Counter)
+    """What the runs did to their disks that is worth a cut."""
+    violations: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """All that some gateways did to one home, one after the other."""
+
+    before: Image
+    events: list[Event]
+    lives: list[str]
+
+
+def record(chance: random.Random, planted: str | None = None, boots: int = BOOTS) -> Trace:
+    """A fresh home and a few boots: killed, ended by a failed sync, or stopped in order."""
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        recorder = Recorder(Path(folder))
+        disk = Disk(before := {"home/holdfast.toml": (recorder.home / "holdfast.toml").read_bytes()})
+        lives = [_live(recorder, number, chance, planted) for number in range(1, boots + 1)]
+        for event in recorder.events:
+            disk.apply(event)
+        now = disk.now()
+        # Nothing was overlooked: what the events make is what stands there.
+        assert read(recorder.root, now) == now
+        return Trace(dict(before), recorder.events, lives)
+
+
+def _live(recorder: Recorder, number: int, chance: random.Random, planted: str | None) -> str:
+    how = chance.choice(("stopped", "killed", "sync failed"))
+    fault = Fault(chance.randint(20, 500), errno.EIO, syncs=True) if how == "sync failed" else None
+    code = recorder.boot(number, fault, chance.randint(100, 900) if how == "killed" else None, planted)
+    return f"{how} with {code}"
+
+
+class Knife:
+    """Cuts the power in one run, again and again, and looks at what a start makes of each disk."""
+
+    def __init__(self, trace: Trace, chance: random.Random, keep: Path | None) -> None:
+        """Disks that are found wrong are written down in `keep`."""
+        self.cuts = Cuts()
+        _count(trace, self.cuts.seen)
+        self._trace = trace
+        self._chance = chance
+        self._keep = keep
+        self._known: dict[bytes, Found] = {}
+
+    def cut(self, most: int, until: Callable[[], bool], once: bool) -> Cuts:
+        """Cut at points all over the run until that many different states were started on, or it is time.
+
+        With `once`, until the first that is wrong.
+        """
+        points = list(_points(self._trace))
+
+        def over() -> bool:
+            return until() or (once and bool(self.cuts.violations))
+
+        with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+            for _ in range(PASSES):
+                left = most - self.cuts.states
+                if left <= 0 or over():
+                    break
+                share = left / (len(points) * (PER_POINT + 1))
+                chosen = {point for point in points if self._chance.random() < share}
+                self._walk(points, chosen, Path(folder) / "disk", over)
+        return self.cuts
+
+    def _walk(
+        self,
+        points: list[tuple[int, int]],
+        chosen: set[tuple[int, int]],
+        place: Path,
+        over: Callable[[], bool],
+    ) -> None:
+        disk, told = Disk({path: data or b"" for path, data in self._trace.before.items()}), set[str]()
+        for point in points:
+            for event in self._trace.events[slice(*point)]:
+                disk.apply(event)
+                if isinstance(event, Told):
+                    told.add(event.fact)
+            if point in chosen and not over():
+                self.cuts.points += 1
+                for image in _states(disk, self._chance):
+                    self._judge(image, told, point[1], place)
+
+    def _judge(self, image: Image, told: set[str], at: int, place: Path) -> None:
+        cuts, name = self.cuts, digest(image)
+        cuts.tried += 1
+        if name not in self._known:
+            write(image, place)
+            self._known[name] = start(place)
+            cuts.states += 1
+        where = f"at {at} of {len(self._trace.events)} ({', '.join(self._trace.lives)}), disk {name.hex()}"
+        wrong = _wrong(self._known[name], told, where)
+        if wrong and self._keep is not None and len(cuts.violations) < MOST_KEPT:
+            write(image, self._keep / name.hex())
+        cuts.violations += wrong
+
+
+def cut_for(
+    chance: random.Random,
+    most: int | None,
+    until: Callable[[], bool],
+    planted: str | None = None,
+    keep: Path | None = None,
+) -> Cuts:
+    """Record one run after the other and cut each, until that many states or it is time.
+
+    What was planted has to be found once.
+    """
+    all_ = Cuts()
+    while not (until() or planted and all_.violations) and (most is None or all_.states < most):
+        left = PER_TRACE if most is None else min(PER_TRACE, most - all_.states)
+        one = Knife(record(chance, planted), chance, keep).cut(left, until, planted is not None)
+        all_.points += one.points
+        all_.tried += one.tried
+        all_.states += one.states
+        all_.seen += one.seen
+        all_.violations += one.violations
+    return all_
+
+
+def _points(trace: Trace) -> Iterator[tuple[int, int]]:
+    """Stretches between two cuts: one thing done to the disk, and all that is told before the next."""
+    begin = 0
+    for number, event in enumerate(trace.events):
+        if number > begin and not isinstance(event, Told):
+            yield begin, number
+            begin = number
+    yield begin, len(trace.events)
+
+
+def _states(disk: Disk, chance: random.Random) -> Iterator[Image]:
+    yield chance.choice((all_of, none_of))(disk)
+    for _ in range(PER_POINT):
+        yield some_of(disk, chance)
+
+
+def _wrong(found: Found, told: set[str], where: str) -> list[str]:
+    lost = sorted(told - found.facts) if not found.wrong else []
+    return [f"{where}: {what}" for what in (*found.wrong, *(f"told and lost: {fact}" for fact in lost))]
+
+
+def _count(trace: Trace, seen: Counter[str]) -> None:
+    """That the runs did what is hard on a disk: cuts in a run that did not would prove little."""
+    seen.update(life.partition(" with")[0] for life in trace.lives)
+    begun = False
+    for event in trace.events:
+        match event:
+            case Wrote(path, offset, _) if path == LEDGER:
+                seen["log copied"] += begun
+                begun = False
+            case Wrote(path, offset, _) if path == f"{LEDGER}-wal":
+                seen["log started over"] += offset == 0
+                begun = True
+            case Sized(path, _) if path == f"{LEDGER}-wal":
+                seen["log cut"] += 1
+            case SyncEnded(_, kept):
+                seen["sync" if kept else "failed sync"] += 1
+            case Told(_):
+                seen["told"] += 1
+            case _:
+                pass
