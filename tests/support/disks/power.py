@@ -11,7 +11,7 @@ from pathlib import Path
 from .disk import Disk, Image, all_of, none_of, some_of
 from .events import Event, Sized, SyncEnded, Told, Wrote
 from .judging import Found, digest, read, start, write
-from .recorder import LEDGER, Fault, Recorder
+from .recorder import LEDGER, LEDGER_SYNCS, Fault, Recorder
 
 MEMORY = "/dev/shm"
 BOOTS = 3
@@ -61,7 +61,7 @@ def record(chance: random.Random, planted: str | None = None, boots: int = BOOTS
 
 def _live(recorder: Recorder, number: int, chance: random.Random, planted: str | None) -> str:
     how = chance.choice(("stopped", "killed", "sync failed"))
-    fault = Fault(chance.randint(20, 500), errno.EIO, syncs=True) if how == "sync failed" else None
+    fault = Fault(chance.randint(20, 500), errno.EIO, only=LEDGER_SYNCS) if how == "sync failed" else None
     code = recorder.boot(number, fault, chance.randint(100, 900) if how == "killed" else None, planted)
     return f"{how} with {code}"
 

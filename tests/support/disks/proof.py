@@ -4,11 +4,14 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from holdfast.clock import SystemClock
 from tests.unit.project.tree import ROOT
+
+from .recorder import Fault
 
 WORKERS = 2
 
@@ -50,7 +53,15 @@ def fail_writes(
     seed: int, workers: int = WORKERS, seconds: float | None = None, runs: int | None = None
 ) -> dict[str, Any]:
     """Disks that fail: until that many runs, or for that long."""
-    found = _work("faults", seed, workers, seconds=seconds, most=runs and -(-runs // workers))
+    return _failed(_work("faults", seed, workers, seconds=seconds, most=runs and -(-runs // workers)))
+
+
+def fail_write(fault: Fault, planted: str | None = None) -> dict[str, Any]:
+    """One run in which the disk fails in this way."""
+    return _failed(_work("fault", 0, 1, fault=asdict(fault), planted=planted))
+
+
+def _failed(found: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "write_indexes": max(one["indexes"] for one in found),
         "write_faults": _sum(found, "runs"),

@@ -22,7 +22,8 @@ _UNIMPORTANT = ("logs", "workspace", "lock")
 """In the home: what a boot neither needs nor believes; writing it may fail all the same."""
 _MEMORY = f"{LEDGER}-shm"
 """The log's index: gone with the power."""
-_SYNCS = {f"{call} {LEDGER}{which}" for call in ("fsync", "fdatasync") for which in ("", "-wal")}
+COMMIT_SYNC = f"fdatasync {LEDGER}-wal"
+LEDGER_SYNCS = (COMMIT_SYNC, f"fdatasync {LEDGER}")
 _SLOW = 0.0015
 """Seconds a sync takes at the least: until everybody else has had their say."""
 _LONG = 30.0
@@ -39,8 +40,8 @@ class Fault:
     calls: int = 1
     short: bool = False
     """Whether the first of them still writes a part of it, as a disk does that is just about full."""
-    syncs: bool = False
-    """Whether only syncs of the ledger fail."""
+    only: tuple[str, ...] = ()
+    """Which calls, if not any: a call's name and the path it is for."""
 
     def __str__(self) -> str:
         kind = errno.errorcode[self.code] + (" after a part" if self.short else "")
@@ -179,7 +180,7 @@ class _Watch:
         calls.append(f"{call.name} {path}")
         if fault is None or len(calls) <= fault.first or len(hit) >= fault.calls:
             return False
-        if fault.syncs and calls[-1] not in _SYNCS:
+        if fault.only and calls[-1] not in fault.only:
             return False
         hit.append(calls[-1])
         if fault.short and len(hit) == 1 and call.name == "pwrite64" and call.args[2] > _SECTOR:

@@ -45,7 +45,7 @@ from holdfast.model import (
 )
 from holdfast.platforms import Ack, Arrival, Capabilities, Idempotency, Incoming
 from holdfast.policy.views import Message
-from holdfast.store.sqlite import database, log, store
+from holdfast.store.sqlite import commit, database, log, store
 from holdfast.testing.agent import script_reply, unanswered
 from holdfast.tools import ToolContext
 from holdfast.web.signing import SignIn
@@ -171,13 +171,14 @@ class People:
             task.cancel()
 
     async def _visit(self) -> None:
-        boot = self._boot
-        await asyncio.gather(
-            self._say("a", f"tools read effect #a{boot}"),
-            self._say("a", f"plain #aa{boot}"),
-            self._bring("b", f"tools reconcilable #b{boot}"),
-        )
-        await self._say("b", f"wordy 30 #bb{boot}")
+        """What they said in the boot before they say again: they may not have heard that it was kept."""
+        for boot in range(max(1, self._boot - 1), self._boot + 1):
+            await asyncio.gather(
+                self._say("a", f"tools read effect #a{boot}"),
+                self._say("a", f"plain #aa{boot}"),
+                self._bring("b", f"tools reconcilable #b{boot}"),
+            )
+            await self._say("b", f"wordy 30 #bb{boot}")
         await self._rest()
         os.kill(os.getpid(), signal.SIGTERM)
 
@@ -283,11 +284,22 @@ def _forget_folders() -> None:
     blobs.sync_folder = lambda folder: None  # type: ignore[attr-defined] # planted where it is used
 
 
+def _go_on_unsynced() -> None:
+    """A commit that could not be synced counts as one."""
+
+    def deaf(db: sqlite3.Connection) -> None:
+        with suppress(sqlite3.Error):
+            db.execute("COMMIT")
+
+    commit._commit = deaf
+
+
 PLANTED: Mapping[str, Callable[[], None]] = {
     "synchronous = OFF": _weaken("OFF"),
     "synchronous = NORMAL": _weaken("NORMAL"),
     "folders unsynced": _forget_folders,
 }
+DEAF = "failed syncs unheard"
 
 
 def live(home: Path, boot: int, planted: str | None = None) -> int:
@@ -300,6 +312,8 @@ def live(home: Path, boot: int, planted: str | None = None) -> int:
     _hurry()
     _keep_the_log_short()
     _add_post(boot)
-    if planted is not None:
+    if planted == DEAF:
+        _go_on_unsynced()
+    elif planted is not None:
         PLANTED[planted]()
     return main([str(home)], door)

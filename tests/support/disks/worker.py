@@ -9,8 +9,9 @@ from typing import Any
 
 from holdfast.clock import SystemClock
 
-from .faults import Faults, fail_everywhere
+from .faults import Faults, fail_everywhere, run_with
 from .power import Cuts, cut_for
+from .recorder import Fault
 
 
 def work(given: dict[str, Any]) -> Cuts | Faults:
@@ -21,6 +22,10 @@ def work(given: dict[str, Any]) -> Cuts | Faults:
     def until() -> bool:
         return end is not None and clock.monotonic() >= end
 
+    if given["what"] == "fault":
+        one = Faults()
+        run_with(Fault(**given["fault"]), chance, one, given["planted"])
+        return one
     if given["what"] == "faults":
         return fail_everywhere(chance, (given["mine"], given["of"]), given["most"], until)
     keep = given.get("keep")
