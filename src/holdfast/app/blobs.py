@@ -11,8 +11,8 @@ from pathlib import Path
 from holdfast.errors import DiskFull, NotFound
 from holdfast.records import dataclass
 from holdfast.store import Blob, Store
+from holdfast.store.sqlite.home import sync_folder
 
-from .files import sync_folder
 from .shown import Json
 
 FOLDER = "blobs"

@@ -1,10 +1,12 @@
-"""Files of the home beside the ledger: how much room there is, and what is made certain of them."""
+"""Files of the home beside the ledger: how much room there is, and how attachments are removed."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from pathlib import Path
+
+from holdfast.store.sqlite.home import sync_folder
 
 BLOBS = "blobs"
 
@@ -27,15 +29,6 @@ def _remove(path: Path) -> None:
     except FileNotFoundError:
         return
     sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make certain which names stand in a folder: a file's own sync says nothing of its name."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def free_room(home: Path) -> Callable[[], int]:

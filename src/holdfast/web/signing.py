@@ -11,11 +11,11 @@ import os
 from collections import deque
 from pathlib import Path
 
-from holdfast.app.files import sync_folder
 from holdfast.clock import Clock, new_secret
 from holdfast.errors import BadConfig, HoldfastError
 from holdfast.policy.settings import DAY, MINUTE, SECOND
 from holdfast.records import dataclass
+from holdfast.store.sqlite.home import sync_folder
 
 TOKEN = "token"
 COOKIE_LASTS = 30 * DAY

@@ -154,21 +154,11 @@ Image = dict[str, bytes | None]
 class Disk:
     """Replays events, and can be cut from its power after any of them."""
 
-    def __init__(self, root: Mapping[str, bytes]) -> None:
-        """At first everything given is certain."""
+    def __init__(self) -> None:
         self._root = Folder()
         self._syncs: dict[int, tuple[Node, list[Change] | int]] = {}
         self.applied = 0
         """How many events."""
-        for path, data in root.items():
-            folder = self._root
-            *above, name = path.split("/")
-            for one in above:
-                found = folder.now.setdefault(one, Folder())
-                assert isinstance(found, Folder)
-                folder.synced[one] = found
-                folder = found
-            folder.now[name] = folder.synced[name] = File(data, [], bytearray(data))
 
     def apply(self, event: Event) -> None:
         self.applied += 1
@@ -219,7 +209,7 @@ class Disk:
 
     def _node(self, path: str) -> Node:
         node: Node = self._root
-        for name in path.split("/"):
+        for name in path.split("/") if path else ():
             assert isinstance(node, Folder)
             node = node.now[name]
         return node
@@ -231,7 +221,7 @@ class Disk:
 
     def _parent(self, path: str) -> tuple[Folder, str]:
         above, _, name = path.rpartition("/")
-        folder = self._node(above) if above else self._root
+        folder = self._node(above)
         assert isinstance(folder, Folder)
         return folder, name
 

@@ -82,7 +82,7 @@ def run_with(fault: Fault, chance: random.Random, faults: Faults, planted: str |
 def _try(
     recorder: Recorder, fault: Fault, chance: random.Random, faults: Faults, planted: str | None
 ) -> list[str]:
-    disk = Disk({"home/holdfast.toml": (recorder.home / "holdfast.toml").read_bytes()})
+    disk = Disk()
     code = recorder.boot(1, fault, planted=planted)
     hit = [_what(call) for call in recorder.hit]
     faults.hit.update(hit)

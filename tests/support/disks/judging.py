@@ -25,11 +25,13 @@ _FACTS = {
     "asked": """SELECT said.body ->> 'text' || '/' || count(back.seq)
                 FROM entries AS said
                 LEFT JOIN entries AS back ON back.turn = said.turn AND back.kind = 'returned'
-                WHERE said.kind = 'said' GROUP BY said.session, said.seq""",
+                WHERE said.kind = 'said' AND said.body IS NOT NULL GROUP BY said.session, said.seq""",
     "started": "SELECT turn || ':' || id FROM tool_calls WHERE started_at IS NOT NULL",
     "sending": "SELECT id FROM outbox WHERE claimed_at IS NOT NULL",
     "sent": "SELECT id FROM outbox WHERE state = 'sent'",
     "blob": "SELECT digest FROM blobs",
+    "erased": """SELECT event_id FROM inbox
+                 WHERE event_id GLOB 'c*' AND coalesce(body, '') NOT LIKE '%#' || event_id || '%'""",
 }
 
 

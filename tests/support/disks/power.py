@@ -12,6 +12,7 @@ from .disk import Disk, Image, all_of, none_of, some_of
 from .events import Event, Sized, SyncEnded, Told, Wrote
 from .judging import Found, digest, read, start, write
 from .recorder import LEDGER, LEDGER_SYNCS, Fault, Recorder
+from .subject import VISIT_FAILED
 
 MEMORY = "/dev/shm"
 BOOTS = 3
@@ -40,7 +41,6 @@ class Cuts:
 class Trace:
     """All that some gateways did to one home, one after the other."""
 
-    before: Image
     events: list[Event]
     lives: list[str]
 
@@ -49,20 +49,21 @@ def record(chance: random.Random, planted: str | None = None, boots: int = BOOTS
     """A fresh home and a few boots: killed, ended by a failed sync, or stopped in order."""
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         recorder = Recorder(Path(folder))
-        disk = Disk(before := {"home/holdfast.toml": (recorder.home / "holdfast.toml").read_bytes()})
+        disk = Disk()
         lives = [_live(recorder, number, chance, planted) for number in range(1, boots + 1)]
         for event in recorder.events:
             disk.apply(event)
         now = disk.now()
         # Nothing was overlooked: what the events make is what stands there.
         assert read(recorder.root, now) == now
-        return Trace(dict(before), recorder.events, lives)
+        return Trace(recorder.events, lives)
 
 
 def _live(recorder: Recorder, number: int, chance: random.Random, planted: str | None) -> str:
     how = chance.choice(("stopped", "killed", "sync failed"))
     fault = Fault(chance.randint(20, 500), errno.EIO, only=LEDGER_SYNCS) if how == "sync failed" else None
     code = recorder.boot(number, fault, chance.randint(100, 900) if how == "killed" else None, planted)
+    assert code != VISIT_FAILED, recorder.words()
     return f"{how} with {code}"
 
 
@@ -105,7 +106,7 @@ class Knife:
         place: Path,
         over: Callable[[], bool],
     ) -> None:
-        disk, told = Disk({path: data or b"" for path, data in self._trace.before.items()}), set[str]()
+        disk, told = Disk(), set[str]()
         for point in points:
             for event in self._trace.events[slice(*point)]:
                 disk.apply(event)

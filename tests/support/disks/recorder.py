@@ -13,7 +13,7 @@ from pathlib import Path
 from holdfast.clock import SystemClock
 
 from .events import Event, Made, Moved, Removed, Sized, SyncBegun, SyncEnded, Told, Wrote
-from .subject import SETTINGS, TELLING, live
+from .subject import TELLING, live
 from .watched import Call, Listener, be_watched
 
 HOME = "home"
@@ -58,8 +58,6 @@ class Recorder:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.home = root / HOME
-        self.home.mkdir()
-        (self.home / "holdfast.toml").write_text(SETTINGS)
         self.events: list[Event] = []
         self.calls: list[str] = []
         """The calls of the last boot that could have failed."""
@@ -161,11 +159,11 @@ class _Watch:
         return self._ours(os.path.normpath(path))
 
     def _ours(self, path: str) -> str | None:
-        root = f"{self._recorder.root}/"
-        if not path.startswith(root) or path.endswith(" (deleted)"):
-            return None
-        inside = path[len(root) :]
-        return inside if inside.startswith(HOME) else None
+        root = str(self._recorder.root)
+        if path == root:
+            return ""
+        inside = path.removeprefix(f"{root}/")
+        return inside if inside.startswith(HOME) and not path.endswith(" (deleted)") else None
 
     @staticmethod
     def _matters(path: str) -> bool:

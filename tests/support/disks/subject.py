@@ -8,6 +8,7 @@ Whatever the outside gets to see is told first, as a fact the ledger must know f
     started:KEY     a tool began to have its effect
     sending:ID      a part of a reply goes out
     sent:ID         the next part in its chat goes out, or a person has read it
+    erased:EVENT    a message was forgotten
 """
 
 import asyncio
@@ -15,6 +16,7 @@ import hashlib
 import os
 import signal
 import sqlite3
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -52,11 +54,14 @@ from holdfast.web.signing import SignIn
 
 TELLING = 198
 """The descriptor on which facts are told: nobody reads it, whoever watches sees the call."""
-SETTINGS = """\
-agent.use = "tests.support.disks.subject:agent"
-people = ["post:ann"]
-reconcile = "1s"
-"""
+SETTINGS = {
+    "HOLDFAST_AGENT_USE": "tests.support.disks.subject:agent",
+    "HOLDFAST_PEOPLE": "post:ann",
+    "HOLDFAST_RECONCILE": "1s",
+}
+SECRET = "secret"
+"""In what is to be forgotten: nothing is told of it but that it was kept."""
+VISIT_FAILED = 3
 _FASTER = 40.0
 """How much faster than on a wall time passes for who waits."""
 _PAGES = 60
@@ -78,7 +83,8 @@ def tell(fact: str) -> None:
 class Scripted:
     async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
         requests, results = unanswered(messages)
-        tell(f"asked:{requests[-1] if requests else ''}/{results}")
+        if not requests or SECRET not in requests[-1]:
+            tell(f"asked:{requests[-1] if requests else ''}/{results}")
         return script_reply(requests, results)
 
 
@@ -162,6 +168,7 @@ class People:
         self._boot = boot
         self._blobs = BlobFiles(inside.settings.home, inside.store)
         self._tasks = [asyncio.ensure_future(work) for work in (self._visit(), *map(self._read, ("a", "b")))]
+        self._tasks[0].add_done_callback(_must_come_to_rest)
 
     def link(self) -> Json:
         return {}
@@ -179,6 +186,9 @@ class People:
                 self._bring("b", f"tools reconcilable #b{boot}"),
             )
             await self._say("b", f"wordy 30 #bb{boot}")
+            await self._say("c", f"plain {SECRET} #c{boot}")
+        await self._rest()
+        await self._insist(lambda: self._forget(f"c{self._boot}"))
         await self._rest()
         os.kill(os.getpid(), signal.SIGTERM)
 
@@ -196,6 +206,16 @@ class People:
         kept = await self._insist(lambda: self._blobs.keep(data, "image/png"))
         tell(f"blob:{kept['digest']}")
         await self._say(chat, text, kept["digest"])
+
+    async def _forget(self, event: str) -> None:
+        """Have all erased that was said in a chat."""
+        sessions, forget = (self._inside.verbs[name].run for name in ("sessions", "forget"))
+        assert sessions is not None and forget is not None
+        for one in (await sessions({"limit": 100}))["sessions"]:
+            if one["key"].endswith("/c") and not one["ended_at"]:
+                done = await forget({"session": one["id"], "event_id": f"forget {event}"})
+                if done["state"] == "executed":
+                    tell(f"erased:{event}")
 
     async def _insist(self, act: Callable[[], Any]) -> Any:
         """A person who is told that it was not kept tries again."""
@@ -226,6 +246,12 @@ class People:
                 continue
             open_ = left.open_turns or left.waiting or left.owed or left.unknown
             rested = 0 if open_ or int(at or 0) < self._boot * _LETTERS else rested + 1
+
+
+def _must_come_to_rest(visit: "asyncio.Task[None]") -> None:
+    if not visit.cancelled() and visit.exception() is not None:
+        traceback.print_exception(visit.exception())
+        os._exit(VISIT_FAILED)
 
 
 # The process.
@@ -309,6 +335,7 @@ def live(home: Path, boot: int, planted: str | None = None) -> int:
         SignIn(home, inside.clock).prepare()
         return People(inside, boot)
 
+    os.environ.update(SETTINGS)
     _hurry()
     _keep_the_log_short()
     _add_post(boot)
