@@ -36,5 +36,5 @@ def test_what_was_told_before_a_power_cut_is_there_after_it(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("planted", PLANTED)
-def test_a_gateway_that_does_not_sync_is_found_out(planted: str) -> None:
-    assert cut_power(SEED, workers=1, states=200, planted=planted)["violations"]
+def test_a_gateway_that_trusts_its_disk_too_much_is_found_out(planted: str) -> None:
+    assert cut_power(SEED, workers=1, states=1_200, planted=planted)["violations"]

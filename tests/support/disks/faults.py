@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .disk import Change, Disk, all_of, none_of, some_of
 from .events import SyncEnded, Told
-from .judging import start, write
+from .judging import lost, repeated, start, write
 from .power import MEMORY
 from .recorder import LEDGER, LEDGER_SYNCS, Fault, Hangs, Recorder
 
@@ -132,11 +132,9 @@ def _is_commit(change: object) -> bool:
 def _wrong_states(recorder: Recorder, disk: Disk, chance: random.Random) -> list[str]:
     """As it stands, and as a power cut leaves it now: what was told is there."""
     told = {event.fact for event in recorder.events if isinstance(event, Told)}
-    wrong: list[str] = []
+    wrong = repeated(recorder.events)
     place = recorder.root / "state"
     for image in (all_of(disk), none_of(disk), some_of(disk, chance)):
         write(image, place)
-        found = start(place)
-        wrong += found.wrong
-        wrong += [f"told and lost: {fact}" for fact in sorted(told - found.facts) if not found.wrong]
+        wrong += lost(start(place), told)
     return wrong

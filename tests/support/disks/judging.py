@@ -5,7 +5,8 @@ import hashlib
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from holdfast.store import Store, open_ledger
 from holdfast.web.signing import SignIn
 
 from .disk import Image
-from .recorder import HOME, LEDGER
+from .events import Event, Told
+from .recorder import HOME, LEDGER, matters
 
 _FACTS = {
     "kept": "SELECT event_id FROM inbox",
@@ -26,6 +28,7 @@ _FACTS = {
                 FROM entries AS said
                 LEFT JOIN entries AS back ON back.turn = said.turn AND back.kind = 'returned'
                 WHERE said.kind = 'said' AND said.body IS NOT NULL GROUP BY said.session, said.seq""",
+    "effect": "SELECT turn || ':' || id FROM tool_calls WHERE started_at IS NOT NULL",
     "started": "SELECT turn || ':' || id FROM tool_calls WHERE started_at IS NOT NULL",
     "sending": "SELECT id FROM outbox WHERE claimed_at IS NOT NULL",
     "sent": "SELECT id FROM outbox WHERE state = 'sent'",
@@ -104,12 +107,12 @@ def write(image: Image, root: Path) -> None:
                 os.write(file.fileno(), data)
 
 
-def read(root: Path, paths: Image) -> Image:
-    """The same paths, as they stand there."""
+def read(root: Path) -> Image:
+    """All that matters, as it stands there."""
     return {
-        path: None if data is None else (root / path).read_bytes()
-        for path, data in paths.items()
-        if (root / path).exists()
+        str(path.relative_to(root)): None if path.is_dir() else path.read_bytes()
+        for path in (root / HOME, *(root / HOME).rglob("*"))
+        if matters(str(path.relative_to(root)))
     }
 
 
@@ -120,3 +123,15 @@ def digest(image: Image) -> bytes:
         found.update(f"{path}\0{-1 if data is None else len(data)}\0".encode())
         found.update(data or b"")
     return found.digest()
+
+
+def lost(found: Found, told: Collection[str]) -> list[str]:
+    """What is wrong there, in words; a disk nobody could start on has lost everything anyway."""
+    return [*found.wrong] or [f"told and lost: {fact}" for fact in sorted(set(told) - found.facts)]
+
+
+def repeated(events: Iterable[Event], before: Collection[str] = ()) -> list[str]:
+    """Effects that were had twice."""
+    facts = [event.fact for event in events if isinstance(event, Told) and event.fact.startswith("effect:")]
+    counts = Counter([*facts, *(set(before) & set(facts))])
+    return [f"done twice: {fact}" for fact, count in counts.items() if count > 1]

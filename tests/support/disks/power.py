@@ -10,16 +10,23 @@ from pathlib import Path
 
 from .disk import Disk, Image, all_of, none_of, some_of
 from .events import Event, Sized, SyncEnded, Told, Wrote
-from .judging import Found, digest, read, start, write
-from .recorder import LEDGER, LEDGER_SYNCS, Fault, Recorder
-from .subject import VISIT_FAILED
+from .judging import Found, digest, lost, read, repeated, start, write
+from .recorder import LEDGER, LEDGER_SYNCS, Fault, Hangs, Recorder
+from .subject import PLANTED, VISIT_FAILED
 
 MEMORY = "/dev/shm"
 BOOTS = 3
+ENDS = ("stopped", "killed", "sync failed")
 PER_TRACE = 2_500
 """States made of one run before the next is recorded."""
 PER_POINT = 3
+AT_STARTS = 6
+"""How much more often a start is cut than what comes after it."""
+TRIES = 3
 PASSES = 10
+PER_PLANTED = 120
+GOES_ON = 0.01
+"""The share of disks on which a gateway is started and works."""
 MOST_KEPT = 10
 
 
@@ -42,29 +49,40 @@ class Trace:
     """All that some gateways did to one home, one after the other."""
 
     events: list[Event]
+    begins: list[int]
+    """Where each of them began."""
     lives: list[str]
+    """How each of them lived."""
 
 
-def record(chance: random.Random, planted: str | None = None, boots: int = BOOTS) -> Trace:
+def record(chance: random.Random, planted: str | None = None) -> Trace:
     """A fresh home and a few boots: killed, ended by a failed sync, or stopped in order."""
+    for _ in range(TRIES):
+        ends = PLANTED[planted].ends if planted else chance.choices(ENDS, k=BOOTS)
+        if (trace := _record(tuple(ends), chance, planted)) is not None:
+            return trace
+    raise AssertionError("the disk is not what the calls that were seen would make it")
+
+
+def _record(ends: tuple[str, ...], chance: random.Random, planted: str | None) -> Trace | None:
+    """None if it cannot be used: a kill may come between a call that was let through and its doing."""
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
-        recorder = Recorder(Path(folder))
+        recorder, begins, lives = Recorder(Path(folder)), list[int](), list[str]()
+        for number, end in enumerate(ends, 1):
+            begins.append(len(recorder.events))
+            lives.append(_live(recorder, number, end, chance, planted))
         disk = Disk()
-        lives = [_live(recorder, number, chance, planted) for number in range(1, boots + 1)]
         for event in recorder.events:
             disk.apply(event)
-        now = disk.now()
-        # Nothing was overlooked: what the events make is what stands there.
-        assert read(recorder.root, now) == now
-        return Trace(recorder.events, lives)
+        # Nothing was overlooked if what the events make is what stands there.
+        return Trace(recorder.events, begins, lives) if read(recorder.root) == disk.now() else None
 
 
-def _live(recorder: Recorder, number: int, chance: random.Random, planted: str | None) -> str:
-    how = chance.choice(("stopped", "killed", "sync failed"))
-    fault = Fault(chance.randint(20, 500), errno.EIO, only=LEDGER_SYNCS) if how == "sync failed" else None
-    code = recorder.boot(number, fault, chance.randint(100, 900) if how == "killed" else None, planted)
+def _live(recorder: Recorder, number: int, end: str, chance: random.Random, planted: str | None) -> str:
+    fault = Fault(chance.randint(20, 600), errno.EIO, only=LEDGER_SYNCS) if end == "sync failed" else None
+    code = recorder.boot(number, fault, chance.randint(50, 1_400) if end == "killed" else None, planted)
     assert code != VISIT_FAILED, recorder.words()
-    return f"{how} with {code}"
+    return f"{end} with {code}"
 
 
 class Knife:
@@ -72,12 +90,13 @@ class Knife:
 
     def __init__(self, trace: Trace, chance: random.Random, keep: Path | None) -> None:
         """Disks that are found wrong are written down in `keep`."""
-        self.cuts = Cuts()
+        self.cuts = Cuts(violations=repeated(trace.events))
         _count(trace, self.cuts.seen)
         self._trace = trace
         self._chance = chance
         self._keep = keep
         self._known: dict[bytes, Found] = {}
+        self._starts = [(begin, _first_told(trace.events, begin)) for begin in trace.begins]
 
     def cut(self, most: int, until: Callable[[], bool], once: bool) -> Cuts:
         """Cut at points all over the run until that many different states were started on, or it is time.
@@ -94,10 +113,15 @@ class Knife:
                 left = most - self.cuts.states
                 if left <= 0 or over():
                     break
-                share = left / (len(points) * (PER_POINT + 1))
-                chosen = {point for point in points if self._chance.random() < share}
+                weights = list(map(self._weight, points))
+                count = -(-left // (PER_POINT + 1))
+                chosen = set(self._chance.choices(points, weights, k=count))
                 self._walk(points, chosen, Path(folder) / "disk", over)
         return self.cuts
+
+    def _weight(self, point: tuple[int, int]) -> int:
+        """A start is short, and the time at which most is built on what the disk holds."""
+        return AT_STARTS if any(begin < point[1] <= end for begin, end in self._starts) else 1
 
     def _walk(
         self,
@@ -124,11 +148,26 @@ class Knife:
             write(image, place)
             self._known[name] = start(place)
             cuts.states += 1
-        where = f"at {at} of {len(self._trace.events)} ({', '.join(self._trace.lives)}), disk {name.hex()}"
-        wrong = _wrong(self._known[name], told, where)
+        wrong = lost(self._known[name], told)
+        if not wrong and self._chance.random() < GOES_ON:
+            write(image, place)
+            wrong = self._go_on(told, at, place)
         if wrong and self._keep is not None and len(cuts.violations) < MOST_KEPT:
             write(image, self._keep / name.hex())
-        cuts.violations += wrong
+        where = f"at {at} of {len(self._trace.events)} ({', '.join(self._trace.lives)}), disk {name.hex()}"
+        cuts.violations += [f"{where}: {one}" for one in wrong]
+
+    def _go_on(self, told: set[str], at: int, place: Path) -> list[str]:
+        """A gateway on this disk comes to rest, and does nothing once more that was done before the cut."""
+        self.cuts.seen["gone on"] += 1
+        recorder = Recorder(place)
+        try:
+            code = recorder.boot(1 + sum(begin < at for begin in self._trace.begins))
+        except Hangs as hangs:
+            return [str(hangs)]
+        after = {event.fact for event in recorder.events if isinstance(event, Told)}
+        wrong = [] if code == 0 else [f"a gateway on it ended with {code}: {recorder.words()[-1500:]}"]
+        return wrong + repeated(recorder.events, told) + lost(start(place), told | after)
 
 
 def cut_for(
@@ -144,7 +183,8 @@ def cut_for(
     """
     all_ = Cuts()
     while not (until() or planted and all_.violations) and (most is None or all_.states < most):
-        left = PER_TRACE if most is None else min(PER_TRACE, most - all_.states)
+        each = PER_TRACE if planted is None else PER_PLANTED
+        left = each if most is None else min(each, most - all_.states)
         one = Knife(record(chance, planted), chance, keep).cut(left, until, planted is not None)
         all_.points += one.points
         all_.tried += one.tried
@@ -152,6 +192,12 @@ def cut_for(
         all_.seen += one.seen
         all_.violations += one.violations
     return all_
+
+
+def _first_told(events: list[Event], begin: int) -> int:
+    """Where a gateway that began there first had something to tell."""
+    later = (at for at in range(begin, len(events)) if isinstance(events[at], Told))
+    return next(later, len(events))
 
 
 def _points(trace: Trace) -> Iterator[tuple[int, int]]:
@@ -168,11 +214,6 @@ def _states(disk: Disk, chance: random.Random) -> Iterator[Image]:
     yield chance.choice((all_of, none_of))(disk)
     for _ in range(PER_POINT):
         yield some_of(disk, chance)
-
-
-def _wrong(found: Found, told: set[str], where: str) -> list[str]:
-    lost = sorted(told - found.facts) if not found.wrong else []
-    return [f"{where}: {what}" for what in (*found.wrong, *(f"told and lost: {fact}" for fact in lost))]
 
 
 def _count(trace: Trace, seen: Counter[str]) -> None:

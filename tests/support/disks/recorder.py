@@ -19,14 +19,16 @@ from .watched import Call, Listener, be_watched
 HOME = "home"
 LEDGER = f"{HOME}/ledger.db"
 _UNIMPORTANT = ("logs", "workspace", "lock")
-"""In the home: what a boot neither needs nor believes; writing it may fail all the same."""
+"""In the home; writing it may fail all the same."""
 _MEMORY = f"{LEDGER}-shm"
 """The log's index: gone with the power."""
-COMMIT_SYNC = f"fdatasync {LEDGER}-wal"
-LEDGER_SYNCS = (COMMIT_SYNC, f"fdatasync {LEDGER}")
+# SQLite is built to use the one or the other.
+LOG_SYNCS = (f"fdatasync {LEDGER}-wal", f"fsync {LEDGER}-wal")
+LOG_WRITES = (f"pwrite64 {LEDGER}-wal", f"write {LEDGER}-wal")
+LEDGER_SYNCS = (*LOG_SYNCS, f"fdatasync {LEDGER}", f"fsync {LEDGER}")
 _SLOW = 0.0015
 """Seconds a sync takes at the least: until everybody else has had their say."""
-_LONG = 30.0
+_LONG = 60.0
 _HERE = struct.unpack("Q", struct.pack("q", -100))[0] & 0xFFFFFFFF
 _SECTOR = 512
 
@@ -40,12 +42,20 @@ class Fault:
     calls: int = 1
     short: bool = False
     """Whether the first of them still writes a part of it, as a disk does that is just about full."""
+    at_work: bool = False
+    """Whether calls are counted only from where the gateway has told something."""
     only: tuple[str, ...] = ()
     """Which calls, if not any: a call's name and the path it is for."""
 
     def __str__(self) -> str:
         kind = errno.errorcode[self.code] + (" after a part" if self.short else "")
         return f"{kind} at call {self.first}, {self.calls} times"
+
+
+def matters(path: str) -> bool:
+    """Whether a start needs what stands there, or believes it."""
+    first = path.removeprefix(f"{HOME}/").partition("/")[0]
+    return first not in _UNIMPORTANT and path != _MEMORY and not path.endswith(".sock")
 
 
 class Hangs(AssertionError):
@@ -115,6 +125,7 @@ class _Watch:
         self._fault = fault
         self._held: list[tuple[Call, int]] = []
         """Syncs under way."""
+        self._has_told = False
         recorder.calls, recorder.hit = [], []
 
     def until_it_ends(self, die_at: int | None) -> int:
@@ -165,16 +176,13 @@ class _Watch:
         inside = path.removeprefix(f"{root}/")
         return inside if inside.startswith(HOME) and not path.endswith(" (deleted)") else None
 
-    @staticmethod
-    def _matters(path: str) -> bool:
-        first = path.removeprefix(f"{HOME}/").partition("/")[0]
-        return first not in _UNIMPORTANT and path != _MEMORY and not path.endswith(".sock")
-
     # What becomes of it.
 
     def _fails(self, call: Call, path: str) -> bool:
         """Whether this call is one that fails; then it has."""
         calls, fault, hit = self._recorder.calls, self._fault, self._recorder.hit
+        if fault is not None and fault.at_work and not self._has_told:
+            return False
         calls.append(f"{call.name} {path}")
         if fault is None or len(calls) <= fault.first or len(hit) >= fault.calls:
             return False
@@ -197,12 +205,13 @@ class _Watch:
         self._listener.done(call, len(data))
 
     def _note(self, path: str, event: Event) -> None:
-        if self._matters(path):
+        if matters(path):
             self._recorder.events.append(event)
 
     def _write(self, call: Call, offset: int | None = None) -> None:
         descriptor, address, size = call.args[:3]
         if descriptor == TELLING:
+            self._has_told = True
             self._recorder.events.append(Told(self._listener.read(address, size).decode()))
             return self._listener.go_on(call)
         path = self._of(descriptor)
@@ -233,7 +242,7 @@ class _Watch:
 
     def _sync(self, call: Call) -> None:
         path = self._of(call.args[0])
-        if path is None or not self._matters(path):
+        if path is None or not matters(path):
             self._listener.go_on(call)
             return
         number = self._recorder.new_sync()
@@ -280,7 +289,7 @@ class _Watch:
 
     def _refuse_unknown(self, call: Call, path: str | None) -> None:
         """A way of writing nobody has used so far: better no trace than a wrong one."""
-        if path is not None and self._matters(path):
+        if path is not None and matters(path):
             raise NotImplementedError(f"{call.name} {path} has to be written down too")
         self._listener.go_on(call)
 

@@ -5,7 +5,8 @@ Whatever the outside gets to see is told first, as a fact the ledger must know f
     kept:EVENT      a message was acknowledged
     blob:DIGEST     a file was
     asked:TEXT/N    the model was asked about this message, with so many results before it
-    started:KEY     a tool began to have its effect
+    effect:KEY      a tool began to have its effect, which it may have once
+    started:KEY     a tool began that may begin again
     sending:ID      a part of a reply goes out
     sent:ID         the next part in its chat goes out, or a person has read it
     erased:EVENT    a message was forgotten
@@ -96,7 +97,7 @@ class Act:
     effect: EffectClass
 
     async def run(self, context: ToolContext, arguments: str) -> str:
-        tell(f"started:{context.key}")
+        tell(f"{'effect' if self.effect is EffectClass.EFFECT else 'started'}:{context.key}")
         return f"{self.name} done"
 
     async def check(self, context: ToolContext, arguments: str) -> str | None:
@@ -320,12 +321,26 @@ def _go_on_unsynced() -> None:
     commit._commit = deaf
 
 
-PLANTED: Mapping[str, Callable[[], None]] = {
-    "synchronous = OFF": _weaken("OFF"),
-    "synchronous = NORMAL": _weaken("NORMAL"),
-    "folders unsynced": _forget_folders,
+def _trust_the_log() -> None:
+    """What stands in the log after a failed sync is believed."""
+    store.renew_log = lambda path: None  # type: ignore[attr-defined] # planted where it is used
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A fault of ours, and how gateways end among which it has to be found."""
+
+    plant: Callable[[], None]
+    ends: tuple[str, ...] = ("stopped",)
+
+
+PLANTED: Mapping[str, Planted] = {
+    "synchronous = OFF": Planted(_weaken("OFF")),
+    "synchronous = NORMAL": Planted(_weaken("NORMAL")),
+    "folders unsynced": Planted(_forget_folders),
+    "a log believed": Planted(_trust_the_log, ("sync failed", "killed")),
+    "failed syncs unheard": Planted(_go_on_unsynced, ("sync failed",)),
 }
-DEAF = "failed syncs unheard"
 
 
 def live(home: Path, boot: int, planted: str | None = None) -> int:
@@ -339,8 +354,6 @@ def live(home: Path, boot: int, planted: str | None = None) -> int:
     _hurry()
     _keep_the_log_short()
     _add_post(boot)
-    if planted == DEAF:
-        _go_on_unsynced()
-    elif planted is not None:
-        PLANTED[planted]()
+    if planted is not None:
+        PLANTED[planted].plant()
     return main([str(home)], door)

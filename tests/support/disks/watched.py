@@ -11,6 +11,7 @@ import fcntl
 import os
 import platform
 import select
+import signal
 import socket
 import struct
 import sys
@@ -68,7 +69,7 @@ CALLS: dict[str, dict[str, int]] = {
 }
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 
-_PR_SET_NO_NEW_PRIVS = 38
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _SET_MODE_FILTER, _NEW_LISTENER = 1, 1 << 3
 _LOAD, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
 _ALLOW, _NOTIFY = 0x7FFF0000, 0x7FC00000
@@ -91,7 +92,11 @@ def can_watch() -> bool:
 
 
 def be_watched(parent: socket.socket) -> None:
-    """In the child: from now on these calls, by this thread and those it starts, wait for the parent."""
+    """In the child: from now on these calls, by this thread and those it starts, wait for the parent.
+
+    Without a parent it dies: nobody is left to answer.
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     listener = _install()
     socket.send_fds(parent, [b"!"], [listener])
     os.close(listener)

@@ -39,7 +39,7 @@ from . import processes as background
 from . import stopping as drains
 from .changes import Changes
 from .commit import Tx
-from .database import connect_reader, connect_writer, migrate, settle_log
+from .database import connect_reader, connect_writer, migrate, renew_log, settle_log
 from .home import HomeLock
 from .ports import Readers, Writer
 from .readers import Read, ReaderThreads
@@ -276,6 +276,7 @@ async def open_under(
 
 def prepare(path: Path) -> str:
     """Bring the file up to date and return the newest id in it."""
+    renew_log(path)
     with closing(connect_writer(path)) as db:
         settle_log(db)
         migrate(db)
