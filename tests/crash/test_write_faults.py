@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.disks.proof import fail_write, fail_writes
 from tests.support.disks.recorder import LOG_SYNCS, LOG_WRITES, Fault
+from tests.support.disks.subject import DEAF
 from tests.support.disks.watched import can_watch
 from tests.support.parts import missing
 
@@ -46,7 +47,7 @@ def test_a_failed_sync_of_a_commit_ends_the_process_and_the_next_start_is_sound(
     failing = Fault(50, errno.EIO, calls=5, at_work=True, only=LOG_SYNCS)
     found = fail_write(failing)
     assert (found["violations"], found["write_faults_by_end"]) == ([], {"1 running": 1})
-    assert fail_write(failing, planted="failed syncs unheard")["violations"]
+    assert fail_write(failing, planted=DEAF)["violations"]
 
 
 def test_a_file_whose_name_could_not_be_synced_is_not_acknowledged_when_it_is_brought_again() -> None:

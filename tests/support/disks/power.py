@@ -20,8 +20,6 @@ ENDS = ("stopped", "killed", "sync failed")
 PER_TRACE = 2_500
 """States made of one run before the next is recorded."""
 PER_POINT = 3
-AT_STARTS = 6
-"""How much more often a start is cut than what comes after it."""
 TRIES = 3
 PASSES = 10
 PER_PLANTED = 120
@@ -79,10 +77,15 @@ def _record(ends: tuple[str, ...], chance: random.Random, planted: str | None) -
 
 
 def _live(recorder: Recorder, number: int, end: str, chance: random.Random, planted: str | None) -> str:
-    fault = Fault(chance.randint(20, 600), errno.EIO, only=LEDGER_SYNCS) if end == "sync failed" else None
+    fault = _failing_sync(chance) if end == "sync failed" else None
     code = recorder.boot(number, fault, chance.randint(50, 1_400) if end == "killed" else None, planted)
     assert code != VISIT_FAILED, recorder.words()
     return f"{end} with {code}"
+
+
+def _failing_sync(chance: random.Random) -> Fault:
+    at_work = chance.random() < 0.75
+    return Fault(chance.randint(0, 300), errno.EIO, chance.choice((1, 3)), at_work=at_work, only=LEDGER_SYNCS)
 
 
 class Knife:
@@ -113,15 +116,17 @@ class Knife:
                 left = most - self.cuts.states
                 if left <= 0 or over():
                     break
-                weights = list(map(self._weight, points))
                 count = -(-left // (PER_POINT + 1))
-                chosen = set(self._chance.choices(points, weights, k=count))
+                chosen = set(self._chance.choices(points, self._weights(points), k=count))
                 self._walk(points, chosen, Path(folder) / "disk", over)
         return self.cuts
 
-    def _weight(self, point: tuple[int, int]) -> int:
-        """A start is short, and the time at which most is built on what the disk holds."""
-        return AT_STARTS if any(begin < point[1] <= end for begin, end in self._starts) else 1
+    def _weights(self, points: list[tuple[int, int]]) -> list[float]:
+        """Half of the cuts fall into the starts, as many into each: most is built there on what is found."""
+        inside = [[begin < point[1] <= end for begin, end in self._starts] for point in points]
+        counts = [sum(column) for column in zip(*inside, strict=True)]
+        rest = sum(not any(row) for row in inside)
+        return [rest / len(counts) / counts[row.index(True)] if any(row) else 1.0 for row in inside]
 
     def _walk(
         self,
@@ -185,7 +190,12 @@ def cut_for(
     while not (until() or planted and all_.violations) and (most is None or all_.states < most):
         each = PER_TRACE if planted is None else PER_PLANTED
         left = each if most is None else min(each, most - all_.states)
-        one = Knife(record(chance, planted), chance, keep).cut(left, until, planted is not None)
+        try:
+            trace = record(chance, planted)
+        except Hangs as hangs:
+            all_.violations.append(str(hangs))
+            continue
+        one = Knife(trace, chance, keep).cut(left, until, planted is not None)
         all_.points += one.points
         all_.tried += one.tried
         all_.states += one.states

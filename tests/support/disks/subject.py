@@ -326,6 +326,9 @@ def _trust_the_log() -> None:
     store.renew_log = lambda path: None  # type: ignore[attr-defined] # planted where it is used
 
 
+DEAF = "failed syncs unheard"
+
+
 @dataclass(frozen=True, slots=True)
 class Planted:
     """A fault of ours, and how gateways end among which it has to be found."""
@@ -339,7 +342,7 @@ PLANTED: Mapping[str, Planted] = {
     "synchronous = NORMAL": Planted(_weaken("NORMAL")),
     "folders unsynced": Planted(_forget_folders),
     "a log believed": Planted(_trust_the_log, ("sync failed", "killed")),
-    "failed syncs unheard": Planted(_go_on_unsynced, ("sync failed",)),
+    DEAF: Planted(_go_on_unsynced),
 }
 
 
