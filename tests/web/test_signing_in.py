@@ -285,3 +285,18 @@ def test_a_token_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
     SignIn(tmp_path, ManualClock()).prepare()
     assert (tmp_path / TOKEN).stat().st_mode & 0o777 == 0o600
     assert re.fullmatch(r"[0-9a-f]{64}\n", (tmp_path / TOKEN).read_text())
+
+
+def test_a_start_cut_off_while_it_makes_the_token_does_not_keep_the_next_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut_off(handle: int) -> None:
+        raise OSError("no room")
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", cut_off)
+        with pytest.raises(OSError, match="no room"):
+            SignIn(tmp_path, ManualClock()).prepare()
+    SignIn(tmp_path, ManualClock()).prepare()
+    assert re.fullmatch(r"[0-9a-f]{64}\n", (tmp_path / TOKEN).read_text())
+    assert [file.name for file in tmp_path.iterdir()] == [TOKEN]

@@ -26,10 +26,11 @@ from holdfast.clock import Clock, Ids
 from holdfast.errors import HoldfastError, Unusable
 from holdfast.records import dataclass
 from holdfast.store import LEDGER, bring_back, copy_ledger, problems_of
+from holdfast.store.sqlite.home import sync_folder
 from holdfast.telemetry import is_secret_name
 
 from .config import FILE as CONFIG
-from .swapping import occupied, put_in_place, sync_folder
+from .swapping import occupied, put_in_place
 
 BLOBS = "blobs"
 MANIFEST = "manifest.json"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from holdfast.errors import DiskFull, NotFound
 from holdfast.store import Blob, Store
+from holdfast.store.sqlite.home import sync_folder
 
 from .shown import Json
 
@@ -73,12 +74,18 @@ def _below(folder: Path) -> list[Path]:
 def _remove(folder: Path, names: Iterable[str]) -> None:
     for name in names:
         (folder / name).unlink(missing_ok=True)
-    _sync(folder)
+    sync_folder(folder)
 
 
 def _write(path: Path, data: bytes) -> None:
-    if path.exists():
-        return
+    if not path.exists():
+        _make(path, data)
+    # Also for what is there: who made it may have been cut off before its name was certain.
+    for folder in (path.parent, path.parent.parent, path.parent.parent.parent):
+        sync_folder(folder)
+
+
+def _make(path: Path, data: bytes) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Two who bring the same bytes at once write two files; the name goes to either.
     new = path.with_name(f"{path.name}.{os.getpid()}.{id(data)}.new")
@@ -87,13 +94,3 @@ def _write(path: Path, data: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(new, path)
-    for folder in (path.parent, path.parent.parent, path.parent.parent.parent):
-        _sync(folder)
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from holdfast.errors import HomeLocked
-from holdfast.store.sqlite.home import NOTE, HomeLock
+from holdfast.store.sqlite.home import NOTE, HomeLock, sync_folder
 
 from .supervisor import NOTE as SUPERVISOR_NOTE
 from .supervisor import supervisor_of
@@ -73,12 +73,3 @@ def _exchange(one: Path, other: Path) -> None:
         os.rename(aside, one)
     elif code:
         raise OSError(code, os.strerror(code), str(other))
-
-
-def sync_folder(folder: Path) -> None:
-    """Have the disk keep which names stand in this folder."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

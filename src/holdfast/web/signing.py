@@ -15,6 +15,7 @@ from holdfast.clock import Clock, new_secret
 from holdfast.errors import BadConfig, HoldfastError
 from holdfast.policy.settings import DAY, MINUTE, SECOND
 from holdfast.records import dataclass
+from holdfast.store.sqlite.home import sync_folder
 
 TOKEN = "token"
 COOKIE_LASTS = 30 * DAY
@@ -50,16 +51,22 @@ class SignIn:
         self._failures: deque[float] = deque(maxlen=_FAILURES)
 
     def prepare(self) -> None:
-        """Make the token if there is none; nobody else may read it."""
-        try:
-            file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        except FileExistsError:
+        """Make the token if there is none; nobody else may read it.
+
+        It gets its name when it is whole: a start cut off in the middle leaves none, not one that keeps
+        the next from starting.
+        """
+        if os.path.lexists(self._path):
             self._check()
             return
+        new = self._path.with_name(f"{TOKEN}.new")
+        file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with open(file, "w", encoding="ascii") as written:
             written.write(f"{new_secret()}\n")
             written.flush()
             os.fsync(written.fileno())
+        os.replace(new, self._path)
+        sync_folder(self._path.parent)
 
     def _check(self) -> None:
         if self._token() is None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from pathlib import Path
 
-from holdfast.errors import SchemaTooNew, Unusable, WeakDurability
+from holdfast.errors import SchemaTooNew, StoreUnavailable, Unusable, WeakDurability
 
 from .faults import translate
 
@@ -25,6 +26,7 @@ A page that many commits rewrote is copied once, so a longer log costs less; thi
 
 _MIGRATIONS = Path(__file__).with_name("migrations")
 _FULL = 2
+_PIECE = 1024 * 1024
 _OLDEST = (3, 38, 0)
 
 
@@ -162,11 +164,28 @@ def _apply(db: sqlite3.Connection, number: int, script: str) -> None:
     db.execute("COMMIT")
 
 
-def settle_log(db: sqlite3.Connection) -> None:
-    """Copy what a crash left in the log into the database, synced, before anything is built on it.
+def renew_log(path: Path) -> None:
+    """Write what a crash left in the log once more, the same bytes in the same place, and sync it.
 
-    After a failed sync the log may look whole and not be on the disk; this writes it once more.
+    After a failed sync the log looks whole and need not be on the disk, and a further sync alone says that
+    it is: nothing seems left to be written. Copied into the database from there, and cut off from its power
+    in the middle, it would leave a database half old and half new, and no log to put that right.
     """
+    try:
+        with open(f"{path}-wal", "r+b") as log:
+            while piece := log.read(_PIECE):
+                log.seek(-len(piece), os.SEEK_CUR)
+                log.write(piece)
+            log.flush()
+            os.fsync(log.fileno())
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreUnavailable(f"the ledger's log could not be renewed: {error.strerror}") from error
+
+
+def settle_log(db: sqlite3.Connection) -> None:
+    """Copy what a crash left in the log into the database, synced, before anything is built on it."""
     try:
         db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
     except sqlite3.Error as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from holdfast.errors import HomeLocked
@@ -26,7 +27,7 @@ class HomeLock:
 
     def take(self) -> None:
         """Take the lock or raise `HomeLocked`, naming who holds it."""
-        self._home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._make()
         folder = os.open(self._home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -38,6 +39,15 @@ class HomeLock:
             os.close(folder)
             raise
         self._folder = folder
+
+    def _make(self) -> None:
+        """Make the folder if there is none, and its name certain: what is synced in it is found by that."""
+        made = [folder for folder in self._home.parents if not folder.exists()]
+        self._home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for folder in (self._home, *made):
+            # A folder that may not be read was not made here.
+            with suppress(PermissionError):
+                sync_folder(folder.parent)
 
     def _sign(self) -> None:
         note = os.open(self._home / NOTE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -57,3 +67,12 @@ class HomeLock:
         if self._folder is not None:
             os.close(self._folder)
             self._folder = None
+
+
+def sync_folder(folder: Path) -> None:
+    """Make certain which names stand in a folder: a file's own sync says nothing of its name."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -39,7 +39,7 @@ from . import processes as background
 from . import stopping as drains
 from .changes import Changes
 from .commit import Tx
-from .database import connect_reader, connect_writer, migrate, settle_log
+from .database import connect_reader, connect_writer, migrate, renew_log, settle_log
 from .faults import is_damage, translate
 from .home import HomeLock
 from .ports import Readers, Writer
@@ -279,6 +279,7 @@ async def open_under(
 
 def prepare(path: Path) -> str:
     """Bring the file up to date and return the newest id in it; raises `Damaged` if it cannot be read."""
+    renew_log(path)
     try:
         with closing(connect_writer(path)) as db:
             settle_log(db)

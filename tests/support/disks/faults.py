@@ -1,0 +1,140 @@
+"""The disk is full, or fails, at a write of a real run: nothing told is lost, and it goes on by itself."""
+
+import errno
+import os
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .disk import Change, Disk, all_of, none_of, some_of
+from .events import SyncEnded, Told
+from .judging import lost, repeated, start, write
+from .power import MEMORY
+from .recorder import LEDGER, LEDGER_SYNCS, Fault, Hangs, Recorder
+
+FAILED = 1
+"""How a gateway ends that can no longer trust its disk."""
+_FRAME_HEADER = 24
+_CALLS = (1, 1, 4, 12)
+
+
+@dataclass(slots=True)
+class Faults:
+    """What came of it."""
+
+    indexes: int = 0
+    """Calls of an undisturbed run that write, sync or make files: each may fail."""
+    runs: int = 0
+    hit: Counter[str] = field(default_factory=Counter)
+    """Calls that did fail, by what they were."""
+    ended: Counter[str] = field(default_factory=Counter)
+    """How the runs ended."""
+    violations: list[str] = field(default_factory=list)
+
+
+def fail_everywhere(
+    chance: random.Random, share: tuple[int, int], most: int | None, until: Callable[[], bool]
+) -> Faults:
+    """Let each call of a run fail in some way, then each in another, until that many runs or it is time.
+
+    `share` is which of how many workers this is: each has its own calls.
+    """
+    faults = Faults(indexes=count())
+    mine, of = share
+    while not (until() or faults.runs == most):
+        indexes = list(range(mine, faults.indexes, of))
+        chance.shuffle(indexes)
+        for index in indexes:
+            run_with(some_fault(index, chance), chance, faults)
+            if until() or faults.runs == most:
+                break
+    return faults
+
+
+def count() -> int:
+    """How many calls of a first boot could fail."""
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        recorder = Recorder(Path(folder))
+        assert recorder.boot(1) == 0, recorder.words()
+        return len(recorder.calls)
+
+
+def some_fault(index: int, chance: random.Random) -> Fault:
+    code = chance.choice((errno.ENOSPC, errno.EIO))
+    return Fault(index, code, chance.choice(_CALLS), short=code == errno.ENOSPC and chance.random() < 0.3)
+
+
+def run_with(fault: Fault, chance: random.Random, faults: Faults, planted: str | None = None) -> None:
+    """One run in which the disk fails, and one after it in which it does not."""
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        recorder = Recorder(Path(folder))
+        faults.runs += 1
+        try:
+            wrong = _try(recorder, fault, chance, faults, planted)
+        except Hangs as hangs:
+            wrong = [str(hangs)]
+        faults.violations += [f"{fault}: {one}" for one in wrong]
+
+
+def _try(
+    recorder: Recorder, fault: Fault, chance: random.Random, faults: Faults, planted: str | None
+) -> list[str]:
+    disk = Disk()
+    code = recorder.boot(1, fault, planted=planted)
+    hit = [_what(call) for call in recorder.hit]
+    faults.hit.update(hit)
+    faults.ended.update([f"{code} {'running' if _has_run(recorder) else 'starting'}"])
+    wrong = _wrong_end(recorder, disk, code)
+    wrong += _wrong_states(recorder, disk, chance)
+    code = recorder.boot(1)
+    if code != 0:
+        wrong.append(f"the next start ended with {code}: {recorder.words()[-500:]}")
+    for event in recorder.events[disk.applied :]:
+        disk.apply(event)
+    return wrong + _wrong_states(recorder, disk, chance)
+
+
+def _has_run(recorder: Recorder) -> bool:
+    """Whether it came so far that it told something."""
+    return any(isinstance(event, Told) for event in recorder.events)
+
+
+def _what(call: str) -> str:
+    """A call and the kind of file it was for."""
+    name, _, path = call.partition(" ")
+    return f"{name} {os.path.basename(path) if 'blobs/' not in path else 'a file people brought'}"
+
+
+def _wrong_end(recorder: Recorder, disk: Disk, code: int) -> list[str]:
+    """A commit whose sync failed ends the process; once it runs, nothing ends it but the ledger's syncs."""
+    lost_a_commit = False
+    for event in recorder.events:
+        if isinstance(event, SyncEnded) and not event.kept:
+            node = disk.syncing(event.number)
+            lost_a_commit |= node is disk.find(f"{LEDGER}-wal") and any(map(_is_commit, node.changes))
+        disk.apply(event)
+    if lost_a_commit and code != FAILED:
+        return [f"a sync of a commit failed and it went on, to end with {code}"]
+    if code != 0 and _has_run(recorder) and not set(recorder.hit) & set(LEDGER_SYNCS):
+        return [f"it ended with {code}, though no sync of the ledger failed: {recorder.words()[-1500:]}"]
+    return []
+
+
+def _is_commit(change: object) -> bool:
+    """Whether it is the frame of the log that makes a commit: it alone says how large the database is."""
+    data = change.data if isinstance(change, Change) else None
+    return data is not None and len(data) == _FRAME_HEADER and any(data[4:8])
+
+
+def _wrong_states(recorder: Recorder, disk: Disk, chance: random.Random) -> list[str]:
+    """As it stands, and as a power cut leaves it now: what was told is there."""
+    told = {event.fact for event in recorder.events if isinstance(event, Told)}
+    wrong = repeated(recorder.events)
+    place = recorder.root / "state"
+    for image in (all_of(disk), none_of(disk), some_of(disk, chance)):
+        write(image, place)
+        wrong += lost(start(place), told)
+    return wrong
