@@ -26,8 +26,7 @@ from typing import Any
 
 from holdfast.agents import Agent, OnText, unheard
 from holdfast.app import blobs
-from holdfast.app.blobs import BlobFiles
-from holdfast.app.door import Inside, Page
+from holdfast.app.door import Inside, Open
 from holdfast.app.gateway import Gateway
 from holdfast.app.process import main
 from holdfast.app.shown import Json
@@ -167,12 +166,9 @@ class People:
     def __init__(self, inside: Inside, boot: int) -> None:
         self._inside = inside
         self._boot = boot
-        self._blobs = BlobFiles(inside.settings.home, inside.store)
+        self._blobs = inside.blobs
         self._tasks = [asyncio.ensure_future(work) for work in (self._visit(), *map(self._read, ("a", "b")))]
         self._tasks[0].add_done_callback(_must_come_to_rest)
-
-    def link(self) -> Json:
-        return {}
 
     async def close(self) -> None:
         for task in self._tasks:
@@ -196,7 +192,6 @@ class People:
     async def _say(self, chat: str, text: str, *attachments: str) -> None:
         event = text.partition("#")[2]
         say = self._inside.verbs["say"].run
-        assert say is not None
         given = {"chat": chat, "text": text, "event_id": event, "attachments": list(attachments)}
         await self._insist(lambda: say(given))
         tell(f"kept:{event}")
@@ -211,7 +206,6 @@ class People:
     async def _forget(self, event: str) -> None:
         """Have all erased that was said in a chat."""
         sessions, forget = (self._inside.verbs[name].run for name in ("sessions", "forget"))
-        assert sessions is not None and forget is not None
         for one in (await sessions({"limit": 100}))["sessions"]:
             if one["key"].endswith("/c") and not one["ended_at"]:
                 done = await forget({"session": one["id"], "event_id": f"forget {event}"})
@@ -230,7 +224,7 @@ class People:
         """What a person has read was sent."""
         while True:
             with suppress(StoreFault):
-                async for event in self._inside.following.follow(chat, steps=False):
+                async for event in self._inside.following.follow(chat):
                     if event.get("delivery", {}).get("state") == "sent":
                         tell(f"sent:{event['delivery']['id']}")
             await self._inside.clock.sleep(_AGAIN)
@@ -349,7 +343,7 @@ PLANTED: Mapping[str, Planted] = {
 def live(home: Path, boot: int, planted: str | None = None) -> int:
     """Run the gateway in this process to its end; its exit code."""
 
-    async def door(inside: Inside) -> Page:
+    async def door(inside: Inside) -> Open:
         SignIn(home, inside.clock).prepare()
         return People(inside, boot)
 
