@@ -29,7 +29,6 @@ from holdfast.app import blobs
 from holdfast.app.door import Inside, Open
 from holdfast.app.gateway import Gateway
 from holdfast.app.process import main
-from holdfast.app.shown import Json
 from holdfast.clock import Clock, SystemClock
 from holdfast.errors import DiskFull, StoreFault
 from holdfast.model import (
