@@ -262,7 +262,6 @@ def _keep_the_log_short() -> None:
     """So that a short run copies its log into the database a few times, and starts it over."""
     for module, name, value in (
         (database, "CHECKPOINT_PAGES", _PAGES),
-        (log, "_CHECKPOINT_PAGES", _PAGES),
         (log, "LIMIT", _LOG),
         (log, "_LOOK_EVERY", 16),
     ):
