@@ -8,14 +8,15 @@ import pytest
 
 from holdfast.inbox import Receiver
 from holdfast.model import CallState, Sent
-from holdfast.policy import calls
+from holdfast.outbox import sender
+from holdfast.policy import admission, calls, recovery, retry
 from holdfast.recovery import verdicts
 from holdfast.store.sqlite import SqliteStore
 from holdfast.store.sqlite.home import HomeLock
 from holdfast.store.sqlite.sql import SQL, Query
 from holdfast.testing import FaultRates, Options, random_world, run_world, sweep
 from holdfast.testing.platforms import FakePlatform
-from holdfast.turns import Showing, telling
+from holdfast.turns import Showing, asking, telling
 from holdfast.turns.runner import Run
 from holdfast.turns.shown import Shown
 from tests.sim.scenarios import CANONICAL
@@ -195,7 +196,11 @@ def send_the_old_words_again(patch: pytest.MonkeyPatch) -> None:
     async def leave(self: SqliteStore, id: Any, text: str) -> None:
         return None
 
+    async def as_it_was(self: sender.Sender, delivery: Any) -> Any:
+        return delivery
+
     patch.setattr(SqliteStore, "reword_notice", leave)
+    patch.setattr(sender.Sender, "_with_last_words", as_it_was)
 
 
 def take_a_preview_for_the_delivery(patch: pytest.MonkeyPatch) -> None:
@@ -208,7 +213,37 @@ def take_a_preview_for_the_delivery(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(FakePlatform, "send", sent_already)
 
 
+def begin_more_for_who_is_let_out(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Run, "_bars", lambda self: None)
+
+
+def resume_old_work(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(recovery, "within", lambda *facts: True)
+
+
+def run_old_messages(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(admission, "age", lambda now, at: 0)
+
+
+def send_old_replies(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(sender, "before_send", lambda *facts: None)
+    patch.setattr(retry, "give_up", lambda *facts: None)
+
+
+def keep_what_a_model_said_as_it_is(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(asking, "without_secrets", str)
+
+
 PLANTED: dict[str, tuple[Plant, str, str]] = {
+    "begins more for who is let out": (
+        begin_more_for_who_is_let_out,
+        "somebody let out in the middle of work, and in again",
+        "I14",
+    ),
+    "resumes old work": (resume_old_work, "work too old to go on", "I12"),
+    "runs old messages": (run_old_messages, "a message too old to run", "I12"),
+    "sends old replies": (send_old_replies, "a reply too old to send", "I12"),
+    "keeps what a model said as it is": (keep_what_a_model_said_as_it_is, "a model that refuses", "I15"),
     "confirms before the commit": (confirm_before_the_commit, "answered deliveries", "I1"),
     "resends unmarked": (resend_unmarked, "tools side by side", "I4"),
     "runs effects again": (run_effects_again, "every class of tool", "broke"),
