@@ -1,7 +1,8 @@
 """The long run of sweeps and worlds: `python -m tests.sim.proof SECONDS [SEED] [FOLDER]`.
 
-Worlds in which something was wrong once come first, then canonical scenarios killed everywhere, then random
-worlds until the time is over. What goes wrong is made smaller and written down for `holdfast replay`.
+Worlds in which something was wrong once come first, then a world for each cell of the coverage matrix, then
+canonical scenarios killed everywhere, then random worlds until the time is over. What goes wrong is made
+smaller and written down for `holdfast replay`.
 """
 
 import json
@@ -12,15 +13,15 @@ from itertools import count
 from pathlib import Path
 from time import monotonic
 
-from holdfast.testing.coverage import SOMETIMES, UNREACHABLE, empty_cells, matrix
+from holdfast.testing.coverage import FAULTS, SOMETIMES, STATES, UNREACHABLE, empty_cells, matrix
 from tests.sim.scenarios import CANONICAL, SEED
-from tests.sim.workers import CORES, FOUND, Tally, cores, play, play_found, sweep_part
+from tests.sim.workers import CORES, FOUND, Tally, cores, play, play_cells, play_found, sweep_part
 
 PARTS = 40
 """Each scenario is swept in so many parts, a part of all of them before the next part of any."""
 SHARE = 10
-SWEEPING = 0.4
-"""Of the time there is."""
+CELLS, SWEEPING = 0.2, 0.4
+"""Of the time there is; the rest is for random worlds."""
 Job = tuple[Callable[..., Tally], tuple[object, ...]]
 
 
@@ -29,32 +30,38 @@ def run(seconds: float, seed: int = 0, folder: Path = Path("found")) -> dict[str
     began = monotonic()
     with cores() as pool:
         known = _done(pool, ((play_found, (path,)) for path in sorted(FOUND.glob("*.json"))), None)
-        swept = _done(pool, _sweeps(), began + SWEEPING * seconds)
+        cells = _done(pool, _cells(folder), began + CELLS * seconds)
+        swept = _done(pool, _sweeps(folder), began + (CELLS + SWEEPING) * seconds)
         played = _done(pool, _worlds(seed, folder), began + seconds)
-    # A cell that is empty after a few worlds says nothing yet.
+        cells.add(played)
     return {
         "seed": seed,
         "seconds": round(monotonic() - began),
-        "worlds": played.worlds,
-        "kills": played.kills,
-        "messages": played.messages,
+        "worlds": cells.worlds,
+        "kills": cells.kills,
+        "messages": cells.messages,
         "points": swept.points,
         "point_kills": swept.kills,
         "distinct_points": len(swept.states),
         "scenarios": len(CANONICAL),
         "found_earlier": known.worlds,
-        "violations": [*known.failures, *swept.failures, *played.failures],
+        "violations": [*known.failures, *swept.failures, *cells.failures],
         "never_happened": [name for name in SOMETIMES if not played.sometimes[name]],
-        "empty_cells": [" × ".join(cell) for cell in empty_cells(played.met)],
+        "empty_cells": [" × ".join(cell) for cell in empty_cells(cells.met)],
         "unreachable_cells": {" × ".join(cell): why for cell, why in UNREACHABLE.items()},
-        "coverage": matrix(played.met),
+        "coverage": matrix(cells.met),
     }
 
 
-def _sweeps() -> Iterator[Job]:
+def _sweeps(folder: Path) -> Iterator[Job]:
     for part in range(PARTS):
         for name in CANONICAL:
-            yield sweep_part, (name, SEED, part, PARTS)
+            yield sweep_part, (name, SEED, part, PARTS, folder)
+
+
+def _cells(folder: Path) -> Iterator[Job]:
+    for state in STATES:
+        yield play_cells, ([(fault, state) for fault in FAULTS], folder)
 
 
 def _worlds(seed: int, folder: Path) -> Iterator[Job]:

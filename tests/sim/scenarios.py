@@ -11,6 +11,7 @@ from holdfast.testing import (
     BootBeside,
     Die,
     FullDisk,
+    Outage,
     Revise,
     Say,
     Scenario,
@@ -172,6 +173,20 @@ CANONICAL = {
             (Say(0.1, "slow 3", platform="asked"), Say(0.1, "slow 3"), Say(0.1, "slow 3", platform="plain")),
             SPEAKING,
         ),
+        Scenario(
+            "work too old to go on",
+            (Say(0.1, "tools read effect"), Die(0.9, away=3), SetClock(1.5, 2 * HOUR), Say(15, "plain")),
+        ),
+        Scenario(
+            "a message too old to run",
+            (Die(0.05, away=3), Say(0.5, "tools effect"), SetClock(1, 25 * HOUR), Say(15, "plain")),
+        ),
+        Scenario(
+            "a reply too old to send",
+            (Say(0.1, "plain"), Outage(0.5, 30), SetClock(5, 25 * HOUR), Say(40, "plain")),
+        ),
+        Scenario("a model that refuses", (Say(0.1, "fail"), Say(0.3, "plain"))),
+        Scenario("a full disk in the middle of work", (Say(0.1, "tools read effect"), FullDisk(0.7, 3))),
         Scenario("a resume after a park", (Say(0.1, "crash"), Say(60, "/resume"), Say(61, "plain"))),
     )
 }

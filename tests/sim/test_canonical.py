@@ -84,6 +84,16 @@ def test_nothing_more_begins_for_somebody_let_out_and_what_they_wrote_before_is_
     assert sum(asked.turn == first.id for asked in outcome.history.asked) < 5, "all it would have taken"
 
 
+@pytest.mark.guards("R5", "R10.3")
+def test_what_is_too_old_is_left_offered_or_not_sent() -> None:
+    left = played("work too old to go on").history.ledger.turns
+    assert [(turn.state, turn.why) for turn in left] == [("expired", "too_old"), ("done", None)]
+    offered, _ = played("a message too old to run").history.ledger.inbox
+    assert (offered.state, offered.reason) == ("offered", "sent_too_long_ago")
+    unsent, *_ = played("a reply too old to send").history.ledger.outbox
+    assert (unsent.state, unsent.reason) == ("expired", "too_old")
+
+
 def test_a_parked_conversation_goes_on_when_asked_to() -> None:
     outcome = played("a resume after a park")
     assert ends(outcome) == {"parked": 1, "done": 2}

@@ -11,12 +11,15 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from holdfast.testing import Options, Outcome, Scenario, Swept, random_world, run_world, stop_points, sweep
+from holdfast.testing.cells import cell_world
 from holdfast.testing.coverage import Cell, happened
 from holdfast.testing.saved import load_world, save
 from holdfast.testing.shrink import shrink
 from tests.sim.scenarios import CANONICAL
 
 CORES = os.cpu_count() or 1
+LUCK = 6
+"""Seeds under which a cell is tried."""
 FOUND = Path(__file__).parent / "found"
 """Worlds in which something was wrong once: they are played before all others."""
 
@@ -52,16 +55,16 @@ class Tally:
         self.failures += other.failures
 
 
-def sweep_part(name: str, seed: int, part: int, parts: int) -> Tally:
-    return _of(sweep(CANONICAL[name], Options(seed=seed), part, parts))
+def sweep_part(name: str, seed: int, part: int, parts: int, folder: Path | None = None) -> Tally:
+    return _of(name, sweep(CANONICAL[name], Options(seed=seed), part, parts), folder)
 
 
-def stop_part(name: str, seed: int, part: int, parts: int) -> Tally:
-    return _of(sweep(CANONICAL[name], Options(seed=seed), part, parts, points_of=stop_points))
+def stop_part(name: str, seed: int, part: int, parts: int, folder: Path | None = None) -> Tally:
+    return _of(name, sweep(CANONICAL[name], Options(seed=seed), part, parts, points_of=stop_points), folder)
 
 
-def _of(swept: Swept) -> Tally:
-    failures = [str(failure) for failure in swept.failures]
+def _of(name: str, swept: Swept, folder: Path | None) -> Tally:
+    failures = [_kept(CANONICAL[name], failure, folder) for failure in swept.failures]
     return Tally(points=swept.points, kills=swept.hit, states=set(swept.states), failures=failures)
 
 
@@ -70,6 +73,16 @@ def play(seeds: Iterable[int], folder: Path | None = None) -> Tally:
     tally = Tally()
     for seed in seeds:
         _count(tally, *random_world(seed), folder)
+    return tally
+
+
+def play_cells(cells: Iterable[Cell], folder: Path | None = None) -> Tally:
+    """Play a world for each of these cells, until it is met or luck has run out."""
+    tally = Tally()
+    for cell in cells:
+        for seed in range(LUCK):
+            if not tally.met[cell]:
+                _count(tally, *cell_world(*cell, seed), folder)
     return tally
 
 

@@ -3,7 +3,8 @@
 A message is a script and a tag: `tools read effect #3`. Scripts:
 
     plain               an answer at once
-    tools A B+C …       one call after the other: read, idempotent, reconcilable, effect; with + side by side
+    tools A B+C …       one call after the other, with + side by side: read, idempotent, reconcilable, effect,
+                        or broken, which always fails
     parallel            all four side by side
     long N              N reads, one after the other
     slow N              an answer after N seconds, written bit by bit
@@ -24,7 +25,7 @@ from holdfast.agents import ModelError, OnText, unheard
 from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
 from holdfast.policy.views import Message, Role
 from holdfast.records import dataclass
-from holdfast.tools import Tool, ToolContext
+from holdfast.tools import Tool, ToolContext, ToolFailed
 
 from .faults import SECRET_WORDS, Faults, Injected
 from .history import Asked, History, Ran, Span
@@ -33,6 +34,9 @@ from .loop import SimLoop
 from .ports import pause
 
 CLASSES = tuple(effect.value for effect in EffectClass)
+BROKEN = "broken"
+"""A tool that always fails."""
+TOOLS = (*CLASSES, BROKEN)
 THINKS = 0.5
 WORKS = 0.2
 SLOW = 8
@@ -106,6 +110,8 @@ class ScriptedTool:
         let_go = witness.hold(context.session, holder, self.life)
         try:
             await pause(witness.loop, WORKS * witness.faults.between(0.1, 1.0))
+            if self.name == BROKEN:
+                raise ToolFailed("it always does")
             witness.ran("happened", self, context, arguments)
             witness.done[context.key] = arguments
             if witness.faults.hits("tool_hangs"):
@@ -126,8 +132,9 @@ class ScriptedTool:
 
 
 def scripted_tools(life: Life, witness: Witness) -> tuple[Tool, ...]:
-    """A tool of each effect class, named after it."""
-    return tuple(ScriptedTool(effect.value, effect, life, witness) for effect in EffectClass)
+    """A tool of each effect class, named after it, and one that fails."""
+    made = [ScriptedTool(effect.value, effect, life, witness) for effect in EffectClass]
+    return (*made, ScriptedTool(BROKEN, EffectClass.READ, life, witness))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +221,7 @@ def steps_of(request: str) -> list[tuple[str, ...]]:
     """The groups of calls a script asks for, in order."""
     word, *rest = request.partition("#")[0].split() or [""]
     if word == "tools":
-        groups = [tuple(name for name in names.split("+") if name in CLASSES) for names in rest]
+        groups = [tuple(name for name in names.split("+") if name in TOOLS) for names in rest]
         return [group for group in groups if group]
     if word == "parallel":
         return [CLASSES]

@@ -39,6 +39,8 @@ class Options:
     boots_twice: bool = True
     most_steps: int = 60_000
     most_seconds: float = 3 * 3600.0
+    calm_for: float = 0.0
+    """Seconds at the beginning in which nothing goes wrong by chance."""
     lets_rest: float = 30.0
     """Seconds after the last act at which faults end."""
     folder: Path | None = None

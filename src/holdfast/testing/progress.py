@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from holdfast.model import WORKING
 from holdfast.policy.parts import POSSIBLY_REPEATED
 from holdfast.policy.working import LAST_WORDS
 
@@ -53,8 +54,14 @@ def _live_at_once(history: History) -> Iterator[str]:
             there[seen.message] = seen
         if len(there) > 1:
             yield f"turn {seen.turn} has {len(there)} notices that say it goes on: {sorted(there)}"
-    for there in live.values():
-        for id_, seen in there.items():
+    yield from _left_standing(history, [each for there in live.values() for each in there.items()])
+
+
+def _left_standing(history: History, live: list[tuple[str, Seen]]) -> Iterator[str]:
+    """One whose outcome nobody ever learned has no id by which it could be changed."""
+    given_up = {line.dedupe for line in history.ledger.outbox if line.state in ("failed", "expired")}
+    for id_, seen in live:
+        if f"{WORKING}{seen.turn}:{seen.generation}" not in given_up:
             yield f"the notice {id_} of turn {seen.turn} still says {seen.text!r}"
 
 

@@ -79,7 +79,6 @@ SETTINGS: tuple[GatewaySettings, ...] = (
     replace(_PLAIN, busy=BusyMode.COLLECT, queue=QueueSettings(most=2)),
     replace(_PLAIN, busy=BusyMode.INTERRUPT, drain=DrainSettings(wait=2 * SECOND)),
     replace(_PLAIN, limits=LimitSettings(steps=2)),
-    replace(_PLAIN, workers=2),
     replace(_PLAIN, retry=RetrySettings(attempts=3), drain=DrainSettings(wait=2 * SECOND)),
 )
 
@@ -132,8 +131,8 @@ def _answers_old_questions(person: Person, rng: SeededRng, at: float) -> Iterabl
 
 
 def _begins_anew(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
-    yield person.says(at, rng.choice(WORK))
-    yield person.says(at + rng.uniform(0.2, 1.5), rng.choice(("/new", "/new", "/forget everything")))
+    yield from _double_texts(person, rng, at)
+    yield person.says(at + rng.uniform(0.2, 1.5), rng.choice(("/new", "/forget everything")))
     yield person.says(at + rng.uniform(1.5, 3), rng.choice(WORK))
 
 
@@ -203,7 +202,7 @@ PRELUDES: tuple[Habit, ...] = (_is_asked, _is_stopped_without_room)
 """What leads to states that are rare otherwise; everything else comes after it."""
 HABITS: tuple[Habit, ...] = (
     *(_asks, _asks, _double_texts, _double_texts, _stops_in_anger, _has_second_thoughts),
-    *(_answers_old_questions, _begins_anew, _commands, _steers, _is_poison, _is_let_out),
+    *(_answers_old_questions, _begins_anew, _commands, _steers, _is_poison, _is_poison, _is_let_out),
 )
 
 
@@ -217,7 +216,7 @@ def random_world(seed: int) -> tuple[Scenario, Options]:
         acts += rng.choice(PRELUDES)(_somebody(rng, platforms), rng, 0.1)
         asking = rng.random() < 0.8
         # The others do not wait until all that is over.
-        begins = max(act.at for act in acts) * rng.choice((0.5, 1.0))
+        begins = max(act.at for act in acts) * rng.choice((0.2, 0.6, 1.0))
     for _ in range(rng.randint(2, 4)):
         person = _somebody(rng, platforms)
         acts += rng.choice(HABITS)(person, rng, begins + rng.uniform(0, DAYTIME))
@@ -259,6 +258,9 @@ def _rates(rng: SeededRng) -> FaultRates:
 
 def _settings(rng: SeededRng, platform: str, rates: FaultRates) -> GatewaySettings:
     settings = rng.choice(SETTINGS)
+    if rng.random() < 0.3:
+        # Who goes on waits for who went on before.
+        settings = replace(settings, workers=2)
     if rates.tool_hangs:
         settings = replace(settings, progress=STUCK, grace=SECOND)
     if rng.random() < 0.4:
@@ -278,13 +280,13 @@ def _around(rng: SeededRng, platforms: list[str], begins: float) -> Iterable[Act
         (Outage(moment(), rng.uniform(1, 15), platform),),
         (Babble(moment(), platform=platform),),
         (Refusing(moment(), rng.uniform(1, 8), platform),),
-        (SetClock(moment(), rng.choice([-HOUR, -HOUR, -SECOND // 2, SECOND // 2, MINUTE])),),
+        (SetClock(moment(), rng.choice([-HOUR, -SECOND // 2])), BootBeside(moment())),
+        (SetClock(moment(), rng.choice([SECOND // 2, MINUTE])),),
         (SetClock(moment(), rng.choice([61 * MINUTE, 2 * HOUR, 25 * HOUR])),),
         (Stop(moment(), restart=rng.random() < 0.5),),
         (Stop(moment(), at_once=True),),
         (Stop(moment(), at_once=rng.random() < 0.5, on_claim=True),),
         (Die(moment()), Die(moment())),
-        (BootBeside(moment()),),
         (FullDisk(moment(), rng.uniform(0.5, 8)),),
         (Say(moment(), "plain", STRANGER, platform),),
         # Nobody is there for a day, and somebody writes meanwhile.
@@ -295,5 +297,5 @@ def _around(rng: SeededRng, platforms: list[str], begins: float) -> Iterable[Act
         ),
     )
     for acts in now_and_then:
-        if rng.random() < 0.2:
+        if rng.random() < 0.25:
             yield from acts

@@ -134,6 +134,9 @@ class World:
         with self.loop.running():
             for act in self.scenario.acts:
                 self._later(act.at, self._play, act)
+            if self.options.calm_for:
+                self.faults.on = False
+                self._later(self.options.calm_for, self._disturb)
             self._later(self._chance_until, self._calm)
             self._start()
             self._until_rest()
@@ -366,6 +369,10 @@ class World:
     def _later(self, seconds: float, act: Callable[..., None], *args: Any) -> None:
         """Something of the world around, which no death of a process stops."""
         self.loop.call_later(seconds, act, *args, context=Context())
+
+    def _disturb(self) -> None:
+        """From here on things go wrong."""
+        self.faults.on = True
 
     def _calm(self) -> None:
         """From here on nothing goes wrong any more."""
