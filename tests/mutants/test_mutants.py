@@ -50,5 +50,5 @@ def test_without_a_bug_nothing_is_found() -> None:
 
 def test_planted_bugs_are_caught() -> None:
     chosen = PLANTED if LONG else SAMPLE
-    hunted = hunt_all(PLANTED[name] for name in chosen)
+    hunted = hunt_all((PLANTED[name] for name in chosen), BUDGET if LONG else 100)
     assert [str(one) for one in hunted if not one.caught] == []

@@ -36,7 +36,8 @@ def i11_poison_is_parked(history: History) -> Iterator[str]:
     for turn, count in deaths.items():
         if count > (FATAL_AFTER_QUARANTINE if turn in patient else FATAL):
             yield f"turn {turn} killed the process {count} times"
-    if all(death.turn is not None for death in history.deaths):
+    # A death under which nothing ran is nobody's strike.
+    if all(death.turn is not None or not death.running for death in history.deaths):
         for line in history.ledger.turns:
             if line.state == TurnState.PARKED and line.id not in deaths:
                 yield f"turn {line.id} is parked and killed nothing"
