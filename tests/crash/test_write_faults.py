@@ -53,3 +53,9 @@ def test_a_failed_sync_of_a_commit_ends_the_process_and_the_next_start_is_sound(
 def test_a_file_whose_name_could_not_be_synced_is_not_acknowledged_when_it_is_brought_again() -> None:
     found = fail_write(Fault(0, errno.EIO, only=("fsync home/blobs",)))
     assert (found["violations"], found["write_faults_by_call"]) == ([], {"fsync blobs": 1})
+
+
+def test_a_socket_that_cannot_be_removed_does_not_make_an_orderly_end_a_crash() -> None:
+    found = fail_write(Fault(0, errno.EIO, at_work=True, only=("unlink home/gateway.sock",)))
+    assert (found["violations"], found["write_faults_by_end"]) == ([], {"0 running": 1})
+    assert found["write_faults_by_call"] == {"unlink gateway.sock": 1}

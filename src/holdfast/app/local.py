@@ -11,6 +11,7 @@ import json
 import logging
 import os
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,9 @@ class LocalApi:
         if self._server is None:
             return
         self._server.close()
-        self._path.unlink(missing_ok=True)
+        # One that stays, because the disk does not let go of it, gives way to the next.
+        with suppress(OSError):
+            self._path.unlink(missing_ok=True)
         talks = list(self._talks)
         for talk in talks:
             talk.cancel()
