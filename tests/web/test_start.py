@@ -7,6 +7,7 @@ import sys
 
 from holdfast.web.server import listen
 from tests.support.loops import on_a_loop
+from tests.support.outside import LONG, House
 
 
 def test_the_server_loads_nothing_that_a_start_can_do_without() -> None:
@@ -38,3 +39,12 @@ async def test_no_answer_waits_until_the_other_side_has_the_one_before() -> None
     assert await at_once
     writer.close()
     server.close()
+
+
+def test_a_file_of_the_page_that_cannot_be_removed_does_not_make_an_orderly_end_a_crash(house: House) -> None:
+    gateway = house.up()
+    for name in ("web.json", "gateway.sock"):
+        (house.home / name).rename(house.home / f"{name}.moved")
+        (house.home / name).mkdir()
+    gateway.process.terminate()
+    assert gateway.process.wait(LONG) == 0

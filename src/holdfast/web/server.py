@@ -132,7 +132,9 @@ class Website:
 
     async def close(self) -> None:
         for file in self._files:
-            file.unlink(missing_ok=True)
+            # One that stays, because the disk does not let go of it, gives way to the next.
+            with suppress(OSError):
+                file.unlink(missing_ok=True)
         self._streams.close()
         await asyncio.gather(*(one.close() for one in self._serving))
 

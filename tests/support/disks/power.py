@@ -1,6 +1,7 @@
 """The power is cut at every point of a real run, many times over: what was told before is there after it."""
 
 import errno
+import os
 import random
 import tempfile
 from collections import Counter
@@ -14,7 +15,8 @@ from .judging import Found, digest, lost, read, repeated, start, write
 from .recorder import LEDGER, LEDGER_SYNCS, Fault, Hangs, Recorder
 from .subject import PLANTED, VISIT_FAILED
 
-MEMORY = "/dev/shm"
+MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
+"""Where disks are rebuilt: in memory, if that can be had."""
 BOOTS = 3
 ENDS = ("stopped", "killed", "sync failed")
 PER_TRACE = 2_500

@@ -4,7 +4,6 @@ import errno
 import os
 import signal
 import socket
-import struct
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,7 +28,8 @@ LEDGER_SYNCS = (*LOG_SYNCS, f"fdatasync {LEDGER}", f"fsync {LEDGER}")
 _SLOW = 0.0015
 """Seconds a sync takes at the least: until everybody else has had their say."""
 _LONG = 60.0
-_HERE = struct.unpack("Q", struct.pack("q", -100))[0] & 0xFFFFFFFF
+_HERE = -100 & 0xFFFFFFFF
+"""The folder a process works in, as a call names it."""
 _SECTOR = 512
 
 
@@ -49,7 +49,8 @@ class Fault:
 
     def __str__(self) -> str:
         kind = errno.errorcode[self.code] + (" after a part" if self.short else "")
-        return f"{kind} at call {self.first}, {self.calls} times"
+        where = f"call {self.first}{' at work' if self.at_work else ''}"
+        return f"{kind} at {where}, {self.calls} times{f' ({self.only[0]})' if self.only else ''}"
 
 
 def matters(path: str) -> bool:
