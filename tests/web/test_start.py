@@ -7,7 +7,7 @@ import sys
 
 from holdfast.web.server import listen
 from tests.support.loops import on_a_loop
-from tests.support.outside import LONG, House
+from tests.support.outside import House
 
 
 def test_the_server_loads_nothing_that_a_start_can_do_without() -> None:
@@ -46,5 +46,4 @@ def test_a_file_of_the_page_that_cannot_be_removed_does_not_make_an_orderly_end_
     for name in ("web.json", "gateway.sock"):
         (house.home / name).rename(house.home / f"{name}.moved")
         (house.home / name).mkdir()
-    gateway.process.terminate()
-    assert gateway.process.wait(LONG) == 0
+    gateway.stop()
