@@ -183,6 +183,20 @@ async def test_a_repeat_is_marked_when_the_platform_has_forgotten_its_key_meanwh
 
 
 @pytest.mark.guards("R10.2")
+async def test_how_old_a_key_is_nobody_knows_once_the_clock_was_set_back(ledger: Ledger) -> None:
+    await chat(ledger)
+    platform = FakePlatform(FORGETFUL)
+    platform.play.append(Lost("timeout"))
+    await ledger.store.owe(owed("a", "hello"))
+    sending = sender(ledger, platform)
+    await sending.send_due()
+    ledger.clock.advance(6 * MINUTE)
+    ledger.clock.jump(-60 * MINUTE)
+    await send_for(ledger, sending, 10_000)
+    assert platform.shown == ["(again?) hello"]
+
+
+@pytest.mark.guards("R10.2")
 async def test_a_platform_that_can_be_asked_is_asked_and_nothing_goes_out_twice(ledger: Ledger) -> None:
     await chat(ledger)
     platform = FakePlatform(ASKS)

@@ -19,7 +19,7 @@ from tests.sim.workers import CORES, FOUND, Tally, cores, play, play_cells, play
 
 PARTS = 40
 """Each scenario is swept in so many parts, a part of all of them before the next part of any."""
-SHARE = 10
+SHARE = 5
 CELLS, SWEEPING = 0.2, 0.4
 """Of the time there is; the rest is for random worlds."""
 Job = tuple[Callable[..., Tally], tuple[object, ...]]
@@ -60,8 +60,9 @@ def _sweeps(folder: Path) -> Iterator[Job]:
 
 
 def _cells(folder: Path) -> Iterator[Job]:
-    for state in STATES:
-        yield play_cells, ([(fault, state) for fault in FAULTS], folder)
+    cells = [(fault, state) for state in STATES for fault in FAULTS]
+    for first in range(0, len(cells), SHARE):
+        yield play_cells, (cells[first : first + SHARE], folder)
 
 
 def _worlds(seed: int, folder: Path) -> Iterator[Job]:

@@ -292,7 +292,7 @@ class Sender:
         """
         if not delivery.repeated:
             return delivery
-        sent_for = age(self._clock.now(), delivery.created_at)
+        sent_for = self._clock.now() - delivery.created_at
         by_key = replace(self._platform.capabilities, reconcile=False).settling(sent_for)
         return delivery._replace(repeated=False) if by_key is Settling.REPEAT_WITH_KEY else delivery
 
@@ -352,7 +352,7 @@ class Sender:
         return refused, line_for(delivery, line(delivery.part, delivery.parts))
 
     def _settling(self, delivery: Delivery) -> Settling:
-        return self._platform.capabilities.settling(age(self._clock.now(), delivery.created_at))
+        return self._platform.capabilities.settling(self._clock.now() - delivery.created_at)
 
     async def _expire(self, delivery: Delivery, reason: str) -> None:
         """Too old to be sent: put back untried, then expired; told once per message, not per part."""

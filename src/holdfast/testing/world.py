@@ -11,7 +11,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from holdfast.agents import Agent, ModelError
-from holdfast.errors import DiskFull, HomeLocked, NotFound, StoreFault
+from holdfast.errors import DiskFull, HomeLocked, NotFound, StoreFault, WrongState
 from holdfast.platforms import Idempotency, PlatformDown
 from holdfast.policy.admission import Drain
 from holdfast.store.sqlite.commit import Outcome as Committed
@@ -280,10 +280,18 @@ class World:
         life.check()
         self.observer.hear(stage, fault)
         self.trace(f"{stage} reports {fault!r}")
-        # To an owner who never wrote nobody can say anything.
-        unknown_owner = isinstance(fault, NotFound) and fault.which == self.scenario.settings.owner_chat
-        if not (unknown_owner or isinstance(fault, (StoreFault, ModelError, PlatformDown, Injected))):
+        if not self._is_foreseen(stage, fault):
             self.problems.append(f"{stage} broke: {fault!r}")
+
+    def _is_foreseen(self, stage: str, fault: BaseException) -> bool:
+        """Whether a fault is one of the plan, or one that a stage may meet and get over."""
+        if isinstance(fault, NotFound):
+            # To an owner who never wrote nobody can say anything.
+            return fault.which == self.scenario.settings.owner_chat
+        if isinstance(fault, WrongState):
+            # What was erased while it was on its way is settled already.
+            return stage.startswith("recording delivery")
+        return isinstance(fault, (StoreFault, ModelError, PlatformDown, Injected))
 
     def _ended(self, life: Life, done: asyncio.Task[None]) -> None:
         """It stopped by itself: in order, or with an exception, which no gateway may."""

@@ -168,8 +168,10 @@ class Run:
             self._begun = True
             self._draft.start(tuple(call.id for call in calls))
         await self._keeper.save()
-        if calls:
-            self._hands.check()
+        # The commit may have waited for a disk.
+        bar = self._bars() if calls else None
+        if bar is not None:
+            raise CutOff(bar)
         for call in calls:
             self._tools.run(call)
         if calls:
