@@ -28,7 +28,7 @@ WHERE i.state = 'waiting' AND (i.kind = 'command' OR NOT EXISTS
 UNION ALL
 SELECT 'turn ' || t.id || ' is ' || t.state || coalesce(' (' || t.held || ')', '') FROM turns t
 WHERE t.ended_at IS NULL AND NOT (t.state = 'waiting' AND EXISTS
-      (SELECT 1 FROM questions q WHERE q.turn = t.id AND q.state = 'open'))
+      (SELECT 1 FROM questions q WHERE q.turn = t.id AND q.state = 'open' AND q.expires_at > :now))
 UNION ALL
 SELECT 'part ' || id || ' is ' || state FROM outbox WHERE settled_at IS NULL
 UNION ALL
@@ -231,9 +231,9 @@ class Look:
         """Every state in which some row is."""
         return [str(row[0]) for row in self._all(_STANDING)]
 
-    def unsettled(self) -> list[str]:
-        """What keeps the gateway from rest."""
-        return [str(row[0]) for row in self._all(_UNSETTLED)]
+    def unsettled(self, now: int) -> list[str]:
+        """What keeps the gateway from rest; a question whose time is up does."""
+        return [str(row[0]) for row in self._all(_UNSETTLED, now=now)]
 
     def damage(self) -> list[str]:
         """What SQLite's own checks say."""

@@ -203,7 +203,7 @@ class World:
             if not (self._is_confirmed if kind == "revision" else self.look.is_known)(account, event_id):
                 return [f"{account} {event_id} was not read"]
             self._read += 1
-        return self.look.unsettled()
+        return self.look.unsettled(self.wall.now())
 
     def _is_confirmed(self, account: str, event_id: str) -> bool:
         return any((one.account, one.event_id) == (account, event_id) for one in self.history.confirmed)
