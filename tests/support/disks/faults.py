@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .disk import Change, Disk, all_of, none_of, some_of
+from .disk import Disk, File, all_of, none_of, some_of
 from .events import SyncEnded, Told
 from .judging import lost, repeated, start, write
 from .power import MEMORY
@@ -114,7 +114,8 @@ def _wrong_end(recorder: Recorder, disk: Disk, code: int) -> list[str]:
     for event in recorder.events:
         if isinstance(event, SyncEnded) and not event.kept:
             node = disk.syncing(event.number)
-            lost_a_commit |= node is disk.find(f"{LEDGER}-wal") and any(map(_is_commit, node.changes))
+            is_log = node is disk.find(f"{LEDGER}-wal")
+            lost_a_commit |= is_log and isinstance(node, File) and _has_commit(node)
         disk.apply(event)
     if lost_a_commit and code != FAILED:
         return [f"a sync of a commit failed and it went on, to end with {code}"]
@@ -123,10 +124,15 @@ def _wrong_end(recorder: Recorder, disk: Disk, code: int) -> list[str]:
     return []
 
 
-def _is_commit(change: object) -> bool:
-    """Whether it is the frame of the log that makes a commit: it alone says how large the database is."""
-    data = change.data if isinstance(change, Change) else None
-    return data is not None and len(data) == _FRAME_HEADER and any(data[4:8])
+def _has_commit(log: File) -> bool:
+    """Whether a frame that makes a commit, with its page, is among what is not certain of a log.
+
+    Its header alone says how large the database is then; the log's own says how large a page is.
+    """
+    page = int.from_bytes(log.now[8:12], "big")
+    pages = {change.start for change in log.changes if change.data and len(change.data) == page}
+    headers = (change for change in log.changes if change.data and len(change.data) == _FRAME_HEADER)
+    return any(any((change.data or b"")[4:8]) and change.end in pages for change in headers)
 
 
 def _wrong_states(recorder: Recorder, disk: Disk, chance: random.Random) -> list[str]:
