@@ -122,6 +122,7 @@ async def test_what_was_said_and_done_is_gone_from_rows_and_files(ledger: Ledger
     await talk(ledger, "c1", SECRET, FILE)
     await room_left(ledger)
     await drain(ledger)
+    sqlite3.connect(tmp_path / "ledger.db").execute("PRAGMA wal_checkpoint(PASSIVE)").connection.close()
     assert set(found_in(tmp_path, SECRET)) == {"ledger.db", "ledger.db-wal"}
     room = Room(ledger)
     position = await room.say("/forget everything")
