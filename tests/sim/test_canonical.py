@@ -89,7 +89,7 @@ def test_what_is_too_old_is_left_offered_or_not_sent() -> None:
     left = played("work too old to go on").history.ledger.turns
     assert [(turn.state, turn.why) for turn in left] == [("expired", "too_old"), ("done", None)]
     offered, _ = played("a message too old to run").history.ledger.inbox
-    assert (offered.state, offered.reason) == ("offered", "sent_too_long_ago")
+    assert (offered.state, offered.reason) == ("offered", "backlog")
     unsent, *_ = played("a reply too old to send").history.ledger.outbox
     assert (unsent.state, unsent.reason) == ("expired", "too_old")
 

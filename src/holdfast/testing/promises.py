@@ -44,10 +44,11 @@ def answers_are_remembered(history: History) -> Iterator[str]:
 
 
 def acknowledged_is_not_dropped(history: History) -> Iterator[str]:
-    """What people were told is kept is not dropped later, unless they take it back."""
+    """What people were told is kept is not dropped later, unless they take it back or have it forgotten."""
     told = {shown.key.partition("/")[0] for shown in history.shown}
     for row in history.ledger.inbox:
-        if row.state == "dropped" and row.reason != _BY_ITS_SENDER and f"ack:{row.position}" in told:
+        by_them = row.reason == _BY_ITS_SENDER or not row.text
+        if row.state == "dropped" and not by_them and f"ack:{row.position}" in told:
             yield f"inbox row {row.position} ({row.text}) was spoken of and then dropped: {row.reason}"
 
 

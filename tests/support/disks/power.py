@@ -127,7 +127,8 @@ class Knife:
         """Half of the cuts fall into the starts, as many into each: most is built there on what is found."""
         inside = [[begin < point[1] <= end for begin, end in self._starts] for point in points]
         counts = [sum(column) for column in zip(*inside, strict=True)]
-        rest = sum(not any(row) for row in inside)
+        # A run that never got beyond its start has nothing else to be cut in.
+        rest = sum(not any(row) for row in inside) or len(inside)
         return [rest / len(counts) / counts[row.index(True)] if any(row) else 1.0 for row in inside]
 
     def _walk(
