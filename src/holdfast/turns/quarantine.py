@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from holdfast.clock import Clock
 from holdfast.errors import Refused, StoreFault
 from holdfast.model import Claimed
@@ -16,10 +18,10 @@ async def clear_in_time(store: Store, clock: Clock, claimed: Claimed, settings: 
     while True:
         await clock.sleep(waiting / SECOND)
         try:
-            await store.clear_suspect(claimed.fence)
+            # Refused: the turn has moved on, and its end has settled what was suspected of it.
+            with suppress(Refused):
+                await store.clear_suspect(claimed.fence)
         except StoreFault:
             waiting = settings.survive_at_least
-            continue
-        except Refused:
-            pass  # the turn has moved on, and its end has settled what was suspected of it
-        return
+        else:
+            return
