@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from .sender import Sender, line_for
+from .sender import Sender
+from .undelivered import line_for
 
 __all__ = ["Sender", "line_for"]

@@ -17,12 +17,10 @@ from holdfast.model import (
     Lost,
     Owed,
     OwedKind,
-    QuestionState,
     Rejected,
     SendResult,
     Sent,
     TryAgain,
-    TurnId,
 )
 from holdfast.platforms import Platform, PlatformDown
 from holdfast.policy.ages import age
@@ -40,6 +38,8 @@ from holdfast.policy.working import last_words
 from holdfast.store import Store
 from holdfast.telemetry import without_secrets
 
+from .undelivered import Write, close_questions, line_for
+
 PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
 """How a ledger that cannot be written is tried again."""
 DOWN = RetrySettings(first=SECOND, most=MINUTE)
@@ -49,8 +49,6 @@ SEND_WITHIN = 120.0
 LOOK_AGAIN = 60.0
 """Seconds after which the ledger is looked at anyway: the wall clock may have jumped."""
 AT_ONCE = 16
-LINE = "line:"
-"""Marks the lines that stand for something else; one of these that fails is not replaced in turn."""
 _DOUBTS = 1_000
 
 
@@ -319,10 +317,10 @@ class Sender:
         await self._insist(lambda: self._store.record_delivery(delivery.id, result, owe), delivery)
         self._unrecorded.pop(delivery.id, None)
         if isinstance(result, Rejected):
-            await self._close_questions(delivery, result.whole_chat)
+            await close_questions(self._store, delivery, self._insist, result.whole_chat)
         return result
 
-    async def _insist(self, write: Callable[[], Coroutine[Any, Any, None]], delivery: Delivery) -> None:
+    async def _insist(self, write: Write, delivery: Delivery) -> None:
         faults = 0
         while True:
             try:
@@ -355,8 +353,9 @@ class Sender:
         refused = Rejected(then.reason or "refused", then.whole_chat)
         if then.whole_chat:
             return refused, ()
-        line = missing_line if then.replaced else _left
-        return refused, line_for(delivery, line(delivery.part, delivery.parts))
+        part, parts = delivery.part, delivery.parts
+        left = left_line(part, parts, may_have_arrived=False)
+        return refused, line_for(delivery, missing_line(part, parts) if then.replaced else left)
 
     def _settling(self, delivery: Delivery) -> Settling:
         return self._platform.capabilities.settling(self._clock.now() - delivery.created_at)
@@ -368,25 +367,7 @@ class Sender:
         owe = () if notice else line_for(delivery, left_line(1, 1, delivery.repeated), whole=True)
         await self._insist(lambda: self._store.record_delivery(delivery.id, later, owe), delivery)
         await self._insist(lambda: self._store.expire_delivery(delivery.id, reason), delivery)
-        await self._close_questions(delivery)
-
-    async def _close_questions(self, delivery: Delivery, whole_chat: bool = False) -> None:
-        """A question that reached nobody is closed, so that its turn does not wait for an answer."""
-        gone = [delivery]
-        if whole_chat:
-            later = await self._store.deliveries(delivery.chat, after=delivery.order, limit=_DOUBTS)
-            gone += [each for each in later if each.state is DeliveryState.FAILED]
-        for each in gone:
-            if each.kind is OwedKind.QUESTION and each.turn is not None:
-                await self._close_question(each, each.turn)
-
-    async def _close_question(self, delivery: Delivery, turn: TurnId) -> None:
-        journal = await self._store.journal(turn, 0)
-        still_open = [q for q in journal.questions if q.state is QuestionState.OPEN]
-        named = [q for q in still_open if q.id in delivery.dedupe] or still_open
-        if len(named) == 1:
-            question = named[0].id
-            await self._insist(lambda: self._store.question_undeliverable(question), delivery)
+        await close_questions(self._store, delivery, self._insist)
 
     # One part of unknown outcome.
 
@@ -439,18 +420,3 @@ class Sender:
         )
         self._ask_at.pop(delivery.id, None)
         self._asked.pop(delivery.id, None)
-
-
-def _left(part: int, parts: int) -> str:
-    return left_line(part, parts, may_have_arrived=False)
-
-
-def line_for(delivery: Delivery, text: str, whole: bool = False) -> tuple[Owed, ...]:
-    """A visible line in place of a part (or of the whole message), once.
-
-    Never one for such a line itself, nor for a word about work in progress: nobody misses that.
-    """
-    if delivery.dedupe.startswith((LINE, WORKING)):
-        return ()
-    once = f"{LINE}{delivery.dedupe}" if whole else f"{LINE}{delivery.key}"
-    return (Owed(delivery.chat, once, (text,), OwedKind.NOTICE, delivery.reply_to),)

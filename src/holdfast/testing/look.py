@@ -73,7 +73,8 @@ SELECT (SELECT count(*) FROM entries WHERE kind IN ('said', 'replied', 'returned
        (SELECT count(*) FROM tool_calls WHERE started_at IS NOT NULL)"""
 _SAYING = """
 SELECT e.session, e.turn, t.state = 'running' FROM entries e JOIN turns t ON t.id = e.turn
-WHERE e.kind = 'said' AND e.body ->> 'text' = :text ORDER BY e.turn DESC, e.seq DESC LIMIT 1"""
+WHERE e.kind = 'said' AND e.body ->> 'text' = :text
+ORDER BY t.state = 'running' DESC, e.turn DESC, e.seq DESC LIMIT 1"""
 _KEPT = {
     # Times of boots and heartbeats differ; nothing else may.
     "inbox": "SELECT * FROM inbox",

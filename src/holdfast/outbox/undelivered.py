@@ -1,0 +1,47 @@
+"""What follows from a part that nobody will see: a visible line in its place, and no question left open."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from holdfast.model import WORKING, Delivery, DeliveryState, Owed, OwedKind, QuestionState, TurnId
+from holdfast.store import Store
+
+LINE = "line:"
+"""Marks the lines that stand for something else; one of these that fails is not replaced in turn."""
+_MANY = 1_000
+Write = Callable[[], Coroutine[Any, Any, None]]
+Insist = Callable[[Write, Delivery], Awaitable[None]]
+"""Has a write about a part done, whatever it takes."""
+
+
+def line_for(delivery: Delivery, text: str, whole: bool = False) -> tuple[Owed, ...]:
+    """A visible line in place of a part (or of the whole message), once.
+
+    Never one for such a line itself, nor for a word about work in progress: nobody misses that.
+    """
+    if delivery.dedupe.startswith((LINE, WORKING)):
+        return ()
+    once = f"{LINE}{delivery.dedupe}" if whole else f"{LINE}{delivery.key}"
+    return (Owed(delivery.chat, once, (text,), OwedKind.NOTICE, delivery.reply_to),)
+
+
+async def close_questions(store: Store, delivery: Delivery, insist: Insist, whole_chat: bool = False) -> None:
+    """A question that reached nobody is closed, so that its turn does not wait for an answer."""
+    gone = [delivery]
+    if whole_chat:
+        later = await store.deliveries(delivery.chat, after=delivery.order, limit=_MANY)
+        gone += [each for each in later if each.state is DeliveryState.FAILED]
+    for each in gone:
+        if each.kind is OwedKind.QUESTION and each.turn is not None:
+            await _close_question(store, each, each.turn, insist)
+
+
+async def _close_question(store: Store, delivery: Delivery, turn: TurnId, insist: Insist) -> None:
+    journal = await store.journal(turn, 0)
+    still_open = [q for q in journal.questions if q.state is QuestionState.OPEN]
+    named = [q for q in still_open if q.id in delivery.dedupe] or still_open
+    if len(named) == 1:
+        question = named[0].id
+        await insist(lambda: store.question_undeliverable(question), delivery)
