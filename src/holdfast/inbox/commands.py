@@ -327,7 +327,7 @@ class Commands:
         entry = COMMANDS.get(asked.command.name)
         if isinstance(allowed, Denied):
             await refuse(desk, asked, allowed.reason, _denied(allowed.reason))
-        elif row.sent_at is not None and age(now, row.sent_at) > backlog:
+        elif row.sent_at is not None and age(row.accepted_at, row.sent_at) > backlog:
             text = (
                 f"You sent this more than {backlog // HOUR} hours before it reached me, so I did not do it."
             )

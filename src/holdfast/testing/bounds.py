@@ -33,14 +33,28 @@ def i11_poison_is_parked(history: History) -> Iterator[str]:
     """
     deaths = Counter(death.turn for death in history.deaths if death.turn is not None)
     patient = {asked.turn for asked in history.asked if _takes_its_time(asked.request)}
+    yield from _one_suspect_at_a_time(history)
     for turn, count in deaths.items():
         if count > (FATAL_AFTER_QUARANTINE if turn in patient else FATAL):
             yield f"turn {turn} killed the process {count} times"
-    # A death under which nothing ran is nobody's strike.
+    # A death under which nothing ran is nobody's strike; a stop that cuts a run with nothing to show is one.
     if all(death.turn is not None or not death.running for death in history.deaths):
+        cut = frozenset[str]().union(*history.stops)
         for line in history.ledger.turns:
-            if line.state == TurnState.PARKED and line.id not in deaths:
+            if line.state == TurnState.PARKED and line.id not in deaths and line.id not in cut:
                 yield f"turn {line.id} is parked and killed nothing"
+
+
+def _one_suspect_at_a_time(history: History) -> Iterator[str]:
+    """Who is suspected runs alone among the suspected; who never did cannot be blamed for its strikes."""
+    alone = set[str]()
+    for turns in history.quarantined:
+        alone |= turns
+        if len(turns) > 1:
+            yield f"{len(turns)} suspects ran at once: {', '.join(sorted(turns))}"
+    for turn in history.ledger.turns:
+        if turn.why == "too_many_strikes" and turn.id not in alone:
+            yield f"turn {turn.id} is parked and never ran as the only suspect"
 
 
 def _takes_its_time(request: str) -> bool:
@@ -106,6 +120,13 @@ def i19_size_is_bounded(history: History) -> Iterator[str]:
         most = ROWS_PER_MESSAGE * (size.messages + 1) + ROWS_PER_BOOT * size.boots
         if size.rows > most:
             yield f"{size.rows} rows for {size.messages} messages and {size.boots} boots"
+
+
+def waits_are_kept(history: History) -> Iterator[str]:
+    """R10.3: when a platform says how long it wants to hear nothing, that holds for every process to come."""
+    for tried in history.tried:
+        if tried.early:
+            yield f"{tried.key} was sent to {tried.platform}/{tried.chat} {tried.early} ms too early"
 
 
 def nobody_is_deaf(history: History) -> Iterator[str]:

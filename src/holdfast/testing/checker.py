@@ -22,6 +22,7 @@ from .bounds import (
     i15_secrets_stay_secret,
     i19_size_is_bounded,
     nobody_is_deaf,
+    waits_are_kept,
 )
 from .history import EntryLine, History, Span
 from .progress import one_notice, only_what_runs_is_shown
@@ -32,6 +33,7 @@ from .promises import (
     r1_sessions_last,
     shown_to_a_model_is_kept,
 )
+from .together import all_are_answered, commands_once, joined_where_wanted
 
 Invariant = Callable[[History], Iterator[str]]
 
@@ -73,6 +75,7 @@ def i2_consumed_once(history: History) -> Iterator[str]:
         if turn.state not in TURN.finals and turn.id not in ledger.open_questions:
             yield f"turn {turn.id} is still {turn.state}"
     yield from _commands_answered(history)
+    yield from commands_once(history)
     yield from cancelled_by_somebody(history)
 
 
@@ -109,6 +112,7 @@ def i3_replies_arrive(history: History) -> Iterator[str]:
     yield from _too_long(history)
     yield from failures_are_told(history)
     yield from answers_are_remembered(history)
+    yield from all_are_answered(history)
     causes = {row.position: row.text for row in history.ledger.inbox}
     for turn in history.ledger.turns:
         if turn.state != "done" or not causes.get(turn.cause, "erased"):
@@ -190,6 +194,7 @@ def i7_no_phantom(history: History) -> Iterator[str]:
             yield f"turn {turn.id} comes from {row.event_id}, which nobody sent"
         if causes[turn.cause] > 1:
             yield f"inbox row {turn.cause} caused {causes[turn.cause]} turns"
+    yield from joined_where_wanted(history)
     for asked in history.asked:
         if not asked.running:
             yield f"a model was called outside a running turn, about {asked.request!r}"
@@ -321,6 +326,7 @@ INVARIANTS: dict[str, Invariant] = {
     "I19": i19_size_is_bounded,
     "liveness": nobody_is_deaf,
     "R1": r1_sessions_last,
+    "R10.3": waits_are_kept,
     "R10.5": only_what_runs_is_shown,
     "R12": one_notice,
 }

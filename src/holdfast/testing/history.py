@@ -43,6 +43,16 @@ class Shown(NamedTuple):
     """For how long the ledger had held it at that instant, in milliseconds; None if it did not."""
 
 
+class Tried(NamedTuple):
+    """A message was handed to a platform."""
+
+    platform: str
+    chat: str
+    key: str
+    early: int = 0
+    """Milliseconds before the end of a wait that the platform had asked for here, as the gateway knew."""
+
+
 class Seen(NamedTuple):
     """Something people see of work in progress; never a delivery, but for the message itself."""
 
@@ -178,6 +188,7 @@ class TurnLine(NamedTuple):
     generation: int
     held: str | None
     why: str | None
+    interruptions: int = 0
 
 
 class EntryLine(NamedTuple):
@@ -235,6 +246,8 @@ class History:
     events: list[Event] = field(default_factory=list)
     confirmed: list[Confirmed] = field(default_factory=list)
     shown: list[Shown] = field(default_factory=list)
+    tried: list[Tried] = field(default_factory=list)
+    """Every send, whatever came of it."""
     seen: list[Seen] = field(default_factory=list)
     """What was to be seen of work in progress, in order."""
     editing: frozenset[str] = frozenset()
@@ -248,6 +261,14 @@ class History:
     vanished: list[str] = field(default_factory=list)
     """What the ledger held at one instant and no more at a later one."""
     deaths: list[Death] = field(default_factory=list)
+    stops: list[frozenset[str]] = field(default_factory=list)
+    """The turns that ran when somebody asked a process to stop, each time."""
+    ends: int = 0
+    """Processes that ended in order."""
+    quarantined: set[frozenset[str]] = field(default_factory=set)
+    """Turns of suspects that ran at the same time."""
+    busy: str = "queue"
+    """What becomes of messages that come during a turn, unless a chat chose otherwise."""
     exposed: list[str] = field(default_factory=list)
     """Where a secret was seen that belongs nowhere."""
     sizes: list[Size] = field(default_factory=list)

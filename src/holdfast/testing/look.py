@@ -5,16 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from holdfast.policy.settings import RecoverySettings
 from holdfast.store.sqlite.database import connect_reader
 
 from .history import Answered, CallLine, Claim, EntryLine, InboxLine, Ledger, OutboxLine, TurnLine, Write
 
 Dump = dict[str, list[tuple[object, ...]]]
+SUSPECT = RecoverySettings().suspect_strikes
 
 _INBOX = """SELECT position, account, event_id, key, kind, coalesce(body ->> 'text', ''), state, turn,
                    question, reason, accepted_at - coalesce(sent_at, accepted_at)
             FROM inbox ORDER BY position"""
-_TURNS = """SELECT t.id, t.session, s.key, t.cause, t.state, t.generation, t.held, t.why
+_TURNS = """SELECT t.id, t.session, s.key, t.cause, t.state, t.generation, t.held, t.why,
+                   t.interruptions
             FROM turns t JOIN sessions s ON s.id = t.session ORDER BY t.id"""
 _ENTRIES = "SELECT session, seq, turn, kind, call, count, body, at FROM entries ORDER BY session, seq"
 _CALLS = "SELECT turn, id, name, arguments, effect, state FROM tool_calls ORDER BY turn, place"
@@ -52,7 +55,7 @@ _APPENDED = """
 SELECT e.session, e.seq, e.turn, t.generation FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.session = :session AND e.seq > :seen AND e.kind NOT IN ('undone', 'summed') ORDER BY e.seq"""
 _RUNNING = """
-SELECT t.session, t.id, t.generation, s.generation, t.progress_at
+SELECT t.session, t.id, t.generation, s.generation, t.progress_at, s.strikes
 FROM turns t JOIN sessions s ON s.id = t.session WHERE t.state = 'running'"""
 _CUT_OFF = """
 SELECT id, progress_at, quarantined, consented = interruptions FROM turns
@@ -106,6 +109,8 @@ class Look:
         """Last progress of interrupted work and how long it stood in line, as last seen."""
         self._worked: dict[str, int | None] = {}
         """Last progress of each turn, as seen while it ran."""
+        self.suspects: frozenset[str] = frozenset()
+        """The turns that ran after the last commit in sessions that have to run alone."""
         self._answered: frozenset[str] = frozenset()
         self.answered()
         self.claimed(0)
@@ -145,6 +150,8 @@ class Look:
         """What was set running since the last call. Before `appended`, which takes note of generations."""
         found = self._all(_RUNNING)
         self._worked.update({line[1]: line[4] for line in found})
+        # One of its strikes is that of the run itself.
+        self.suspects = frozenset(line[1] for line in found if line[5] > SUSPECT)
         running = {line[:3]: line[3] for line in found}
         before, self._running = self._running, frozenset(running)
         cut_off, self._cut_off = self._cut_off, dict(map(self._left, self._all(_CUT_OFF)))
@@ -182,6 +189,11 @@ class Look:
         sql = "SELECT created_at FROM outbox WHERE dedupe = :dedupe AND part = :part"
         found = self._all(sql, dedupe=dedupe, part=part)
         return max(0, now - found[0][0]) if found else None
+
+    def is_sending(self, dedupe: str, part: int) -> bool:
+        """Whether nothing is known yet of the send of this part."""
+        sql = "SELECT 1 FROM outbox WHERE dedupe = :dedupe AND part = :part AND state = 'sending'"
+        return bool(self._all(sql, dedupe=dedupe, part=part))
 
     def asker(self, turn: str) -> str | None:
         """Whose message a turn came from."""

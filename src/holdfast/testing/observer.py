@@ -39,6 +39,8 @@ class Observer:
         look, history = self.look, self._history
         claims = look.claimed(self._wall.now())
         history.claims += claims
+        if look.suspects:
+            history.quarantined.add(look.suspects)
         history.writes += look.appended()
         history.answers += look.answered()
         self._count_homes()

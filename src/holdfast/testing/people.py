@@ -6,9 +6,9 @@ from holdfast.model import PersonId
 from holdfast.policy.access import Access
 
 from .observer import Observer
-from .platforms import Server, is_group, person_in
 from .ports import WallClock
 from .scenario import Admit, Babble, Bar, Outage, Press, Refusing, Revise, Say, Scenario, SetClock
+from .servers import Server, is_group, person_in
 
 STRANGER = "stranger"
 """The chat of somebody who may not talk."""

@@ -69,20 +69,16 @@ def shown_to_a_model_is_kept(history: History) -> Iterator[str]:
 
 
 def r1_sessions_last(history: History) -> Iterator[str]:
-    """A conversation has one session, and one more for each that people ended and each that was parked.
-
-    Those that were erased count for nothing: what waited when somebody said so may have begun several.
-    """
+    """A conversation has one session, and one more for each that people ended and each that was parked."""
     ledger = history.ledger
-    erased = {row.position for row in ledger.inbox if not row.text}
     sessions: dict[str, set[str]] = defaultdict(set)
     may_end = Counter[str]()
     for turn in ledger.turns:
-        if turn.cause not in erased:
-            sessions[turn.key].add(turn.session)
-            may_end[turn.key] += turn.state == TurnState.PARKED
+        sessions[turn.key].add(turn.session)
+        may_end[turn.key] += turn.state == TurnState.PARKED
+    said = {(event.account, event.event_id): event.text for event in history.events}
     for row in ledger.inbox:
-        may_end[row.key] += row.kind == "command" and row.text.startswith(_ENDS_SESSIONS)
+        may_end[row.key] += said.get((row.account, row.event_id), "").startswith(_ENDS_SESSIONS)
     for key, found in sessions.items():
         if len(found) > 1 + may_end[key]:
             yield f"{key} has had {len(found)} sessions, and {may_end[key]} reasons to end one"

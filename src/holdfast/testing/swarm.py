@@ -25,7 +25,6 @@ from .faults import FaultRates
 from .kinds import EVERY
 from .options import Options
 from .people import STRANGER
-from .platforms import ACCOUNT
 from .ports import SeededRng
 from .scenario import (
     Act,
@@ -44,6 +43,7 @@ from .scenario import (
     SetClock,
     Stop,
 )
+from .servers import ACCOUNT
 
 DAYTIME = 10.0
 """Seconds in which people do what they do."""

@@ -30,7 +30,7 @@ from .loop import SimLoop
 from .observer import Observer
 from .options import Kill, Options, Outcome
 from .people import People
-from .platforms import Around, FakePlatform, servers
+from .platforms import FakePlatform
 from .ports import SeededRng, SimClock, WallClock
 from .scenario import (
     Act,
@@ -40,6 +40,7 @@ from .scenario import (
     Scenario,
     Stop,
 )
+from .servers import Around, servers
 from .trace import Trace, in_words, step_named
 
 RAM_DISK = Path("/dev/shm")
@@ -69,7 +70,7 @@ class World:
         self.loop.on_step = self.trace
         self.wall = WallClock(self.loop)
         self.faults = Faults(SeededRng(seed, "faults"), options.faults)
-        self.history = History(windows=_windows(scenario))
+        self.history = History(windows=_windows(scenario), busy=scenario.settings.busy)
         self.disk = Disk(folder)
         self.observer = Observer(self.history, self.loop, self.wall, self.disk.ledger)
         around = Around(
@@ -81,6 +82,7 @@ class World:
             lambda a, e: self.look.is_known(a, e),
             lambda turn: self.look.generation_of(turn),
             self.observer.owed_for,
+            lambda dedupe, part: self.look.is_sending(dedupe, part),
         )
         self.servers = servers(around, scenario.platforms)
         self.people = People(scenario, self.servers, self.observer, self.wall)
@@ -301,6 +303,8 @@ class World:
             self.problems.append(f"process {life.number} fell over: {in_words(error)}")
         self.trace(f"process {life.number} ended")
         life.orderly = life.alive and error is None
+        if life.orderly and self._stopper is not None:
+            self.history.ends += 1
         life.end()
 
     def _reap(self) -> None:
@@ -398,6 +402,7 @@ class World:
         self._on_claim = None
         if self.life is not None and self._stopper is not None:
             self.observer.cover("stopped at once" if act.at_once else "stopped in order")
+            self.history.stops.append(self.look.running)
             self._stopper(Drain.RESTART if act.restart else Drain.SHUTDOWN, act.at_once)
 
     def _play(self, act: Act) -> None:

@@ -1,7 +1,7 @@
 """The checker checked: a sound history passes, one spoilt by hand is flagged by the invariant it breaks."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -27,6 +27,7 @@ from holdfast.testing.history import (
     Shown,
     Size,
     Span,
+    Tried,
     TurnLine,
     Windows,
     Write,
@@ -130,7 +131,7 @@ def in_ledger(**changes: object) -> Callable[[History], None]:
     return change
 
 
-def with_command(*answers: str) -> Callable[[History], None]:
+def with_command(*answers: str, turns: Sequence[TurnLine] | None = None) -> Callable[[History], None]:
     """Somebody said `/stop`, and these were its answers."""
 
     def change(history: History) -> None:
@@ -140,7 +141,22 @@ def with_command(*answers: str) -> Callable[[History], None]:
             for n, text in enumerate(answers)
         ]
         history.events.append(Event(ACCOUNT, "e5", "message", "a", "/stop"))
-        history.ledger = replace(GOOD, inbox=(*GOOD.inbox, row), outbox=(*GOOD.outbox, *lines))
+        history.ledger = replace(
+            GOOD,
+            inbox=(*GOOD.inbox, row),
+            outbox=(*GOOD.outbox, *lines),
+            turns=GOOD.turns if turns is None else tuple(turns),
+        )
+
+    return change
+
+
+def stopped(*cut: frozenset[str]) -> Callable[[History], None]:
+    """Processes were asked to stop so many times, and one more ended."""
+
+    def change(history: History) -> None:
+        history.stops += cut
+        history.ends = len(cut) + 1
 
     return change
 
@@ -471,6 +487,46 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
             )
         ),
     ),
+    "a wait that a restart forgot": (
+        "R10.3",
+        "answer:t1/1 was sent to plain/a 1500 ms too early",
+        lambda h: h.tried.append(Tried("plain", "a", "answer:t1/1", 1_500)),
+    ),
+    "a burst in one turn": (
+        "I7",
+        "turn t1 was interrupted 0 times and holds 'one', 'two'",
+        in_ledger(inbox=(GOOD.inbox[0], GOOD.inbox[1]._replace(turn="t1"))),
+    ),
+    "a message nobody answered": (
+        "I3",
+        "turn t1 has taken 'three' and answers without it",
+        in_ledger(inbox=(*GOOD.inbox, GOOD.inbox[0]._replace(position=3, event_id="e5", text="three"))),
+    ),
+    "a stop carried out twice": (
+        "I2",
+        "2 turns of k ended by stop, and 1 commands asked for that",
+        with_command("Stopped.", turns=[turn._replace(state="cancelled", why="stop") for turn in GOOD.turns]),
+    ),
+    "an undo carried out twice": (
+        "I2",
+        "1 turns of k were undone by 0 commands",
+        in_ledger(entries=(*GOOD.entries, EntryLine("s", 7, "t2", "undone", None, None, "{}", 7))),
+    ),
+    "a restart carried out twice": (
+        "I2",
+        "2 processes ended in order, 1 were asked to, and 0 commands did",
+        stopped(frozenset({"t1"})),
+    ),
+    "two suspects at once": (
+        "I11",
+        "2 suspects ran at once: t1, t2",
+        lambda h: h.quarantined.add(frozenset({"t1", "t2"})),
+    ),
+    "blamed without a trial": (
+        "I11",
+        "turn t1 is parked and never ran as the only suspect",
+        in_ledger(turns=(GOOD.turns[0]._replace(state="parked", why="too_many_strikes"),)),
+    ),
     "a boot that does something": (
         "I18",
         "another boot changed inbox",
@@ -491,6 +547,13 @@ def test_a_cut_off_effect_stays_as_it_was_while_a_person_is_asked_about_its_turn
     history = sound()
     cut_off(open_questions=frozenset({"t1"}))(history)
     assert list(INVARIANTS["I6"](history)) == []
+
+
+def test_who_was_cut_off_by_a_stop_has_its_strike_for_that() -> None:
+    history = sound()
+    in_ledger(turns=(GOOD.turns[0], GOOD.turns[1]._replace(state="parked")))(history)
+    history.stops.append(frozenset({"t2"}))
+    assert list(INVARIANTS["I11"](history)) == []
 
 
 def test_every_invariant_is_shown_to_bite() -> None:
