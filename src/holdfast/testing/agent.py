@@ -53,8 +53,8 @@ class Witness:
     trace: Callable[[str], None]
     generation_of: Callable[[str], int | None]
     """The generation of a running turn's session; None if the turn does not run."""
-    turn_saying: Callable[[str], tuple[str, str, bool] | None]
-    """Session, turn and whether it runs, of the turn that holds this text."""
+    turn_saying: Callable[[Sequence[str]], tuple[str, str, bool] | None]
+    """Session, turn and whether it runs, of the turn that holds the last of what people said."""
     barred_for: Callable[[str], float]
     """Seconds for which whoever a turn is for has not been allowed to talk."""
     kills: Callable[[str, Life], None]
@@ -149,7 +149,8 @@ class ScriptedModel:
         witness = self.witness
         requests, results = unanswered(messages)
         last = requests[-1] if requests else ""
-        found = witness.turn_saying(last)
+        said = [message.text for message in messages if message.role is Role.USER]
+        found = witness.turn_saying(said if requests else ())
         witness.trace(f"model {last}")
         session, turn, running = found or ("?", "?", False)
         witness.history.asked.append(Asked(last, tuple(messages), running, turn, witness.barred_for(turn)))

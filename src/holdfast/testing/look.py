@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,8 @@ SELECT (SELECT count(*) FROM entries WHERE kind IN ('said', 'replied', 'returned
 _SAYING = """
 SELECT e.session, e.turn, t.state = 'running' FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.kind = 'said' AND e.body ->> 'text' = :text
-ORDER BY t.state = 'running' DESC, e.turn DESC, e.seq DESC LIMIT 1"""
+ORDER BY t.state = 'running' DESC, e.turn DESC, e.seq DESC"""
+_SAID = "SELECT body ->> 'text' FROM entries WHERE session = :session AND kind = 'said'"
 _KEPT = {
     # Times of boots and heartbeats differ; nothing else may.
     "inbox": "SELECT * FROM inbox",
@@ -217,10 +219,20 @@ class Look:
         ((said, begun),) = self._all(_POINT)
         return bool(said >= entries and begun >= started)
 
-    def turn_saying(self, text: str) -> tuple[str, str, bool] | None:
-        """Session, turn and whether it runs, of the turn that holds this text."""
-        found = self._all(_SAYING, text=text)
-        return (found[0][0], found[0][1], bool(found[0][2])) if found else None
+    def turn_saying(self, said: Sequence[str]) -> tuple[str, str, bool] | None:
+        """Session, turn and whether it runs, of the turn that holds the last of this.
+
+        Where several people said the same, it is that of the conversation which holds the most of the rest.
+        """
+        found = self._all(_SAYING, text=said[-1]) if said else []
+        if not found:
+            return None
+        session, turn, running = max(found, key=lambda line: self._holds(line[0], said))
+        return session, turn, bool(running)
+
+    def _holds(self, session: str, said: Sequence[str]) -> int:
+        """How much of this was said in a session."""
+        return len({text for (text,) in self._all(_SAID, session=session)} & set(said))
 
     def appended(self) -> list[Write]:
         """What turns wrote since the last call, with the generation their sessions had then.

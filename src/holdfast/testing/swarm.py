@@ -109,7 +109,7 @@ def _double_texts(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
 
 
 def _stops_in_anger(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
-    yield person.says(at, rng.choice(WORK))
+    yield from rng.choice((_asks, _double_texts))(person, rng, at)
     for _ in range(rng.randint(1, 3)):
         at += rng.uniform(0.1, 1.2)
         yield person.says(at, "/stop")

@@ -97,7 +97,7 @@ class World:
             self.faults,
             self.trace,
             lambda turn: self.look.generation_of(turn),
-            lambda text: self.look.turn_saying(text),
+            lambda said: self.look.turn_saying(said),
             self.observer.barred_for,
             self.observer.kills,
         )
