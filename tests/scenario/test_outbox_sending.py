@@ -198,6 +198,42 @@ async def test_how_old_a_key_is_nobody_knows_once_the_clock_was_set_back(ledger:
 
 
 @pytest.mark.guards("R10.2")
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_key_grows_old_by_the_time_that_passes_and_not_by_what_the_clock_says(
+    ledger: Ledger, restarted: bool
+) -> None:
+    """Set back, the wall clock comes to the same hour once more: the key is an hour older by then."""
+    await chat(ledger)
+    platform = FakePlatform(FORGETFUL)
+    platform.play.append(Lost("timeout"))
+    await ledger.store.owe(owed("a", "hello"))
+    sending = sender(ledger, platform)
+    await sending.send_due()
+    await sending.send_due()
+    ledger.clock.jump(-60 * MINUTE)
+    if restarted:
+        sending = sender(ledger, platform)
+    ledger.clock.advance(61 * MINUTE)
+    await sending.send_due()
+    assert platform.shown == ["(again?) hello"]
+
+
+@pytest.mark.guards("R10.2")
+async def test_a_young_key_is_trusted_after_a_restart(ledger: Ledger) -> None:
+    await chat(ledger)
+    platform = FakePlatform(FORGETFUL)
+    platform.play.append(Lost("timeout"))
+    await ledger.store.owe(owed("a", "hello"))
+    sending = sender(ledger, platform)
+    await sending.send_due()
+    await sending.send_due()
+    ledger.clock.advance(1_000)
+    sending = sender(ledger, platform)
+    await send_for(ledger, sending, MINUTE)
+    assert platform.shown == ["hello"]
+
+
+@pytest.mark.guards("R10.2")
 async def test_a_platform_that_can_be_asked_is_asked_and_nothing_goes_out_twice(ledger: Ledger) -> None:
     await chat(ledger)
     platform = FakePlatform(ASKS)

@@ -86,7 +86,9 @@ def _commands_answered(history: History) -> Iterator[str]:
     for line in ledger.outbox:
         if line.dedupe.startswith("command:") and line.part == 1:
             answers[line.dedupe.split(":")[1]].append(line.text)
-    stopped = {turn.key for turn in ledger.turns if turn.why in ("stop", "new", "stop_asked")}
+    # A message that interrupts may have asked for the same stop before.
+    stops = ("stop", "new", "stop_asked", "interrupt")
+    stopped = {turn.key for turn in ledger.turns if turn.why in stops}
     for row in ledger.inbox:
         if row.state == "offered" or (row.kind != "command" and row.reason != "made from a command"):
             continue

@@ -46,6 +46,10 @@ from .trace import Trace, in_words, step_named
 RAM_DISK = Path("/dev/shm")
 QUIET = 6.0
 """Seconds in which nothing may be left to do, before a world counts as at rest."""
+LONGEST_PAUSE = 70.0
+"""Seconds after which a platform that can be reached is heard again, however often it could not be before."""
+SOON = 120_000
+"""Milliseconds: a question whose time is up so soon is no rest, since another boot takes a while."""
 
 
 def run_world(scenario: Scenario, options: Options) -> Outcome:
@@ -189,7 +193,8 @@ class World:
         if self._quiet_since is None:
             self._quiet_since = self.loop.time()
             self._rested = (self.loop.process_steps, self.edges)
-        if self.loop.time() - self._quiet_since < QUIET:
+        quiet = self.loop.time() - self._quiet_since
+        if quiet < QUIET or (quiet < LONGEST_PAUSE and self._unheard()):
             return False
         if not self._cues:
             return True
@@ -205,15 +210,18 @@ class World:
             if not (self._is_confirmed if kind == "revision" else self.look.is_known)(account, event_id):
                 return [f"{account} {event_id} was not read"]
             self._read += 1
-        return self.look.unsettled(self.wall.now())
+        return self.look.unsettled(self.wall.now() + SOON)
 
     def _is_confirmed(self, account: str, event_id: str) -> bool:
         return any((one.account, one.event_id) == (account, event_id) for one in self.history.confirmed)
 
     def _listen(self) -> None:
         """At rest, every platform is heard."""
+        self.history.deaf += self._unheard()
+
+    def _unheard(self) -> list[str]:
         life = self.life
-        self.history.deaf += [s.account for s in self.servers.values() if life and not s.hears(life)]
+        return [s.account for s in self.servers.values() if life and not s.hears(life)]
 
     def _boot_again(self) -> None:
         """At rest, one more crash and boot must change nothing."""
