@@ -125,7 +125,7 @@ ROWS = (
 )
 """Rows of recovery's table that random worlds come to.
 
-The others need a newer version, another machine, a model that says nothing, or more deaths than most worlds have.
+The others need a newer version, another machine, a model that says nothing, or more deaths than are usual.
 """
 NOTES = ("restarted", "interrupted", "left_behind", "dropped")
 """Kinds of notes that random worlds come to often enough to count on it."""
