@@ -10,6 +10,7 @@ from holdfast.policy.settings import RecoverySettings
 
 from .history import History
 from .promises import acknowledged_is_not_dropped
+from .reasons import left_for_its_age, parked_for_a_reason
 
 _RECOVERY = RecoverySettings()
 FATAL = _RECOVERY.strikes
@@ -34,12 +35,13 @@ def i11_poison_is_parked(history: History) -> Iterator[str]:
     deaths = Counter(death.turn for death in history.deaths if death.turn is not None)
     patient = {asked.turn for asked in history.asked if _takes_its_time(asked.request)}
     yield from _one_suspect_at_a_time(history)
+    yield from parked_for_a_reason(history)
     for turn, count in deaths.items():
         if count > (FATAL_AFTER_QUARANTINE if turn in patient else FATAL):
             yield f"turn {turn} killed the process {count} times"
     # A death under which nothing ran is nobody's strike; a stop that cuts a run with nothing to show is one.
     if all(death.turn is not None or not death.running for death in history.deaths):
-        cut = frozenset[str]().union(*history.stops)
+        cut = history.ledger.cut
         for line in history.ledger.turns:
             if line.state == TurnState.PARKED and line.id not in deaths and line.id not in cut:
                 yield f"turn {line.id} is parked and killed nothing"
@@ -74,9 +76,10 @@ def i12_too_old_is_left(history: History) -> Iterator[str]:
     for shown in history.shown:
         if windows.delivery and (shown.owed or 0) > windows.delivery + SLACK:
             yield f"{shown.key} was sent {shown.owed} ms after it was owed"
-    told = {line.turn for line in history.ledger.outbox}
+    yield from left_for_its_age(history)
+    told = {line.dedupe.rpartition(":")[0] for line in history.ledger.outbox}
     for turn in history.ledger.turns:
-        if turn.why in TOLD and turn.id not in told:
+        if turn.why in TOLD and f"{turn.why}:{turn.id}" not in told:
             yield f"turn {turn.id} is {turn.state} ({turn.why}) and nobody was told"
 
 

@@ -19,6 +19,7 @@ class Event(NamedTuple):
     """`message`, `revision` or `junk`."""
     chat: str
     text: str
+    person: str = ""
 
 
 class Confirmed(NamedTuple):
@@ -27,7 +28,7 @@ class Confirmed(NamedTuple):
     account: str
     event_id: str
     known: bool
-    """Whether the ledger held it at that instant."""
+    """Whether the ledger held it at that instant, or had carried it out if it changes something."""
 
 
 class Shown(NamedTuple):
@@ -131,6 +132,13 @@ class Claim(NamedTuple):
     """Of interrupted work taken up again: milliseconds since its last progress, less time in line."""
 
 
+class Left(NamedTuple):
+    """Interrupted work that a commit left for its age, with what the age was."""
+
+    turn: str
+    age: int
+
+
 class Answered(NamedTuple):
     """A question that a commit closed with an answer, with its incarnation and its session's then."""
 
@@ -222,6 +230,8 @@ class OutboxLine(NamedTuple):
     text: str
     state: str
     reason: str | None
+    age: int = 0
+    """Milliseconds from being owed to being settled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +247,10 @@ class Ledger:
     refused: frozenset[tuple[str, str]] = frozenset()
     open_questions: frozenset[str] = frozenset()
     """Turns that wait for a person."""
+    decided: frozenset[str] = frozenset()
+    """The rows of recovery's table that have decided about a turn, by name."""
+    cut: frozenset[str] = frozenset()
+    """Turns that a process cut off itself, because it was to end."""
 
 
 @dataclass(slots=True)
@@ -248,6 +262,8 @@ class History:
     shown: list[Shown] = field(default_factory=list)
     tried: list[Tried] = field(default_factory=list)
     """Every send, whatever came of it."""
+    looked_for: int = 0
+    """How often a platform was asked whether it has something."""
     seen: list[Seen] = field(default_factory=list)
     """What was to be seen of work in progress, in order."""
     editing: frozenset[str] = frozenset()
@@ -257,14 +273,19 @@ class History:
     spans: list[Span] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
+    left: list[Left] = field(default_factory=list)
     answers: list[Answered] = field(default_factory=list)
     vanished: list[str] = field(default_factory=list)
     """What the ledger held at one instant and no more at a later one."""
     deaths: list[Death] = field(default_factory=list)
-    stops: list[frozenset[str]] = field(default_factory=list)
-    """The turns that ran when somebody asked a process to stop, each time."""
+    stops: int = 0
+    """How often somebody outside asked a process to stop."""
     ends: int = 0
     """Processes that ended in order."""
+    barred: set[str] = field(default_factory=set)
+    """Everybody who was not allowed to talk at some time."""
+    troubles: frozenset[str] = frozenset()
+    """The faults of chance that happened."""
     quarantined: set[frozenset[str]] = field(default_factory=set)
     """Turns of suspects that ran at the same time."""
     busy: str = "queue"

@@ -9,7 +9,18 @@ from typing import Any
 from holdfast.policy.settings import RecoverySettings
 from holdfast.store.sqlite.database import connect_reader
 
-from .history import Answered, CallLine, Claim, EntryLine, InboxLine, Ledger, OutboxLine, TurnLine, Write
+from .history import (
+    Answered,
+    CallLine,
+    Claim,
+    EntryLine,
+    InboxLine,
+    Ledger,
+    Left,
+    OutboxLine,
+    TurnLine,
+    Write,
+)
 
 Dump = dict[str, list[tuple[object, ...]]]
 SUSPECT = RecoverySettings().suspect_strikes
@@ -22,7 +33,8 @@ _TURNS = """SELECT t.id, t.session, s.key, t.cause, t.state, t.generation, t.hel
             FROM turns t JOIN sessions s ON s.id = t.session ORDER BY t.id"""
 _ENTRIES = "SELECT session, seq, turn, kind, call, count, body, at FROM entries ORDER BY session, seq"
 _CALLS = "SELECT turn, id, name, arguments, effect, state FROM tool_calls ORDER BY turn, place"
-_OUTBOX = """SELECT id, chat, number, turn, kind, dedupe, part, coalesce(body, ''), state, reason
+_OUTBOX = """SELECT id, chat, number, turn, kind, dedupe, part, coalesce(body, ''), state, reason,
+                    coalesce(settled_at - created_at, 0)
              FROM outbox ORDER BY dedupe, part"""
 _UNSETTLED = """
 SELECT 'inbox row ' || i.position || ' is ' || i.state FROM inbox i
@@ -61,6 +73,17 @@ FROM turns t JOIN sessions s ON s.id = t.session WHERE t.state = 'running'"""
 _CUT_OFF = """
 SELECT id, progress_at, quarantined, consented = interruptions FROM turns
 WHERE ended_at IS NULL AND state <> 'running' AND interruptions > noted"""
+_DECIDED = """
+SELECT DISTINCT detail ->> 'row' FROM events
+WHERE subject >= 'turn:' AND subject < 'turn;' AND detail ->> 'row' IS NOT NULL"""
+_CUT = """
+SELECT DISTINCT substr(subject, 6) FROM events WHERE subject >= 'turn:' AND subject < 'turn;'
+  AND what = 'interrupted' AND detail ->> 'reason' IN ('restart_timeout', 'shutdown_timeout')"""
+_TOO_OLD = "SELECT 1 FROM turns WHERE id = :turn AND why = 'too_old'"
+_AS_IT_WAS = """
+SELECT body ->> 'text' FROM inbox
+WHERE chat = :chat AND message_id = :message AND state IN ('waiting', 'offered') AND kind = 'message'
+  AND reason IS NOT 'made from a command'"""
 _ANSWERED = """
 SELECT q.id, q.incarnation, s.incarnation FROM questions q JOIN sessions s ON s.id = q.session
 WHERE q.state = 'answered' ORDER BY q.id"""
@@ -111,6 +134,8 @@ class Look:
         """Last progress of interrupted work and how long it stood in line, as last seen."""
         self._worked: dict[str, int | None] = {}
         """Last progress of each turn, as seen while it ran."""
+        self.left: tuple[Left, ...] = ()
+        """Interrupted work that was left for its age by the last commit."""
         self.suspects: frozenset[str] = frozenset()
         """The turns that ran after the last commit in sessions that have to run alone."""
         self._answered: frozenset[str] = frozenset()
@@ -136,6 +161,10 @@ class Look:
         )
         return bool(found)
 
+    def is_revised(self, chat: str, message: str, texts: Sequence[str | None]) -> bool:
+        """Whether a message that nobody has taken yet says one of these; taken back, it waits no more."""
+        return all(text in texts for (text,) in self._all(_AS_IT_WAS, chat=chat, message=message))
+
     def generation_of(self, turn: str) -> int | None:
         """The generation of a running turn's session."""
         sql = """SELECT s.generation FROM turns t JOIN sessions s ON s.id = t.session
@@ -157,6 +186,10 @@ class Look:
         running = {line[:3]: line[3] for line in found}
         before, self._running = self._running, frozenset(running)
         cut_off, self._cut_off = self._cut_off, dict(map(self._left, self._all(_CUT_OFF)))
+        gone = cut_off.keys() - self._cut_off.keys() - self.running
+        self.left = tuple(
+            Left(turn, _age(now, *cut_off[turn])) for turn in sorted(gone) if self._all(_TOO_OLD, turn=turn)
+        )
         return [
             Claim(
                 *line,
@@ -283,6 +316,8 @@ class Look:
             frozenset(self._all("SELECT account, event_id FROM set_aside")),
             frozenset(_event(row[0]) for row in refused),
             frozenset(row[0] for row in self._all("SELECT turn FROM questions WHERE state = 'open'")),
+            frozenset(row[0] for row in self._all(_DECIDED)),
+            frozenset(row[0] for row in self._all(_CUT)),
         )
 
 

@@ -46,8 +46,8 @@ class People:
         match act:
             case Say():
                 self._say(act, number)
-            case Press(_, option, chat, platform):
-                self._servers[platform].press(chat, option)
+            case Press(_, option, chat, platform, person):
+                self._servers[platform].press(chat, option, person)
             case Revise():
                 self._revise(act, number)
             case Babble(_, text, platform):

@@ -135,6 +135,7 @@ class FakePlatform:
         self._life.check()
         if self._server.is_down:
             raise PlatformDown(f"no connection {SECRET_WORDS}")
+        self._around.history.looked_for += 1
         return await self._call(lambda: self._server.found(delivery.key))
 
     async def show(self, chat: ChatAddress, working: Working) -> None:

@@ -6,7 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from holdfast.model import StopKind, TurnState
+from holdfast.model import StopKind, TurnId, TurnState, answer_key
 from holdfast.policy.admission import Refusal
 from holdfast.policy.notes import Dropped
 from holdfast.policy.views import Role
@@ -27,9 +27,9 @@ def cancelled_by_somebody(history: History) -> Iterator[str]:
 
 def failures_are_told(history: History) -> Iterator[str]:
     """Who asked for what failed is told so."""
-    told = {line.turn for line in history.ledger.outbox}
+    told = {line.dedupe for line in history.ledger.outbox}
     for turn in history.ledger.turns:
-        if turn.state == TurnState.FAILED and turn.id not in told:
+        if turn.state == TurnState.FAILED and answer_key(TurnId(turn.id)) not in told:
             yield f"turn {turn.id} failed ({turn.why}) and nobody was told"
 
 

@@ -30,6 +30,7 @@ from .life import Life
 from .loop import SimLoop
 from .ports import WallClock
 
+AnEvent = Arrival | Revision | SetAside
 ACCOUNT = "bot"
 BATCH = 10
 REDELIVER = 10.0
@@ -53,6 +54,8 @@ class Around:
     """For how long the ledger has held this part of a message; None if it does not."""
     is_sending: Callable[[str, int], bool]
     """Whether the ledger knows nothing yet of the send of this part."""
+    is_revised: Callable[[str, str, list[str | None]], bool]
+    """Whether a message of a chat that nobody has taken yet says one of these."""
 
 
 @dataclass(slots=True)
@@ -60,7 +63,7 @@ class Pending:
     """An event the server still holds for the gateway."""
 
     number: int
-    event: Arrival | Revision | SetAside
+    event: AnEvent
     id: str
     in_flight: bool = False
 
@@ -82,6 +85,7 @@ class Server:
     """The newest question shown in each chat."""
     _spoken: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Messages about work in progress, with the turn and generation they speak of."""
+    _revisions: list[Revision] = field(default_factory=list)
     _waits: dict[str, int] = field(default_factory=dict)
     """Until when the platform wants to hear nothing in a chat, by the wall clock."""
     _arrived: asyncio.Future[None] | None = None
@@ -107,20 +111,21 @@ class Server:
         kind = ChatKind.GROUP if is_group(chat) else ChatKind.DIRECT
         origin = Origin(self.place(chat), kind, person or person_in(chat))
         arrival = Arrival(id_, origin, text, f"m{id_}", self.around.wall.now(), pressed=pressed)
-        self._hold(arrival, id_, "message", chat, text)
+        self._hold(arrival, id_, "message", chat, text, origin.person)
         return f"m{id_}"
 
-    def press(self, chat: str, option: int) -> None:
+    def press(self, chat: str, option: int, person: str = "") -> None:
         """A person presses a button under the newest question of a chat, old as it may be."""
         question = self._questions.get(chat)
         if question is not None:
             options = question.options
-            self.say(chat, options[option % len(options)], pressed=QuestionId(question.dedupe))
+            self.say(chat, options[option % len(options)], person, QuestionId(question.dedupe))
 
     def revise(self, chat: str, message_id: str, text: str | None) -> None:
         """A person changes or takes back what they wrote."""
         id_ = self._next("e")
         revision = Revision(id_, self.place(chat), message_id, text)
+        self._revisions.append(revision)
         self._hold(revision, id_, "revision", chat, text or "")
 
     def babble(self, chat: str, text: str) -> None:
@@ -146,9 +151,9 @@ class Server:
         self._count += 1
         return f"{prefix}{self._count}"
 
-    def _hold(self, event: Arrival | Revision | SetAside, id_: str, kind: str, chat: str, text: str) -> None:
+    def _hold(self, event: AnEvent, id_: str, kind: str, chat: str, text: str, person: str = "") -> None:
         self._pending.append(Pending(self._count, event, id_))
-        self.around.history.events.append(Event(self.account, id_, kind, chat, text))
+        self.around.history.events.append(Event(self.account, id_, kind, chat, text, person))
         self.around.trace(f"{self.name} has {id_}")
         self._wake()
 
@@ -158,9 +163,18 @@ class Server:
         """Consider these events received; they are never given out again."""
         for pending in [one for one in self._pending if settled(one)]:
             self._pending.remove(pending)
-            known = self.around.is_known(self.account, pending.id)
+            known = self._is_kept(pending.event, pending.id)
             self.around.history.confirmed.append(Confirmed(self.account, pending.id, known))
             self.around.trace(f"{self.name} confirmed {pending.id}")
+
+    def _is_kept(self, event: AnEvent, id_: str) -> bool:
+        if not isinstance(event, Revision):
+            return self.around.is_known(self.account, id_)
+        same = [
+            one for one in self._revisions if (one.place, one.message_id) == (event.place, event.message_id)
+        ]
+        texts = [one.text for one in same[same.index(event) :]]
+        return self.around.is_revised(event.place.address, event.message_id, texts)
 
     def after(self, number: int) -> list[Pending]:
         return [pending for pending in self._pending if pending.number > number][:BATCH]

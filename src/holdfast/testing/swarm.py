@@ -127,7 +127,7 @@ def _answers_old_questions(person: Person, rng: SeededRng, at: float) -> Iterabl
     for _ in range(rng.randint(1, 3)):
         at += rng.uniform(1, 12)
         yield person.says(at, rng.choice(("continue", "drop", "yes", "2", "stop")), exact=True)
-    yield Press(at + rng.uniform(0, 6), rng.randint(0, 1), person.chat, person.platform)
+    yield Press(at + rng.uniform(0, 6), rng.randint(0, 1), person.chat, person.platform, person.name)
 
 
 def _begins_anew(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:

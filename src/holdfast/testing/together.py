@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
@@ -48,6 +49,25 @@ def all_are_answered(history: History) -> Iterator[str]:
                     yield f"turn {turn.id} has taken {row.text!r} and answers without it: {reply!r}"
 
 
+def said_in_order(history: History) -> Iterator[str]:
+    """What people wrote stands in a transcript in the order it came; what was meant for a question apart."""
+    places: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for turn, rows in _taken(history).items():
+        for row in rows:
+            places[turn, row.text].append(0 if row.question else row.position)
+    newest: dict[str, int] = {}
+    for line in history.ledger.entries:
+        found = (
+            places.get((line.turn, json.loads(line.body)["text"]))
+            if line.kind == "said" and line.body
+            else None
+        )
+        place = found.pop(0) if found else 0
+        if place and place < newest.get(line.session, 0):
+            yield f"inbox row {place} stands in {line.session} after row {newest[line.session]}"
+        newest[line.session] = max(place, newest.get(line.session, 0))
+
+
 def commands_once(history: History) -> Iterator[str]:
     """However often a process dies over a command, it ends one turn, undoes one, restarts once."""
     said = {_event(event): event.text for event in history.events}
@@ -68,9 +88,9 @@ def commands_once(history: History) -> Iterator[str]:
             yield f"{count} turns of {key} ended by {why}, and {may} commands asked for that"
     yield from _undone(history, commands)
     restarts = sum(event.text.startswith("/restart") for event in history.events)
-    if history.ends > len(history.stops) + restarts:
+    if history.ends > history.stops + restarts:
         yield (
-            f"{history.ends} processes ended in order, {len(history.stops)} were asked to, "
+            f"{history.ends} processes ended in order, {history.stops} were asked to, "
             f"and {restarts} commands did"
         )
 

@@ -87,6 +87,7 @@ class World:
             lambda turn: self.look.generation_of(turn),
             self.observer.owed_for,
             lambda dedupe, part: self.look.is_sending(dedupe, part),
+            lambda chat, message, texts: self.look.is_revised(chat, message, texts),
         )
         self.servers = servers(around, scenario.platforms)
         self.people = People(scenario, self.servers, self.observer, self.wall)
@@ -151,6 +152,7 @@ class World:
             if self.options.boots_twice and not self.problems:
                 self._boot_again()
             self._end()
+        self.history.troubles = frozenset(self.faults.drawn)
         self.observer.at_the_end(self.runs)
         found = [*self.problems, *self.loop.complaints, *violations(self.history)]
         self.look.close()
@@ -206,7 +208,7 @@ class World:
     def _unsettled(self) -> list[str]:
         events = self.history.events
         while self._read < len(events):
-            account, event_id, kind, _, _ = events[self._read]
+            account, event_id, kind = events[self._read][:3]
             if not (self._is_confirmed if kind == "revision" else self.look.is_known)(account, event_id):
                 return [f"{account} {event_id} was not read"]
             self._read += 1
@@ -363,6 +365,7 @@ class World:
             if self.faults.hits("sync_failed"):
                 if self.faults.between(0, 1) < 0.5:
                     write(works)
+                    self.observer.after_commit()
                 life.kill()
             outcomes = write(works)
             claims = self.observer.after_commit()
@@ -410,7 +413,7 @@ class World:
         self._on_claim = None
         if self.life is not None and self._stopper is not None:
             self.observer.cover("stopped at once" if act.at_once else "stopped in order")
-            self.history.stops.append(self.look.running)
+            self.history.stops += 1
             self._stopper(Drain.RESTART if act.restart else Drain.SHUTDOWN, act.at_once)
 
     def _play(self, act: Act) -> None:
