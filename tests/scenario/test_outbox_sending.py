@@ -219,6 +219,23 @@ async def test_a_key_grows_old_by_the_time_that_passes_and_not_by_what_the_clock
 
 
 @pytest.mark.guards("R10.2")
+async def test_a_key_is_as_old_as_its_first_try_by_whichever_run(ledger: Ledger) -> None:
+    await chat(ledger)
+    platform = FakePlatform(FORGETFUL)
+    platform.play += [Lost("timeout"), Lost("timeout")]
+    await ledger.store.owe(owed("a", "hello"))
+    await sender(ledger, platform).send_due()
+    ledger.clock.advance(4 * MINUTE)
+    sending = sender(ledger, platform)
+    await sending.send_due()
+    await send_for(ledger, sending, 2_000)  # lost again, with a key that was young enough then
+    assert (len(platform.sends), platform.shown) == (2, [])
+    ledger.clock.advance(2 * MINUTE)
+    await send_for(ledger, sending, 10_000)
+    assert platform.shown == ["(again?) hello"]
+
+
+@pytest.mark.guards("R10.2")
 async def test_a_young_key_is_trusted_after_a_restart(ledger: Ledger) -> None:
     await chat(ledger)
     platform = FakePlatform(FORGETFUL)

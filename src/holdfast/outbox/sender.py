@@ -92,7 +92,7 @@ class Sender:
         """When a platform is asked again; like `_down_until` by the clock that never jumps."""
         self._asked: dict[DeliveryId, int] = {}
         self._tried: dict[DeliveryId, int] = {}
-        """When this run first tried a part that is not settled, by the clock that never jumps."""
+        """When this run first tried a part that may have arrived by it, by the clock that never jumps."""
         self._began = (clock.now(), self._tick())
         self._undoubted: tuple[int, float] | None = None
         """When the ledger had nothing in doubt: by the topic's version, and on the clock that never jumps."""
@@ -269,7 +269,9 @@ class Sender:
     async def _send(self, delivery: Delivery) -> SendResult:
         """Try once; whatever is not a clear word from the platform may have arrived."""
         shown = self._as_shown(delivery)
-        self._tried.setdefault(delivery.id, self._tick())
+        if not delivery.repeated:
+            # Whatever was tried before, it certainly did not arrive.
+            self._tried[delivery.id] = self._tick()
         try:
             result = await in_time(self._clock, SEND_WITHIN, self._try(shown))
         except asyncio.CancelledError:

@@ -30,7 +30,8 @@ TOLD = frozenset(
 def i11_poison_is_parked(history: History) -> Iterator[str]:
     """A turn whose work kills the process does so three times at most, or eight if it takes its time.
 
-    As long as nothing else kills processes, nobody but those who do is parked.
+    As long as nothing else kills processes, nobody but the one that does is parked. (Of two at once, one that
+    nobody suspects yet may put the blame on a suspect.)
     """
     deaths = Counter(death.turn for death in history.deaths if death.turn is not None)
     patient = {asked.turn for asked in history.asked if _takes_its_time(asked.request)}
@@ -40,7 +41,7 @@ def i11_poison_is_parked(history: History) -> Iterator[str]:
         if count > (FATAL_AFTER_QUARANTINE if turn in patient else FATAL):
             yield f"turn {turn} killed the process {count} times"
     # A death under which nothing ran is nobody's strike; a stop that cuts a run with nothing to show is one.
-    if all(death.turn is not None or not death.running for death in history.deaths):
+    if len(deaths) < 2 and all(death.turn is not None or not death.running for death in history.deaths):
         cut = history.ledger.cut
         for line in history.ledger.turns:
             if line.state == TurnState.PARKED and line.id not in deaths and line.id not in cut:
