@@ -325,7 +325,7 @@ class Commands:
         asked = Asked(row, command or Command("", ""), is_owner, longest, row.position in (self._found or ()))
         backlog = desk.arrival().queue.backlog
         entry = COMMANDS.get(asked.command.name)
-        if isinstance(allowed, Denied):
+        if isinstance(allowed, Denied) and not asked.begun:
             await refuse(desk, asked, allowed.reason, _denied(allowed.reason))
         elif row.sent_at is not None and age(row.accepted_at, row.sent_at) > backlog:
             text = (

@@ -11,7 +11,7 @@ from holdfast.policy.answers import Command
 from holdfast.policy.parts import Longest, parts_for, usual
 from holdfast.policy.strikes import SafeMode
 from holdfast.records import dataclass
-from holdfast.store import ArrivalSettings, Store
+from holdfast.store import BEGUN, ArrivalSettings, Store
 
 
 def _off() -> SafeMode:
@@ -49,6 +49,11 @@ class Asked:
     """Characters one message of the answer may have."""
     found: bool = False
     """It was there when this process began to look."""
+
+    @property
+    def begun(self) -> bool:
+        """Its first step is done: half of it is worse than all of it, whoever is allowed what by now."""
+        return self.row.reason == BEGUN
 
     def reply(self, text: str) -> tuple[Owed, ...]:
         """The one answer to this command, whoever writes it and however often."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .contract import (
     AS_CONFIGURED,
+    BEGUN,
     FORGOTTEN,
     MOST_COUNTED,
     TOPICS,
@@ -58,6 +59,7 @@ __all__ = [
     "Whereabouts",
     "LEDGER",
     "AS_CONFIGURED",
+    "BEGUN",
     "FORGOTTEN",
     "TOPICS",
     "ArrivalSettings",

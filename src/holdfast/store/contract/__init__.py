@@ -8,7 +8,7 @@ from holdfast.model import InstanceId
 
 from .blobs import Blob, Blobs
 from .delivery import Deliveries, Processes
-from .erasing import FORGOTTEN, Erasing, Scope
+from .erasing import BEGUN, FORGOTTEN, Erasing, Scope
 from .intake import Intake
 from .looking import Looking
 from .operators import (
@@ -68,6 +68,7 @@ __all__ = [
     "Wanted",
     "Whereabouts",
     "AS_CONFIGURED",
+    "BEGUN",
     "FORGOTTEN",
     "TOPICS",
     "ArrivalSettings",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from holdfast.errors import WrongState
 from holdfast.model import InboxKind, Key, PersonId, SessionId, StopKind, TurnId, TurnState, Undone
-from holdfast.store.contract import FORGOTTEN, Scope
+from holdfast.store.contract import BEGUN, FORGOTTEN, Scope
 
 from .codec import load_message
 from .commit import Tx
@@ -39,6 +39,7 @@ def _sessions(tx: Tx, scope: Scope) -> list[tuple[str, str | None]]:
 
 
 def quiet(tx: Tx, scope: Scope) -> bool:
+    tx.run("begin_command", position=scope.before, reason=BEGUN)
     if scope.session is None:
         tx.all("withdraw_waiting", key=scope.key, before=scope.before, reason=FORGOTTEN, now=tx.now)
         tx.run("drop_offered", key=scope.key, before=scope.before, now=tx.now)

@@ -84,3 +84,6 @@ UPDATE goals SET text = NULL WHERE session IN (SELECT value FROM json_each(:sess
 -- name: mark_forgotten
 UPDATE sessions SET ended_why = 'forgotten'
 WHERE id IN (SELECT value FROM json_each(:sessions)) AND ended_at IS NOT NULL
+
+-- name: begin_command
+UPDATE inbox SET reason = :reason WHERE position = :position AND state = 'waiting' AND kind = 'command'
