@@ -6,14 +6,13 @@ test can look at the page in the middle of an answer, for as long as it likes.
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.agents import Agent, OnText, unheard
+from holdfast.agents import Agent, OnText, Prompt, unheard
 from holdfast.clock import Clock
 from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
-from holdfast.policy.views import Message, Role
+from holdfast.policy.views import Role
 from holdfast.tools import ToolContext
 
 HOME = Path(__file__).parent
@@ -35,10 +34,10 @@ class Scripted:
 
     clock: Clock
 
-    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
-        last = max(place for place, one in enumerate(messages) if one.role is Role.USER)
-        said = messages[last].text
-        done = sum(one.role is Role.TOOL for one in messages[last:])
+    async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied:
+        last = max(place for place, one in enumerate(prompt.messages) if one.role is Role.USER)
+        said = prompt.messages[last].text
+        done = sum(one.role is Role.TOOL for one in prompt.messages[last:])
         wanted = int(found[1]) if (found := re.fullmatch(r"steps (\d+)", said)) else 0
         if done < wanted:
             step = done + 1

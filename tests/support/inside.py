@@ -13,12 +13,12 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.agents import Agent, OnText, unheard
+from holdfast.agents import Agent, OnText, Prompt, unheard
 from holdfast.app.client import ask
 from holdfast.app.gateway import Gateway
 from holdfast.clock import Clock, SystemClock
@@ -40,7 +40,6 @@ from holdfast.model import (
     ToolCall,
 )
 from holdfast.platforms import Ack, Arrival, Capabilities, Incoming
-from holdfast.policy.views import Message
 from holdfast.store import Recorded, SqliteStore, Step
 from holdfast.testing.agent import unanswered
 from holdfast.tools import Tool, ToolContext
@@ -87,12 +86,15 @@ async def pass_by(place: str) -> None:
 class Scripted:
     """Follows the scripts of what was not answered yet; what it is shown is written down."""
 
-    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
-        requests, results = unanswered(messages)
+    async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied:
+        requests, results = unanswered(prompt.messages)
         steps = [(tag, step) for words, tag in map(script, requests) for step in words]
         tags = ",".join(tag for _, tag in map(script, requests))
         write_down(
-            MODEL, tags=tags, pid=os.getpid(), shown=[(one.role, one.text, one.state) for one in messages]
+            MODEL,
+            tags=tags,
+            pid=os.getpid(),
+            shown=[(one.role, one.text, one.state) for one in prompt.messages],
         )
         await pass_by(f"model {tags} {results}")
         if results < len(steps):

@@ -21,7 +21,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import field
 
-from holdfast.agents import ModelError, OnText, unheard
+from holdfast.agents import ModelError, OnText, Prompt, unheard
 from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
 from holdfast.policy.views import Message, Role
 from holdfast.records import dataclass
@@ -144,15 +144,17 @@ class ScriptedModel:
     life: Life
     witness: Witness
 
-    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
+    async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied:
         self.life.check()
         witness = self.witness
-        requests, results = unanswered(messages)
+        requests, results = unanswered(prompt.messages)
         last = requests[-1] if requests else ""
         found = witness.turn_saying(last)
         witness.trace(f"model {last}")
         session, turn, running = found or ("?", "?", False)
-        witness.history.asked.append(Asked(last, tuple(messages), running, turn, witness.barred_for(turn)))
+        witness.history.asked.append(
+            Asked(last, tuple(prompt.messages), running, turn, witness.barred_for(turn))
+        )
         holder = f"process {self.life.number} turn {turn} generation {witness.generation_of(turn)}"
         let_go = witness.hold(session, holder, self.life)
         try:

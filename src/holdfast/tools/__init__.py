@@ -4,7 +4,39 @@ from __future__ import annotations
 
 from holdfast.model import EffectClass
 
-from .base import Checkable, Tool, ToolContext, ToolFailed
+from .base import Checkable, Outcome, Tool, ToolContext, ToolFailed, ToolSpec, spec_of
 from .demo import demo_tools
+from .intentions import (
+    Ask,
+    Intention,
+    KillProcess,
+    LookAtProcess,
+    Looking,
+    ReportGoal,
+    SearchHistory,
+    StartProcess,
+    WantRestart,
+    WriteToProcess,
+)
 
-__all__ = ["Checkable", "EffectClass", "Tool", "ToolContext", "ToolFailed", "demo_tools"]
+__all__ = [
+    "Ask",
+    "Checkable",
+    "EffectClass",
+    "Intention",
+    "KillProcess",
+    "LookAtProcess",
+    "Looking",
+    "Outcome",
+    "ReportGoal",
+    "SearchHistory",
+    "StartProcess",
+    "Tool",
+    "ToolContext",
+    "ToolFailed",
+    "ToolSpec",
+    "WantRestart",
+    "WriteToProcess",
+    "demo_tools",
+    "spec_of",
+]

@@ -94,7 +94,7 @@ class Draft:
         Calls it planned stay planned; notes and messages are for whoever takes the turn up again.
         """
         append = tuple(body for body in self._unsaved.append if isinstance(body, (Replied, Returned)))
-        return replace(self.unsaved, append=append, start=(), consume=()) if append else Step()
+        return replace(self.unsaved, append=append, start=(), consume=(), ask=()) if append else Step()
 
     @property
     def results(self) -> tuple[Returned, ...]:
@@ -120,6 +120,19 @@ class Draft:
                 self._change(body.call, body.state)
         self._unsaved = replace(self._unsaved, append=(*self._unsaved.append, *bodies))
 
+    def take(self, *steps: Step) -> None:
+        """Take in what came of tool calls: results, a question in place of one, processes begun or seen."""
+        for step in steps:
+            self.say(*step.append)
+            for ask in step.ask:
+                self.ask(ask)
+            self._unsaved = replace(
+                self._unsaved,
+                owe=(*self._unsaved.owe, *step.owe),
+                spawn=(*self._unsaved.spawn, *step.spawn),
+                consume_processes=(*self._unsaved.consume_processes, *step.consume_processes),
+            )
+
     def consume(self, rows: tuple[Position, ...]) -> None:
         """Take waiting rows into the turn; what they say comes back with the commit."""
         self._unsaved = replace(self._unsaved, consume=(*self._unsaved.consume, *rows))
@@ -144,9 +157,9 @@ class Draft:
         self._unsaved = replace(self._unsaved, usage=(*self._unsaved.usage, usage))
 
     def ask(self, ask: Ask) -> None:
-        """Open a question of the gateway's own: the turn waits for its answer."""
+        """Open a question: the turn waits for its answer."""
         asked = QuestionRecord(
-            ask.id, ask.kind, None, QuestionState.OPEN, ask.text, ask.options, ask.asked_of
+            ask.id, ask.kind, ask.call, QuestionState.OPEN, ask.text, ask.options, ask.asked_of
         )
         self._journal = replace(self._journal, questions=(*self._journal.questions, asked))
         self._unsaved = replace(self._unsaved, ask=(*self._unsaved.ask, ask))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from pathlib import Path
 
-from holdfast.agents import Agent, Metered
+from holdfast.agents import Agent, Metered, Prompt
 from holdfast.clock import Clock, Rng
 from holdfast.errors import StaleWrite, StopAsked, StoreClosed, StoreFault, WrongState
 from holdfast.model import Claimed, InboxKind, Returned, TurnId
@@ -21,6 +21,7 @@ from .cuts import LOST, NOT_ALLOWED, STOP, Cut, CutOff
 from .cutting import Cutting
 from .draft import Draft
 from .hands import Hands
+from .intentions import Intentions
 from .keeper import Keeper
 from .limits import Limits
 from .live import Watch, unwatched
@@ -71,7 +72,8 @@ class Run:
         self._claim = claim
         self._hands = hands = Hands(runner.clock, self._bars)
         self._pulse = pulse = Pulse(runner.clock, settings, self._journal_output)
-        self._toolbox = Toolbox(runner.agent, runner.workspace, runner.report)
+        self._toolbox = Toolbox(runner.agent, runner.workspace, runner.report, Intentions().carry_out)
+        self._instructions = runner.agent.instructions
         self._tools = ToolWork(self._toolbox, fence, hands, pulse)
         self._live = live = runner.watch(claimed, pulse.silent)
         rng, report = runner.rng, runner.report
@@ -144,11 +146,15 @@ class Run:
         self._hands.check()
         self._begun = True
         self._live.step("thinking")
-        answer = await self._asking.reply(self._draft.messages, self._draft.next_seq)
+        answer = await self._asking.reply(self._prompt(), self._draft.next_seq)
         if isinstance(answer, Finish):
             return answer
         self._take_down(answer)
         return None
+
+    def _prompt(self) -> Prompt:
+        chosen = self.claimed.settings.model
+        return Prompt(self._draft.messages, self._toolbox.specs, self._instructions, chosen)
 
     def _take_down(self, answer: Metered) -> None:
         self._draft.say(answer.reply)
@@ -176,7 +182,7 @@ class Run:
             self._tools.run(call)
         if calls:
             self._live.step(f"running {', '.join(dict.fromkeys(call.name for call in calls))}")
-        self._draft.say(*await self._tools.next_results())
+        self._draft.take(*await self._tools.next_results())
 
     async def _settle(self, settlements: tuple[Settlement, ...]) -> None:
         """Give cut-off calls their results without running them."""
@@ -189,7 +195,7 @@ class Run:
                 self._begun = True
                 self._tools.ask(calls[settlement.call])
         while self._tools.busy:
-            self._draft.say(*await self._tools.next_results())
+            self._draft.take(*await self._tools.next_results())
 
     async def _lay_down(self) -> bool:
         """Let go of the turn while a question is open; False when it was closed meanwhile, so it goes on."""
