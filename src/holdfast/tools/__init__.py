@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.model import EffectClass
 
+from .asking import AskPerson
 from .base import Checkable, Outcome, Tool, ToolContext, ToolFailed, ToolSpec, spec_of
 from .demo import demo_tools
 from .intentions import (
@@ -21,6 +22,7 @@ from .intentions import (
 
 __all__ = [
     "Ask",
+    "AskPerson",
     "Checkable",
     "EffectClass",
     "Intention",

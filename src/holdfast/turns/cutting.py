@@ -6,7 +6,7 @@ from holdfast.model import Claimed, Owed, StopKind, Tail, TurnState
 from holdfast.policy.parts import Longest
 from holdfast.policy.settings import MINUTE, TurnSettings
 from holdfast.policy.steps import FinishReason, gave_up
-from holdfast.store import Store
+from holdfast.store import Step, Store
 
 from .cuts import Cut, CutKind
 from .draft import Draft
@@ -67,7 +67,7 @@ class Cutting:
         """Keep what was produced, then mark the turn; neither waits for a machine that is at fault."""
         self._draft.take(*self._tools.results())
         produced = self._draft.produced
-        if produced.append:
+        if produced != Step():
             await self._keeper.once(lambda: self._store.record(self._fence, produced))
         await self._keeper.once(lambda: self._store.interrupt(self._fence, reason))
 

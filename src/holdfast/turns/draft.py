@@ -89,12 +89,14 @@ class Draft:
 
     @property
     def produced(self) -> Step:
-        """What is unsaved of model output and results, to be kept although nothing new may begin.
+        """What is unsaved of model output, results and questions, to be kept although nothing new may begin.
 
         Calls it planned stay planned; notes and messages are for whoever takes the turn up again.
         """
         append = tuple(body for body in self._unsaved.append if isinstance(body, (Replied, Returned)))
-        return replace(self.unsaved, append=append, start=(), consume=(), ask=()) if append else Step()
+        if not append and not self._unsaved.ask:
+            return Step()
+        return replace(self.unsaved, append=append, start=(), consume=())
 
     @property
     def results(self) -> tuple[Returned, ...]:
@@ -159,7 +161,15 @@ class Draft:
     def ask(self, ask: Ask) -> None:
         """Open a question: the turn waits for its answer."""
         asked = QuestionRecord(
-            ask.id, ask.kind, ask.call, QuestionState.OPEN, ask.text, ask.options, ask.asked_of
+            ask.id,
+            ask.kind,
+            ask.call,
+            QuestionState.OPEN,
+            ask.text,
+            ask.options,
+            ask.asked_of,
+            ask.expires_at,
+            call_hash=ask.call_hash,
         )
         self._journal = replace(self._journal, questions=(*self._journal.questions, asked))
         self._unsaved = replace(self._unsaved, ask=(*self._unsaved.ask, ask))
