@@ -42,7 +42,7 @@ from holdfast.model import (
 from holdfast.platforms import Ack, Arrival, Capabilities, Incoming
 from holdfast.store import Recorded, SqliteStore, Step
 from holdfast.testing.agent import unanswered
-from holdfast.tools import Tool, ToolContext
+from holdfast.tools import AskPerson, Tool, ToolContext
 
 HOME = Path(__file__).parent
 HELD = "held"
@@ -54,7 +54,8 @@ EFFECTS = "effects"
 READS = "reads"
 MODEL = "model"
 CONNECTIONS = "connections"
-_SCRIPT = re.compile(r"do ([a-z ]*)#(\w+)")
+ASKS = "ask_person"
+_SCRIPT = re.compile(r"do ([a-z_ ]*)#(\w+)")
 _LOOK_AGAIN = 0.02
 
 
@@ -99,7 +100,8 @@ class Scripted:
         await pass_by(f"model {tags} {results}")
         if results < len(steps):
             tag, name = steps[results]
-            return Replied("", Finish.CALLS, (ToolCall(CallId(name), name, json.dumps(tag)),))
+            given = {"question": f"what about {tag}?"} if name == ASKS else tag
+            return Replied("", Finish.CALLS, (ToolCall(CallId(name), name, json.dumps(given)),))
         return Replied(f"answer to {tags or 'nobody'}", Finish.COMPLETE)
 
 
@@ -182,6 +184,7 @@ def agent(clock: Clock) -> Agent:
         Act("stubborn", EffectClass.READ, _stubborn),
         Act("poison", EffectClass.READ, _poison),
         Act("restart", EffectClass.EFFECT, _restart),
+        AskPerson(),
     )
     return Agent(Scripted(), tools)
 
@@ -254,6 +257,7 @@ _VERBS = (
     "settle_row",
     "settle_stale",
     "tell_running",
+    "wait",
 )
 
 

@@ -40,7 +40,7 @@ def consent_words(call: CallRecord, hide: Hide) -> str:
     shown = "\n".join(line for line, _ in lines)
     whole = all(whole for _, whole in lines)
     fence = max([*_FENCE.findall(shown), "``"], key=len) + "`"
-    words = [f"May I run {visible(call.name, _LONGEST_NAME)[0]}?"]
+    words = [f"May I run {_one_line(call.name)}?"]
     if shown:
         words.append(f"{fence}\n{shown}\n{fence}")
     if not whole:
@@ -73,7 +73,11 @@ def _shown(name: str, value: str, hide: Hide, longest: int) -> tuple[str, bool]:
     text, whole = visible(known, longest)
     # Later lines of a value stand in, so that none of them looks like an argument of its own.
     text = text.replace("\n", "\n  ")
-    return f"{visible(name, _LONGEST_NAME)[0]}: {text}" if name else text, whole and known == value
+    return f"{_one_line(name)}: {text}" if name else text, whole and known == value
+
+
+def _one_line(name: str) -> str:
+    return visible(name, _LONGEST_NAME)[0].replace("\n", "\\n")
 
 
 def visible(text: str, longest: int) -> tuple[str, bool]:

@@ -129,6 +129,12 @@ class Look:
         )
         return bool(found)
 
+    def consented(self, key: str) -> bool:
+        """Whether somebody has allowed the call with this key."""
+        sql = """SELECT 1 FROM questions WHERE kind = 'approval' AND turn || ':' || call = :key
+                 AND state = 'answered' AND answer = 'yes'"""
+        return bool(self._all(sql, key=key))
+
     def generation_of(self, turn: str) -> int | None:
         """The generation of a running turn's session."""
         sql = """SELECT s.generation FROM turns t JOIN sessions s ON s.id = t.session

@@ -99,9 +99,14 @@ def delivery_line(delivery: Json) -> str:
     if delivery["kind"] == "reply":
         return f"[bold green]agent[/]    {text}"
     if delivery["kind"] == "question":
-        options = escape(f" [{' / '.join(delivery['options'])}]") if delivery["options"] else ""
-        return f"[bold magenta]question[/] {text}{options}"
+        return f"[bold magenta]question[/] {text}{_options(delivery['options'])}"
     return f"[bold yellow]gateway[/]  {text}"
+
+
+def _options(options: list[str]) -> str:
+    """What can be chosen, each with its number: that is enough to type."""
+    lines = [f"{number}. {option}" for number, option in enumerate(options, start=1)]
+    return "".join(f"\n{_INDENT}{escape(line)}" for line in lines)
 
 
 def entry_line(entry: Json, show_said: bool = False) -> str | None:
