@@ -60,16 +60,17 @@ class House:
         return await self.stage.results()
 
 
-@pytest.fixture
-async def house(ledger: Ledger) -> House:
+async def told(ledger: Ledger) -> House:
+    """Ann has said what she wants done."""
     await ledger.say("do it")
     return House(ledger)
 
 
 @pytest.mark.guards("R7.3")
 async def test_the_call_is_asked_about_in_the_commit_that_plans_it_and_runs_once_after_a_yes(
-    house: House, ledger: Ledger
+    ledger: Ledger,
 ) -> None:
+    house = await told(ledger)
     await house.runs(wants("a.txt"))
     assert house.stage.store.log == ["claim_ready", "record", "wait", "claim_ready"], (
         "one commit holds it all"
@@ -96,9 +97,8 @@ async def test_the_call_is_asked_about_in_the_commit_that_plans_it_and_runs_once
 
 @pytest.mark.guards("R7.3", "R13", "F11")
 @pytest.mark.parametrize(("answer", "ran"), [("yes", 1), ("1", 1), ("allow once", 1), ("no", 0), ("2", 0)])
-async def test_after_restarts_the_same_words_work_once(
-    house: House, ledger: Ledger, answer: str, ran: int
-) -> None:
+async def test_after_restarts_the_same_words_work_once(ledger: Ledger, answer: str, ran: int) -> None:
+    house = await told(ledger)
     await house.runs(wants("a.txt"))
     for _ in range(2):
         await ledger.crash()
@@ -115,7 +115,8 @@ async def test_after_restarts_the_same_words_work_once(
 
 
 @pytest.mark.guards("R7.3", "R13")
-async def test_a_button_works_after_a_restart_and_only_once(house: House, ledger: Ledger) -> None:
+async def test_a_button_works_after_a_restart_and_only_once(ledger: Ledger) -> None:
+    house = await told(ledger)
     await house.runs(wants("a.txt"))
     pressed = QuestionId((await ledger.outbox())[0].dedupe)
     await ledger.crash()
@@ -130,7 +131,8 @@ async def test_a_button_works_after_a_restart_and_only_once(house: House, ledger
 
 
 @pytest.mark.guards("R7.3", "R13")
-async def test_another_persons_yes_does_not_count(house: House, ledger: Ledger) -> None:
+async def test_another_persons_yes_does_not_count(ledger: Ledger) -> None:
+    house = await told(ledger)
     await house.runs(wants("a.txt"), says("done"))
     typed = await ledger.say("yes", sender=BOB)
     pressed = QuestionId((await ledger.outbox())[0].dedupe)
@@ -143,9 +145,8 @@ async def test_another_persons_yes_does_not_count(house: House, ledger: Ledger) 
 
 
 @pytest.mark.guards("R7.3", "C10")
-async def test_a_yes_is_for_one_call_and_the_same_call_again_is_asked_about_again(
-    house: House, ledger: Ledger
-) -> None:
+async def test_a_yes_is_for_one_call_and_the_same_call_again_is_asked_about_again(ledger: Ledger) -> None:
+    house = await told(ledger)
     await house.runs(wants("a.txt"), wants("a.txt"), says())
     await ledger.say("yes")
     await house.stage.run()
@@ -157,7 +158,8 @@ async def test_a_yes_is_for_one_call_and_the_same_call_again_is_asked_about_agai
 
 
 @pytest.mark.guards("R7.3")
-async def test_of_two_calls_each_is_asked_about_by_itself(house: House, ledger: Ledger) -> None:
+async def test_of_two_calls_each_is_asked_about_by_itself(ledger: Ledger) -> None:
+    house = await told(ledger)
     await house.runs(wants("a.txt", "b.txt"), says())
     assert ["a.txt" in part.text for part in await ledger.outbox()] == [True]
     await ledger.say("no")
@@ -169,7 +171,8 @@ async def test_of_two_calls_each_is_asked_about_by_itself(house: House, ledger: 
 
 
 @pytest.mark.guards("R7.3")
-async def test_what_is_denied_never_runs_and_the_model_reads_why(house: House, ledger: Ledger) -> None:
+async def test_what_is_denied_never_runs_and_the_model_reads_why(ledger: Ledger) -> None:
+    house = await told(ledger)
     await house.runs(wants("a.txt"), says("I may not"), settings=DENY)
     assert house.deed.runs == []
     ((state, text),) = await house.results
@@ -178,7 +181,8 @@ async def test_what_is_denied_never_runs_and_the_model_reads_why(house: House, l
 
 
 @pytest.mark.guards("R7.3", "R13")
-async def test_nobody_answers_and_the_model_goes_on_without_it(house: House, ledger: Ledger) -> None:
+async def test_nobody_answers_and_the_model_goes_on_without_it(ledger: Ledger) -> None:
+    house = await told(ledger)
     await house.runs(wants("a.txt"), says("without it then"))
     ledger.clock.advance(HOUR)
     late = await ledger.say("allow once", pressed=(await house.questions)[0].id)
@@ -191,9 +195,8 @@ async def test_nobody_answers_and_the_model_goes_on_without_it(house: House, led
 
 
 @pytest.mark.guards("R7.3", "C10")
-async def test_a_yes_that_found_nobody_to_act_on_it_for_too_long_is_no_consent(
-    house: House, ledger: Ledger
-) -> None:
+async def test_a_yes_that_found_nobody_to_act_on_it_for_too_long_is_no_consent(ledger: Ledger) -> None:
+    house = await told(ledger)
     await house.runs(wants("a.txt"))
     await ledger.say("yes")
     ledger.clock.advance(HOUR)
@@ -205,7 +208,8 @@ async def test_a_yes_that_found_nobody_to_act_on_it_for_too_long_is_no_consent(
 
 
 @pytest.mark.guards("R7.3")
-async def test_who_writes_something_else_has_not_consented(house: House, ledger: Ledger) -> None:
+async def test_who_writes_something_else_has_not_consented(ledger: Ledger) -> None:
+    house = await told(ledger)
     await house.runs(wants("a.txt"), says("as you like"))
     await ledger.say("what is in that file?")
     await house.stage.run()
@@ -216,7 +220,8 @@ async def test_who_writes_something_else_has_not_consented(house: House, ledger:
 
 
 @pytest.mark.guards("R7.3", "R13")
-async def test_a_stop_withdraws_what_was_asked_and_nothing_runs(house: House, ledger: Ledger) -> None:
+async def test_a_stop_withdraws_what_was_asked_and_nothing_runs(ledger: Ledger) -> None:
+    house = await told(ledger)
     await house.runs(wants("a.txt"))
     await ledger.store.stop(key(), StopKind.STOP, None)
     assert await house.state is TurnState.CANCELLED
@@ -226,8 +231,9 @@ async def test_a_stop_withdraws_what_was_asked_and_nothing_runs(house: House, le
 
 
 @pytest.mark.guards("R7.3")
-async def test_rules_count_up_to_the_moment_a_call_starts(house: House, ledger: Ledger) -> None:
+async def test_rules_count_up_to_the_moment_a_call_starts(ledger: Ledger) -> None:
     """Planned while it was allowed, and the process died: a stricter rule of the next one is heeded."""
+    house = await told(ledger)
     claimed = await ledger.claim()
     reply = wants("a.txt")
     (call,) = reply.calls
@@ -246,9 +252,8 @@ async def test_rules_count_up_to_the_moment_a_call_starts(house: House, ledger: 
 
 
 @pytest.mark.guards("R7.3", "R3.2")
-async def test_a_drain_in_the_middle_of_asking_leaves_nothing_that_runs_unasked(
-    house: House, ledger: Ledger
-) -> None:
+async def test_a_drain_in_the_middle_of_asking_leaves_nothing_that_runs_unasked(ledger: Ledger) -> None:
+    house = await told(ledger)
     slow = Deed("slow")
     both = Replied("", Finish.CALLS, (*wants("x", tool="slow").calls, *wants("a.txt").calls))
     house.stage = Stage(ledger, both, tools=[slow, house.deed], settings=ASK)
@@ -261,7 +266,8 @@ async def test_a_drain_in_the_middle_of_asking_leaves_nothing_that_runs_unasked(
     assert len(await house.questions) == 1
 
 
-async def test_what_is_secret_is_shown_to_nobody(house: House, ledger: Ledger) -> None:
+async def test_what_is_secret_is_shown_to_nobody(ledger: Ledger) -> None:
+    house = await told(ledger)
     arguments = json.dumps({"password": "hunter2hunter2", "header": "Authorization: Bearer abcdefghijkl"})
     await house.runs(Replied("", Finish.CALLS, (ToolCall(CallId("x"), "deed", arguments),)))
     (sent,) = await ledger.outbox()

@@ -26,8 +26,12 @@ def plain(event: dict[str, Any], show_said: bool = False) -> str | None:
         ({"delivery": REPLY}, "agent    done [x]"),
         ({"delivery": {**REPLY, "kind": "notice"}}, "gateway  done [x]"),
         (
-            {"delivery": {**REPLY, "kind": "question", "options": ["yes", "no"]}},
-            "question done [x] [yes / no]",
+            {"delivery": {**REPLY, "kind": "question", "options": ["yes", "no [x]"]}},
+            "question done [x]\n         1. yes\n         2. no [x]",
+        ),
+        (
+            {"delivery": {**REPLY, "kind": "question", "text": "May I?\n\nfile: a"}},
+            "question May I?\n\n         file: a",
         ),
         ({"entry": {**ENTRY, "kind": "replied", "text": "Step 1", "calls": [{}]}}, "agent    Step 1"),
         ({"entry": {**ENTRY, "kind": "replied", "text": "the end", "calls": []}}, None),

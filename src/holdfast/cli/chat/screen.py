@@ -99,7 +99,8 @@ def delivery_line(delivery: Json) -> str:
     if delivery["kind"] == "reply":
         return f"[bold green]agent[/]    {text}"
     if delivery["kind"] == "question":
-        return f"[bold magenta]question[/] {text}{_options(delivery['options'])}"
+        lines = text.replace("\n", f"\n{_INDENT}")
+        return f"[bold magenta]question[/] {lines}{_options(delivery['options'])}"
     return f"[bold yellow]gateway[/]  {text}"
 
 
