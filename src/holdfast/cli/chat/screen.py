@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import indent
 
 from rich.console import Console
 from rich.markup import escape
@@ -99,8 +100,7 @@ def delivery_line(delivery: Json) -> str:
     if delivery["kind"] == "reply":
         return f"[bold green]agent[/]    {text}"
     if delivery["kind"] == "question":
-        lines = text.replace("\n", f"\n{_INDENT}")
-        return f"[bold magenta]question[/] {lines}{_options(delivery['options'])}"
+        return f"[bold magenta]question[/] {indent(text, _INDENT).strip()}{_options(delivery['options'])}"
     return f"[bold yellow]gateway[/]  {text}"
 
 
