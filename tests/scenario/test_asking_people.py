@@ -34,8 +34,7 @@ def wants(*calls: ToolCall) -> Replied:
 
 
 def asks(*options: str) -> Replied:
-    more = {"options": list(options)} if options else {}
-    return wants(call(question=QUESTION, **more))
+    return wants(call(question=QUESTION, options=list(options)))
 
 
 def stage_of(ledger: Ledger, *lines: Line, settings: TurnSettings = TurnSettings()) -> Stage:  # noqa: B008 - frozen
@@ -64,6 +63,7 @@ async def test_the_question_its_message_and_the_rest_are_durable_and_the_answer_
     turn = await stage.turn()
     (asked,) = await ledger.store.questions((turn.id,))
     assert (asked.id, asked.kind, asked.asked_of) == (sent.dedupe, QuestionKind.CLARIFY, ANN)
+    assert asked.id == f"clarify:{turn.id}:{asked.call}", "the same whenever the call is run"
     assert asked.expires_at == ledger.clock.now() + DAY
     for _ in range(3):
         await ledger.crash()

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from holdfast.app.keys import with_value
 from holdfast.model import (
     Body,
     CallId,
@@ -17,7 +18,7 @@ from holdfast.model import (
     QuestionState,
 )
 from holdfast.policy.approvals import Gate
-from holdfast.policy.calls import Settlement, call_hash
+from holdfast.policy.calls import call_hash
 from holdfast.policy.settings import HOUR, ApprovalSettings, Rule, Ruling
 from holdfast.policy.steps import AskConsent, NextStep, RunTools, Settle, WaitForPerson, next_step
 from holdfast.policy.views import view
@@ -37,8 +38,8 @@ def call(name: str = "terminal", arguments: str = "{}", effect: EffectClass = EF
     return CallRecord(CallId("a"), name, arguments, effect, "k", PLANNED)
 
 
-def ruling(*rules: Rule, of: CallRecord, **defaults: Ruling) -> Ruling:
-    return Gate(ApprovalSettings(rules, **defaults), CHAT).ruling(of)
+def ruling(*rules: Rule, of: CallRecord) -> Ruling:
+    return Gate(ApprovalSettings(rules), CHAT).ruling(of)
 
 
 @pytest.mark.guards("R7.3")
@@ -77,7 +78,8 @@ def test_what_no_rule_fits_goes_by_its_class_and_runs_unless_somebody_said_other
 ) -> None:
     elsewhere = Rule(DENY, ("other",))
     assert ruling(elsewhere, of=call(effect=effect)) is ALLOW
-    assert ruling(elsewhere, of=call(effect=effect), **{effect.value: ASK}) is ASK
+    asks = with_value(ApprovalSettings((elsewhere,)), effect.value, ASK)
+    assert Gate(asks, CHAT).ruling(call(effect=effect)) is ASK
 
 
 @pytest.mark.parametrize("arguments", ['{"command": "ls", "command": "rm x"}', '{"command": "rm', "NaN", ""])
@@ -101,7 +103,7 @@ def gate(then: Ruling, now: int = NOW) -> Gate:
 def skipped(found: NextStep) -> str:
     assert isinstance(found, Settle)
     (one,) = found.settlements
-    assert isinstance(one, Settlement) and one.state is CallState.SKIPPED
+    assert one.state is CallState.SKIPPED
     return one.text
 
 
