@@ -8,6 +8,8 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from tests.browser import houses
 from tests.browser.houses import SETTINGS, House, opened, picture, say, signed_in
 
+expect.set_options(timeout=30_000)
+
 CAREFUL = f"""{SETTINGS}
 approvals.rules = [{{tool = "delete_*", then = "ask"}}]
 """
@@ -51,7 +53,7 @@ def test_killed_while_permission_is_asked_for_the_same_button_works_once(page: P
     card(page).get_by_role("button", name="allow once").click()
     expect(page.locator(".answer:not(.live)")).to_contain_text("You said: deleted")
     expect(closed(page)).to_contain_text("Allowed, this once")
-    expect(page.locator(".question button")).to_have_count(0)
+    expect(page.locator(".question .options button")).to_have_count(0)
     expect(page.locator("#waiting > li")).to_have_count(0)
     expect(page.locator(".you")).to_have_count(1)
     assert deleted(house, "old.txt") == 1
@@ -105,7 +107,7 @@ def test_what_is_typed_closes_the_card_too_and_it_says_how(page: Page, words: st
     expect(card(page).get_by_role("button")).to_have_text(["red", "blue"])
     say(page, words)
     expect(closed(page)).to_contain_text(end)
-    expect(page.locator(".question button")).to_have_count(0)
+    expect(page.locator(".question .options button")).to_have_count(0)
 
 
 def test_two_tabs_show_one_card_and_its_end(page: Page, context: BrowserContext, chat: str) -> None:

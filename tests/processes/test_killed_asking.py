@@ -6,7 +6,7 @@ from tests.support.inside import EFFECTS
 from tests.support.outside import Build, House
 
 CAREFUL = 'approvals.effect = "ask"\n'
-MAY_I = "May I run effect?"
+MAY_I = "May I run `effect`?"
 ASKED = "what about a?"
 
 

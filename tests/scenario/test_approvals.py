@@ -83,7 +83,7 @@ async def test_the_call_is_asked_about_in_the_commit_that_plans_it_and_runs_once
         ledger.clock.now() + HOUR,
     )
     assert (asked.id, asked.call_hash) == (sent.dedupe, call_hash("deed", '{"file": "a.txt"}'))
-    assert "May I run deed?" in sent.text and "file: a.txt" in sent.text
+    assert "May I run `deed`?" in sent.text and "file: a.txt" in sent.text
     assert sent.options == ("allow once", "deny")
     assert (house.deed.runs, await house.state) == ([], TurnState.WAITING)
     row = await ledger.say("yes")

@@ -177,18 +177,36 @@ async def test_one_thing_is_asked_at_a_time(ledger: Ledger) -> None:
     assert (await ledger.outbox())[-1].text == QUESTION, "and later it may be asked"
 
 
+async def asked_beside(ledger: Ledger, stage: Stage, deed: Deed) -> None:
+    """The person answers while another tool of the same message runs, and the turn with it."""
+    await soon(deed.running.wait())
+    seen = ledger.store.version("outbox")
+    while not await ledger.outbox():
+        seen = await soon(ledger.store.changed("outbox", seen))
+    await ledger.say("red")
+    assert await state(stage) is TurnState.RUNNING
+    deed.release.set()
+
+
+async def test_a_run_that_was_answered_while_it_ran_may_ask_again(ledger: Ledger) -> None:
+    await ledger.say()
+    deed = Deed()
+    both = wants(call(question=QUESTION), call("deed"))
+    stage = Stage(ledger, both, wants(call(question="And then?")), tools=[AskPerson(), deed])
+    async with stage:
+        await asked_beside(ledger, stage, deed)
+        await stage.leave_after_answer("And then?")
+    assert await state(stage) is TurnState.WAITING
+
+
+@pytest.mark.guards("R13")
 async def test_other_tools_go_on_beside_a_question(ledger: Ledger) -> None:
     await ledger.say()
     deed = Deed()
     both = wants(call(question=QUESTION), call("deed"))
     stage = Stage(ledger, both, says("done"), tools=[AskPerson(), deed])
     async with stage:
-        await soon(deed.running.wait())
-        seen = ledger.store.version("outbox")
-        while not await ledger.outbox():
-            seen = await soon(ledger.store.changed("outbox", seen))
-        await ledger.say("red")
-        deed.release.set()
+        await asked_beside(ledger, stage, deed)
         await stage.leave_after_answer("done")
     assert sorted(await stage.results()) == [(CallState.DONE, "deed is done"), (CallState.DONE, "red")]
 

@@ -40,12 +40,13 @@ def consent_words(call: CallRecord, hide: Hide) -> str:
     shown = "\n".join(line for line, _ in lines)
     whole = all(whole for _, whole in lines)
     fence = max([*_FENCE.findall(shown), "``"], key=len) + "`"
-    words = [f"May I run {_one_line(call.name)}?"]
+    name = _one_line(call.name).replace("`", "'")
+    words = [f"May I run `{name}`?"]
     if shown:
         words.append(f"{fence}\n{shown}\n{fence}")
     if not whole:
-        name = call_hash(call.name, call.arguments)[:_HASH_SHOWN]
-        words.append(f"Not all of it is shown. The call is {name}.")
+        mark = call_hash(call.name, call.arguments)[:_HASH_SHOWN]
+        words.append(f"Not all of it is shown. The call is {mark}.")
     return "\n\n".join(words)
 
 

@@ -21,14 +21,14 @@ def asked(arguments: object, name: str = "terminal") -> str:
 
 def test_tool_and_arguments_are_named() -> None:
     words = asked({"command": "make test", "seconds": 30, "shell": None})
-    assert words == "May I run terminal?\n\n```\ncommand: make test\nseconds: 30\nshell: null\n```"
+    assert words == "May I run `terminal`?\n\n```\ncommand: make test\nseconds: 30\nshell: null\n```"
 
 
 @pytest.mark.parametrize(
     ("arguments", "shown"), [("{}", ""), ('"all"', '"all"'), ('{"a": 1', '{"a": 1'), ("", "")]
 )
 def test_whatever_the_arguments_are_something_is_shown_of_them(arguments: str, shown: str) -> None:
-    assert asked(arguments) == f"May I run terminal?\n\n```\n{shown}\n```".removesuffix("\n\n```\n\n```")
+    assert asked(arguments) == f"May I run `terminal`?\n\n```\n{shown}\n```".removesuffix("\n\n```\n\n```")
 
 
 @pytest.mark.guards("R7.3")
@@ -65,7 +65,11 @@ def test_no_value_can_look_like_another_argument_or_get_out_of_its_frame() -> No
     assert "\n  force: false\n" in words and "\nforce: true\n" in words
     assert words.splitlines()[2] == "````", "its frame is longer than any within"
     assert "```\na\\nforce: true: 1\n```" in asked({"a\nforce: true": 1})
-    assert asked({}, "run\n\nAll is well") == "May I run run\\n\\nAll is well?"
+    assert asked({}, "run\n\nAll is well") == "May I run `run\\n\\nAll is well`?"
+
+
+def test_a_tools_name_is_a_name_whatever_it_holds() -> None:
+    assert asked({}, "`rm`").startswith("May I run `'rm'`?")
 
 
 def test_what_is_secret_is_left_out_and_that_is_said() -> None:
