@@ -7,6 +7,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.browser import houses
 from tests.browser.houses import SETTINGS, House, opened, picture, say, signed_in
+from tests.browser.test_looks import violations
 
 expect.set_options(timeout=30_000)
 
@@ -127,8 +128,8 @@ def test_a_card_fits_a_narrow_phone(browser: Browser, house: House, scheme: str)
     say(page, f"delete {'a-very-long-folder-name/' * 6}old.txt")
     expect(card(page)).to_be_visible()
     picture(page, f"permission-phone-{scheme}")
-    wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
-    assert not wide
+    assert violations(page) == []
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
     for one in card(page).get_by_role("button").all():
         box = one.bounding_box()
         assert box is not None and box["height"] >= 44

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from holdfast.errors import DiskFull
 from holdfast.model import (
     CallId,
     CallState,
@@ -23,7 +24,7 @@ from holdfast.model import (
 from holdfast.policy.calls import call_hash
 from holdfast.policy.settings import HOUR, ApprovalSettings, Rule, Ruling, TurnSettings
 from tests.support.ledger import ANN, BOB, Ledger, key
-from tests.support.stage import Deed, Line, Stage, hangs, says, soon
+from tests.support.stage import Deed, Line, Stage, says, soon
 
 ASK = TurnSettings(approvals=ApprovalSettings((Rule(Ruling.ASK, ("deed",)),)))
 DENY = TurnSettings(approvals=ApprovalSettings((Rule(Ruling.DENY, ("deed",)),)))
@@ -254,16 +255,16 @@ async def test_rules_count_up_to_the_moment_a_call_starts(ledger: Ledger) -> Non
 @pytest.mark.guards("R7.3", "R3.2")
 async def test_a_drain_in_the_middle_of_asking_leaves_nothing_that_runs_unasked(ledger: Ledger) -> None:
     house = await told(ledger)
-    slow = Deed("slow")
-    both = Replied("", Finish.CALLS, (*wants("x", tool="slow").calls, *wants("a.txt").calls))
-    house.stage = Stage(ledger, both, tools=[slow, house.deed], settings=ASK)
+    house.stage = Stage(ledger, wants("a.txt"), tools=[house.deed], settings=ASK)
+    house.stage.store.faults["record"] = [DiskFull("no room for call and question")]
     async with house.stage:
-        await soon(slow.running.wait())
+        await house.stage.clock.nap(1.0)
         await soon(house.stage.pool.cut("restart_timeout"))
+    (asked,) = await house.questions
+    assert asked.state is QuestionState.OPEN, "what was planned and what was asked about it are kept together"
     await ledger.recover()
-    await house.runs(hangs)
-    assert house.deed.runs == []
-    assert len(await house.questions) == 1
+    await house.runs()
+    assert (house.deed.runs, await house.state) == ([], TurnState.WAITING)
 
 
 async def test_what_is_secret_is_shown_to_nobody(ledger: Ledger) -> None:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from holdfast.errors import DiskFull
 from holdfast.model import (
     CallId,
     CallState,
@@ -237,11 +238,16 @@ async def test_killed_before_the_question_was_kept_it_is_asked_once(ledger: Ledg
 @pytest.mark.guards("R13", "R5")
 async def test_a_drain_that_cuts_the_turn_keeps_what_it_asked(ledger: Ledger) -> None:
     await ledger.say()
-    deed = Deed()
-    both = wants(call("deed"), call(question=QUESTION))
-    stage = Stage(ledger, both, tools=[AskPerson(), deed])
+    stage = stage_of(ledger, asks())
+
+    async def after_the_start() -> None:
+        stage.store.faults["record"] = [DiskFull("no room for the question")]
+
+    stage.store.after["record"] = after_the_start
     async with stage:
-        await soon(deed.running.wait())
+        await stage.clock.nap(1.0)
         await soon(stage.pool.cut("restart_timeout"))
     assert [part.text for part in await ledger.outbox()] == [QUESTION]
     assert await question_state(stage) is QuestionState.OPEN
+    await ledger.recover("question_open")
+    assert await state(stage) is TurnState.WAITING
