@@ -120,9 +120,11 @@ def _planned(
 ) -> Verdict:
     if skip is not None:
         return _skip(call, skip)
-    if consent is not None:
-        return _skip(call, Skip.STALE) if gate.is_stale(consent) else ToRun(call)
-    return NeedsConsent(call) if ruling is Ruling.ASK else ToRun(call)
+    if ruling is not Ruling.ASK:
+        return ToRun(call)
+    if consent is None:
+        return NeedsConsent(call)
+    return _skip(call, Skip.STALE) if gate.is_stale(consent) else ToRun(call)
 
 
 def _cut_off(call: CallRecord, allowed: bool) -> Verdict:

@@ -141,6 +141,7 @@ def test_a_yes_given_too_long_ago_says_nothing_about_now() -> None:
     fresh, stale = consent(at=NOW - HOUR + 1), consent(at=NOW - HOUR)
     assert isinstance(step(row, gate=gate(ASK), questions=(fresh,)), RunTools)
     assert "from too long ago" in skipped(step(row, gate=gate(ASK), questions=(stale,)))
+    assert isinstance(step(row, gate=gate(ALLOW), questions=(stale,)), RunTools), "it needs none any more"
 
 
 @pytest.mark.guards("R7.3")

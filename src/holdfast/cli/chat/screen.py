@@ -116,7 +116,8 @@ def entry_line(entry: Json, show_said: bool = False) -> str | None:
         case "said" if show_said:
             return f"[bold cyan]you[/]      {escape(entry['text'])}"
         case "replied" if entry["calls"]:
-            return f"[bold]agent[/]    {escape(entry['text'])}"
+            names = ", ".join(call["name"] for call in entry["calls"])
+            return f"[bold]agent[/]    {escape(entry['text']) or f'[dim]calls {escape(names)}[/]'}"
         case "returned":
             return f"{_INDENT}{CALL_MARKS[entry['state']]} {escape(entry['text'].strip())}"
         case "noted":
