@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from time import perf_counter
 
-from holdfast.agents import Agent
+from holdfast.agents import Agent, Prompt
 from holdfast.agents.base import OnText, unheard
 from holdfast.agents.echo import EchoModel
 from holdfast.app.client import Heard, listen
@@ -24,7 +24,6 @@ from holdfast.platforms import Arrival
 from holdfast.platforms.web import WebChat
 from holdfast.policy.access import Access
 from holdfast.policy.admission import Drain
-from holdfast.policy.views import Message
 from holdfast.store import open_ledger
 
 from .turn import MESSAGE
@@ -62,11 +61,11 @@ class Paced:
     took: list[float] = field(default_factory=list)
     _echo: EchoModel = field(default_factory=EchoModel)
 
-    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
+    async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied:
         began = perf_counter()
         if self.seconds:
             await asyncio.sleep(self.seconds)
-        answer = await self._echo.reply(messages, on_text)
+        answer = await self._echo.reply(prompt, on_text)
         self.took.append(perf_counter() - began)
         return answer
 

@@ -1,11 +1,11 @@
 """A whole gateway under test: a platform and a model that obey, on a clock that stands still."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from holdfast.agents import Agent, OnText, unheard
+from holdfast.agents import Agent, OnText, Prompt, unheard
 from holdfast.app.gateway import Gateway
 from holdfast.app.settings import GatewaySettings
 from holdfast.errors import SyncFailed
@@ -136,10 +136,10 @@ class Slow:
         for text in texts:
             self.gates[text] = asyncio.Event()
 
-    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
-        text = [message.text for message in messages if message.role is Role.USER][-1]
+    async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied:
+        text = [message.text for message in prompt.messages if message.role is Role.USER][-1]
         self.begun.append(text)
-        self.shown.append(tuple(messages))
+        self.shown.append(tuple(prompt.messages))
         if text in self.gates:
             await self.gates[text].wait()
         return Replied(f"answer to {text}", Finish.COMPLETE)

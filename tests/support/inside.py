@@ -13,12 +13,12 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.agents import Agent, OnText, unheard
+from holdfast.agents import Agent, OnText, Prompt, unheard
 from holdfast.app.client import ask
 from holdfast.app.gateway import Gateway
 from holdfast.clock import Clock, SystemClock
@@ -40,10 +40,9 @@ from holdfast.model import (
     ToolCall,
 )
 from holdfast.platforms import Ack, Arrival, Capabilities, Incoming
-from holdfast.policy.views import Message
 from holdfast.store import Recorded, SqliteStore, Step
 from holdfast.testing.agent import unanswered
-from holdfast.tools import Tool, ToolContext
+from holdfast.tools import AskPerson, Tool, ToolContext
 
 HOME = Path(__file__).parent
 HELD = "held"
@@ -55,7 +54,8 @@ EFFECTS = "effects"
 READS = "reads"
 MODEL = "model"
 CONNECTIONS = "connections"
-_SCRIPT = re.compile(r"do ([a-z ]*)#(\w+)")
+ASKS = "ask_person"
+_SCRIPT = re.compile(r"do ([a-z_ ]*)#(\w+)")
 _LOOK_AGAIN = 0.02
 
 
@@ -87,17 +87,21 @@ async def pass_by(place: str) -> None:
 class Scripted:
     """Follows the scripts of what was not answered yet; what it is shown is written down."""
 
-    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
-        requests, results = unanswered(messages)
+    async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied:
+        requests, results = unanswered(prompt.messages)
         steps = [(tag, step) for words, tag in map(script, requests) for step in words]
         tags = ",".join(tag for _, tag in map(script, requests))
         write_down(
-            MODEL, tags=tags, pid=os.getpid(), shown=[(one.role, one.text, one.state) for one in messages]
+            MODEL,
+            tags=tags,
+            pid=os.getpid(),
+            shown=[(one.role, one.text, one.state) for one in prompt.messages],
         )
         await pass_by(f"model {tags} {results}")
         if results < len(steps):
             tag, name = steps[results]
-            return Replied("", Finish.CALLS, (ToolCall(CallId(name), name, json.dumps(tag)),))
+            given = {"question": f"what about {tag}?"} if name == ASKS else tag
+            return Replied("", Finish.CALLS, (ToolCall(CallId(name), name, json.dumps(given)),))
         return Replied(f"answer to {tags or 'nobody'}", Finish.COMPLETE)
 
 
@@ -180,6 +184,7 @@ def agent(clock: Clock) -> Agent:
         Act("stubborn", EffectClass.READ, _stubborn),
         Act("poison", EffectClass.READ, _poison),
         Act("restart", EffectClass.EFFECT, _restart),
+        AskPerson(),
     )
     return Agent(Scripted(), tools)
 
@@ -252,6 +257,7 @@ _VERBS = (
     "settle_row",
     "settle_stale",
     "tell_running",
+    "wait",
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from holdfast.agents import Agent, Message, Metered, OnText, unheard
+from holdfast.agents import Agent, Message, Metered, OnText, Prompt, unheard
 from holdfast.model import (
     CallId,
     CallState,
@@ -100,9 +100,9 @@ class Scripted:
         self.before_failing = ""
         """What it writes before it fails."""
 
-    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied | Metered:
+    async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied | Metered:
         self.on_text = on_text
-        self.shown.append(tuple(messages))
+        self.shown.append(tuple(prompt.messages))
         self.asked.set()
         line = self.lines.pop(0)
         if isinstance(line, Exception):
@@ -111,7 +111,7 @@ class Scripted:
         if isinstance(line, (Replied, Metered)):
             on_text((line.reply if isinstance(line, Metered) else line).text)
             return line
-        return await line(messages)
+        return await line(prompt.messages)
 
 
 async def hangs(_: Sequence[Message]) -> Replied:

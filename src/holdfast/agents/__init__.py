@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.model import CallId, Finish, Replied, ToolCall, Usage
 from holdfast.policy.views import Message, Role
 
-from .base import Agent, Metered, Model, ModelError, OnText, unheard
+from .base import Agent, Metered, Model, ModelError, OnText, Prompt, unheard
 from .demo import DemoModel, demo_agent
 from .echo import EchoModel, echo_agent
 from .load import load_agent
@@ -21,6 +21,7 @@ __all__ = [
     "Model",
     "ModelError",
     "OnText",
+    "Prompt",
     "Replied",
     "Role",
     "ToolCall",

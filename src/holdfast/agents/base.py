@@ -11,7 +11,7 @@ from typing import Protocol
 from holdfast.model import Replied, Usage
 from holdfast.policy.views import Message
 from holdfast.records import dataclass
-from holdfast.tools import Tool
+from holdfast.tools import Tool, ToolSpec
 
 OnText = Callable[[str], None]
 """Called with what the model has written so far, as often as it likes; lossy, never a delivery."""
@@ -42,10 +42,24 @@ class Metered:
     usage: Usage | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is shown for one reply."""
+
+    messages: Sequence[Message]
+    """The conversation, in a form that every provider accepts."""
+    tools: Sequence[ToolSpec] = ()
+    """What it may call."""
+    instructions: str = ""
+    """Who it is and how it should work; not part of the transcript."""
+    model: str | None = None
+    """The one this chat has chosen, if it has."""
+
+
 class Model(Protocol):
     """Anything that can answer a conversation."""
 
-    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied | Metered:
+    async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied | Metered:
         """Give ONE reply to what it is shown, `Metered` if its cost is known, or raise `ModelError`.
 
         Called again after a crash; nothing may depend on memory. Cancelled when the turn is cut.
@@ -55,7 +69,8 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """What answers: a model, and the tools it may use."""
+    """What answers: a model, the tools it may use, and what it is told about itself."""
 
     model: Model
     tools: tuple[Tool, ...] = ()
+    instructions: str = ""

@@ -16,7 +16,7 @@ from holdfast.policy.views import Message, Role
 from holdfast.records import dataclass
 from holdfast.tools import demo_tools
 
-from .base import Agent, OnText, unheard
+from .base import Agent, OnText, Prompt, unheard
 
 STEPS = 6
 MOST_STEPS = 50
@@ -42,8 +42,8 @@ class DemoModel:
     clock: Clock
     pace: float = 0.0
 
-    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
-        reply = demo_reply(messages)
+    async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied:
+        reply = demo_reply(prompt.messages)
         words = re.findall(r"\S+\s*", reply.text)
         for number in range(1, len(words) + 1):
             if self.pace:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from holdfast.model import Finish, Replied
-from holdfast.policy.views import Message, Role
+from holdfast.policy.views import Role
 from holdfast.records import dataclass
 
-from .base import Agent, OnText, unheard
+from .base import Agent, OnText, Prompt, unheard
 
 
 @dataclass(frozen=True, slots=True)
 class EchoModel:
     """Says back everything that has been said since it last answered."""
 
-    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
+    async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied:
         said: list[str] = []
-        for message in messages:
+        for message in prompt.messages:
             if message.role is Role.ASSISTANT:
                 said.clear()
             elif message.role is Role.USER:

@@ -147,7 +147,13 @@ class Gateway:
 
     def _make_pool(self, agent: Agent, workspace: Path) -> Pool:
         settings = self.settings
-        turns = TurnSettings(grace=settings.grace, progress=settings.progress, limits=settings.limits)
+        turns = TurnSettings(
+            grace=settings.grace,
+            progress=settings.progress,
+            limits=settings.limits,
+            approvals=settings.approvals,
+            questions=settings.questions,
+        )
         runner = Runner(
             self.store,
             self.clock,

@@ -9,9 +9,10 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from holdfast.model import BusyMode, ChatAddress, OnInterruption, PersonId
-from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND
+from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND, Ruling
 from holdfast.records import dataclass
 
+from .approvals import ALLOWED_RULES, read_rules, show_rules
 from .settings import Settings
 
 T = TypeVar("T")
@@ -180,6 +181,7 @@ def _between(value: N, least: N, most: N) -> N:
     return value
 
 
+_RULING = choice(Ruling)
 _PEOPLE = names(_PERSON, PersonId, 'a list of immutable ids, like "telegram:123456"')
 
 KEYS: tuple[Key, ...] = (
@@ -243,6 +245,18 @@ KEYS: tuple[Key, ...] = (
     Key("limits.turn_cost", "gateway.limits.turn_cost", dollars(), "the same in dollars"),
     Key("limits.day_tokens", "gateway.limits.day_tokens", count(0, 10**12), "of one chat in a day (UTC)"),
     Key("limits.day_cost", "gateway.limits.day_cost", dollars(), "the same in dollars"),
+    Key("questions.expires", "gateway.questions.expires", duration(MINUTE), "for an answer to the agent"),
+    Key(
+        "approvals.rules",
+        "gateway.approvals.rules",
+        Kind(ALLOWED_RULES, read_rules, show_rules),
+        "which tool calls run, need consent, or never run; the first that fits decides",
+    ),
+    Key("approvals.read", "gateway.approvals.read", _RULING, "calls no rule fits, that change nothing"),
+    Key("approvals.idempotent", "gateway.approvals.idempotent", _RULING, "those that may be repeated"),
+    Key("approvals.reconcilable", "gateway.approvals.reconcilable", _RULING, "those that can be asked about"),
+    Key("approvals.effect", "gateway.approvals.effect", _RULING, "those that must not be repeated"),
+    Key("approvals.expires", "gateway.approvals.expires", duration(MINUTE), "for consent, and for its use"),
     Key(
         "groups.per_person",
         "gateway.sharing.groups_per_person",

@@ -11,8 +11,10 @@ from holdfast.policy.settings import (
     DAY,
     MINUTE,
     SECOND,
+    ApprovalSettings,
     LimitSettings,
     ProgressSettings,
+    QuestionSettings,
     QueueSettings,
     RecoverySettings,
     ResetSettings,
@@ -72,6 +74,8 @@ class GatewaySettings:
     retry: RetrySettings = RetrySettings()
     progress: ProgressSettings = ProgressSettings()
     limits: LimitSettings = LimitSettings()
+    questions: QuestionSettings = QuestionSettings()
+    approvals: ApprovalSettings = ApprovalSettings()
     sharing: Sharing = Sharing()
     keep: Keep = Keep(events=90 * DAY, set_aside=30 * DAY, instances=30 * DAY)
 

@@ -17,6 +17,10 @@ class Skip(StrEnum):
     CANCELLED = "cancelled"
     OTHER_CALL = "other_call"
     """The consent was given for another call."""
+    STALE = "stale"
+    """The consent was given too long ago."""
+    DENIED = "denied"
+    """A rule of the owner forbids it."""
     BROKEN_OFF = "broken_off"
     """The model's message broke off, so the call may not be whole."""
     TURN_ENDED = "turn_ended"
@@ -29,6 +33,11 @@ _SKIPPED = {
     Skip.UNDELIVERABLE: "the question for permission could not be delivered",
     Skip.CANCELLED: "the question for permission was withdrawn",
     Skip.OTHER_CALL: "the permission that was given is for another call",
+    Skip.STALE: (
+        "the person's permission is from too long ago. Make the call again if it is still wanted; they are "
+        "asked once more"
+    ),
+    Skip.DENIED: "a rule of this gateway's owner forbids it here. Do not try it again in another way",
     Skip.BROKEN_OFF: "your message broke off, so the call may not be whole. Make it again if still wanted",
     Skip.TURN_ENDED: "the turn ended before its time came",
 }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
+from holdfast.model import EffectClass
 from holdfast.records import dataclass
 
 SECOND = 1_000
@@ -102,6 +105,52 @@ class LimitSettings:
     day_cost: int = 0
 
 
+class Ruling(StrEnum):
+    """What becomes of a tool call before it runs."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    """A person is asked, about this one call."""
+    DENY = "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What becomes of calls that fit all of it; what it leaves out fits any."""
+
+    then: Ruling
+    tools: tuple[str, ...] = ("*",)
+    """Globs; one of them fits the tool's name."""
+    effect: EffectClass | None = None
+    chat: str = "*"
+    """A glob for the chat's address."""
+    matches: str = ""
+    """A regular expression, found somewhere in the arguments."""
+    arguments: tuple[tuple[str, str], ...] = ()
+    """Names of arguments, each with a regular expression for the whole of its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalSettings:
+    """Which tool calls need a person's consent."""
+
+    rules: tuple[Rule, ...] = ()
+    """The first that fits decides; what no rule fits goes by its effect class."""
+    read: Ruling = Ruling.ALLOW
+    idempotent: Ruling = Ruling.ALLOW
+    reconcilable: Ruling = Ruling.ALLOW
+    effect: Ruling = Ruling.ALLOW
+    expires: int = HOUR
+    """How long a person may be asked, and how long their yes is good for."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSettings:
+    """What agents ask people."""
+
+    expires: int = DAY
+
+
 @dataclass(frozen=True, slots=True)
 class TurnSettings:
     """How one turn is run."""
@@ -116,3 +165,5 @@ class TurnSettings:
     """The waits between tries of a model, and of a commit while the machine is at fault."""
     progress: ProgressSettings = ProgressSettings()
     limits: LimitSettings = LimitSettings()
+    approvals: ApprovalSettings = ApprovalSettings()
+    questions: QuestionSettings = QuestionSettings()

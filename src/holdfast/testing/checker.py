@@ -332,6 +332,13 @@ def i18_booting_twice_is_booting_once(history: History) -> Iterator[str]:
                 yield f"another boot changed {table}: {gone[:2]} became {new[:2]}"
 
 
+def r7_consent_first(history: History) -> Iterator[str]:
+    """A call that needs consent begins only after it was given."""
+    for ran in history.ran:
+        if ran.what == "begun" and not ran.consented:
+            yield f"{ran.tool} {ran.key} began, and nobody had allowed it"
+
+
 INVARIANTS: dict[str, Invariant] = {
     "I1": i1_confirmed_means_kept,
     "I2": i2_consumed_once,
@@ -355,6 +362,7 @@ INVARIANTS: dict[str, Invariant] = {
     "liveness": nobody_is_deaf,
     "R1": r1_sessions_last,
     "R10.3": waits_are_kept,
+    "R7.3": r7_consent_first,
     "R10.5": only_what_runs_is_shown,
     "R12": one_notice,
 }

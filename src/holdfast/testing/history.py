@@ -86,6 +86,8 @@ class Ran(NamedTuple):
     """The session's generation in the ledger at that instant; None if the turn was not running."""
     barred: float = 0.0
     """Seconds for which whoever the turn is for had not been allowed to talk at that instant."""
+    consented: bool = True
+    """Whether the ledger held the consent it needs at that instant, if it needs any."""
 
 
 class Asked(NamedTuple):

@@ -165,6 +165,12 @@ class Look:
         """Whether a message that nobody has taken yet says one of these; taken back, it waits no more."""
         return all(text in texts for (text,) in self._all(_AS_IT_WAS, chat=chat, message=message))
 
+    def consented(self, key: str) -> bool:
+        """Whether somebody has allowed the call with this key."""
+        sql = """SELECT 1 FROM questions WHERE kind = 'approval' AND turn || ':' || call = :key
+                 AND state = 'answered' AND answer = 'yes'"""
+        return bool(self._all(sql, key=key))
+
     def generation_of(self, turn: str) -> int | None:
         """The generation of a running turn's session."""
         sql = """SELECT s.generation FROM turns t JOIN sessions s ON s.id = t.session

@@ -12,8 +12,11 @@ from typing import Any
 
 from holdfast.agents import Agent, ModelError
 from holdfast.errors import DiskFull, HomeLocked, NotFound, StoreFault, WrongState
+from holdfast.model import EffectClass
 from holdfast.platforms import Idempotency, PlatformDown
 from holdfast.policy.admission import Drain
+from holdfast.policy.approvals import default_for
+from holdfast.policy.settings import Ruling
 from holdfast.store.sqlite.commit import Outcome as Committed
 from holdfast.store.sqlite.commit import Work
 
@@ -105,6 +108,7 @@ class World:
             lambda said: self.look.turn_saying(said),
             self.observer.barred_for,
             self.observer.kills,
+            self._may_run,
         )
         self.life: Life | None = None
         self._beside: list[Life] = []
@@ -134,6 +138,10 @@ class World:
     @property
     def look(self) -> Look:
         return self.observer.look
+
+    def _may_run(self, key: str, effect: EffectClass) -> bool:
+        needs = default_for(effect, self.scenario.settings.approvals) is Ruling.ASK
+        return not needs or self.look.consented(key)
 
     # The whole of it
 

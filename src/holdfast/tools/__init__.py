@@ -4,7 +4,41 @@ from __future__ import annotations
 
 from holdfast.model import EffectClass
 
-from .base import Checkable, Tool, ToolContext, ToolFailed
+from .asking import AskPerson
+from .base import Checkable, Outcome, Tool, ToolContext, ToolFailed, ToolSpec, spec_of
 from .demo import demo_tools
+from .intentions import (
+    Ask,
+    Intention,
+    KillProcess,
+    LookAtProcess,
+    Looking,
+    ReportGoal,
+    SearchHistory,
+    StartProcess,
+    WantRestart,
+    WriteToProcess,
+)
 
-__all__ = ["Checkable", "EffectClass", "Tool", "ToolContext", "ToolFailed", "demo_tools"]
+__all__ = [
+    "Ask",
+    "AskPerson",
+    "Checkable",
+    "EffectClass",
+    "Intention",
+    "KillProcess",
+    "LookAtProcess",
+    "Looking",
+    "Outcome",
+    "ReportGoal",
+    "SearchHistory",
+    "StartProcess",
+    "Tool",
+    "ToolContext",
+    "ToolFailed",
+    "ToolSpec",
+    "WantRestart",
+    "WriteToProcess",
+    "demo_tools",
+    "spec_of",
+]

@@ -1,13 +1,19 @@
-"""The contract of a tool: it declares its effect class, gets a context, and returns text."""
+"""The contract of a tool: it declares its effect class, gets a context, and returns text or an intention."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from holdfast.model import EffectClass, SessionId, TurnId
 from holdfast.records import dataclass
+
+from .intentions import Intention
+
+Outcome = str | Intention
+"""What the model is told, or what the gateway shall do about the call and tell it then."""
 
 
 def unnoticed() -> None:
@@ -32,8 +38,32 @@ class ToolFailed(Exception):
     """The tool ran and failed; its words become the call's result."""
 
 
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as a model is told of it."""
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
+    """A JSON schema of its arguments."""
+
+
+def spec_of(tool: Tool) -> ToolSpec:
+    """What a model is told of a tool; one that does not describe itself is known by its name alone."""
+    nothing = ToolSpec(tool.name)
+    return ToolSpec(
+        tool.name,
+        getattr(tool, "description", nothing.description),
+        getattr(tool, "parameters", nothing.parameters),
+    )
+
+
 class Tool(Protocol):
-    """One thing an agent can do."""
+    """One thing an agent can do.
+
+    It may also have a `description` and `parameters` (a JSON schema) for the model to read, and a `timeout`
+    in seconds after which a run of it is given up.
+    """
 
     @property
     def name(self) -> str: ...
@@ -43,8 +73,10 @@ class Tool(Protocol):
         """What may be done with a call of it that was cut off; when in doubt, `effect`."""
         ...
 
-    async def run(self, context: ToolContext, arguments: str) -> str:
+    async def run(self, context: ToolContext, arguments: str) -> Outcome:
         """Do it and return what the model is told; raise `ToolFailed` when it did not work.
+
+        An `Intention` instead is carried out by the gateway and committed with the journal.
 
         Cancelled when a person stops the turn, with a moment to end: what it still returns is its result;
         without one the call counts as unknown.

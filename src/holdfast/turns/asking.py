@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from holdfast.agents import Metered, Model, ModelError
+from holdfast.agents import Metered, Model, ModelError, Prompt
 from holdfast.clock import Rng
 from holdfast.model import CallId, Replied
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import SECOND, TurnSettings
 from holdfast.policy.steps import Finish, FinishReason, gave_up
-from holdfast.policy.views import Message
 from holdfast.telemetry import without_secrets
 
 from .boundary import called
@@ -42,10 +41,10 @@ class Asking:
         self._settings = settings
         self._report = report
 
-    async def reply(self, messages: tuple[Message, ...], next_seq: int) -> Metered | Finish:
+    async def reply(self, prompt: Prompt, next_seq: int) -> Metered | Finish:
         """The model's reply, or how the turn ends without one. A cut or a lack of progress breaks it off."""
         for attempt in range(1, self._settings.model_tries + 1):
-            answer = await self._once(messages)
+            answer = await self._once(prompt)
             if isinstance(answer, Metered):
                 return replace(answer, reply=_named(answer.reply, next_seq))
             if isinstance(answer, Finish):
@@ -56,7 +55,7 @@ class Asking:
             await self._rest(attempt, answer.retry_after)
         raise AssertionError("a model is asked at least once")
 
-    async def _once(self, messages: tuple[Message, ...]) -> Metered | ModelError | Finish:
+    async def _once(self, prompt: Prompt) -> Metered | ModelError | Finish:
         """One try; what nobody foresaw is for the operator to read, and for the person the turn's end."""
         self._hands.check()
         listening = True
@@ -67,7 +66,7 @@ class Asking:
                 self._pulse.beat()
                 self._live.show(text)
 
-        task = self._hands.begin(called(lambda: self._model.reply(messages, hear)))
+        task = self._hands.begin(called(lambda: self._model.reply(prompt, hear)))
         try:
             while not task.done():
                 if self._pulse.is_stuck:

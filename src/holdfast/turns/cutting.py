@@ -6,7 +6,7 @@ from holdfast.model import Claimed, Owed, StopKind, Tail, TurnState
 from holdfast.policy.parts import Longest
 from holdfast.policy.settings import MINUTE, TurnSettings
 from holdfast.policy.steps import FinishReason, gave_up
-from holdfast.store import Store
+from holdfast.store import Step, Store
 
 from .cuts import Cut, CutKind
 from .draft import Draft
@@ -65,9 +65,9 @@ class Cutting:
 
     async def _mark(self, reason: str) -> None:
         """Keep what was produced, then mark the turn; neither waits for a machine that is at fault."""
-        self._draft.say(*self._tools.results())
+        self._draft.take(*self._tools.results())
         produced = self._draft.produced
-        if produced.append:
+        if produced != Step():
             await self._keeper.once(lambda: self._store.record(self._fence, produced))
         await self._keeper.once(lambda: self._store.interrupt(self._fence, reason))
 
@@ -75,7 +75,7 @@ class Cutting:
         """Cancel the tools and give them a moment: what still comes is their result, the rest is unknown."""
         await self._live.rest()
         await self._hands.end(self._settings.grace)
-        self._draft.say(*self._tools.results())
+        self._draft.take(*self._tools.results())
 
     async def _cancelled(self, why: str) -> None:
         (turn,) = await self._keeper.surely(lambda: self._store.turns(self._fence.session, 1))

@@ -89,12 +89,14 @@ class Draft:
 
     @property
     def produced(self) -> Step:
-        """What is unsaved of model output and results, to be kept although nothing new may begin.
+        """What is unsaved of model output, results and questions, to be kept although nothing new may begin.
 
         Calls it planned stay planned; notes and messages are for whoever takes the turn up again.
         """
         append = tuple(body for body in self._unsaved.append if isinstance(body, (Replied, Returned)))
-        return replace(self.unsaved, append=append, start=(), consume=()) if append else Step()
+        if not append and not self._unsaved.ask:
+            return Step()
+        return replace(self.unsaved, append=append, start=(), consume=())
 
     @property
     def results(self) -> tuple[Returned, ...]:
@@ -120,6 +122,19 @@ class Draft:
                 self._change(body.call, body.state)
         self._unsaved = replace(self._unsaved, append=(*self._unsaved.append, *bodies))
 
+    def take(self, *steps: Step) -> None:
+        """Take in what came of tool calls: results, a question in place of one, processes begun or seen."""
+        for step in steps:
+            self.say(*step.append)
+            for ask in step.ask:
+                self.ask(ask)
+            self._unsaved = replace(
+                self._unsaved,
+                owe=(*self._unsaved.owe, *step.owe),
+                spawn=(*self._unsaved.spawn, *step.spawn),
+                consume_processes=(*self._unsaved.consume_processes, *step.consume_processes),
+            )
+
     def consume(self, rows: tuple[Position, ...]) -> None:
         """Take waiting rows into the turn; what they say comes back with the commit."""
         self._unsaved = replace(self._unsaved, consume=(*self._unsaved.consume, *rows))
@@ -144,9 +159,17 @@ class Draft:
         self._unsaved = replace(self._unsaved, usage=(*self._unsaved.usage, usage))
 
     def ask(self, ask: Ask) -> None:
-        """Open a question of the gateway's own: the turn waits for its answer."""
+        """Open a question: the turn waits for its answer."""
         asked = QuestionRecord(
-            ask.id, ask.kind, None, QuestionState.OPEN, ask.text, ask.options, ask.asked_of
+            ask.id,
+            ask.kind,
+            ask.call,
+            QuestionState.OPEN,
+            ask.text,
+            ask.options,
+            ask.asked_of,
+            ask.expires_at,
+            call_hash=ask.call_hash,
         )
         self._journal = replace(self._journal, questions=(*self._journal.questions, asked))
         self._unsaved = replace(self._unsaved, ask=(*self._unsaved.ask, ask))

@@ -5,22 +5,25 @@ from __future__ import annotations
 from dataclasses import field
 from pathlib import Path
 
-from holdfast.agents import Agent, Metered
+from holdfast.agents import Agent, Metered, Prompt
 from holdfast.clock import Clock, Rng
 from holdfast.errors import StaleWrite, StopAsked, StoreClosed, StoreFault, WrongState
 from holdfast.model import Claimed, InboxKind, Returned, TurnId
+from holdfast.policy.approvals import Gate
 from holdfast.policy.calls import How, Settlement
 from holdfast.policy.parts import Longest, usual
 from holdfast.policy.settings import TurnSettings
-from holdfast.policy.steps import CallModel, Finish, RunTools, Settle, WaitForPerson, next_step
+from holdfast.policy.steps import AskConsent, CallModel, Finish, RunTools, Settle, WaitForPerson, next_step
 from holdfast.records import dataclass
 from holdfast.store import ClaimSettings, Store
 
+from .asked import Asked
 from .asking import Asking
 from .cuts import LOST, NOT_ALLOWED, STOP, Cut, CutOff
 from .cutting import Cutting
 from .draft import Draft
 from .hands import Hands
+from .intentions import Intentions
 from .keeper import Keeper
 from .limits import Limits
 from .live import Watch, unwatched
@@ -71,7 +74,11 @@ class Run:
         self._claim = claim
         self._hands = hands = Hands(runner.clock, self._bars)
         self._pulse = pulse = Pulse(runner.clock, settings, self._journal_output)
-        self._toolbox = Toolbox(runner.agent, runner.workspace, runner.report)
+        self._clock, self._approvals = runner.clock, settings.approvals
+        self._asked = Asked(runner.clock, claimed, settings, runner.longest, lambda: draft.journal)
+        carry_out = Intentions(self._asked).carry_out
+        self._toolbox = Toolbox(runner.agent, runner.workspace, runner.report, carry_out)
+        self._instructions = runner.agent.instructions
         self._tools = ToolWork(self._toolbox, fence, hands, pulse)
         self._live = live = runner.watch(claimed, pulse.silent)
         rng, report = runner.rng, runner.report
@@ -116,7 +123,7 @@ class Run:
 
     async def _loop(self) -> None:
         while True:
-            match next_step(self._draft.view, self._draft.journal):
+            match next_step(self._draft.view, self._draft.journal, self._gate()):
                 case CallModel():
                     failure = await self._call_model()
                     if failure is not None:
@@ -125,11 +132,18 @@ class Run:
                     await self._run_tools(tools)
                 case Settle(settlements):
                     await self._settle(settlements)
+                case AskConsent(call):
+                    self._hands.check()
+                    self._draft.ask(self._asked.consent(call))
                 case WaitForPerson():
                     if await self._lay_down():
                         return None
                 case Finish() as end:
                     return await self._finish(end)
+
+    def _gate(self) -> Gate:
+        """What the calls of this turn have to pass, now."""
+        return Gate(self._approvals, self.claimed.session.chat, self._clock.now())
 
     async def _call_model(self) -> Finish | None:
         """Commit everything so far, then ask the model; its reply is committed before anything of it runs."""
@@ -144,11 +158,15 @@ class Run:
         self._hands.check()
         self._begun = True
         self._live.step("thinking")
-        answer = await self._asking.reply(self._draft.messages, self._draft.next_seq)
+        answer = await self._asking.reply(self._prompt(), self._draft.next_seq)
         if isinstance(answer, Finish):
             return answer
         self._take_down(answer)
         return None
+
+    def _prompt(self) -> Prompt:
+        chosen = self.claimed.settings.model
+        return Prompt(self._draft.messages, self._toolbox.specs, self._instructions, chosen)
 
     def _take_down(self, answer: Metered) -> None:
         self._draft.say(answer.reply)
@@ -176,7 +194,7 @@ class Run:
             self._tools.run(call)
         if calls:
             self._live.step(f"running {', '.join(dict.fromkeys(call.name for call in calls))}")
-        self._draft.say(*await self._tools.next_results())
+        self._draft.take(*await self._tools.next_results())
 
     async def _settle(self, settlements: tuple[Settlement, ...]) -> None:
         """Give cut-off calls their results without running them."""
@@ -189,7 +207,7 @@ class Run:
                 self._begun = True
                 self._tools.ask(calls[settlement.call])
         while self._tools.busy:
-            self._draft.say(*await self._tools.next_results())
+            self._draft.take(*await self._tools.next_results())
 
     async def _lay_down(self) -> bool:
         """Let go of the turn while a question is open; False when it was closed meanwhile, so it goes on."""

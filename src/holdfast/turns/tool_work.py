@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-from holdfast.model import CallId, CallRecord, Fence, Returned
+from holdfast.model import CallId, CallRecord, Fence
+from holdfast.store import Step
 
 from .cuts import STUCK, CutOff
 from .hands import Hands
@@ -22,7 +23,7 @@ class ToolWork:
         self._fence = fence
         self._hands = hands
         self._pulse = pulse
-        self._tasks: dict[CallId, asyncio.Task[Returned]] = {}
+        self._tasks: dict[CallId, asyncio.Task[Step]] = {}
 
     def run(self, call: CallRecord) -> None:
         """Run a call that is committed as started."""
@@ -30,14 +31,14 @@ class ToolWork:
 
     def ask(self, call: CallRecord) -> None:
         """Ask what became of a call that was cut off."""
-        self._begin(call, self._toolbox.ask(self._fence, call, self._pulse.beat))
+        self._begin(call, self._asked(call))
 
     @property
     def busy(self) -> bool:
         return bool(self._tasks)
 
-    async def next_results(self) -> tuple[Returned, ...]:
-        """Wait until at least one has ended, and take the results there are."""
+    async def next_results(self) -> tuple[Step, ...]:
+        """Wait until at least one has ended, and take what came of those that have."""
         tasks = tuple(self._tasks.values())
         while not any(task.done() for task in tasks):
             if self._pulse.is_stuck:
@@ -45,11 +46,14 @@ class ToolWork:
             await self._hands.wait(tasks, self._pulse.left)
         return self.results()
 
-    def results(self) -> tuple[Returned, ...]:
-        """Take the results there are now; a call that was cut off has none."""
+    def results(self) -> tuple[Step, ...]:
+        """Take what there is now; of a call that was cut off nothing came."""
         ended = {call: task for call, task in self._tasks.items() if task.done()}
         self._tasks = {call: task for call, task in self._tasks.items() if call not in ended}
         return tuple(task.result() for task in ended.values() if not task.cancelled())
 
-    def _begin(self, call: CallRecord, work: Coroutine[Any, Any, Returned]) -> None:
+    async def _asked(self, call: CallRecord) -> Step:
+        return Step((await self._toolbox.ask(self._fence, call, self._pulse.beat),))
+
+    def _begin(self, call: CallRecord, work: Coroutine[Any, Any, Step]) -> None:
         self._tasks[call.id] = self._hands.begin(work)

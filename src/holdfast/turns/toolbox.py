@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -17,20 +17,30 @@ from holdfast.model import (
     ToolCall,
 )
 from holdfast.policy.results import not_happened_text, unknown_text
+from holdfast.store import Step
 from holdfast.telemetry import without_secrets
-from holdfast.tools import Checkable, Tool, ToolContext, ToolFailed
+from holdfast.tools import Checkable, Intention, Tool, ToolContext, ToolFailed, ToolSpec, spec_of
 
 from .boundary import called
 from .report import Report
+
+CarryOut = Callable[[Intention, ToolContext, CallRecord], Awaitable[Step]]
+"""Does what a tool wants done; `ToolFailed` says why that cannot be."""
 
 
 class Toolbox:
     """The tools of an agent, and the folder they work in."""
 
-    def __init__(self, agent: Agent, workspace: Path, report: Report) -> None:
+    def __init__(self, agent: Agent, workspace: Path, report: Report, carry_out: CarryOut) -> None:
         self._tools: Mapping[str, Tool] = {tool.name: tool for tool in agent.tools}
         self._workspace = workspace
         self._report = report
+        self._carry_out = carry_out
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """What the model is told of them."""
+        return tuple(spec_of(tool) for tool in self._tools.values())
 
     def plan(self, call: ToolCall) -> PlannedCall:
         """How a call enters the journal: the class its tool declares now; a name nobody knows is harmless."""
@@ -38,24 +48,41 @@ class Toolbox:
         effect = tool.effect if tool else EffectClass.READ
         return PlannedCall(call.id, call.name, call.arguments, effect)
 
-    async def run(self, fence: Fence, call: CallRecord, progress: Callable[[], None]) -> Returned:
-        """Run a started call and give its result; a tool's failure is a result as well."""
+    async def run(self, fence: Fence, call: CallRecord, progress: Callable[[], None]) -> Step:
+        """Run a started call and give what came of it, to be committed; a tool's failure is a result as well.
+
+        What it wants done instead is done here, as a part of its run.
+        """
+        context = self._context(fence, call, progress)
+        outcome = await self._outcome(context, call)
+        return (
+            Step((outcome,))
+            if isinstance(outcome, Returned)
+            else await self._carried_out(outcome, context, call)
+        )
+
+    async def _carried_out(self, intention: Intention, context: ToolContext, call: CallRecord) -> Step:
+        try:
+            return await self._carry_out(intention, context, call)
+        except ToolFailed as failure:
+            return Step((Returned(call.id, CallState.FAILED, without_secrets(str(failure))),))
+
+    async def _outcome(self, context: ToolContext, call: CallRecord) -> Returned | Intention:
         tool = self._tools.get(call.name)
         if tool is None:
             known = ", ".join(sorted(self._tools)) or "none"
             return Returned(call.id, CallState.FAILED, f"There is no tool {call.name!r}. There are: {known}.")
-        context = self._context(fence, call, progress)
         try:
-            text = await called(lambda: tool.run(context, call.arguments))
+            found = await called(lambda: tool.run(context, call.arguments))
         except ToolFailed as failure:
             return Returned(call.id, CallState.FAILED, without_secrets(str(failure)))
         except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: the fault is the result
-            self._report(f"the tool {call.name} in turn {fence.turn}", fault)
+            self._report(f"the tool {call.name} in turn {context.turn}", fault)
             # What it did before its fault nobody knows; of an effect that must not look like a plain failure.
             if call.effect in (EffectClass.READ, EffectClass.IDEMPOTENT):
                 return Returned(call.id, CallState.FAILED, f"The tool broke: {_shown(fault)}")
             return Returned(call.id, CallState.UNKNOWN, f"{unknown_text(call)} ({_shown(fault)})")
-        return Returned(call.id, CallState.DONE, str(text))
+        return found if isinstance(found, Intention) else Returned(call.id, CallState.DONE, str(found))
 
     async def ask(self, fence: Fence, call: CallRecord, progress: Callable[[], None]) -> Returned:
         """Ask a reconcilable tool what became of a call that was cut off; what it cannot tell is unknown."""

@@ -18,13 +18,13 @@ import os
 import signal
 import sqlite3
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from holdfast.agents import Agent, OnText, unheard
+from holdfast.agents import Agent, OnText, Prompt, unheard
 from holdfast.app import blobs
 from holdfast.app.door import Inside, Open
 from holdfast.app.gateway import Gateway
@@ -45,7 +45,6 @@ from holdfast.model import (
     Sent,
 )
 from holdfast.platforms import Ack, Arrival, Capabilities, Idempotency, Incoming
-from holdfast.policy.views import Message
 from holdfast.store.sqlite import commit, database, log, store
 from holdfast.testing.agent import script_reply, unanswered
 from holdfast.tools import ToolContext
@@ -80,8 +79,8 @@ def tell(fact: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Scripted:
-    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
-        requests, results = unanswered(messages)
+    async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied:
+        requests, results = unanswered(prompt.messages)
         if not requests or SECRET not in requests[-1]:
             tell(f"asked:{requests[-1] if requests else ''}/{results}")
         return script_reply(requests, results)

@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 
-from holdfast.agents import CallId, DemoModel, EchoModel, Finish, Message, Role, ToolCall, demo_agent
+from holdfast.agents import CallId, DemoModel, EchoModel, Finish, Message, Prompt, Role, ToolCall, demo_agent
 from holdfast.agents.demo import demo_reply
 from holdfast.clock import SystemClock
 from holdfast.model import CallState, NoteKind
@@ -41,7 +41,7 @@ def test_it_does_not_claim_to_have_done_anything_at_first() -> None:
 @on_a_loop
 async def test_it_writes_word_by_word() -> None:
     seen: list[str] = []
-    reply = await DemoModel(SystemClock()).reply((user("Do 1 step."),), seen.append)
+    reply = await DemoModel(SystemClock()).reply(Prompt((user("Do 1 step."),)), seen.append)
     assert seen[0] == "Step "
     assert seen[-1] == reply.text
     assert len(seen) == len(reply.text.split())
@@ -76,7 +76,7 @@ def test_its_model_asks_only_for_tools_it_has() -> None:
 @on_a_loop
 async def test_echo_says_back_what_was_said_since_its_last_answer() -> None:
     async def echo(messages: Sequence[Message]) -> str:
-        return (await EchoModel().reply(messages)).text
+        return (await EchoModel().reply(Prompt(messages))).text
 
     assert await echo((user("a"),)) == "a"
     messages = (user("a"), Message(Role.ASSISTANT, "a"), Message(Role.NOTE, "n"), user("b"), user("c"))

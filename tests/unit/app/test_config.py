@@ -8,8 +8,8 @@ from holdfast.app.config import Loaded, Surroundings, describe, load_settings, s
 from holdfast.app.keys import KEYS, shown_time, value_at
 from holdfast.app.settings import LOCAL_PERSON, Settings
 from holdfast.errors import BadConfig
-from holdfast.model import BusyMode, OnInterruption, PersonId
-from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND
+from holdfast.model import BusyMode, EffectClass, OnInterruption, PersonId
+from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND, Rule, Ruling
 
 
 def load(home: Path, toml: str = "", **environment: str) -> Loaded:
@@ -165,3 +165,71 @@ def test_the_service_that_a_desktop_session_is_does_not_keep_us_up() -> None:
     elsewhere = {"INVOCATION_ID": "x", "SYSTEMD_EXEC_PID": str(os.getpid() + 1)}
     assert not surroundings(elsewhere).under_systemd
     assert surroundings({**elsewhere, "SYSTEMD_EXEC_PID": str(os.getpid())}).under_systemd
+
+
+def test_rules_for_tool_calls_are_read_in_their_order(tmp_path: Path) -> None:
+    loaded = load(
+        tmp_path,
+        """
+        [approvals]
+        effect = "ask"
+        expires = "10m"
+        [[approvals.rules]]
+        tool = "terminal"
+        arguments = {command = 'git (status|diff)'}
+        then = "allow"
+        [[approvals.rules]]
+        tool = ["terminal", "*_file"]
+        effect = "effect"
+        chat = "telegram/*"
+        matches = "rm"
+        then = "deny"
+        """,
+    )
+    found = loaded.settings.gateway.approvals
+    assert (found.effect, found.read, found.expires) == (Ruling.ASK, Ruling.ALLOW, 10 * MINUTE)
+    assert found.rules == (
+        Rule(Ruling.ALLOW, ("terminal",), arguments=(("command", "git (status|diff)"),)),
+        Rule(Ruling.DENY, ("terminal", "*_file"), EffectClass.EFFECT, "telegram/*", "rm"),
+    )
+    (described,) = [line for line in describe(loaded) if line.key == "approvals.rules"]
+    assert described.value == [
+        {"tool": "terminal", "arguments": {"command": "git (status|diff)"}, "then": "allow"},
+        {
+            "tool": ["terminal", "*_file"],
+            "effect": "effect",
+            "chat": "telegram/*",
+            "matches": "rm",
+            "then": "deny",
+        },
+    ]
+
+
+def test_one_line_has_a_tool_asked_about_in_the_file_or_the_environment(tmp_path: Path) -> None:
+    rules = (Rule(Ruling.ASK, ("terminal", "write_file")),)
+    line = 'approvals.rules = [{tool = ["terminal", "write_file"], then = "ask"}]'
+    assert load(tmp_path, line).settings.gateway.approvals.rules == rules
+    said = '[{"tool": ["terminal", "write_file"], "then": "ask"}]'
+    assert load(tmp_path, HOLDFAST_APPROVALS_RULES=said).settings.gateway.approvals.rules == rules
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        '"ask"',
+        "{}",
+        '{tool = "terminal"}',
+        '{tool = "terminal", then = "maybe"}',
+        '{tool = "terminal", then = "ask", when = "night"}',
+        '{tool = [], then = "ask"}',
+        '{tool = 3, then = "ask"}',
+        '{effect = "bad", then = "ask"}',
+        '{matches = "(", then = "ask"}',
+        '{arguments = {command = "("}, then = "ask"}',
+        '{arguments = "x", then = "ask"}',
+        '{chat = 1, then = "ask"}',
+    ],
+)
+def test_a_rule_that_cannot_be_followed_keeps_the_gateway_from_starting(tmp_path: Path, rule: str) -> None:
+    found = complaint(tmp_path, f"approvals.rules = [{rule}]")
+    assert "approvals.rules" in str(found) and "then is allow, ask or deny" in str(found)

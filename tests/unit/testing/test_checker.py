@@ -445,6 +445,11 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
         "beside 'typing' was shown for turn t1 under generation 1, when it had 2",
         spoken(seen("beside", "typing", current=2)),
     ),
+    "a call nobody allowed": (
+        "R7.3",
+        "effect k began, and nobody had allowed it",
+        lambda h: h.ran.append(ran("begun", key="k")._replace(consented=False)),
+    ),
     "a notice that is never ended": (
         "R12",
         "the notice m1 of turn t1 still says 'Still working'",

@@ -11,7 +11,7 @@ import re
 import zlib
 from collections.abc import Sequence
 
-from holdfast.agents import Agent, OnText, unheard
+from holdfast.agents import Agent, OnText, Prompt, unheard
 from holdfast.clock import Clock
 from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
 from holdfast.policy.views import Message, Role
@@ -47,9 +47,9 @@ class DrillModel:
 
     clock: Clock
 
-    async def reply(self, messages: Sequence[Message], on_text: OnText = unheard) -> Replied:
-        await self.clock.sleep(_beat(str(len(messages))) / 2)
-        return drill_reply(messages)
+    async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied:
+        await self.clock.sleep(_beat(str(len(prompt.messages))) / 2)
+        return drill_reply(prompt.messages)
 
 
 def drill_reply(messages: Sequence[Message]) -> Replied:

@@ -14,6 +14,7 @@ from holdfast.model import (
     Journal,
     Key,
     Position,
+    QuestionRecord,
     Request,
     Session,
     SessionId,
@@ -71,6 +72,8 @@ class Looking(Operators, Protocol):
     async def session(self, id: SessionId) -> Session: ...
 
     async def turns(self, session: SessionId, limit: int = 100) -> tuple[Turn, ...]: ...
+
+    async def questions(self, turns: tuple[TurnId, ...]) -> tuple[QuestionRecord, ...]: ...
 
     async def row(self, position: Position) -> InboxRow: ...
 

@@ -15,6 +15,7 @@ from holdfast.model import (
     OwedKind,
     Position,
     QuestionRecord,
+    QuestionState,
     StopKind,
     TurnId,
     TurnState,
@@ -46,6 +47,7 @@ BACKLOG = "backlog"
 """Why a message is offered: it is older than what is begun with unasked."""
 _ENDS_TURNS = ("stop", "new")
 _turn_state = rows.reader(TurnState)
+_question_state = rows.reader(QuestionState)
 
 
 def accept(tx: Tx, batch: Batch, settings: ArrivalSettings = AS_CONFIGURED) -> tuple[Accepted, ...]:
@@ -105,6 +107,7 @@ def _facts(tx: Tx, message: Inbound, standing: Row | None, settings: ArrivalSett
         question,
         question.asked_at if question else None,
         message.pressed,
+        _how_closed(tx, message) if message.pressed is not None and question is None else None,
         settings.draining,
     )
 
@@ -118,6 +121,13 @@ def _pressed(tx: Tx, message: Inbound) -> QuestionRecord | None:
         now=tx.now,
     )
     return rows.question(row) if row else None
+
+
+def _how_closed(tx: Tx, message: Inbound) -> QuestionState | None:
+    """What became of a question somebody answers too late; one that should be closed by now has expired."""
+    row = tx.one("pressed_late", id=message.pressed, chat=message.place.address, person=message.sender)
+    state = _question_state(row[0]) if row else None
+    return QuestionState.EXPIRED if state is QuestionState.OPEN else state
 
 
 def _open_question(tx: Tx, turn: TurnId, message: Inbound) -> QuestionRecord | None:

@@ -15,6 +15,7 @@ from holdfast.store.contract import Continuity
 
 from . import claims, intake, lists, operators, steps
 from . import deliveries as sending
+from . import questions as asked
 from . import stopping as drains
 from .database import connect_reader, migrations, schema_version
 from .faults import translate
@@ -83,6 +84,7 @@ class ReadOnlyLedger:
     chats = _look(lists.chats)
     session = _look(lists.session)
     turns = _look(lists.turns)
+    questions = _look(asked.questions)
     row = _look(lists.row)
     arrivals_of = _look(lists.arrivals_of)
     session_of = _look(lists.session_of)

@@ -214,7 +214,8 @@ def call(turn: TurnId, row: Row) -> CallRecord:
 
 
 def question(row: Row) -> QuestionRecord:
-    id_, kind, call_, state, text, options, asked_of, expires_at, answer, call_hash, asked_at = row
+    id_, kind, call_, state, text, options, asked_of, expires_at, answer, call_hash, asked_at = row[:11]
+    closed_at, answered_by = row[11:13]
     return QuestionRecord(
         QuestionId(id_),
         QuestionKind(kind),
@@ -227,6 +228,8 @@ def question(row: Row) -> QuestionRecord:
         answer,
         call_hash,
         asked_at,
+        closed_at,
+        PersonId(answered_by) if answered_by else None,
     )
 
 

@@ -28,7 +28,6 @@ from . import (
     lists,
     notices,
     operators,
-    questions,
     retention,
     revivals,
     stale,
@@ -36,6 +35,7 @@ from . import (
 )
 from . import deliveries as sending
 from . import processes as background
+from . import questions as asked
 from . import stopping as drains
 from .changes import Changes
 from .commit import Tx
@@ -166,10 +166,11 @@ class SqliteStore:
     journal = _look(steps.journal)
     live_session = _look(claims.live_session)
     waiting = _look(claims.waiting)
-    answer = _commit(questions.answer)
-    set_question_aside = _commit(questions.set_question_aside)
-    question_undeliverable = _commit(questions.question_undeliverable)
-    expire_questions = _commit(questions.expire_questions)
+    answer = _commit(asked.answer)
+    questions = _look(asked.questions)
+    set_question_aside = _commit(asked.set_question_aside)
+    question_undeliverable = _commit(asked.question_undeliverable)
+    expire_questions = _commit(asked.expire_questions)
 
     owe = _commit(sending.owe)
     claim_deliveries = _commit(sending.claim_deliveries)

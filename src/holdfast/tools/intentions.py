@@ -1,0 +1,102 @@
+"""What a tool may want done instead of returning text: the gateway does it and commits it with the journal.
+
+No tool sees the store. A tool that returns an intention has done nothing itself, so it may be asked again.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from holdfast.model import ProcessId
+from holdfast.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask the person; what they answer is the call's result."""
+
+    text: str
+    options: tuple[str, ...] = ()
+    """What they may choose from; none is a free answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartProcess:
+    """Start a command that outlives the turn, and the gateway."""
+
+    command: str
+    notify: bool = True
+    """Wake the session once when it ends."""
+    patterns: tuple[str, ...] = ()
+    """Wake it when a line of the output matches one of these."""
+
+
+class Looking(StrEnum):
+    """How to look at background processes."""
+
+    LIST = "list"
+    POLL = "poll"
+    WAIT = "wait"
+    LOG = "log"
+
+
+@dataclass(frozen=True, slots=True)
+class LookAtProcess:
+    """See what became of background processes of this session; what is shown counts as told."""
+
+    how: Looking
+    process: ProcessId | None = None
+    """None only for a list."""
+    seconds: float = 0.0
+    """How long to wait for its end."""
+    lines: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class WriteToProcess:
+    """Give a background process some input."""
+
+    process: ProcessId
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class KillProcess:
+    """End a background process; its end is then known, and wakes nobody."""
+
+    process: ProcessId
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHistory:
+    """Look for words in what was said in this conversation, earlier sessions included."""
+
+    words: str
+    limit: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class WantRestart:
+    """Have the gateway restarted once this turn's reply is delivered."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportGoal:
+    """Say that the standing goal is reached, or cannot be."""
+
+    reached: bool
+    words: str = ""
+
+
+Intention = (
+    Ask
+    | StartProcess
+    | LookAtProcess
+    | WriteToProcess
+    | KillProcess
+    | SearchHistory
+    | WantRestart
+    | ReportGoal
+)
