@@ -21,11 +21,7 @@ async def forget(desk: Desk, asked: Asked) -> None:
     elif wanted != words.EVERYTHING and not (word == words.SESSION and session):
         text = f"Nothing was erased: I do not know {words.shown(wanted)}. {words.FORGET}"
         await refuse(desk, asked, "unconfirmed", text)
-    elif (
-        not asked.begun
-        and not asked.owner
-        and (session or await desk.store.others_spoke(row.key, row.sender))
-    ):
+    elif not asked.owner and (session or await desk.store.others_spoke(row.key, row.sender)):
         text = "Nothing was erased: others have written here too, so only an owner may have all of it erased."
         await refuse(desk, asked, "not_owner", text)
     else:
