@@ -154,7 +154,7 @@ class ScriptedModel:
         witness = self.witness
         requests, results = unanswered(prompt.messages)
         last = requests[-1] if requests else ""
-        said = [message.text for message in messages if message.role is Role.USER]
+        said = [message.text for message in prompt.messages if message.role is Role.USER]
         found = witness.turn_saying(said if requests else ())
         witness.trace(f"model {last}")
         session, turn, running = found or ("?", "?", False)
