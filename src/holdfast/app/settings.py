@@ -18,6 +18,7 @@ from holdfast.policy.settings import (
     ResetSettings,
     RetrySettings,
     SafeModeSettings,
+    ToolSettings,
 )
 from holdfast.records import dataclass
 from holdfast.store import Keep
@@ -72,6 +73,7 @@ class GatewaySettings:
     retry: RetrySettings = RetrySettings()
     progress: ProgressSettings = ProgressSettings()
     limits: LimitSettings = LimitSettings()
+    tools: ToolSettings = ToolSettings()
     sharing: Sharing = Sharing()
     keep: Keep = Keep(events=90 * DAY, set_aside=30 * DAY, instances=30 * DAY)
 

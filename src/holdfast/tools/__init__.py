@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from holdfast.model import EffectClass
 
-from .base import Checkable, Outcome, Tool, ToolContext, ToolFailed, ToolSpec, spec_of
+from .base import Checkable, CutShort, Outcome, Tool, ToolContext, ToolFailed, ToolSpec, spec_of
 from .demo import demo_tools
+from .functions import FunctionTool, tool
 from .intentions import (
+    READ_OUTPUT,
     Ask,
     Intention,
     KillProcess,
     LookAtProcess,
     Looking,
+    ReadOutput,
     ReportGoal,
     SearchHistory,
     StartProcess,
@@ -20,14 +23,18 @@ from .intentions import (
 )
 
 __all__ = [
+    "READ_OUTPUT",
     "Ask",
     "Checkable",
+    "CutShort",
     "EffectClass",
+    "FunctionTool",
     "Intention",
     "KillProcess",
     "LookAtProcess",
     "Looking",
     "Outcome",
+    "ReadOutput",
     "ReportGoal",
     "SearchHistory",
     "StartProcess",
@@ -39,4 +46,5 @@ __all__ = [
     "WriteToProcess",
     "demo_tools",
     "spec_of",
+    "tool",
 ]

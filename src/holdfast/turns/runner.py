@@ -26,6 +26,7 @@ from .keeper import Keeper
 from .limits import Limits
 from .live import Watch, unwatched
 from .opening import Opening
+from .outputs import Nowhere, Outputs
 from .pulse import Pulse
 from .report import Report, unreported
 from .telling import owed_for
@@ -48,6 +49,8 @@ class Runner:
     """What one message to a chat may hold: a longer answer is owed in parts."""
     watch: Watch = field(default=unwatched)
     """What lets people see a run while it goes on."""
+    outputs: Outputs = field(default_factory=Nowhere)
+    """Where results are kept that are too long to be shown."""
 
     def begin(self, claimed: Claimed, settings: ClaimSettings) -> Run:
         """A run of this turn, under the settings it was claimed with; `Run.go` sets it off."""
@@ -72,10 +75,19 @@ class Run:
         self._claim = claim
         self._hands = hands = Hands(runner.clock, self._bars)
         self._pulse = pulse = Pulse(runner.clock, settings, self._journal_output)
-        self._toolbox = Toolbox(runner.agent, runner.workspace, runner.report, Intentions().carry_out)
+        intentions = Intentions(runner.store, claimed, runner.outputs, settings.tools.shown)
+        self._toolbox = Toolbox(
+            runner.agent,
+            runner.workspace,
+            runner.report,
+            intentions.carry_out,
+            runner.clock,
+            settings,
+            runner.outputs,
+        )
         self._instructions = runner.agent.instructions
-        self._tools = ToolWork(self._toolbox, fence, hands, pulse)
         self._live = live = runner.watch(claimed, pulse.silent)
+        self._tools = ToolWork(self._toolbox, fence, hands, pulse, live)
         rng, report = runner.rng, runner.report
         self._asking = Asking(runner.agent.model, hands, pulse, live, rng, settings, report)
         self._keeper = Keeper(runner.store, fence, draft, hands, pulse, live, rng, settings, report)
