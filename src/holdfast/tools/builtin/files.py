@@ -21,7 +21,7 @@ from holdfast.model import EffectClass
 
 from ..base import Tool, ToolContext, ToolFailed
 from ..functions import tool
-from .places import Places, folder_at, names_of, open_file, put_file, put_state, state_of
+from .places import Places, folder_at, names_of, open_file, put_file, put_state, said, state_of
 
 MOST_READ = 256_000
 """Bytes of a file shown by one call."""
@@ -205,7 +205,8 @@ class Files:
             if len(after) > MOST_CHANGED:
                 raise ToolFailed(f"{path} would be larger than {MOST_CHANGED} bytes")
             put_state(record, json.dumps([_digest(before.data), _digest(after)]))
-            put_file(folder, names[-1], after, before.mode, context.key)
+            with said(path):
+                put_file(folder, names[-1], after, before.mode, context.key)
             return before.data is not None
 
     def _record(self, context: ToolContext) -> Path:

@@ -65,7 +65,7 @@ def folder_at(root: Path, names: tuple[str, ...], make: bool = False) -> Iterato
     fd = os.open(root.parent.parent, _FOLDER & ~os.O_NOFOLLOW)
     try:
         for at, name in enumerate((root.parent.name, root.name, *names)):
-            with _said("/".join(names[: max(0, at - 1)]) or "the workspace"):
+            with said("/".join(names[: max(0, at - 1)]) or "the workspace"):
                 below = _below(fd, name, make)
             os.close(fd)
             fd = below
@@ -83,7 +83,7 @@ def _below(fd: int, name: str, make: bool) -> int:
 
 def open_file(folder: int, name: str, shown: str) -> int:
     """Open a file of a folder for reading; raises `ToolFailed` for anything that is not a plain file."""
-    with _said(shown):
+    with said(shown):
         # Without waiting: a pipe that somebody has laid there would keep us for ever.
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -143,7 +143,7 @@ _WORDS = {
 
 
 @contextmanager
-def _said(what: str) -> Iterator[None]:
+def said(what: str) -> Iterator[None]:
     """Say in words what kept something from being opened."""
     try:
         yield
