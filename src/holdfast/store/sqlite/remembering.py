@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from holdfast.model import Key, Replied, Returned, Said, SessionId, TurnId
 from holdfast.store.contract import Remembered
 
@@ -12,8 +10,8 @@ from .readers import Read
 
 WITHIN = 5_000
 """The newest entries of a conversation that are looked through."""
-_MORE = 4
-"""Rows read for each one wanted: some hold the words only in what they are made of."""
+_READ = 500
+"""Rows read of those with the longest word: some lack the others, or hold it only in their make."""
 
 
 def search(
@@ -22,12 +20,10 @@ def search(
     wanted = [word.casefold() for word in words if word.strip()]
     if not wanted:
         return ()
-    patterns = json.dumps([_pattern(word) for word in wanted])
+    pattern = _pattern(max(wanted, key=len))
     found = (
         Remembered(SessionId(row[0]), rows.entry(row[1:]))
-        for row in read.all(
-            "search_entries", key=key, within=WITHIN, but=but, patterns=patterns, limit=limit * _MORE
-        )
+        for row in read.all("search_entries", key=key, within=WITHIN, but=but, pattern=pattern, limit=_READ)
     )
     return tuple(one for one in found if _holds(one, wanted))[:limit]
 

@@ -1,14 +1,14 @@
 -- name: search_entries
--- Among the newest entries of a conversation, whatever its length: what holds every pattern and can still be seen. What was
+-- Among the newest entries of a conversation, whatever its length: what fits the pattern and can still be seen. What was
 -- forgotten has no body, what was taken back is covered by an undo, and what an earlier search found is no finding.
-SELECT e.session, e.seq, e.turn, e.at, e.kind, e.call, e.count, e.body
+SELECT page.session, page.seq, page.turn, page.at, page.kind, page.call, page.count, page.body
 FROM (SELECT n.session, n.seq, n.turn, n.at, n.kind, n.call, n.count, n.body
       FROM sessions s CROSS JOIN entries n ON n.session = s.id
-      WHERE s.key = :key ORDER BY s.id DESC, n.seq DESC LIMIT :within) e
-WHERE e.body IS NOT NULL AND e.kind IN ('said', 'replied', 'returned') AND e.turn <> :but
-  AND NOT EXISTS (SELECT 1 FROM json_each(:patterns) p WHERE e.body NOT LIKE p.value ESCAPE '\')
+      WHERE s.key = :key ORDER BY s.id DESC, n.seq DESC LIMIT :within) page
+WHERE page.body IS NOT NULL AND page.kind IN ('said', 'replied', 'returned') AND page.turn <> :but
+  AND page.body LIKE :pattern
   AND NOT EXISTS (SELECT 1 FROM entries u
-                  WHERE u.session = e.session AND u.seq > e.seq AND u.kind = 'undone'
-                    AND e.seq BETWEEN json_extract(u.body, '$.first') AND json_extract(u.body, '$.last'))
-  AND NOT EXISTS (SELECT 1 FROM tool_calls c WHERE c.turn = e.turn AND c.id = e.call AND c.name = 'history_search')
+                  WHERE u.session = page.session AND u.seq > page.seq AND u.kind = 'undone'
+                    AND page.seq BETWEEN json_extract(u.body, '$.first') AND json_extract(u.body, '$.last'))
+  AND NOT EXISTS (SELECT 1 FROM tool_calls c WHERE c.turn = page.turn AND c.id = page.call AND c.name = 'history_search')
 LIMIT :limit
