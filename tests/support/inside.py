@@ -99,7 +99,7 @@ class Scripted:
         await pass_by(f"model {tags} {results}")
         if results < len(steps):
             tag, name = steps[results]
-            return Replied("", Finish.CALLS, (ToolCall(CallId(name), name, json.dumps(tag)),))
+            return Replied("", Finish.CALLS, (ToolCall(CallId(name), name, arguments(name, tag)),))
         return Replied(f"answer to {tags or 'nobody'}", Finish.COMPLETE)
 
 
@@ -107,6 +107,12 @@ def script(request: str) -> tuple[list[str], str]:
     """The calls a message asks for, and its tag; anything else is its own tag."""
     found = _SCRIPT.fullmatch(request)
     return (found[1].split(), found[2]) if found else ([], request)
+
+
+def arguments(name: str, tag: str) -> str:
+    """What a call is given: as the test has written it down for tools that are not ours, else its tag."""
+    file = HOME / f"{name}-{tag}.json"
+    return file.read_text() if file.exists() else json.dumps(tag)
 
 
 @dataclass(frozen=True, slots=True)
