@@ -3,6 +3,7 @@
 import gzip
 import json
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -219,8 +220,13 @@ async def test_a_huge_answer_is_cut(net: Net) -> None:
 @on_a_loop
 async def test_a_little_that_becomes_a_lot_is_cut(net: Net) -> None:
     net.answers["/"] = says(gzip.compress(b"x" * 50_000_000), Content_Encoding="gzip")
+    await fetch(net, net.url("/"), FetchSettings(most=50_000))
+    tracemalloc.start()
     found = await fetch(net, net.url("/"), FetchSettings(most=50_000))
+    _, most_held = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
     assert len(found) < 51_000
+    assert most_held < 10_000_000, "what is cut was never unpacked"
     net.answers["/br"] = says(b"?", Content_Encoding="br")
     with pytest.raises(ToolFailed, match="packed in a way"):
         await fetch(net, net.url("/br"))

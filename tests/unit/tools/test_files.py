@@ -14,7 +14,7 @@ from holdfast.policy.settings import Workspaces
 from holdfast.tools import Tool, ToolContext, ToolFailed
 from holdfast.tools.builtin import files as module
 from holdfast.tools.builtin.files import Files
-from holdfast.tools.builtin.places import Places, names_of
+from holdfast.tools.builtin.places import Places, names_of, put_file
 from tests.support.loops import on_a_loop
 
 
@@ -206,7 +206,7 @@ async def test_a_change_that_is_cut_off_is_made_once(
 ) -> None:
     """The process dies right before or right after the file is exchanged; the same call is run again."""
     await desk.do("write_file", path="a", content="a")
-    real = module.put_file
+    real = put_file
 
     def dies(*args: Any) -> None:
         if done:
@@ -228,7 +228,7 @@ async def test_a_change_that_is_cut_off_is_made_once(
 async def test_what_somebody_changed_meanwhile_is_not_written_over(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = module.put_file
+    real = put_file
 
     def dies(*_: Any) -> None:
         raise KeyboardInterrupt
