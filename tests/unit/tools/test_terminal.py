@@ -143,7 +143,12 @@ async def test_it_cannot_signal_the_gateway(tmp_path: Path, contained: bool) -> 
 @on_a_loop
 async def test_what_it_leaves_running_ends_with_it(tmp_path: Path, contained: bool) -> None:
     mark = f"100{os.getpid()}1"
-    command = f"sleep {mark} & setsid sleep {mark} & (setsid nohup sleep {mark} >/dev/null 2>&1 &) ; echo on"
+    # Each has gone away from the shell before the shell ends.
+    away = f"sh -c 'echo up > p; exec sleep {mark}'"
+    command = (
+        f"mkfifo p; sleep {mark} & setsid {away} & read x < p\n"
+        f"(setsid nohup {away} >/dev/null 2>&1 &); read x < p; echo on"
+    )
     assert await Shell(tmp_path, contained).do(command) == "on\n[exit code 0]"
     assert running(mark) == []
 
