@@ -112,7 +112,7 @@ async def test_a_page_is_given_as_its_text(net: Net) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["ftp://site.example/", "file:///etc/passwd", "site.example", "http://", "http://me@site.example/"],
+    ["ftp://site.example/", "file:/etc/passwd", "site.example", "http://", "http://me@site.example/"],
 )
 @on_a_loop
 async def test_only_plain_addresses_of_the_web_are_fetched(net: Net, url: str) -> None:
