@@ -100,8 +100,7 @@ class Scripted:
         await pass_by(f"model {tags} {results}")
         if results < len(steps):
             tag, name = steps[results]
-            given = {"question": f"what about {tag}?"} if name == ASKS else tag
-            return Replied("", Finish.CALLS, (ToolCall(CallId(name), name, json.dumps(given)),))
+            return Replied("", Finish.CALLS, (ToolCall(CallId(name), name, arguments(name, tag)),))
         return Replied(f"answer to {tags or 'nobody'}", Finish.COMPLETE)
 
 
@@ -109,6 +108,14 @@ def script(request: str) -> tuple[list[str], str]:
     """The calls a message asks for, and its tag; anything else is its own tag."""
     found = _SCRIPT.fullmatch(request)
     return (found[1].split(), found[2]) if found else ([], request)
+
+
+def arguments(name: str, tag: str) -> str:
+    """What a call is given: as the test has written it down for tools that are not ours, else its tag."""
+    file = HOME / f"{name}-{tag}.json"
+    if file.exists():
+        return file.read_text()
+    return json.dumps({"question": f"what about {tag}?"} if name == ASKS else tag)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from holdfast.policy.settings import ProgressSettings, TurnSettings
 from holdfast.store import ClaimSettings, Judge, Store
 from holdfast.testing import ManualClock
 from holdfast.tools import Tool, ToolContext
-from holdfast.turns import Pool, PoolSettings, Runner, Showing, Unseen, Watch
+from holdfast.turns import Nowhere, Outputs, Pool, PoolSettings, Runner, Showing, Unseen, Watch
 from tests.support.ledger import SETTINGS, Ledger, resume_all
 
 T = TypeVar("T")
@@ -242,6 +242,7 @@ class Stage:
         judge: Judge = resume_all,
         settings: TurnSettings = TurnSettings(),  # noqa: B008 - frozen
         platform: Platform | None = None,
+        outputs: Outputs | None = None,
     ) -> None:
         self.ledger = ledger
         self.store = Between(ledger.store)
@@ -260,6 +261,7 @@ class Stage:
             settings,
             lambda doing, fault: self.reports.append((doing, fault)),
             watch=self._watch(platform, store),
+            outputs=outputs or Nowhere(),
         )
         self.pool = Pool(store, self.clock, self.runner, lambda: claim, judge, PoolSettings(workers))
         self.task: asyncio.Task[None] | None = None

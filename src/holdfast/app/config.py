@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from holdfast.errors import BadConfig
+from holdfast.policy.settings import ToolSettings
 from holdfast.records import dataclass
+from holdfast.tools.builtin import environment
 
 from .home import VARIABLE as HOME_VARIABLE
 from .home import home_at
@@ -112,6 +114,11 @@ def surroundings(environment: Mapping[str, str] | None = None) -> Surroundings:
         int(micros) / 1_000_000 if micros.isdigit() else None,
         "INVOCATION_ID" in known and service,
     )
+
+
+def commands_see(settings: ToolSettings, known: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What commands of an agent see of this process's environment: what is allowed, and no secret."""
+    return environment(os.environ if known is None else known, settings.terminal.env)
 
 
 def _from_file(path: Path) -> Iterator[tuple[Key, object, str]]:

@@ -25,7 +25,7 @@ from holdfast.policy.settings import SECOND, TurnSettings
 from holdfast.policy.strikes import SafeMode
 from holdfast.recovery import Care, ContinuityReport, Outside, Reconciler
 from holdfast.store import ArrivalSettings, ClaimSettings, Store
-from holdfast.turns import Pool, PoolSettings, Runner, Showing
+from holdfast.turns import Nowhere, Outputs, Pool, PoolSettings, Runner, Showing
 
 from .alerts import Alerts, Connection
 from .crew import Crew, Work, to_log
@@ -69,6 +69,7 @@ class Gateway:
         on_state: Callable[[RunState], None] = _unseen,
         sweep: Callable[[], Awaitable[None]] = keep_files,
         free: Callable[[], int] | None = None,
+        outputs: Outputs | None = None,
     ) -> None:
         self.store = store
         self.clock = clock
@@ -87,7 +88,7 @@ class Gateway:
         self._asked = asyncio.Event()
         self._hurry = asyncio.Event()
         self._showing = Showing(store, clock, platforms, settings.progress, self._connected, report)
-        self._pool = self._make_pool(agent, workspace)
+        self._pool = self._make_pool(agent, workspace, outputs or Nowhere())
         self._senders = tuple(self._make_sender(platform) for platform in platforms)
         self._receivers = tuple(map(self._make_receiver, platforms, self._senders))
         self._reconciler = self._make_reconciler()
@@ -145,7 +146,7 @@ class Gateway:
 
     # The parts.
 
-    def _make_pool(self, agent: Agent, workspace: Path) -> Pool:
+    def _make_pool(self, agent: Agent, workspace: Path, outputs: Outputs) -> Pool:
         settings = self.settings
         turns = TurnSettings(
             grace=settings.grace,
@@ -153,6 +154,7 @@ class Gateway:
             limits=settings.limits,
             approvals=settings.approvals,
             questions=settings.questions,
+            tools=settings.tools,
         )
         runner = Runner(
             self.store,
@@ -164,6 +166,7 @@ class Gateway:
             self._report,
             self._longest,
             self._showing.begin,
+            outputs,
         )
         pool = PoolSettings(settings.workers, settings.grace / SECOND + _BEYOND_GRACE)
         return Pool(

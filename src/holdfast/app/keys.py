@@ -9,8 +9,9 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from holdfast.model import BusyMode, ChatAddress, OnInterruption, PersonId
-from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND, Ruling
+from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND, Ruling, Workspaces
 from holdfast.records import dataclass
+from holdfast.tools.builtin import NAMES
 
 from .approvals import ALLOWED_RULES, read_rules, show_rules
 from .settings import Settings
@@ -25,6 +26,7 @@ _CHAT = re.compile(r"[^/\s]+/[^/\s]+/[^/\s]+(?:/[^/\s]+)?")
 _OUR_AGENTS = ("demo", "echo")
 _HOST = re.compile(r"[A-Za-z0-9.-]+|\[?[0-9A-Fa-f:]+\]?")
 _HOST_AND_PORT = re.compile(rf"(?:{_HOST.pattern})(?::\d+)?")
+_VARIABLE = re.compile(r"(?!HOLDFAST_)[A-Za-z_][A-Za-z0-9_]*")
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _WEEKS = 52 * 7 * DAY
 _MICRO = 1_000_000
@@ -257,6 +259,50 @@ KEYS: tuple[Key, ...] = (
     Key("approvals.reconcilable", "gateway.approvals.reconcilable", _RULING, "those that can be asked about"),
     Key("approvals.effect", "gateway.approvals.effect", _RULING, "those that must not be repeated"),
     Key("approvals.expires", "gateway.approvals.expires", duration(MINUTE), "for consent, and for its use"),
+    Key(
+        "tools.use",
+        "gateway.tools.use",
+        names(re.compile("|".join(NAMES)), str, f"a list of these: {', '.join(NAMES)}"),
+        "built-in tools that an agent gets besides its own",
+    ),
+    Key(
+        "tools.timeout", "gateway.tools.timeout", duration(SECOND, DAY), "for a run of a tool that sets none"
+    ),
+    Key("tools.shown", "gateway.tools.shown", count(1_000, 1_000_000), "characters of a result a model sees"),
+    Key("tools.workspace", "gateway.tools.workspace", choice(Workspaces), "whose files the tools work on"),
+    Key(
+        "tools.terminal.timeout",
+        "gateway.tools.terminal.timeout",
+        duration(SECOND, DAY),
+        "the longest that one command may take",
+    ),
+    Key(
+        "tools.terminal.memory",
+        "gateway.tools.terminal.memory",
+        count(64, 10_000_000),
+        "megabytes for a command and all that it begins",
+    ),
+    Key("tools.terminal.processes", "gateway.tools.terminal.processes", count(8, 100_000), "the same"),
+    Key(
+        "tools.terminal.output",
+        "gateway.tools.terminal.output",
+        count(10_000, 20_000_000),
+        "bytes that are kept of what a command puts out",
+    ),
+    Key(
+        "tools.terminal.env",
+        "gateway.tools.terminal.env",
+        names(_VARIABLE, str, 'a list of variables, like "JAVA_HOME"; none of our own'),
+        "what commands see of the environment besides the usual",
+    ),
+    Key(
+        "tools.fetch.allow_private",
+        "gateway.tools.fetch.allow_private",
+        switch(),
+        "whether this machine and its network may be fetched from",
+    ),
+    Key("tools.fetch.most", "gateway.tools.fetch.most", count(1_000, 20_000_000), "bytes of one answer"),
+    Key("tools.fetch.timeout", "gateway.tools.fetch.timeout", duration(SECOND, HOUR), "for one answer"),
     Key(
         "groups.per_person",
         "gateway.sharing.groups_per_person",

@@ -26,10 +26,11 @@ from holdfast.policy.settings import SECOND
 from holdfast.records import dataclass
 from holdfast.store import Store, open_ledger
 from holdfast.telemetry.log import Log
+from holdfast.tools.builtin import builtin_tools
 
 from .actions import Actions
 from .blobs import BlobFiles
-from .config import Surroundings, load_settings, surroundings
+from .config import Surroundings, commands_see, load_settings, surroundings
 from .counting import Counts, counted
 from .door import Door, Inside, Open
 from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
@@ -40,6 +41,7 @@ from .lifecycle import RunState, longest_stop
 from .local import Unwilling
 from .looks import Looks
 from .notify import ALIVE, READY, STOPPING, Notifier
+from .outputs import OutputFiles
 from .previews import Previews
 from .settings import Settings
 from .shown import Json, shown
@@ -151,7 +153,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
     clock = SystemClock()
     ids = SystemIds(clock)
     notifier = Notifier(around.notify_socket)
-    agent = load_agent(settings.agent.use, clock, settings.home, settings.agent.pace / SECOND)
+    agent = _agent(settings, clock)
     # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
     watchdog.start()
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
@@ -178,6 +180,13 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
             return FAILED
         finally:
             watchdog.expect_end(limit)
+
+
+def _agent(settings: Settings, clock: Clock) -> Agent:
+    """Who answers, with the built-in tools that are given to it."""
+    ours = settings.gateway.tools
+    tools = builtin_tools(ours.use, ours, clock, home=settings.home, known=commands_see(ours))
+    return load_agent(settings.agent.use, clock, settings.home, settings.agent.pace / SECOND, tools)
 
 
 def _meanwhile(ending: AsyncExitStack, work: Coroutine[Any, Any, None]) -> None:
@@ -213,6 +222,7 @@ def _composed(
         on_state=on_state,
         sweep=blobs.sweep,
         free=free_room(settings.home),
+        outputs=OutputFiles(blobs),
     )
     keeper = Keeper(around, gateway.request, settings.home)
     inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews), counts, blobs)

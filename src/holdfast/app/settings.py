@@ -20,6 +20,7 @@ from holdfast.policy.settings import (
     ResetSettings,
     RetrySettings,
     SafeModeSettings,
+    ToolSettings,
 )
 from holdfast.records import dataclass
 from holdfast.store import Keep
@@ -76,6 +77,7 @@ class GatewaySettings:
     limits: LimitSettings = LimitSettings()
     questions: QuestionSettings = QuestionSettings()
     approvals: ApprovalSettings = ApprovalSettings()
+    tools: ToolSettings = ToolSettings()
     sharing: Sharing = Sharing()
     keep: Keep = Keep(events=90 * DAY, set_aside=30 * DAY, instances=30 * DAY)
 

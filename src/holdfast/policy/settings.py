@@ -151,6 +151,56 @@ class QuestionSettings:
     expires: int = DAY
 
 
+class Workspaces(StrEnum):
+    """Whose files the built-in tools work on."""
+
+    SESSION = "session"
+    """Each session has a folder of its own."""
+    AGENT = "agent"
+    """All sessions of an agent share one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalSettings:
+    """What a command may use, all that it begins included."""
+
+    timeout: int = 10 * MINUTE
+    """The longest a call may ask for."""
+    memory: int = 2_048
+    """Megabytes."""
+    processes: int = 256
+    output: int = 2_000_000
+    """Bytes of its output that are kept: the beginning and the end."""
+    env: frozenset[str] = frozenset()
+    """Variables of the gateway's environment that it sees besides the few it always does."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchSettings:
+    """What may be fetched."""
+
+    allow_private: bool = False
+    """Also from this machine and its own network."""
+    most: int = 2_000_000
+    """Bytes of one answer."""
+    timeout: int = 30 * SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSettings:
+    """What holds for every tool, and what the built-in ones follow."""
+
+    use: frozenset[str] = frozenset()
+    """The built-in tools an agent is given besides its own."""
+    timeout: int = 10 * MINUTE
+    """For a run of a tool that names none itself."""
+    shown: int = 16_000
+    """Characters of one result that a model is shown; a longer one is kept whole beside the ledger."""
+    workspace: Workspaces = Workspaces.SESSION
+    terminal: TerminalSettings = TerminalSettings()
+    fetch: FetchSettings = FetchSettings()
+
+
 @dataclass(frozen=True, slots=True)
 class TurnSettings:
     """How one turn is run."""
@@ -167,3 +217,4 @@ class TurnSettings:
     limits: LimitSettings = LimitSettings()
     approvals: ApprovalSettings = ApprovalSettings()
     questions: QuestionSettings = QuestionSettings()
+    tools: ToolSettings = ToolSettings()

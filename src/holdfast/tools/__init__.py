@@ -5,14 +5,17 @@ from __future__ import annotations
 from holdfast.model import EffectClass
 
 from .asking import AskPerson
-from .base import Checkable, Outcome, Tool, ToolContext, ToolFailed, ToolSpec, spec_of
+from .base import Checkable, CutShort, Outcome, Tool, ToolContext, ToolFailed, ToolSpec, spec_of
 from .demo import demo_tools
+from .functions import FunctionTool, tool
 from .intentions import (
+    READ_OUTPUT,
     Ask,
     Intention,
     KillProcess,
     LookAtProcess,
     Looking,
+    ReadOutput,
     ReportGoal,
     SearchHistory,
     StartProcess,
@@ -21,15 +24,19 @@ from .intentions import (
 )
 
 __all__ = [
+    "READ_OUTPUT",
     "Ask",
     "AskPerson",
     "Checkable",
+    "CutShort",
     "EffectClass",
+    "FunctionTool",
     "Intention",
     "KillProcess",
     "LookAtProcess",
     "Looking",
     "Outcome",
+    "ReadOutput",
     "ReportGoal",
     "SearchHistory",
     "StartProcess",
@@ -41,4 +48,5 @@ __all__ = [
     "WriteToProcess",
     "demo_tools",
     "spec_of",
+    "tool",
 ]

@@ -20,6 +20,10 @@ def unnoticed() -> None:
     """Nobody counts."""
 
 
+def unread(text: str) -> None:
+    """Nobody looks."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool knows of the call it serves. It never sees the store."""
@@ -31,11 +35,21 @@ class ToolContext:
     key: str
     """The idempotency key: the same on every run of this call."""
     progress: Callable[[], None] = unnoticed
-    """To call when a long-running tool puts something out: it is alive, and not to be stopped as stuck."""
+    """To call when a long-running tool moves: it is alive, and not to be stopped as stuck."""
+    output: Callable[[str], None] = unread
+    """To call with what a running tool puts out, piece by piece: that is progress, and seen by who watches.
+    It is no part of the result; what the model is to be told the tool returns."""
 
 
 class ToolFailed(Exception):
     """The tool ran and failed; its words become the call's result."""
+
+
+class CutShort(Exception):
+    """The tool was ended before it was done, for its time or for what it used; the words say what is known.
+
+    The call is settled by its class, like one that was cut off: an effect may have happened, or a part of it.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +76,7 @@ class Tool(Protocol):
     """One thing an agent can do.
 
     It may also have a `description` and `parameters` (a JSON schema) for the model to read, and a `timeout`
-    in seconds after which a run of it is given up.
+    in seconds after which a run of it is given up (otherwise that of the configuration).
     """
 
     @property
@@ -78,8 +92,8 @@ class Tool(Protocol):
 
         An `Intention` instead is carried out by the gateway and committed with the journal.
 
-        Cancelled when a person stops the turn, with a moment to end: what it still returns is its result;
-        without one the call counts as unknown.
+        Cancelled when a person stops the turn or its time is up, with a moment to end: what it still returns
+        is its result; without one the call is settled by its class.
         """
         ...
 

@@ -28,6 +28,7 @@ from .keeper import Keeper
 from .limits import Limits
 from .live import Watch, unwatched
 from .opening import Opening
+from .outputs import Nowhere, Outputs
 from .pulse import Pulse
 from .report import Report, unreported
 from .telling import owed_for
@@ -50,6 +51,8 @@ class Runner:
     """What one message to a chat may hold: a longer answer is owed in parts."""
     watch: Watch = field(default=unwatched)
     """What lets people see a run while it goes on."""
+    outputs: Outputs = field(default_factory=Nowhere)
+    """Where results are kept that are too long to be shown."""
 
     def begin(self, claimed: Claimed, settings: ClaimSettings) -> Run:
         """A run of this turn, under the settings it was claimed with; `Run.go` sets it off."""
@@ -75,12 +78,21 @@ class Run:
         self._hands = hands = Hands(runner.clock, self._bars)
         self._pulse = pulse = Pulse(runner.clock, settings, self._journal_output)
         self._clock, self._approvals = runner.clock, settings.approvals
-        self._asked = Asked(runner.clock, claimed, settings, runner.longest, lambda: draft.journal)
-        carry_out = Intentions(self._asked).carry_out
-        self._toolbox = Toolbox(runner.agent, runner.workspace, runner.report, carry_out)
+        self._asked = asked = Asked(runner.clock, claimed, settings, runner.longest, lambda: draft.journal)
+        outputs = runner.outputs
+        intentions = Intentions(runner.store, claimed, asked, outputs, settings.tools.shown)
+        self._toolbox = Toolbox(
+            runner.agent,
+            runner.workspace,
+            runner.report,
+            intentions.carry_out,
+            runner.clock,
+            settings,
+            outputs,
+        )
         self._instructions = runner.agent.instructions
-        self._tools = ToolWork(self._toolbox, fence, hands, pulse)
         self._live = live = runner.watch(claimed, pulse.silent)
+        self._tools = ToolWork(self._toolbox, fence, hands, pulse, live)
         rng, report = runner.rng, runner.report
         self._asking = Asking(runner.agent.model, hands, pulse, live, rng, settings, report)
         self._keeper = Keeper(runner.store, fence, draft, hands, pulse, live, rng, settings, report)

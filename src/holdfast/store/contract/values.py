@@ -238,6 +238,13 @@ def untold(stop: Stop) -> tuple[Owed, ...]:
     return ()
 
 
+class Remembered(NamedTuple):
+    """Something that was said in a conversation, and in which of its sessions."""
+
+    session: SessionId
+    entry: Entry
+
+
 class HeldItem(NamedTuple):
     """Something that was open in the backup this ledger was restored from, and waits for the operator."""
 

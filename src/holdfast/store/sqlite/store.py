@@ -28,6 +28,7 @@ from . import (
     lists,
     notices,
     operators,
+    remembering,
     retention,
     revivals,
     stale,
@@ -163,6 +164,7 @@ class SqliteStore:
     reopen = _commit(revivals.reopen)
     find_session = _look(revivals.find_session)
     transcript = _look(steps.transcript)
+    search = _look(remembering.search)
     journal = _look(steps.journal)
     live_session = _look(claims.live_session)
     waiting = _look(claims.waiting)
