@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from holdfast.errors import BadConfig
+from holdfast.policy.processes import environment_for
 from holdfast.records import dataclass
 
 from .home import VARIABLE as HOME_VARIABLE
@@ -112,6 +113,11 @@ def surroundings(environment: Mapping[str, str] | None = None) -> Surroundings:
         int(micros) / 1_000_000 if micros.isdigit() else None,
         "INVOCATION_ID" in known and service,
     )
+
+
+def process_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What background processes are told of ours: no secret is among it."""
+    return environment_for(os.environ if environment is None else environment)
 
 
 def _from_file(path: Path) -> Iterator[tuple[Key, object, str]]:

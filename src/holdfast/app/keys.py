@@ -243,6 +243,12 @@ KEYS: tuple[Key, ...] = (
     Key("limits.turn_cost", "gateway.limits.turn_cost", dollars(), "the same in dollars"),
     Key("limits.day_tokens", "gateway.limits.day_tokens", count(0, 10**12), "of one chat in a day (UTC)"),
     Key("limits.day_cost", "gateway.limits.day_cost", dollars(), "the same in dollars"),
+    Key("processes.most", "gateway.processes.most", count(1, 100), "running in the background per session"),
+    Key("processes.wakeups", "gateway.processes.wakeups", count(0, 100), "for watched output of one of them"),
+    Key("processes.log", "gateway.processes.log", count(1, 10_000), "megabytes kept of what one puts out"),
+    Key("processes.keep", "gateway.processes.keep", duration(), "how long that is kept after its end"),
+    Key("processes.grace", "gateway.processes.grace", duration(0, 5 * MINUTE), "to end when it is killed"),
+    Key("goals.budget", "gateway.goals.budget", count(1, 1_000), "turns a standing goal may take"),
     Key(
         "groups.per_person",
         "gateway.sharing.groups_per_person",

@@ -26,10 +26,11 @@ from holdfast.policy.settings import SECOND
 from holdfast.records import dataclass
 from holdfast.store import Store, open_ledger
 from holdfast.telemetry.log import Log
+from holdfast.tools import Detached
 
 from .actions import Actions
 from .blobs import BlobFiles
-from .config import Surroundings, load_settings, surroundings
+from .config import Surroundings, load_settings, process_environment, surroundings
 from .counting import Counts, counted
 from .door import Door, Inside, Open
 from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
@@ -213,6 +214,7 @@ def _composed(
         on_state=on_state,
         sweep=blobs.sweep,
         free=free_room(settings.home),
+        processes=Detached(settings.home, clock, process_environment(), settings.gateway.processes),
     )
     keeper = Keeper(around, gateway.request, settings.home)
     inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews), counts, blobs)

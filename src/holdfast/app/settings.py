@@ -11,7 +11,9 @@ from holdfast.policy.settings import (
     DAY,
     MINUTE,
     SECOND,
+    GoalSettings,
     LimitSettings,
+    ProcessSettings,
     ProgressSettings,
     QueueSettings,
     RecoverySettings,
@@ -72,6 +74,8 @@ class GatewaySettings:
     retry: RetrySettings = RetrySettings()
     progress: ProgressSettings = ProgressSettings()
     limits: LimitSettings = LimitSettings()
+    processes: ProcessSettings = ProcessSettings()
+    goals: GoalSettings = GoalSettings()
     sharing: Sharing = Sharing()
     keep: Keep = Keep(events=90 * DAY, set_aside=30 * DAY, instances=30 * DAY)
 

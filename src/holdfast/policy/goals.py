@@ -22,14 +22,14 @@ def continuation(text: str, used: int, budget: int) -> str:
 
 def set_words(text: str, budget: int) -> str:
     return (
-        f"I work towards this by myself from now on, for up to {budget} turns: “{_shown(text)}”. Anything you "
-        "write stops that; so does /goal stop. /goal shows where it stands."
+        f"I work towards this by myself from now on, for up to {budget} turns: “{_shown(text)}”. Anything "
+        "you write stops that; so does /goal stop. /goal shows where it stands."
     )
 
 
 def spent_words(text: str, budget: int) -> str:
     return (
-        f"The goal “{_shown(text)}” has had its {budget} turns and is not reported as reached, so I stop here. "
+        f"The goal “{_shown(text)}” has had its {budget} turns and is not reported as reached, so I stop. "
         "/goal with a text sets one again."
     )
 
@@ -66,7 +66,7 @@ def state_words(goal: Goal | None, unfinished: bool) -> str:
     if goal.waits or unfinished:
         return f"I work towards “{_shown(goal.text)}” ({used}). /goal stop ends that."
     return (
-        f"The goal “{_shown(goal.text)}” stands, and nothing goes on: the last turn did not succeed ({used}). "
+        f"The goal “{_shown(goal.text)}” stands and nothing goes on: the last turn did not succeed ({used}). "
         "/retry goes on with it, /goal stop ends it."
     )
 

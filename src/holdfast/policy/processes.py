@@ -1,4 +1,4 @@
-"""Background processes: who is who, how one stands, what of its output is watched for, and the words for it."""
+"""Background processes: who is who, how one stands, what is watched for, and the words for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,19 @@ LONGEST_PATTERN = 200
 LONGEST_LINE = 2_000
 """Characters of one line of output that are looked at and shown."""
 _SHOWN_MATCHES = 10
-_PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM", "COLORTERM")
+_PASSED_ON = (
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "TERM",
+    "COLORTERM",
+)
 _PASSED_ON_FAMILIES = ("LC_", "XDG_")
 
 
@@ -24,7 +36,7 @@ def process_id(key: str) -> ProcessId:
 
 
 def environment_for(known: Mapping[str, str]) -> dict[str, str]:
-    """What a background process is told of its surroundings: where things are, and nothing that may be secret."""
+    """What a background process is told of its surroundings: where things are, nothing that may be secret."""
     return {
         name: value
         for name, value in known.items()
@@ -139,7 +151,9 @@ def match_text(id: ProcessId, command: str, lines: Sequence[str]) -> str:
     if len(lines) > _SHOWN_MATCHES:
         shown.append(f"(and {len(lines) - _SHOWN_MATCHES} more)")
     what = f"The background process {id} ({one_line(command)}) put out what you watch for:"
-    return "\n".join([what, *shown, "Look at it in this turn if you want to be told of what comes next, too."])
+    return "\n".join(
+        [what, *shown, "Look at it in this turn if you want to be told of what comes next, too."]
+    )
 
 
 def missed_text(missed: Mapping[ProcessId, int]) -> str:

@@ -103,6 +103,30 @@ class LimitSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessSettings:
+    """Background processes."""
+
+    most: int = 8
+    """Running ones of one session."""
+    wakeups: int = 5
+    """How often watched-for output of one process may wake its session."""
+    log: int = 10
+    """Megabytes that are kept of what one puts out."""
+    keep: int = 7 * DAY
+    """How long that is kept after its end."""
+    grace: int = 5 * SECOND
+    """To end by itself when it is killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoalSettings:
+    """Standing goals."""
+
+    budget: int = 20
+    """Turns one may take."""
+
+
+@dataclass(frozen=True, slots=True)
 class TurnSettings:
     """How one turn is run."""
 
@@ -116,3 +140,4 @@ class TurnSettings:
     """The waits between tries of a model, and of a commit while the machine is at fault."""
     progress: ProgressSettings = ProgressSettings()
     limits: LimitSettings = LimitSettings()
+    processes: ProcessSettings = ProcessSettings()

@@ -6,6 +6,7 @@ from holdfast.model import EffectClass
 
 from .base import Checkable, Outcome, Tool, ToolContext, ToolFailed, ToolSpec, spec_of
 from .demo import demo_tools
+from .detached import Detached
 from .intentions import (
     Ask,
     Intention,
@@ -18,16 +19,23 @@ from .intentions import (
     WantRestart,
     WriteToProcess,
 )
+from .process import goal_tool, process_tools
+from .processes import Found, Launch, Output, Processes
 
 __all__ = [
     "Ask",
     "Checkable",
+    "Detached",
     "EffectClass",
+    "Found",
     "Intention",
     "KillProcess",
+    "Launch",
     "LookAtProcess",
     "Looking",
     "Outcome",
+    "Output",
+    "Processes",
     "ReportGoal",
     "SearchHistory",
     "StartProcess",
@@ -38,5 +46,7 @@ __all__ = [
     "WantRestart",
     "WriteToProcess",
     "demo_tools",
+    "goal_tool",
+    "process_tools",
     "spec_of",
 ]

@@ -15,17 +15,21 @@ from holdfast.policy.settings import TurnSettings
 from holdfast.policy.steps import CallModel, Finish, RunTools, Settle, WaitForPerson, next_step
 from holdfast.records import dataclass
 from holdfast.store import ClaimSettings, Store
+from holdfast.tools import Processes
+from holdfast.tools.process import LOOK
 
 from .asking import Asking
 from .cuts import LOST, NOT_ALLOWED, STOP, Cut, CutOff
 from .cutting import Cutting
 from .draft import Draft
+from .goals import GoalWork
 from .hands import Hands
 from .intentions import Intentions
 from .keeper import Keeper
 from .limits import Limits
 from .live import Watch, unwatched
 from .opening import Opening
+from .processes import ProcessWork
 from .pulse import Pulse
 from .report import Report, unreported
 from .telling import owed_for
@@ -48,6 +52,8 @@ class Runner:
     """What one message to a chat may hold: a longer answer is owed in parts."""
     watch: Watch = field(default=unwatched)
     """What lets people see a run while it goes on."""
+    processes: Processes | None = None
+    """Where background processes run, if they can here."""
 
     def begin(self, claimed: Claimed, settings: ClaimSettings) -> Run:
         """A run of this turn, under the settings it was claimed with; `Run.go` sets it off."""
@@ -72,7 +78,13 @@ class Run:
         self._claim = claim
         self._hands = hands = Hands(runner.clock, self._bars)
         self._pulse = pulse = Pulse(runner.clock, settings, self._journal_output)
-        self._toolbox = Toolbox(runner.agent, runner.workspace, runner.report, Intentions().carry_out)
+        self._processes = (
+            ProcessWork(runner.store, runner.processes, runner.clock, settings.processes)
+            if runner.processes
+            else None
+        )
+        intentions = Intentions(self._processes, GoalWork(runner.store, claimed.session.key))
+        self._toolbox = Toolbox(runner.agent, runner.workspace, runner.report, intentions.carry_out)
         self._instructions = runner.agent.instructions
         self._tools = ToolWork(self._toolbox, fence, hands, pulse)
         self._live = live = runner.watch(claimed, pulse.silent)
@@ -139,6 +151,7 @@ class Run:
         if not self._draft.knows_past:
             session = self.claimed.session.id
             self._draft.remember(await self._keeper.surely(lambda: self._store.transcript(session)))
+            await self._mention()
         await self._opening.take_in(self._draft)
         await self._keeper.save()
         if await self._limits.asks(self._draft):
@@ -155,6 +168,12 @@ class Run:
     def _prompt(self) -> Prompt:
         chosen = self.claimed.settings.model
         return Prompt(self._draft.messages, self._toolbox.specs, self._instructions, chosen)
+
+    async def _mention(self) -> None:
+        """Tell the model, beside its instructions, what its background processes said to nobody."""
+        if self._processes is not None and any(spec.name == LOOK for spec in self._toolbox.specs):
+            words = await self._processes.mention(self.claimed.session.id)
+            self._instructions = "\n\n".join(filter(None, (self._instructions, words)))
 
     def _take_down(self, answer: Metered) -> None:
         self._draft.say(answer.reply)

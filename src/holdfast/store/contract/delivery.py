@@ -100,12 +100,11 @@ class Processes(Protocol):
         """
         ...
 
-    async def end_process(
-        self, id: str, state: ProcessState, exit_code: int | None, words: str = ""
-    ) -> bool:
+    async def end_process(self, id: str, state: ProcessState, exit_code: int | None, words: str = "") -> bool:
         """Record how a process ended; with `notify` and nobody having seen it, one wake-up row is written.
 
-        It says how it ended, and `words`. False when its end was known already. A session that has ended is not woken.
+        It says how it ended, and `words`. False when its end was known already. A session that has ended is
+        not woken.
         """
         ...
 

@@ -11,8 +11,8 @@ class Goals(Protocol):
     """A session has one goal at most. While it is active, each turn that ends as done queues the next one in
     its own commit, as a wake-up named after the turn that ended; no other end of a turn does.
 
-    It ends when the agent reports (`Step.goal`), when its turns are used (told in that commit), when a person's
-    message that wants a turn arrives (told too), with a stop, and with its session.
+    It ends when the agent reports (`Step.goal`), when its turns are used (told in that commit), when a
+    person's message that wants a turn arrives (told too), with a stop, and with its session.
     """
 
     async def set_goal(

@@ -59,7 +59,7 @@ def _spend(tx: Tx, session: SessionId, cause: str) -> None:
 
 
 def end_goal(tx: Tx, session: SessionId, state: GoalState, words: str = "") -> str | None:
-    """End an active goal, and withdraw the turn that is queued for it; gives its text, None if there was none."""
+    """End an active goal and withdraw the turn that is queued for it; its text, None if there was none."""
     ended = tx.one("end_goal", session=session, state=state, words=words, now=tx.now)
     if ended is None:
         return None
