@@ -33,6 +33,10 @@ def alive(pid: int) -> bool:
     return minder.stat_of(pid) is not None
 
 
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+
+
 def gone(pid: int) -> None:
     """Wait until this process is gone."""
     try:

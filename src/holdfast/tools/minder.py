@@ -138,6 +138,10 @@ def mind(folder: str, ready: int) -> None:
     os.chdir(folder)
     with open(PLAN, encoding="utf-8") as file:
         plan = json.load(file)
+    if not os.path.exists(INPUT):
+        os.mkfifo(INPUT, 0o600)
+    # Held by us for writing, too: the command never sees an end of its input while nobody writes.
+    held = os.open(INPUT, os.O_RDWR)
     ourselves = stat_of(os.getpid())
     assert ourselves is not None
     first = write_whole(STARTED, {"pid": os.getpid(), "ticks": ourselves[0], "boot": boot_id()}, once=True)
@@ -147,10 +151,6 @@ def mind(folder: str, ready: int) -> None:
         return
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, _nothing)
-    if not os.path.exists(INPUT):
-        os.mkfifo(INPUT, 0o600)
-    # Held by us for writing, too: the command never sees an end of its input while nobody writes.
-    held = os.open(INPUT, os.O_RDWR)
     stdin = os.open(INPUT, os.O_RDONLY)
     out, into = os.pipe()
     child = os.fork()

@@ -1,7 +1,7 @@
 """The tools for background processes and for the standing goal: each only says what it wants done.
 
 One tool per class of effect rather than one with seven actions: what may be repeated after a crash differs,
-and so does what a person may want to be asked about; and a model fills in a short form better than a long one.
+so does what a person may want to be asked about, and a model fills in a short form better than a long one.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class ProcessStart:
     effect: EffectClass = EffectClass.IDEMPOTENT
     description: str = (
         "Start a shell command in the background. It goes on when this turn ends and when the gateway "
-        "restarts; its output is kept and it can be given input. Use it for servers, builds and anything that "
-        "takes minutes. Do not add & or nohup. Gives the id of the process. You are woken when it ends, unless "
-        "notify is false, and when a line of its output has one of the texts in watch."
+        "restarts; its output is kept and it can be given input. Use it for servers, builds and anything "
+        "that takes minutes. Do not add & or nohup. Gives the id of the process. You are woken when it ends, "
+        "unless notify is false, and when a line of its output has one of the texts in watch."
     )
     parameters: Mapping[str, Any] = field(
         default_factory=lambda: _schema(
@@ -85,9 +85,9 @@ class ProcessLook:
     name: str = LOOK
     effect: EffectClass = EffectClass.READ
     description: str = (
-        "Look at background processes. how=list names all of this conversation; poll shows how one stands and "
-        "the end of its output; wait does the same, and waits for its end first; log shows more of its output. "
-        "An end you have been shown does not wake you again."
+        "Look at background processes. how=list names all of this conversation; poll shows how one stands "
+        "and the end of its output; wait does the same, and waits for its end first; log shows more of its "
+        "output. An end you have been shown does not wake you again."
     )
     parameters: Mapping[str, Any] = field(
         default_factory=lambda: _schema(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from holdfast.model import (
@@ -40,7 +39,7 @@ def processes(read: Read, session: SessionId | None = None) -> tuple[Process, ..
 
 
 def known_processes(read: Read, ids: Sequence[str]) -> tuple[Process, ...]:
-    return tuple(rows.process(row) for row in read.all("known_processes", ids=json.dumps(list(ids))))
+    return tuple(rows.process(row) for id in ids for row in read.all("known_process", id=id))
 
 
 def adopt_process(tx: Tx, spawned: Spawned, turn: TurnId) -> bool:

@@ -8,10 +8,10 @@ SELECT id, session, incarnation, generation, turn, pid, started_ticks, command, 
        exit_code, consumed, matches, started_at, ended_at, boot, watched, missed
 FROM processes WHERE session = :session ORDER BY id
 
--- name: known_processes
+-- name: known_process
 SELECT id, session, incarnation, generation, turn, pid, started_ticks, command, log, notify, patterns, state,
        exit_code, consumed, matches, started_at, ended_at, boot, watched, missed
-FROM processes WHERE id IN (SELECT value FROM json_each(:ids)) ORDER BY id
+FROM processes WHERE id = :id
 
 -- name: end_process
 UPDATE processes SET state = :state, exit_code = :exit_code, ended_at = :now,

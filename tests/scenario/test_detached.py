@@ -4,9 +4,8 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from holdfast.policy.processes import Identity, Standing
 from holdfast.policy.settings import ProcessSettings
 from holdfast.tools import Detached, Launch, ToolFailed, minder
 from holdfast.tools.detached import FOLDER, read_output
-from tests.support.machine import alive, end_session, gate, gone, open_gate, wait_for
+from tests.support.machine import alive, end_session, gate, gone, open_gate, parent_of, wait_for
 
 ENVIRONMENT = {"PATH": os.defpath, "GREETING": "hello"}
 ID = ProcessId("p1")
@@ -52,7 +51,7 @@ class Machine:
 
 
 @pytest.fixture
-async def machine(tmp_path: Path) -> AsyncIterator[Machine]:
+def machine(tmp_path: Path, loop: asyncio.Runner) -> Iterator[Machine]:
     machine = Machine(tmp_path)
     yield machine
     for identity in machine.started:
@@ -74,7 +73,7 @@ async def test_it_is_in_a_session_of_its_own_and_nobodys_child(machine: Machine)
     stat = minder.stat_of(identity.pid)
     assert stat is not None
     assert stat[1] == identity.pid != os.getsid(0)
-    assert f"PPid:\t{os.getpid()}\n" not in Path(f"/proc/{identity.pid}/status").read_text()
+    assert parent_of(identity.pid) != os.getpid()
     assert await machine.another().stands(ID, identity) == Standing(ProcessState.RUNNING)
 
 
@@ -90,7 +89,7 @@ async def test_the_same_id_is_started_once(machine: Machine) -> None:
 
 async def test_killed_after_the_plan_and_before_the_start_it_is_started_once(machine: Machine) -> None:
     launch = machine.launch("echo ran")
-    machine.port._plan(machine.home / FOLDER / ID, launch)  # noqa: SLF001 - the point at which a gateway dies
+    machine.port._plan(machine.home / FOLDER / ID, launch)
     found = await machine.port.find(ID)
     assert found is not None
     assert (found.identity, found.launch) == (None, launch)
@@ -100,7 +99,7 @@ async def test_killed_after_the_plan_and_before_the_start_it_is_started_once(mac
 
 
 async def test_of_two_who_start_it_at_once_one_does(machine: Machine) -> None:
-    machine.port._plan(machine.home / FOLDER / ID, machine.launch("echo ran"))  # noqa: SLF001 - as above
+    machine.port._plan(machine.home / FOLDER / ID, machine.launch("echo ran"))
     command = [sys.executable, "-I", "-S", minder.__file__, str(machine.home / FOLDER / ID)]
     both = [await asyncio.create_subprocess_exec(*command) for _ in range(2)]
     assert [await one.wait() for one in both] == [0, 0]
@@ -111,9 +110,10 @@ async def test_of_two_who_start_it_at_once_one_does(machine: Machine) -> None:
 
 async def test_a_start_that_comes_too_late_finds_that_it_was_given_up(machine: Machine) -> None:
     folder = machine.home / FOLDER / ID
-    machine.port._plan(folder, machine.launch("echo ran"))  # noqa: SLF001 - as above
+    machine.port._plan(folder, machine.launch("echo ran"))
     minder.write_whole(str(folder / minder.STARTED), {"pid": 0, "ticks": 0, "boot": ""}, once=True)
-    subprocess.run([sys.executable, "-I", "-S", minder.__file__, str(folder)], check=True)
+    late = await asyncio.create_subprocess_exec(sys.executable, "-I", "-S", minder.__file__, str(folder))
+    assert await late.wait() == 0
     with pytest.raises(ToolFailed):
         await machine.start("echo ran")
     assert await machine.text() == ""
@@ -121,7 +121,7 @@ async def test_a_start_that_comes_too_late_finds_that_it_was_given_up(machine: M
 
 async def test_who_is_cancelled_while_it_starts_is_told_all_the_same(machine: Machine) -> None:
     starting = asyncio.ensure_future(machine.port.start(machine.launch("exit 0")))
-    await asyncio.sleep(0)
+    await asyncio.wait([starting], timeout=0)
     starting.cancel()
     identity = await starting
     await machine.ends(identity)
@@ -159,8 +159,6 @@ async def test_what_is_killed_hard_with_who_minds_it_is_lost_and_the_command_goe
 
 async def test_input_reaches_it_also_from_another_gateway(machine: Machine) -> None:
     identity = await machine.start("read first; read second; echo $second $first")
-    while not (machine.home / FOLDER / ID / minder.INPUT).exists():
-        await asyncio.to_thread(os.sched_yield)
     await machine.port.write(ID, identity, "world\n")
     await machine.another().write(ID, identity, "hello\n")
     assert await machine.ends(identity) == Standing(ProcessState.EXITED, 0)
