@@ -352,9 +352,9 @@ async def test_after_a_restart_of_the_machine_it_is_lost_and_who_has_its_pid_is_
 async def test_a_line_that_is_waited_for_wakes_once_whoever_watches(ledger: Ledger) -> None:
     machine = SimProcesses()
     id = await begin(ledger, machine, watch=["error"])
+    ledger.clock.advance(1_000)
     watch = watcher(ledger, machine)
     await watch.look()
-    ledger.clock.advance(1_000)
     machine.put_out(id, "fine\nerror one\nfine\nerror two\nerr")
     await watch.look()
     await watch.look()

@@ -113,22 +113,21 @@ class Watcher:
     async def _match(self, process: Process, standing: Standing) -> None:
         """Look through what came since; all lines of one look that match are one match."""
         place = self._places.get(process.id) or _Place(process.watched, process.matches)
-        while place.matches < self._settings.wakeups:
-            now = self._clock.now()
-            output = await self._processes.output(process.id, place.position, _PIECE)
+        position, matches, now = place.position, place.matches, self._clock.now()
+        while matches < self._settings.wakeups:
+            output = await self._processes.output(process.id, position, _PIECE)
             is_last = output.end >= output.size
             found = scan(output.data, process.patterns, standing.ended and is_last)
             if found.lines:
+                matches += 1
                 text = match_text(process.id, process.command, found.lines)
-                number, upto = place.matches + 1, output.start + found.matched_upto
-                await self._store.match_process(
-                    process.id, number, text, self._settings.wakeups, upto, place.looked_at
-                )
-                place = _Place(place.position, number, place.looked_at)
-            place = _Place(output.start + found.read_upto, place.matches, now)
-            if is_last or not (standing.ended and found.read_upto):
+                upto = output.start + found.matched_upto
+                most, since = self._settings.wakeups, place.looked_at
+                await self._store.match_process(process.id, matches, text, most, upto, since)
+            position = output.start + found.read_upto
+            if is_last or not standing.ended:
                 break
-        self._places[process.id] = place
+        self._places[process.id] = _Place(position, matches, now)
 
     async def _take_in(self, id: ProcessId) -> None:
         found = await self._processes.find(id)
