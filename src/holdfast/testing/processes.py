@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from holdfast.model import ProcessId
 from holdfast.policy.processes import Identity, Standing, standing
@@ -107,8 +108,8 @@ class SimProcesses:
     def running(self) -> tuple[ProcessId, ...]:
         return tuple(id for id, one in self.table.items() if one.alive)
 
-    def _set(self, id: ProcessId, **changes: object) -> Simulated:
-        self.table[id] = changed = replace(self.table[id], **changes)  # type: ignore[arg-type]
+    def _set(self, id: ProcessId, **changes: Any) -> Simulated:
+        self.table[id] = changed = replace(self.table[id], **changes)
         return changed
 
 

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -195,7 +196,7 @@ class Detached:
         for _ in range(rounds):
             members = await _off_loop(lambda: _members(identity))
             for pid in members:
-                await _off_loop(lambda pid=pid: _send(pid, identity.pid, number))  # type: ignore[misc]
+                await _off_loop(partial(_send, pid, identity.pid, number))
             if not members:
                 return
 

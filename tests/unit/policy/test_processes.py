@@ -106,14 +106,14 @@ def test_a_call_has_one_process_and_another_call_has_another() -> None:
 def test_a_process_is_told_where_things_are_and_no_secret() -> None:
     known = {
         "PATH": "/bin",
-        "HOME": "/home/ann",
+        "HOME": "/there",
         "LC_ALL": "C",
         "OPENAI_API_KEY": "secret",
         "HOLDFAST_WEB_TOKEN": "secret",
         "AWS_SECRET_ACCESS_KEY": "secret",
         "NOTIFY_SOCKET": "/run/x",
     }
-    assert environment_for(known) == {"PATH": "/bin", "HOME": "/home/ann", "LC_ALL": "C"}
+    assert environment_for(known) == {"PATH": "/bin", "HOME": "/there", "LC_ALL": "C"}
 
 
 @pytest.mark.parametrize(
