@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.errors import StoreFault
 from holdfast.model import CallRecord, CallState, GoalState, Key, Returned
 from holdfast.records import dataclass
 from holdfast.store import GoalReport, Step, Store
@@ -16,7 +17,10 @@ class GoalWork:
     key: Key
 
     async def report(self, said: ReportGoal, call: CallRecord) -> Step:
-        goal = await self.store.goal(self.key)
+        try:
+            goal = await self.store.goal(self.key)
+        except StoreFault as fault:
+            raise ToolFailed(f"nothing was done: the ledger could not be read ({fault})") from fault
         if goal is None or goal.state is not GoalState.ACTIVE:
             raise ToolFailed("there is no standing goal in this conversation")
         state = GoalState.DONE if said.reached else GoalState.BLOCKED
