@@ -33,6 +33,7 @@ from holdfast.model import (
     Finish,
     Origin,
     Place,
+    ProcessId,
     Replied,
     Returned,
     SendResult,
@@ -42,7 +43,17 @@ from holdfast.model import (
 from holdfast.platforms import Ack, Arrival, Capabilities, Incoming
 from holdfast.store import Recorded, SqliteStore, Step
 from holdfast.testing.agent import unanswered
-from holdfast.tools import AskPerson, Tool, ToolContext
+from holdfast.tools import (
+    AskPerson,
+    Intention,
+    KillProcess,
+    LookAtProcess,
+    Looking,
+    StartProcess,
+    Tool,
+    ToolContext,
+    goal_tool,
+)
 
 HOME = Path(__file__).parent
 HELD = "held"
@@ -180,6 +191,29 @@ async def _restart(tag: str, context: ToolContext) -> None:
     await ask(HOME, "restart", event_id=context.key)
 
 
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A tool that wants something done about the one background process there is, or is to be."""
+
+    name: str
+    effect: EffectClass
+    wish: Callable[[str], Intention]
+
+    async def run(self, context: ToolContext, arguments: str) -> Intention:
+        await pass_by(f"{self.name} {json.loads(arguments)}")
+        return self.wish(json.loads(arguments))
+
+
+def _background(tag: str) -> Intention:
+    """Runs until the test opens its gate, and says what it is told there."""
+    return StartProcess(f"echo begun; cat {HOME}/gate-{tag}; echo over", patterns=("alarm",))
+
+
+def _the_process() -> ProcessId:
+    (only,) = os.listdir(HOME / "processes")
+    return ProcessId(only)
+
+
 def agent(clock: Clock) -> Agent:
     """The agent, for `agent.use`."""
     tools: tuple[Tool, ...] = (
@@ -192,6 +226,10 @@ def agent(clock: Clock) -> Agent:
         Act("poison", EffectClass.READ, _poison),
         Act("restart", EffectClass.EFFECT, _restart),
         AskPerson(),
+        Wish("background", EffectClass.IDEMPOTENT, _background),
+        Wish("poll", EffectClass.READ, lambda _tag: LookAtProcess(Looking.POLL, _the_process())),
+        Wish("killit", EffectClass.IDEMPOTENT, lambda _tag: KillProcess(_the_process())),
+        goal_tool(),
     )
     return Agent(Scripted(), tools)
 
@@ -250,9 +288,11 @@ class Letters:
 
 _VERBS = (
     "accept",
+    "adopt_process",
     "claim_ready",
     "claim_deliveries",
     "end_instance",
+    "end_process",
     "erase",
     "finish",
     "heartbeat",

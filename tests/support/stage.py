@@ -23,7 +23,7 @@ from holdfast.platforms import Platform
 from holdfast.policy.settings import ProgressSettings, TurnSettings
 from holdfast.store import ClaimSettings, Judge, Store
 from holdfast.testing import ManualClock
-from holdfast.tools import Tool, ToolContext
+from holdfast.tools import Processes, Tool, ToolContext
 from holdfast.turns import Nowhere, Outputs, Pool, PoolSettings, Runner, Showing, Unseen, Watch
 from tests.support.ledger import SETTINGS, Ledger, resume_all
 
@@ -95,6 +95,7 @@ class Scripted:
     def __init__(self, *lines: Line) -> None:
         self.lines = list(lines)
         self.shown: list[tuple[Message, ...]] = []
+        self.instructed: list[str] = []
         self.asked = asyncio.Event()
         self.on_text: OnText = unheard
         self.before_failing = ""
@@ -103,6 +104,7 @@ class Scripted:
     async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied | Metered:
         self.on_text = on_text
         self.shown.append(tuple(prompt.messages))
+        self.instructed.append(prompt.instructions)
         self.asked.set()
         line = self.lines.pop(0)
         if isinstance(line, Exception):
@@ -243,6 +245,7 @@ class Stage:
         settings: TurnSettings = TurnSettings(),  # noqa: B008 - frozen
         platform: Platform | None = None,
         outputs: Outputs | None = None,
+        processes: Processes | None = None,
     ) -> None:
         self.ledger = ledger
         self.store = Between(ledger.store)
@@ -262,6 +265,7 @@ class Stage:
             lambda doing, fault: self.reports.append((doing, fault)),
             watch=self._watch(platform, store),
             outputs=outputs or Nowhere(),
+            processes=processes,
         )
         self.pool = Pool(store, self.clock, self.runner, lambda: claim, judge, PoolSettings(workers))
         self.task: asyncio.Task[None] | None = None

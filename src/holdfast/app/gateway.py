@@ -14,7 +14,7 @@ from typing import Any
 from holdfast.agents import Agent
 from holdfast.clock import Clock, Ids, Rng
 from holdfast.errors import Report, Unusable
-from holdfast.inbox import Commands, Desk, Receiver, keep_files
+from holdfast.inbox import Commands, Desk, Receiver, Watcher, keep_files
 from holdfast.model import ChatAddress, PersonId, Stopped, TurnId, place_at
 from holdfast.outbox import Sender
 from holdfast.platforms import Platform
@@ -25,6 +25,7 @@ from holdfast.policy.settings import SECOND, TurnSettings
 from holdfast.policy.strikes import SafeMode
 from holdfast.recovery import Care, ContinuityReport, Outside, Reconciler
 from holdfast.store import ArrivalSettings, ClaimSettings, Store
+from holdfast.tools import Processes
 from holdfast.turns import Nowhere, Outputs, Pool, PoolSettings, Runner, Showing
 
 from .alerts import Alerts, Connection
@@ -70,6 +71,7 @@ class Gateway:
         sweep: Callable[[], Awaitable[None]] = keep_files,
         free: Callable[[], int] | None = None,
         outputs: Outputs | None = None,
+        processes: Processes | None = None,
     ) -> None:
         self.store = store
         self.clock = clock
@@ -78,6 +80,8 @@ class Gateway:
         self.state = RunState.NEW
         self._rng = rng
         self._sweep = sweep
+        self._processes = processes
+        self._watcher = Watcher(store, processes, clock, settings.processes, report) if processes else None
         self._free = free
         self._platforms = _one_of_each(platforms)
         self._access = access
@@ -155,6 +159,7 @@ class Gateway:
             approvals=settings.approvals,
             questions=settings.questions,
             tools=settings.tools,
+            processes=settings.processes,
         )
         runner = Runner(
             self.store,
@@ -167,6 +172,7 @@ class Gateway:
             self._longest,
             self._showing.begin,
             outputs,
+            self._processes,
         )
         pool = PoolSettings(settings.workers, settings.grace / SECOND + _BEYOND_GRACE)
         return Pool(
@@ -224,8 +230,15 @@ class Gateway:
             lambda: self._reconciler.safe_mode,
             self._longest,
             self.clock.now(),
-            self._sweep,
+            self._sweep_all,
+            self.settings.goals.budget,
         )
+
+    async def _sweep_all(self) -> None:
+        """Remove whatever the disk holds of what is forgotten."""
+        await self._sweep()
+        if self._watcher is not None:
+            await self._watcher.sweep()
 
     def _stages(self) -> Stages:
         names = [f"{platform.name}/{platform.account}" for platform in self._platforms]
@@ -243,6 +256,7 @@ class Gateway:
                 ("requests", requests.work),
                 ("heartbeat", self._beat),
                 ("notices", self._showing.work),
+                *((("processes", self._watcher.work),) if self._watcher is not None else ()),
                 *self._alerts(),
             ),
         )

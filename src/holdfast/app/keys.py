@@ -303,6 +303,12 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("tools.fetch.most", "gateway.tools.fetch.most", count(1_000, 20_000_000), "bytes of one answer"),
     Key("tools.fetch.timeout", "gateway.tools.fetch.timeout", duration(SECOND, HOUR), "for one answer"),
+    Key("processes.most", "gateway.processes.most", count(1, 100), "running in the background per session"),
+    Key("processes.wakeups", "gateway.processes.wakeups", count(0, 100), "for watched output of one of them"),
+    Key("processes.log", "gateway.processes.log", count(1, 10_000), "megabytes kept of what one puts out"),
+    Key("processes.keep", "gateway.processes.keep", duration(), "how long that is kept after its end"),
+    Key("processes.grace", "gateway.processes.grace", duration(0, 5 * MINUTE), "to end when it is killed"),
+    Key("goals.budget", "gateway.goals.budget", count(1, 1_000), "turns a standing goal may take"),
     Key(
         "groups.per_person",
         "gateway.sharing.groups_per_person",

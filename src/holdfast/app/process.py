@@ -26,11 +26,12 @@ from holdfast.policy.settings import SECOND
 from holdfast.records import dataclass
 from holdfast.store import Store, open_ledger
 from holdfast.telemetry.log import Log
+from holdfast.tools import Detached
 from holdfast.tools.builtin import builtin_tools
 
 from .actions import Actions
 from .blobs import BlobFiles
-from .config import Surroundings, commands_see, load_settings, surroundings
+from .config import Surroundings, commands_see, load_settings, process_environment, surroundings
 from .counting import Counts, counted
 from .door import Door, Inside, Open
 from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
@@ -223,6 +224,7 @@ def _composed(
         sweep=blobs.sweep,
         free=free_room(settings.home),
         outputs=OutputFiles(blobs),
+        processes=Detached(settings.home, clock, process_environment(), settings.gateway.processes),
     )
     keeper = Keeper(around, gateway.request, settings.home)
     inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews), counts, blobs)

@@ -12,7 +12,9 @@ from holdfast.policy.settings import (
     MINUTE,
     SECOND,
     ApprovalSettings,
+    GoalSettings,
     LimitSettings,
+    ProcessSettings,
     ProgressSettings,
     QuestionSettings,
     QueueSettings,
@@ -78,6 +80,8 @@ class GatewaySettings:
     questions: QuestionSettings = QuestionSettings()
     approvals: ApprovalSettings = ApprovalSettings()
     tools: ToolSettings = ToolSettings()
+    processes: ProcessSettings = ProcessSettings()
+    goals: GoalSettings = GoalSettings()
     sharing: Sharing = Sharing()
     keep: Keep = Keep(events=90 * DAY, set_aside=30 * DAY, instances=30 * DAY)
 

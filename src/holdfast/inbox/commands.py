@@ -29,6 +29,7 @@ from holdfast.store import FORGOTTEN
 from . import words
 from .desk import Asked, Carry, Desk, NotYet, done, refuse
 from .forgetting import forget
+from .goals import goal
 
 PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
 LONG_LOOKED = 8
@@ -239,6 +240,7 @@ COMMANDS: dict[str, Entry] = {
     "sessions": Entry("/sessions", "the conversations of this chat", _sessions),
     "resume": Entry("/resume [ID]", "go on with what was left, or with an earlier conversation", _resume),
     "queue": Entry("/queue [MODE]", "what becomes of messages that come while I work", _queue),
+    "goal": Entry("/goal [TEXT|stop]", "what I work at by myself, turn after turn", goal),
     "forget": Entry("/forget", "erase this conversation; I ask once more first", forget),
     "restart": Entry("/restart", "restart the gateway (owners)", _restart),
     "help": Entry("/help", "this list", _help),

@@ -36,6 +36,8 @@ class Desk:
     """When this process began."""
     sweep: Callable[[], Awaitable[None]] = keep_files
     """Removes every file of an attachment from the disk that the ledger does not know."""
+    goal_budget: int = 20
+    """Turns a standing goal may take."""
 
 
 @dataclass(frozen=True, slots=True)

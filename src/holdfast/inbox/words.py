@@ -80,13 +80,16 @@ def stopped(kind: StopKind, found: Stop) -> str:
     """What `/stop` or `/new` did, from what its commit found."""
     if kind is StopKind.NEW:
         return _new(found)
+    goal = " The standing goal is stopped with it." if found.goal else ""
+    if found.turn is None and found.goal:
+        return "The standing goal is stopped. The conversation is kept."
     if found.turn is None:
         return "Nothing was unfinished here, so there was nothing to stop. The conversation is kept."
     kept = "The conversation is kept"
     if found.kept:
         comes = "it comes" if found.kept == 1 else "they come"
         kept += f", and so is what waits ({messages(found.kept)}; {comes} next)"
-    return f"Stopped. {kept}."
+    return f"Stopped. {kept}.{goal}"
 
 
 def _new(found: Stop) -> str:

@@ -202,6 +202,30 @@ class ToolSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessSettings:
+    """Background processes."""
+
+    most: int = 8
+    """Running ones of one session."""
+    wakeups: int = 5
+    """How often watched-for output of one process may wake its session."""
+    log: int = 10
+    """Megabytes that are kept of what one puts out."""
+    keep: int = 7 * DAY
+    """How long that is kept after its end."""
+    grace: int = 5 * SECOND
+    """To end by itself when it is killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoalSettings:
+    """Standing goals."""
+
+    budget: int = 20
+    """Turns one may take."""
+
+
+@dataclass(frozen=True, slots=True)
 class TurnSettings:
     """How one turn is run."""
 
@@ -218,3 +242,4 @@ class TurnSettings:
     approvals: ApprovalSettings = ApprovalSettings()
     questions: QuestionSettings = QuestionSettings()
     tools: ToolSettings = ToolSettings()
+    processes: ProcessSettings = ProcessSettings()

@@ -7,6 +7,7 @@ from holdfast.model import EffectClass
 from .asking import AskPerson
 from .base import Checkable, CutShort, Outcome, Tool, ToolContext, ToolFailed, ToolSpec, spec_of
 from .demo import demo_tools
+from .detached import Detached
 from .functions import FunctionTool, tool
 from .intentions import (
     READ_OUTPUT,
@@ -22,6 +23,8 @@ from .intentions import (
     WantRestart,
     WriteToProcess,
 )
+from .process import goal_tool, process_tools
+from .processes import Found, Launch, Output, Processes
 
 __all__ = [
     "READ_OUTPUT",
@@ -31,12 +34,18 @@ __all__ = [
     "CutShort",
     "EffectClass",
     "FunctionTool",
+    "Detached",
+    "EffectClass",
+    "Found",
     "Intention",
     "KillProcess",
+    "Launch",
     "LookAtProcess",
     "Looking",
     "Outcome",
     "ReadOutput",
+    "Output",
+    "Processes",
     "ReportGoal",
     "SearchHistory",
     "StartProcess",
@@ -47,6 +56,8 @@ __all__ = [
     "WantRestart",
     "WriteToProcess",
     "demo_tools",
+    "goal_tool",
+    "process_tools",
     "spec_of",
     "tool",
 ]

@@ -89,6 +89,10 @@ class Cutting:
     async def _finish(self, state: TurnState, why: str, *owed: Owed) -> None:
         results, usage = self._draft.results, self._draft.unsaved.usage
         tail = Tail.WORK if results else None
+        begun = self._draft.begun
+        if begun != Step():
+            # A process that was started is known before its turn is over.
+            await self._keeper.surely(lambda: self._store.record(self._fence, begun))
         await self._keeper.surely(
             lambda: self._store.finish(self._fence, state, results, owed, why, tail, usage)
         )

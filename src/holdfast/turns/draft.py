@@ -99,6 +99,17 @@ class Draft:
         return replace(self.unsaved, append=append, start=(), consume=())
 
     @property
+    def begun(self) -> Step:
+        """What is unsaved of processes that run or were seen and of the goal: true however the turn ends."""
+        step = self._unsaved
+        return Step(
+            spawn=step.spawn,
+            looked_at=step.looked_at,
+            consume_processes=step.consume_processes,
+            goal=step.goal,
+        )
+
+    @property
     def results(self) -> tuple[Returned, ...]:
         """What is unsaved of the results of journaled calls: what the end of a turn has to keep."""
         unknown_yet = {call.id for call in self._unsaved.plan}
@@ -132,6 +143,8 @@ class Draft:
                 self._unsaved,
                 owe=(*self._unsaved.owe, *step.owe),
                 spawn=(*self._unsaved.spawn, *step.spawn),
+                looked_at=(*self._unsaved.looked_at, *step.looked_at),
+                goal=step.goal or self._unsaved.goal,
                 consume_processes=(*self._unsaved.consume_processes, *step.consume_processes),
             )
 

@@ -16,12 +16,15 @@ from holdfast.policy.settings import TurnSettings
 from holdfast.policy.steps import AskConsent, CallModel, Finish, RunTools, Settle, WaitForPerson, next_step
 from holdfast.records import dataclass
 from holdfast.store import ClaimSettings, Store
+from holdfast.tools import Processes
+from holdfast.tools.process import LOOK
 
 from .asked import Asked
 from .asking import Asking
 from .cuts import LOST, NOT_ALLOWED, STOP, Cut, CutOff
 from .cutting import Cutting
 from .draft import Draft
+from .goals import GoalWork
 from .hands import Hands
 from .intentions import Intentions
 from .keeper import Keeper
@@ -29,6 +32,7 @@ from .limits import Limits
 from .live import Watch, unwatched
 from .opening import Opening
 from .outputs import Nowhere, Outputs
+from .processes import ProcessWork
 from .pulse import Pulse
 from .report import Report, unreported
 from .telling import owed_for
@@ -53,6 +57,8 @@ class Runner:
     """What lets people see a run while it goes on."""
     outputs: Outputs = field(default_factory=Nowhere)
     """Where results are kept that are too long to be shown."""
+    processes: Processes | None = None
+    """Where background processes run, if they can here."""
 
     def begin(self, claimed: Claimed, settings: ClaimSettings) -> Run:
         """A run of this turn, under the settings it was claimed with; `Run.go` sets it off."""
@@ -79,8 +85,14 @@ class Run:
         self._pulse = pulse = Pulse(runner.clock, settings, self._journal_output)
         self._clock, self._approvals = runner.clock, settings.approvals
         self._asked = asked = Asked(runner.clock, claimed, settings, runner.longest, lambda: draft.journal)
-        outputs = runner.outputs
-        intentions = Intentions(runner.store, claimed, asked, outputs, settings.tools.shown)
+        self._processes = (
+            ProcessWork(runner.store, runner.processes, runner.clock, settings.processes)
+            if runner.processes
+            else None
+        )
+        goals, outputs = GoalWork(runner.store, claimed.session.key), runner.outputs
+        shown = settings.tools.shown
+        intentions = Intentions(runner.store, claimed, asked, goals, outputs, shown, self._processes)
         self._toolbox = Toolbox(
             runner.agent,
             runner.workspace,
@@ -163,6 +175,7 @@ class Run:
         if not self._draft.knows_past:
             session = self.claimed.session.id
             self._draft.remember(await self._keeper.surely(lambda: self._store.transcript(session)))
+            await self._mention()
         await self._opening.take_in(self._draft)
         await self._keeper.save()
         if await self._limits.asks(self._draft):
@@ -179,6 +192,12 @@ class Run:
     def _prompt(self) -> Prompt:
         chosen = self.claimed.settings.model
         return Prompt(self._draft.messages, self._toolbox.specs, self._instructions, chosen)
+
+    async def _mention(self) -> None:
+        """Tell the model, beside its instructions, what its background processes said to nobody."""
+        if self._processes is not None and any(spec.name == LOOK for spec in self._toolbox.specs):
+            words = await self._processes.mention(self.claimed.session.id)
+            self._instructions = "\n\n".join(filter(None, (self._instructions, words)))
 
     def _take_down(self, answer: Metered) -> None:
         self._draft.say(answer.reply)

@@ -9,6 +9,7 @@ from holdfast.model import InstanceId
 from .blobs import Blob, Blobs
 from .delivery import Deliveries, Processes
 from .erasing import BEGUN, FORGOTTEN, Erasing, Scope
+from .goals import Goals
 from .intake import Intake
 from .looking import Looking
 from .operators import (
@@ -36,6 +37,7 @@ from .values import (
     ClaimSettings,
     Continuity,
     Edit,
+    GoalReport,
     Happening,
     HeldItem,
     Judge,
@@ -79,6 +81,7 @@ __all__ = [
     "ClaimSettings",
     "Continuity",
     "Edit",
+    "GoalReport",
     "Happening",
     "HeldItem",
     "Judge",
@@ -110,6 +113,7 @@ class Store(
     Deliveries,
     Notices,
     Processes,
+    Goals,
     Stopping,
     Upkeep,
     Erasing,

@@ -14,6 +14,7 @@ from holdfast.model import (
     Journal,
     Key,
     Position,
+    Process,
     QuestionRecord,
     Request,
     Session,
@@ -54,6 +55,8 @@ class Looking(Operators, Protocol):
     async def unsettled(
         self, after: DeliveryId = FIRST, limit: int = 100, unknown_only: bool = False
     ) -> tuple[Delivery, ...]: ...
+
+    async def processes(self, session: SessionId | None = None) -> tuple[Process, ...]: ...
 
     async def running_turns(self) -> tuple[RunningTurn, ...]: ...
 

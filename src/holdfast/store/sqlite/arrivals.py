@@ -16,6 +16,7 @@ from holdfast.model import (
     Position,
     QuestionRecord,
     QuestionState,
+    SessionId,
     StopKind,
     TurnId,
     TurnState,
@@ -39,6 +40,7 @@ from . import rows
 from .codec import load_message
 from .commit import Row, Tx
 from .endings import ask_to_stop
+from .goal_turns import goal_was_interrupted
 from .intake import accept_one, accept_rest, keep_row, line_up, settle_row
 from .owing import owe_all
 from .questions import answer, set_aside_by, set_question_aside
@@ -73,6 +75,8 @@ def _take_in(tx: Tx, account: str, message: Inbound, settings: ArrivalSettings) 
         if not (isinstance(admission, Offer) and _told_of_the_backlog(tx, message.key, settings)):
             _owe_words(tx, message, kept)
     _carry_out(tx, message, kept.position, admission, standing)
+    if standing is not None and standing[6] and not isinstance(admission, (Answer, Refuse, Offer)):
+        goal_was_interrupted(tx, SessionId(standing[5]), kept.position)
     return kept
 
 
@@ -90,7 +94,7 @@ def _owe_words(tx: Tx, message: Inbound, kept: Accepted) -> None:
 
 
 def _facts(tx: Tx, message: Inbound, standing: Row | None, settings: ArrivalSettings) -> ArrivalFacts:
-    busy, turn, state, waiting, asks = standing or (None, None, None, 0, False)
+    busy, turn, state, waiting, asks, *_ = standing or (None, None, None, 0, False)
     question: QuestionRecord | None = None
     if message.pressed is not None:
         question = _pressed(tx, message)

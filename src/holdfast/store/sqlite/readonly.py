@@ -15,6 +15,7 @@ from holdfast.store.contract import Continuity
 
 from . import claims, intake, lists, operators, steps
 from . import deliveries as sending
+from . import processes as background
 from . import questions as asked
 from . import stopping as drains
 from .database import connect_reader, migrations, schema_version
@@ -80,6 +81,7 @@ class ReadOnlyLedger:
     last_number = _look(sending.last_number)
     unsettled = _look(sending.unsettled)
     running_turns = _look(drains.running_turns)
+    processes = _look(background.processes)
     sessions = _look(lists.sessions)
     chats = _look(lists.chats)
     session = _look(lists.session)

@@ -21,6 +21,7 @@ from holdfast.policy.recovery import LEADS_TO, Outcome
 from holdfast.store.contract import StaleTurn, Verdict
 
 from .commit import Tx
+from .goal_turns import end_goals, queue_goal_turn
 from .intake import drop_wakeups_of
 from .owing import Debt, owe_debts
 from .readers import Read
@@ -168,6 +169,9 @@ def _end(tx: Tx, group: list[Verdict]) -> list[Verdict]:
     sessions = json.dumps([(s.session, state) for s, state, _ in endings])
     tx.run("after_stale_end", sessions=sessions, now=tx.now)
     _end_sessions(tx, [v.stale.session for v in group if v.stale.stop is StopKind.NEW])
+    for verdict in group:
+        if verdict.decision.row.outcome is Outcome.DONE:
+            queue_goal_turn(tx, verdict.stale.session, verdict.stale.turn)
     tx.run("ready_freed", keys=_keys(group), now=tx.now)
     _log(tx, group)
     tx.changed("turns")
@@ -179,6 +183,7 @@ def _end_sessions(tx: Tx, sessions: list[SessionId]) -> None:
     if sessions:
         tx.run("end_sessions", sessions=json.dumps(sessions), why="new", now=tx.now)
         drop_wakeups_of(tx, sessions)
+        end_goals(tx, sessions)
         _events(tx, [("ended", f"session:{session}", {"why": "new"}) for session in sessions])
 
 

@@ -24,6 +24,7 @@ from . import (
     claims,
     endings,
     erasing,
+    goals,
     intake,
     lists,
     notices,
@@ -195,7 +196,13 @@ class SqliteStore:
     blob = _look(blobs.blob)
     known_blobs = _look(blobs.known_blobs)
 
+    set_goal = _commit(goals.set_goal)
+    stop_goal = _commit(goals.stop_goal)
+    goal = _look(goals.goal)
+
     processes = _look(background.processes)
+    known_processes = _look(background.known_processes)
+    adopt_process = _commit(background.adopt_process)
     end_process = _commit(background.end_process)
     match_process = _commit(background.match_process)
     consume_process = _commit(background.consume_process)

@@ -106,8 +106,9 @@ WHERE key = :key AND state = 'waiting' AND kind <> 'command'
 ORDER BY position
 
 -- name: processes_follow
--- A resumed turn takes its processes along to its new generation.
-UPDATE processes SET generation = :generation WHERE session = :session AND turn = :turn
+-- A resumed turn takes the processes it started or last looked at along to its new generation.
+UPDATE processes SET generation = :generation
+WHERE session = :session AND (turn = :turn OR generation = :before)
 
 -- name: take_seqs
 UPDATE turns SET last_seq = last_seq + j.count

@@ -79,7 +79,7 @@ RETURNING id
 UPDATE processes SET command = NULL, patterns = '[]' WHERE session IN (SELECT value FROM json_each(:sessions))
 
 -- name: erase_goals
-UPDATE goals SET text = NULL WHERE session IN (SELECT value FROM json_each(:sessions))
+UPDATE goals SET text = NULL, words = NULL WHERE session IN (SELECT value FROM json_each(:sessions))
 
 -- name: mark_forgotten
 UPDATE sessions SET ended_why = 'forgotten'
