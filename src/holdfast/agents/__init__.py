@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.model import CallId, Finish, Replied, ToolCall, Usage
 from holdfast.policy.views import Message, Role
 
-from .base import Agent, Metered, Model, ModelError, OnText, Prompt, unheard
+from .base import Agent, ContextOverflow, Metered, Model, ModelError, OnText, Prompt, unheard
 from .demo import DemoModel, demo_agent
 from .echo import EchoModel, echo_agent
 from .load import load_agent
@@ -13,6 +13,7 @@ from .load import load_agent
 __all__ = [
     "Agent",
     "CallId",
+    "ContextOverflow",
     "DemoModel",
     "EchoModel",
     "Finish",

@@ -34,6 +34,10 @@ class ModelError(Exception):
         """Seconds the provider asked us to wait, if it did."""
 
 
+class ContextOverflow(ModelError):
+    """What the model was shown is more than it can read at once: not to be asked again as it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Metered:
     """A reply, with what it cost: what limits on tokens and cost are counted by."""
@@ -74,3 +78,7 @@ class Agent:
     model: Model
     tools: tuple[Tool, ...] = ()
     instructions: str = ""
+    room: int | None = None
+    """Tokens its model may be shown at once: what is older is summed up before that. None: nobody knows."""
+    models: tuple[str, ...] = ()
+    """What its model may be asked to be instead, by `Prompt.model`; the first is what it is."""

@@ -16,7 +16,7 @@ from holdfast.policy.settings import HOUR, SECOND
 from holdfast.records import dataclass
 
 from .keys import Key, Kind, choice, count, dollars, duration, switch
-from .settings import NamedAgent, Provider
+from .settings import Effort, NamedAgent, Provider
 
 NAME = "NAME"
 """What stands for a table's name where none is meant in particular."""
@@ -142,9 +142,10 @@ AGENTS = Section(
             "tokens it can read at once; older ones are summed up",
         ),
         Key("max_output", "max_output", count(1, 10_000_000), "most tokens of one reply"),
+        Key("effort", "effort", optional(choice(Effort)), "how hard it thinks; none: as its provider has it"),
         Key("timeout", "timeout", duration(SECOND, HOUR), "for the next sign of life of a reply"),
         Key("price_input", "price_input", dollars(), "dollars for a million tokens read"),
-        Key("price_cached", "price_cached", dollars(), "the same for those its provider had kept"),
+        Key("price_cached", "price_cached", optional(dollars()), "the same for those its provider had kept"),
         Key("price_output", "price_output", dollars(), "the same for those written"),
     ),
     needed=frozenset({"model"}),

@@ -128,6 +128,14 @@ class AgentSettings:
     """Per beat of the demonstration's work."""
 
 
+class Effort(StrEnum):
+    """How hard a model should think before it answers."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
 class Provider(StrEnum):
     """Whose protocol a model is spoken to in."""
 
@@ -151,9 +159,10 @@ class NamedAgent:
     images: bool = True
     context: int = 128_000
     max_output: int = 8_192
+    effort: Effort | None = None
     timeout: int = 5 * MINUTE
     price_input: int = 0
-    price_cached: int = 0
+    price_cached: int | None = None
     price_output: int = 0
 
 
