@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from holdfast.agents import Agent
+from holdfast.agents import Chooser
 from holdfast.clock import Clock, Ids, Rng
 from holdfast.errors import Report, Unusable
 from holdfast.inbox import Commands, Desk, Receiver, keep_files
@@ -60,7 +60,7 @@ class Gateway:
         rng: Rng,
         ids: Ids,
         platforms: tuple[Platform, ...],
-        agent: Agent,
+        agent: Chooser,
         settings: GatewaySettings,
         access: Callable[[], Access | None],
         workspace: Path,
@@ -87,6 +87,7 @@ class Gateway:
         self._asked = asyncio.Event()
         self._hurry = asyncio.Event()
         self._showing = Showing(store, clock, platforms, settings.progress, self._connected, report)
+        self._agents = agent
         self._pool = self._make_pool(agent, workspace)
         self._senders = tuple(self._make_sender(platform) for platform in platforms)
         self._receivers = tuple(map(self._make_receiver, platforms, self._senders))
@@ -145,7 +146,7 @@ class Gateway:
 
     # The parts.
 
-    def _make_pool(self, agent: Agent, workspace: Path) -> Pool:
+    def _make_pool(self, agent: Chooser, workspace: Path) -> Pool:
         settings = self.settings
         turns = TurnSettings(grace=settings.grace, progress=settings.progress, limits=settings.limits)
         runner = Runner(
@@ -216,6 +217,7 @@ class Gateway:
             self._longest,
             self.clock.now(),
             self._sweep,
+            self._agents,
         )
 
     def _stages(self) -> Stages:

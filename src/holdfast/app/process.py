@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import __version__
-from holdfast.agents import Agent, load_agent
+from holdfast.agents import Chooser
 from holdfast.clock import Clock, Ids, SystemClock, SystemIds, SystemRng
 from holdfast.errors import HoldfastError, HomeLocked, StoreClosed, SyncFailed, Unusable
 from holdfast.model import Stopped
@@ -28,6 +28,7 @@ from holdfast.store import Store, open_ledger
 from holdfast.telemetry.log import Log
 
 from .actions import Actions
+from .agents import load_agents
 from .blobs import BlobFiles
 from .config import Surroundings, load_settings, surroundings
 from .counting import Counts, counted
@@ -151,7 +152,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
     clock = SystemClock()
     ids = SystemIds(clock)
     notifier = Notifier(around.notify_socket)
-    agent = load_agent(settings.agent.use, clock, settings.home, settings.agent.pace / SECOND)
+    agent = load_agents(settings, clock)
     # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
     watchdog.start()
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
@@ -191,7 +192,7 @@ def _composed(
     store: Store,
     clock: Clock,
     ids: Ids,
-    agent: Agent,
+    agent: Chooser,
     on_state: Callable[[RunState], None],
 ) -> tuple[Gateway, Inside]:
     """The gateway on this ledger, and what those who listen for people know of it."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import field
 
+from holdfast.agents import Chooser, echo_agent
 from holdfast.clock import Clock
 from holdfast.model import InboxRow, InboxState, Owed, OwedKind
 from holdfast.policy.access import Access
@@ -36,6 +38,8 @@ class Desk:
     """When this process began."""
     sweep: Callable[[], Awaitable[None]] = keep_files
     """Removes every file of an attachment from the disk that the ledger does not know."""
+    agents: Chooser = field(default_factory=echo_agent)
+    """Who answers where."""
 
 
 @dataclass(frozen=True, slots=True)
