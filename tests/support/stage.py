@@ -242,6 +242,7 @@ class Stage:
         judge: Judge = resume_all,
         settings: TurnSettings = TurnSettings(),  # noqa: B008 - frozen
         platform: Platform | None = None,
+        room: int | None = None,
     ) -> None:
         self.ledger = ledger
         self.store = Between(ledger.store)
@@ -255,7 +256,7 @@ class Stage:
             store,
             self.clock,
             NoChance(),
-            Agent(self.model, tuple(tools)),
+            Agent(self.model, tuple(tools), room=room),
             Path("workspace"),
             settings,
             lambda doing, fault: self.reports.append((doing, fault)),
