@@ -1,4 +1,4 @@
-from holdfast.model import CallId, CallState, Entry, TurnId
+from holdfast.model import Body, CallId, CallState, Entry, TurnId
 from holdfast.policy.compaction import made_to_fit, summed, to_sum_up, tokens_of
 from holdfast.policy.views import Message, Role, view
 from tests.support.transcripts import replied, returned, said, transcript
@@ -10,9 +10,10 @@ LONG = "word " * 400
 
 def conversation(turns: int) -> tuple[Entry, ...]:
     """So many finished turns of five hundred tokens each, and one that is open."""
-    return transcript(
-        *[[said(f"{number} {LONG}"), replied(f"answer {number}")] for number in range(turns)], [said()]
-    )
+    finished: list[list[Body]] = [
+        [said(f"{number} {LONG}"), replied(f"answer {number}")] for number in range(turns)
+    ]
+    return transcript(*finished, [said()])
 
 
 def test_whole_turns_are_summed_up_from_the_oldest_on_and_the_newest_stay() -> None:
