@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -65,3 +67,17 @@ def test_a_provider_whose_library_is_not_there_is_named_with_how_to_get_it(
     (tmp_path / "me.md").write_text("")
     with pytest.raises(BadAgent, match=r"pip install 'holdfast\[openai\]'"):
         loaded(tmp_path, MAIN, KEY="k")
+
+
+def test_a_gateway_without_such_an_agent_does_not_wait_for_any_providers_library() -> None:
+    look = (
+        "import sys, holdfast.app.process; "
+        "sys.exit(any(n in sys.modules for n in ('openai', 'anthropic', 'holdfast.app.providers')))"
+    )
+    assert subprocess.run([sys.executable, "-c", look], timeout=60).returncode == 0
+    look = (
+        "import sys, holdfast.app.providers; sys.exit(any(n in sys.modules for n in ('openai', 'anthropic')))"
+    )
+    assert subprocess.run([sys.executable, "-c", look], timeout=60).returncode == 0, (
+        "nor one with it to start"
+    )
