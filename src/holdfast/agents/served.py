@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import importlib.util
+import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
@@ -87,7 +88,11 @@ class Served:
 
 async def sdk(module: str) -> Any:
     """A provider's library: imported when it is first used, in a thread, because that takes seconds."""
-    return await asyncio.to_thread(importlib.import_module, module)
+    found = await asyncio.to_thread(importlib.import_module, module)
+    for transport in ("httpx", "httpx2"):
+        # It has a line for each request, which the gateway's log has no use for.
+        logging.getLogger(transport).setLevel(logging.WARNING)
+    return found
 
 
 def check_installed(module: str, agent: str) -> None:

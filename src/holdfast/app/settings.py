@@ -27,18 +27,7 @@ from holdfast.store import Keep
 LOCAL_PERSON = PersonId("web:local")
 """Whoever can open the home's socket: the file's owner, and nobody else."""
 
-TOOLS = (
-    "terminal",
-    "read_file",
-    "write_file",
-    "edit_file",
-    "list_files",
-    "search_files",
-    "fetch_url",
-    "ask_person",
-    "todo",
-    "history_search",
-)
+TOOLS = ("terminal", "files", "fetch", "todo", "history", "ask_person")
 """What an agent of the configuration may use unless that says otherwise."""
 
 

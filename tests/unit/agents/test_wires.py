@@ -148,6 +148,18 @@ def test_thoughts_between_words_and_calls_stay_where_they_were() -> None:
     assert [one["type"] for one in other] == ["text", "tool_use"]
 
 
+def test_arguments_that_are_none_are_shown_as_what_they_were() -> None:
+    calls = (ToolCall(CallId("c1"), "t", '{"half": '), ToolCall(CallId("c2"), "t", "[1]"))
+    asked = Prompt((Message(Role.ASSISTANT, "", calls),))
+    one = openai_wire.request(asked, HERE, "m", {})["messages"][0]["tool_calls"]
+    other = anthropic_wire.request(asked, HERE, "m", {})["messages"][0]["content"]
+    for given in (
+        [json.loads(call["function"]["arguments"]) for call in one],
+        [block["input"] for block in other],
+    ):
+        assert given == [{"malformed_arguments": '{"half": '}, {"malformed_arguments": "[1]"}]
+
+
 def test_notes_are_told_from_what_people_say_and_results_come_first() -> None:
     messages = (
         Message(Role.USER, "do"),
