@@ -69,6 +69,8 @@ async def test_a_chat_chooses_its_agent_and_model_for_good(ledger: Ledger) -> No
     assert await answered(ledger, there, "c2") == "main itself I am main.", "another chat chose nothing"
     assert "main answers, with main-1" in await said(ledger, "/agent default", agents=there)
     assert await answered(ledger, there) == "main itself I am main."
+    told = [part.text for part in await ledger.outbox()]
+    assert not [text for text in told if "any more" in text], "a model that was chosen goes with its agent"
 
 
 async def test_what_there_is_to_choose_is_listed_and_what_there_is_not_is_refused(ledger: Ledger) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from holdfast.policy.compaction import ASK
 from holdfast.records import dataclass
 
 from .conversation import Answer, Call, Conversation, Turn, Who
@@ -36,6 +37,8 @@ def _call(tool: str, **arguments: str | list[str]) -> tuple[Call, ...]:
     return (Call(tool, json.dumps(arguments)),)
 
 
+SUMMARY = Rule(rf"^{re.escape(ASK)}", say="(What was said before, summed up by the scripted model.)")
+
 REPORT = Rule(
     r"\breport\b",
     (
@@ -56,7 +59,7 @@ class Scripted:
     is taken together with the one before. A message without such lines is said back.
     """
 
-    rules: tuple[Rule, ...] = (REPORT,)
+    rules: tuple[Rule, ...] = (SUMMARY, REPORT)
 
     def __call__(self, conversation: Conversation) -> Answer:
         asked = _last_asked(conversation.turns)
@@ -102,7 +105,7 @@ def _filled(arguments: str, last: str) -> str:
 def read_script(path: Path) -> Scripted:
     """Rules from a TOML file: `[[rule]]` with `when`, `say` and `steps`, a list of lists of tables."""
     tree = tomllib.loads(path.read_text(encoding="utf-8"))
-    return Scripted((*map(_read_rule, tree.get("rule", [])), REPORT))
+    return Scripted((SUMMARY, *map(_read_rule, tree.get("rule", [])), REPORT))
 
 
 def _read_rule(table: dict[str, Any]) -> Rule:
