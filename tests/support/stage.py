@@ -246,6 +246,7 @@ class Stage:
         platform: Platform | None = None,
         outputs: Outputs | None = None,
         processes: Processes | None = None,
+        room: int | None = None,
     ) -> None:
         self.ledger = ledger
         self.store = Between(ledger.store)
@@ -259,7 +260,7 @@ class Stage:
             store,
             self.clock,
             NoChance(),
-            Agent(self.model, tuple(tools)),
+            Agent(self.model, tuple(tools), room=room),
             Path("workspace"),
             settings,
             lambda doing, fault: self.reports.append((doing, fault)),

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from holdfast.agents import Agent
+from holdfast.agents import Chooser
 from holdfast.clock import Clock, Ids, Rng
 from holdfast.errors import Report, Unusable
 from holdfast.inbox import Commands, Desk, Receiver, Watcher, keep_files
@@ -61,7 +61,7 @@ class Gateway:
         rng: Rng,
         ids: Ids,
         platforms: tuple[Platform, ...],
-        agent: Agent,
+        agent: Chooser,
         settings: GatewaySettings,
         access: Callable[[], Access | None],
         workspace: Path,
@@ -92,6 +92,7 @@ class Gateway:
         self._asked = asyncio.Event()
         self._hurry = asyncio.Event()
         self._showing = Showing(store, clock, platforms, settings.progress, self._connected, report)
+        self._agents = agent
         self._pool = self._make_pool(agent, workspace, outputs or Nowhere())
         self._senders = tuple(self._make_sender(platform) for platform in platforms)
         self._receivers = tuple(map(self._make_receiver, platforms, self._senders))
@@ -150,7 +151,7 @@ class Gateway:
 
     # The parts.
 
-    def _make_pool(self, agent: Agent, workspace: Path, outputs: Outputs) -> Pool:
+    def _make_pool(self, agent: Chooser, workspace: Path, outputs: Outputs) -> Pool:
         settings = self.settings
         turns = TurnSettings(
             grace=settings.grace,
@@ -232,6 +233,7 @@ class Gateway:
             self.clock.now(),
             self._sweep_all,
             self.settings.goals.budget,
+            self._agents,
         )
 
     async def _sweep_all(self) -> None:

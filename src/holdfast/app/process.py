@@ -10,13 +10,13 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 from holdfast import __version__
-from holdfast.agents import Agent, load_agent
+from holdfast.agents import Chooser
 from holdfast.clock import Clock, Ids, SystemClock, SystemIds, SystemRng
 from holdfast.errors import HoldfastError, HomeLocked, StoreClosed, SyncFailed, Unusable
 from holdfast.model import Stopped
@@ -26,10 +26,11 @@ from holdfast.policy.settings import SECOND
 from holdfast.records import dataclass
 from holdfast.store import Store, open_ledger
 from holdfast.telemetry.log import Log
-from holdfast.tools import Detached
+from holdfast.tools import Detached, Tool
 from holdfast.tools.builtin import builtin_tools
 
 from .actions import Actions
+from .agents import load_agents
 from .blobs import BlobFiles
 from .config import Surroundings, commands_see, load_settings, process_environment, surroundings
 from .counting import Counts, counted
@@ -154,7 +155,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
     clock = SystemClock()
     ids = SystemIds(clock)
     notifier = Notifier(around.notify_socket)
-    agent = _agent(settings, clock)
+    agent = load_agents(settings, clock, _tools(settings, clock))
     # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
     watchdog.start()
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
@@ -183,11 +184,15 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
             watchdog.expect_end(limit)
 
 
-def _agent(settings: Settings, clock: Clock) -> Agent:
-    """Who answers, with the built-in tools that are given to it."""
+def _tools(settings: Settings, clock: Clock) -> Callable[[str, Sequence[str]], tuple[Tool, ...]]:
+    """The built-in tools an agent is given, by their names."""
     ours = settings.gateway.tools
-    tools = builtin_tools(ours.use, ours, clock, home=settings.home, known=commands_see(ours))
-    return load_agent(settings.agent.use, clock, settings.home, settings.agent.pace / SECOND, tools)
+    known = commands_see(ours)
+
+    def tools(agent: str, names: Sequence[str]) -> tuple[Tool, ...]:
+        return builtin_tools(names, ours, clock, agent=agent, home=settings.home, known=known)
+
+    return tools
 
 
 def _meanwhile(ending: AsyncExitStack, work: Coroutine[Any, Any, None]) -> None:
@@ -201,7 +206,7 @@ def _composed(
     store: Store,
     clock: Clock,
     ids: Ids,
-    agent: Agent,
+    agent: Chooser,
     on_state: Callable[[RunState], None],
 ) -> tuple[Gateway, Inside]:
     """The gateway on this ledger, and what those who listen for people know of it."""

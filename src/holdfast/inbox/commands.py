@@ -26,7 +26,7 @@ from holdfast.policy.undo import LastTurn, last_shown_turn, lasting_calls
 from holdfast.records import dataclass
 from holdfast.store import FORGOTTEN
 
-from . import words
+from . import choosing, words
 from .desk import Asked, Carry, Desk, NotYet, done, refuse
 from .forgetting import forget
 from .goals import goal
@@ -132,7 +132,8 @@ async def _status(desk: Desk, asked: Asked) -> None:
     turn = await _open(desk, await desk.store.live_session(asked.row.key))
     waiting = await desk.store.waiting(asked.row.key, limit=_MANY)
     now, draining = desk.clock.now(), desk.arrival().draining
-    await done(desk, asked, words.status(turn, len(waiting), desk.safe_mode(), draining, now))
+    answers = await choosing.answers_here(desk, asked)
+    await done(desk, asked, words.status(turn, len(waiting), desk.safe_mode(), draining, now, answers))
 
 
 async def _sessions(desk: Desk, asked: Asked) -> None:
@@ -238,6 +239,8 @@ COMMANDS: dict[str, Entry] = {
     "undo": Entry("/undo", "take the last turn out of my sight", _undo),
     "status": Entry("/status", "what runs, what waits, safe mode", _status),
     "sessions": Entry("/sessions", "the conversations of this chat", _sessions),
+    "agent": Entry("/agent [NAME]", "who answers here, or somebody else from now on", choosing.agent),
+    "model": Entry("/model [NAME]", "with which model, or another from now on", choosing.model),
     "resume": Entry("/resume [ID]", "go on with what was left, or with an earlier conversation", _resume),
     "queue": Entry("/queue [MODE]", "what becomes of messages that come while I work", _queue),
     "goal": Entry("/goal [TEXT|stop]", "what I work at by myself, turn after turn", goal),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import field
 
+from holdfast.agents import Chooser, echo_agent
 from holdfast.clock import Clock
 from holdfast.model import InboxRow, InboxState, Owed, OwedKind
 from holdfast.policy.access import Access
@@ -38,6 +40,8 @@ class Desk:
     """Removes every file of an attachment from the disk that the ledger does not know."""
     goal_budget: int = 20
     """Turns a standing goal may take."""
+    agents: Chooser = field(default_factory=echo_agent)
+    """Who answers where."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from holdfast.agents import Choice
 from holdfast.model import BusyMode, CallRecord, CallState, StopKind, Turn, TurnState
 from holdfast.policy.admission import Drain
 from holdfast.policy.ages import age
@@ -102,9 +103,25 @@ def _new(found: Stop) -> str:
     return "\n".join(lines)
 
 
-def status(turn: Turn | None, waiting: int, safe_mode: SafeMode, draining: Drain | None, now: int) -> str:
+def who_answers(choice: Choice) -> str:
+    """Who answers in a chat, as far as that has a name."""
+    model = choice.model or (choice.agent.models[0] if choice.agent.models else "")
+    who = f"{choice.name or 'the agent'} answers"
+    return f"{who}, with {model}" if model else who
+
+
+def status(
+    turn: Turn | None,
+    waiting: int,
+    safe_mode: SafeMode,
+    draining: Drain | None,
+    now: int,
+    choice: Choice | None = None,
+) -> str:
     """How this conversation and the gateway stand."""
     lines = [_stands(turn, now)]
+    if choice is not None and choice.name:
+        lines.append(f"Here {who_answers(choice)}.")
     lines.append(f"Waiting: {messages(waiting)}." if waiting else "Nothing waits.")
     lines.append(_safe(safe_mode, now))
     if draining is not None:

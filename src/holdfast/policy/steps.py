@@ -48,6 +48,8 @@ class FinishReason(StrEnum):
     MODEL_BROKE = "model_broke"
     """It failed in a way nobody foresaw."""
     NO_PROGRESS = "no_progress"
+    TOO_LONG = "too_long"
+    """It is more than the model can read, however it is shortened."""
 
 
 _WORDS = {
@@ -72,6 +74,10 @@ _WORDS = {
     FinishReason.MODEL_BROKE: (
         "Something broke while the model was asked; the gateway's log says what. "
         "What was done so far is kept; write again to go on from there."
+    ),
+    FinishReason.TOO_LONG: (
+        "This has grown larger than the model can read at once, also summed up and with long results "
+        "shortened. All of it is kept; /new begins afresh, and /agent may name one that can read more."
     ),
     FinishReason.NO_PROGRESS: (
         "Nothing moved any more, so I stopped this work. "

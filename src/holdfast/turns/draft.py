@@ -18,6 +18,7 @@ from holdfast.model import (
     QuestionState,
     Replied,
     Returned,
+    TurnId,
     Usage,
     call_key,
 )
@@ -68,6 +69,16 @@ class Draft:
         assert self._past is not None
         seen = view([*self._past, *self._entries]) if self._past else self.view
         return seen.messages
+
+    @property
+    def turn(self) -> TurnId:
+        return self._turn
+
+    @property
+    def whole(self) -> tuple[Entry, ...]:
+        """The session's transcript with this turn in it; its past must be known."""
+        assert self._past is not None
+        return (*self._past, *self._entries)
 
     @property
     def steps(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from pathlib import Path
 
-from holdfast.agents import Agent, Metered, Prompt
+from holdfast.agents import Chooser, Metered, Prompt
 from holdfast.clock import Clock, Rng
 from holdfast.errors import StaleWrite, StopAsked, StoreClosed, StoreFault, WrongState
 from holdfast.model import Claimed, InboxKind, Returned, TurnId
@@ -15,7 +15,7 @@ from holdfast.policy.parts import Longest, usual
 from holdfast.policy.settings import TurnSettings
 from holdfast.policy.steps import AskConsent, CallModel, Finish, RunTools, Settle, WaitForPerson, next_step
 from holdfast.records import dataclass
-from holdfast.store import ClaimSettings, Store
+from holdfast.store import ClaimSettings, Step, Store
 from holdfast.tools import Processes
 from holdfast.tools.process import LOOK
 
@@ -24,6 +24,7 @@ from .asking import Asking
 from .cuts import LOST, NOT_ALLOWED, STOP, Cut, CutOff
 from .cutting import Cutting
 from .draft import Draft
+from .fitting import Fitting
 from .goals import GoalWork
 from .hands import Hands
 from .intentions import Intentions
@@ -35,7 +36,7 @@ from .outputs import Nowhere, Outputs
 from .processes import ProcessWork
 from .pulse import Pulse
 from .report import Report, unreported
-from .telling import owed_for
+from .telling import gone_for, owed_for
 from .tool_work import ToolWork
 from .toolbox import Toolbox
 
@@ -47,7 +48,8 @@ class Runner:
     store: Store
     clock: Clock
     rng: Rng
-    agent: Agent
+    agent: Chooser
+    """Who answers: one agent, or several among which each chat has its own."""
     workspace: Path
     settings: TurnSettings = TurnSettings()
     report: Report = field(default=unreported)
@@ -80,6 +82,8 @@ class Run:
         """A model call or a tool has started."""
         settings, fence = runner.settings, claimed.fence
         self._draft = draft = Draft(claimed)
+        self._choice = choice = runner.agent.choose(claimed.session.chat, claimed.settings)
+        draft.take(Step(owe=gone_for(claimed, choice)))
         self._claim = claim
         self._hands = hands = Hands(runner.clock, self._bars)
         self._pulse = pulse = Pulse(runner.clock, settings, self._journal_output)
@@ -94,7 +98,7 @@ class Run:
         shown = settings.tools.shown
         intentions = Intentions(runner.store, claimed, asked, goals, outputs, shown, self._processes)
         self._toolbox = Toolbox(
-            runner.agent,
+            choice.agent,
             runner.workspace,
             runner.report,
             intentions.carry_out,
@@ -102,12 +106,13 @@ class Run:
             settings,
             outputs,
         )
-        self._instructions = runner.agent.instructions
+        self._instructions = choice.agent.instructions
         self._live = live = runner.watch(claimed, pulse.silent)
         self._tools = ToolWork(self._toolbox, fence, hands, pulse, live)
         rng, report = runner.rng, runner.report
-        self._asking = Asking(runner.agent.model, hands, pulse, live, rng, settings, report)
+        asking = Asking(choice.agent.model, hands, pulse, live, rng, settings, report)
         self._keeper = Keeper(runner.store, fence, draft, hands, pulse, live, rng, settings, report)
+        self._fitting = Fitting(asking, self._keeper, draft, live, choice.agent.room, self._prompt)
         self._opening = Opening(runner.store, runner.clock, self._keeper, claimed, claim)
         self._limits = Limits(runner.store, runner.clock, self._keeper, claimed, settings.limits)
         self._cutting = Cutting(
@@ -183,15 +188,15 @@ class Run:
         self._hands.check()
         self._begun = True
         self._live.step("thinking")
-        answer = await self._asking.reply(self._prompt(), self._draft.next_seq)
+        answer = await self._fitting.reply()
         if isinstance(answer, Finish):
             return answer
         self._take_down(answer)
         return None
 
     def _prompt(self) -> Prompt:
-        chosen = self.claimed.settings.model
-        return Prompt(self._draft.messages, self._toolbox.specs, self._instructions, chosen)
+        model = self._choice.model
+        return Prompt(self._draft.messages, self._toolbox.specs, self._instructions, model)
 
     async def _mention(self) -> None:
         """Tell the model, beside its instructions, what its background processes said to nobody."""

@@ -19,7 +19,9 @@ from types import MappingProxyType
 from holdfast.clock import Clock
 from holdfast.policy.settings import ToolSettings
 
+from ..asking import AskPerson
 from ..base import Tool
+from ..process import goal_tool, process_tools
 from .fetching import Fetching, Resolve, resolve
 from .files import Files
 from .gateway import history_search, read_output, restart_gateway
@@ -29,7 +31,7 @@ from .todo import Todo
 
 __all__ = ["NAMES", "Resolve", "builtin_tools", "environment"]
 
-NAMES = ("terminal", "files", "fetch", "todo", "history", "restart")
+NAMES = ("terminal", "files", "fetch", "todo", "history", "ask", "processes", "goal", "restart")
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -59,6 +61,9 @@ def builtin_tools(
         "fetch": lambda: Fetching(clock, settings.fetch, resolve).tools(),
         "todo": lambda: Todo(places).tools(),
         "history": lambda: (history_search,),
+        "ask": lambda: (AskPerson(),),
+        "processes": process_tools,
+        "goal": lambda: (goal_tool(),),
         "restart": lambda: (restart_gateway,),
     }
     found = tuple(tool for name in NAMES if name in names for tool in makers[name]())
