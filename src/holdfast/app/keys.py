@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from holdfast.model import BusyMode, ChatAddress, OnInterruption, PersonId
 from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND
 from holdfast.records import dataclass
-
-from .settings import Settings
 
 T = TypeVar("T")
 N = TypeVar("N", int, float)
@@ -21,7 +19,10 @@ _UNITS = {"ms": 1, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY}
 _DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h|d)?")
 _PERSON = re.compile(r"[a-z][a-z0-9_-]*:\S+")
 _CHAT = re.compile(r"[^/\s]+/[^/\s]+/[^/\s]+(?:/[^/\s]+)?")
-_OUR_AGENTS = ("demo", "echo")
+OUR_AGENTS = ("demo", "echo")
+AGENT_NAMES = f"{', '.join(OUR_AGENTS)}, or module:object, or the NAME of an [agents.NAME]"
+_ROUTE = re.compile(r"[^\s=,]+")
+_AGENT = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _HOST = re.compile(r"[A-Za-z0-9.-]+|\[?[0-9A-Fa-f:]+\]?")
 _HOST_AND_PORT = re.compile(rf"(?:{_HOST.pattern})(?::\d+)?")
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -37,6 +38,8 @@ class Kind:
     allowed: str
     read: Callable[[object], object]
     show: Callable[[Any], object] = lambda value: value
+    private: bool = False
+    """Whether what is refused may be a secret that somebody wrote in the wrong place: it is not repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class Key:
     @property
     def variable(self) -> str:
         """The environment's name for it."""
-        return "HOLDFAST_" + self.name.upper().replace(".", "_")
+        return "HOLDFAST_" + self.name.upper().replace(".", "_").replace("-", "_")
 
 
 def duration(least: int = 0, most: int = _WEEKS, never: bool = False) -> Kind:
@@ -106,14 +109,36 @@ def choice(options: type[StrEnum]) -> Kind:
 
 
 def agent_name() -> Kind:
-    """Ours by name, or anybody's; whether that can be loaded is found out when it is."""
+    """Ours, or one of the file, by its name; or anybody's, of which more is known when it is loaded."""
 
     def read(value: object) -> str:
-        if value not in _OUR_AGENTS and not _OBJECT.fullmatch(_text(value)):
+        if not _AGENT.fullmatch(_text(value)) and not _OBJECT.fullmatch(_text(value)):
             raise ValueError
-        return str(value)
+        return _text(value)
 
-    return Kind(f"{', '.join(_OUR_AGENTS)}, or module:object", read)
+    return Kind(AGENT_NAMES, read)
+
+
+def routes() -> Kind:
+    """A table of patterns and who answers there, in the order given: the first that fits decides."""
+    agent = agent_name()
+
+    def read(value: object) -> tuple[tuple[str, str], ...]:
+        pairs = value.items() if isinstance(value, dict) else _pairs(_text(value))
+        return tuple((_pattern(pattern), str(agent.read(name))) for pattern, name in pairs)
+
+    return Kind('a table of addresses and agents, like "telegram/bot/*" = "work"', read, dict)
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    found = [part.partition("=") for part in text.split(",") if part.strip()]
+    return [(pattern.strip(), name.strip()) for pattern, _, name in found]
+
+
+def _pattern(text: str) -> str:
+    if not _ROUTE.fullmatch(text):
+        raise ValueError
+    return text
 
 
 def switch() -> Kind:
@@ -198,6 +223,7 @@ KEYS: tuple[Key, ...] = (
         "alerts.unsettled", "gateway.alerts.unsettled", duration(0, HOUR), "after a start, till that is told"
     ),
     Key("agent.use", "agent.use", agent_name(), "who answers"),
+    Key("routes", "agent.routes", routes(), "who answers where; the first pattern that fits, else agent.use"),
     Key("agent.pace", "agent.pace", duration(0, MINUTE), "per beat of the demonstration's work"),
     Key("workers", "gateway.workers", count(1, 256), "turns that run at the same time"),
     Key(
@@ -270,17 +296,19 @@ KEYS: tuple[Key, ...] = (
 )
 
 
-def value_at(settings: Settings, path: str) -> object:
+def value_at(settings: object, path: str) -> object:
     """What stands at a path of the settings."""
     found: object = settings
     for name in path.split("."):
-        found = getattr(found, name)
+        found = found[name] if isinstance(found, Mapping) else getattr(found, name)
     return found
 
 
 def with_value(tree: T, path: str, value: object) -> T:
-    """The same tree with one value changed."""
+    """The same tree with one value changed; a mapping is a branch of it like any other."""
     name, _, rest = path.partition(".")
+    if isinstance(tree, Mapping):
+        return cast(T, {**tree, name: with_value(tree[name], rest, value) if rest else value})
     if not is_dataclass(tree) or isinstance(tree, type) or name not in {f.name for f in fields(tree)}:
         raise LookupError(path)
     changed = with_value(getattr(tree, name), rest, value) if rest else value
