@@ -25,6 +25,7 @@ from holdfast.policy.settings import SECOND, TurnSettings
 from holdfast.policy.strikes import SafeMode
 from holdfast.recovery import Care, ContinuityReport, Outside, Reconciler
 from holdfast.store import ArrivalSettings, ClaimSettings, Store
+from holdfast.tools import NoMoreTools, ToolSource
 from holdfast.turns import Pool, PoolSettings, Runner, Showing
 
 from .alerts import Alerts, Connection
@@ -69,6 +70,8 @@ class Gateway:
         on_state: Callable[[RunState], None] = _unseen,
         sweep: Callable[[], Awaitable[None]] = keep_files,
         free: Callable[[], int] | None = None,
+        more_tools: ToolSource | None = None,
+        beside: tuple[tuple[str, Work], ...] = (),
     ) -> None:
         self.store = store
         self.clock = clock
@@ -78,6 +81,8 @@ class Gateway:
         self._rng = rng
         self._sweep = sweep
         self._free = free
+        self._beside = beside
+        self._more_tools = more_tools or NoMoreTools()
         self._platforms = _one_of_each(platforms)
         self._access = access
         self._report = report
@@ -158,6 +163,7 @@ class Gateway:
             self._report,
             self._longest,
             self._showing.begin,
+            self._more_tools,
         )
         pool = PoolSettings(settings.workers, settings.grace / SECOND + _BEYOND_GRACE)
         return Pool(
@@ -235,6 +241,7 @@ class Gateway:
                 ("heartbeat", self._beat),
                 ("notices", self._showing.work),
                 *self._alerts(),
+                *self._beside,
             ),
         )
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from holdfast.model import EffectClass
 
-from .base import Checkable, Outcome, Tool, ToolContext, ToolFailed, ToolSpec, spec_of
+from .base import (
+    Checkable,
+    NoMoreTools,
+    Outcome,
+    Tool,
+    ToolContext,
+    ToolFailed,
+    ToolSource,
+    ToolSpec,
+    spec_of,
+)
 from .demo import demo_tools
 from .intentions import (
     Ask,
@@ -27,6 +37,7 @@ __all__ = [
     "KillProcess",
     "LookAtProcess",
     "Looking",
+    "NoMoreTools",
     "Outcome",
     "ReportGoal",
     "SearchHistory",
@@ -34,6 +45,7 @@ __all__ = [
     "Tool",
     "ToolContext",
     "ToolFailed",
+    "ToolSource",
     "ToolSpec",
     "WantRestart",
     "WriteToProcess",

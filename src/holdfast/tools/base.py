@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Any, Protocol
@@ -32,6 +32,8 @@ class ToolContext:
     """The idempotency key: the same on every run of this call."""
     progress: Callable[[], None] = unnoticed
     """To call when a long-running tool puts something out: it is alive, and not to be stopped as stuck."""
+    effect: EffectClass = EffectClass.EFFECT
+    """The class this call was planned with, whatever its tool declares by now."""
 
 
 class ToolFailed(Exception):
@@ -82,6 +84,42 @@ class Tool(Protocol):
         without one the call counts as unknown.
         """
         ...
+
+
+class ToolSource(Protocol):
+    """Tools that come and go while the gateway runs, for every agent."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether what there is now is known; if not, it is about to be."""
+        ...
+
+    async def settle(self) -> None:
+        """Return once it is settled, or what is missing has had its time."""
+        ...
+
+    def tools(self) -> Sequence[Tool]:
+        """Those there are now."""
+        ...
+
+    def find(self, name: str) -> Tool | None:
+        """What a call of that name runs now: the tool, or what says why it is gone; None: none of these."""
+        ...
+
+
+class NoMoreTools:
+    """A source of none."""
+
+    settled = True
+
+    async def settle(self) -> None:
+        return None
+
+    def tools(self) -> Sequence[Tool]:
+        return ()
+
+    def find(self, name: str) -> Tool | None:
+        return None
 
 
 class Checkable(Protocol):

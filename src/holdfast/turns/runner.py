@@ -15,6 +15,7 @@ from holdfast.policy.settings import TurnSettings
 from holdfast.policy.steps import CallModel, Finish, RunTools, Settle, WaitForPerson, next_step
 from holdfast.records import dataclass
 from holdfast.store import ClaimSettings, Store
+from holdfast.tools import NoMoreTools, ToolSource
 
 from .asking import Asking
 from .cuts import LOST, NOT_ALLOWED, STOP, Cut, CutOff
@@ -48,6 +49,8 @@ class Runner:
     """What one message to a chat may hold: a longer answer is owed in parts."""
     watch: Watch = field(default=unwatched)
     """What lets people see a run while it goes on."""
+    more_tools: ToolSource = field(default_factory=NoMoreTools)
+    """Tools that come and go, for every agent."""
 
     def begin(self, claimed: Claimed, settings: ClaimSettings) -> Run:
         """A run of this turn, under the settings it was claimed with; `Run.go` sets it off."""
@@ -72,7 +75,9 @@ class Run:
         self._claim = claim
         self._hands = hands = Hands(runner.clock, self._bars)
         self._pulse = pulse = Pulse(runner.clock, settings, self._journal_output)
-        self._toolbox = Toolbox(runner.agent, runner.workspace, runner.report, Intentions().carry_out)
+        self._toolbox = Toolbox(
+            runner.agent, runner.more_tools, runner.workspace, runner.report, Intentions().carry_out
+        )
         self._instructions = runner.agent.instructions
         self._tools = ToolWork(self._toolbox, fence, hands, pulse)
         self._live = live = runner.watch(claimed, pulse.silent)
@@ -146,11 +151,18 @@ class Run:
         self._hands.check()
         self._begun = True
         self._live.step("thinking")
+        await self._look_for_tools()
         answer = await self._asking.reply(self._prompt(), self._draft.next_seq)
         if isinstance(answer, Finish):
             return answer
         self._take_down(answer)
         return None
+
+    async def _look_for_tools(self) -> None:
+        """The model is told of the tools as they are now; what is about to be known is waited for."""
+        if not self._toolbox.settled:
+            await self._hands.wait((self._hands.begin(self._toolbox.settle()),), self._pulse.left)
+        self._toolbox.look()
 
     def _prompt(self) -> Prompt:
         chosen = self.claimed.settings.model
