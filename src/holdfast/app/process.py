@@ -26,6 +26,7 @@ from holdfast.policy.settings import SECOND
 from holdfast.records import dataclass
 from holdfast.store import Store, open_ledger
 from holdfast.telemetry.log import Log
+from holdfast.tools.mcp import Servers
 
 from .actions import Actions
 from .blobs import BlobFiles
@@ -36,18 +37,19 @@ from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
 from .files import free_room
 from .following import Following
 from .gateway import Gateway
+from .home import WORKSPACE
 from .lifecycle import RunState, longest_stop
 from .local import Unwilling
 from .looks import Looks
 from .notify import ALIVE, READY, STOPPING, Notifier
 from .previews import Previews
+from .servers import servers_of
 from .settings import Settings
 from .shown import Json, shown
 from .supervisor import supervisor_of
 from .verbs import all_verbs
 from .watchdog import Watchdog
 
-WORKSPACE = "workspace"
 _BEATS_PER_LIMIT = 8
 _LOOK_AGAIN = 0.2
 
@@ -199,10 +201,12 @@ def _composed(
     blobs = BlobFiles(settings.home, store)
     previews = Previews()
     web = WebChat(shown=previews.show)
+    rng = SystemRng()
+    servers = servers_of(settings, clock, rng)
     gateway = Gateway(
         store,
         clock,
-        SystemRng(),
+        rng,
         ids,
         (web,),
         agent,
@@ -213,9 +217,12 @@ def _composed(
         on_state=on_state,
         sweep=blobs.sweep,
         free=free_room(settings.home),
+        more_tools=servers,
+        beside=(("mcp", servers.work),) if servers else (),
     )
     keeper = Keeper(around, gateway.request, settings.home)
-    inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews), counts, blobs)
+    following = Following(store, clock, previews)
+    inside = _inside(settings, gateway, web, keeper, following, counts, blobs, servers)
     return gateway, inside
 
 
@@ -266,6 +273,7 @@ def _inside(
     following: Following,
     counts: Counts,
     blobs: BlobFiles,
+    servers: Servers | None,
 ) -> Inside:
     store, clock = gateway.store, gateway.clock
     looks = Looks(store, clock, tuple(one.name for one in gateway.connections()))
@@ -283,6 +291,7 @@ def _inside(
             "agent": settings.agent.use,
             "demo": settings.demo,
             "platforms": shown(gateway.connections()),
+            "mcp": shown(servers.looks() if servers else ()),
             "safe_mode": shown(gateway.safe_mode),
             "heartbeat": gateway.settings.heartbeat,
             "running": gateway.running,

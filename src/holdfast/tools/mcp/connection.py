@@ -8,7 +8,8 @@ import os
 import shutil
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, cast
@@ -32,11 +33,14 @@ from .results import shortened, told
 from .settings import McpSettings, Means
 
 T = TypeVar("T")
+Why = Callable[[], str]
 
 MOST_TOOLS = 1_000
 _MOST_PAGES = 100
 _MOST_GARBAGE = 20
 """Messages of one connection that could not be read, before it is given up."""
+_LAST = 400
+"""Bytes at the end of a log in which its last line is looked for."""
 _KEY = "holdfast/idempotency-key"
 _ME = Implementation(name="holdfast", version=__version__)
 _TALKATIVE = ("mcp", "client", "httpx2", "httpcore2")
@@ -62,11 +66,20 @@ def connecting(settings: McpSettings, means: Means, log: Path, cwd: Path) -> Con
                 if garbage > _MOST_GARBAGE:
                     signs.end("it answers what is no message of the protocol")
 
-        transport = (
-            _started(settings, means, log, cwd) if settings.command else _reached(settings, means, signs)
-        )
-        watched = cast(Transport, _Watched(transport, signs))
-        async with Client(watched, message_handler=hear, client_info=_ME, cache=None) as client:
+        transport: AbstractAsyncContextManager[Any]
+        ended: Why
+        if settings.url:
+            transport, ended = _over_http(settings, means, signs), _closed
+        else:
+            transport, ended = _started(settings, means, log, cwd), partial(_last_words, log)
+        watched = cast(Transport, _Watched(transport, signs, ended))
+        async with AsyncExitStack() as stack:
+            try:
+                client = await stack.enter_async_context(
+                    Client(watched, message_handler=hear, client_info=_ME, cache=None)
+                )
+            except MCPError as error:
+                raise Lost(signs.why or means.without(error.message)) from None
             listening = asyncio.ensure_future(_listen(client, signs))
             try:
                 yield SdkConnection(client, signs, means)
@@ -172,30 +185,42 @@ def _started(settings: McpSettings, means: Means, log: Path, cwd: Path) -> Abstr
     return stdio_client(parameters, errlog=_NOWHERE)
 
 
-def _reached(settings: McpSettings, means: Means, signs: Signs) -> AbstractAsyncContextManager[Any]:
-    assert settings.url is not None
-    return _over_http(settings.url, means, signs)
-
-
 @asynccontextmanager
-async def _over_http(url: str, means: Means, signs: Signs) -> AsyncIterator[Any]:
+async def _over_http(settings: McpSettings, means: Means, signs: Signs) -> AsyncIterator[Any]:
+    assert settings.url is not None
     async with (
         http_client(means.headers, signs) as client,
-        streamable_http_client(url, http_client=client, max_sse_event_size=LARGEST) as streams,
+        streamable_http_client(settings.url, http_client=client, max_sse_event_size=LARGEST) as streams,
     ):
         yield streams
+
+
+def _closed() -> str:
+    return "it closed the connection"
+
+
+def _last_words(log: Path) -> str:
+    """How a program ended, by what its guard wrote last."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _LAST))
+            last = file.read().decode(errors="replace").rstrip().rpartition("\n")[2]
+    except OSError:
+        last = "ended"
+    return f"its program {last}; more may stand in {log.name}"
 
 
 class _Watched:
     """A transport that shows when nothing more comes through it."""
 
-    def __init__(self, inner: AbstractAsyncContextManager[Any], signs: Signs) -> None:
+    def __init__(self, inner: AbstractAsyncContextManager[Any], signs: Signs, ended: Why) -> None:
         self._inner = inner
         self._signs = signs
+        self._ended = ended
 
     async def __aenter__(self) -> tuple[Any, Any]:
         read, write = await self._inner.__aenter__()
-        return _Reading(read, self._signs), write
+        return _Reading(read, self._signs, self._ended), write
 
     async def __aexit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
@@ -207,9 +232,10 @@ class _Watched:
 class _Reading:
     """A stream of messages, whose end is seen."""
 
-    def __init__(self, inner: Any, signs: Signs) -> None:
+    def __init__(self, inner: Any, signs: Signs, ended: Why) -> None:
         self._inner = inner
         self._signs = signs
+        self._ended = ended
 
     async def receive(self) -> Any:
         return await self._inner.receive()
@@ -224,7 +250,7 @@ class _Reading:
         try:
             return await self._inner.__anext__()
         except StopAsyncIteration:
-            self._signs.end("it ended, or closed the connection")
+            self._signs.end(self._ended())
             raise
 
     async def __aenter__(self) -> _Reading:
