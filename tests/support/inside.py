@@ -54,7 +54,7 @@ EFFECTS = "effects"
 READS = "reads"
 MODEL = "model"
 CONNECTIONS = "connections"
-_SCRIPT = re.compile(r"do ([a-z ]*)#(\w+)")
+_SCRIPT = re.compile(r"do ([a-z_ ]*)#(\w+)")
 _LOOK_AGAIN = 0.02
 
 
@@ -99,7 +99,9 @@ class Scripted:
         await pass_by(f"model {tags} {results}")
         if results < len(steps):
             tag, name = steps[results]
-            return Replied("", Finish.CALLS, (ToolCall(CallId(name), name, json.dumps(tag)),))
+            # A tool of an MCP server takes an object.
+            arguments = json.dumps({"tag": tag} if "__" in name else tag)
+            return Replied("", Finish.CALLS, (ToolCall(CallId(name), name, arguments),))
         return Replied(f"answer to {tags or 'nobody'}", Finish.COMPLETE)
 
 

@@ -130,7 +130,7 @@ class SdkConnection:
             if error.code == NOT_REACHED:
                 raise NotReached(words) from None
             if error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
-                raise Lost(words) from None
+                raise Lost(self.signs.why or words) from None
             raise ToolFailed(shortened(f"the server refused: {words}")) from None
         except (ValidationError, RuntimeError) as fault:
             # What it says, or lacks, does not fit what it promised; the fault repeats the answer at length.
