@@ -149,11 +149,15 @@ def test_a_server_that_cannot_live_keeps_nobody_waiting_long_and_is_shown_as_dow
     house = build(settings(tmp_path, wait="1s"))
     (tmp_path / mcp_server.FAULTS).write_text("dead")
     gateway = house.up()
-    house.say("home", "do tools__read #a")
-    assert house.heard("home", "answer to a") == ["answer to a"]
-    ((state, words),) = results(house, "a")
-    assert state == "failed"
-    assert "Go on without it" in words
+    # The first may find it still starting.
+    for tag in "abcdefghijklmnop":
+        house.say("home", f"do tools__read #{tag}")
+        house.heard("home", f"answer to {tag}")
+        ((state, words),) = results(house, tag)[-1:]
+        assert state == "failed"
+        assert "Go on without it" in words
+        if "ended with code 1" in words:
+            break
     server = server_of(house)
     assert server["state"] in ("down", "starting")
     assert "ended with code 1" in server["words"]
