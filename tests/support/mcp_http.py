@@ -1,6 +1,7 @@
 """An MCP server over streamable HTTP, by the SDK's own means; run as a program: mcp_http.py FOLDER PORT."""
 
 import os
+import socket
 import sys
 from pathlib import Path
 
@@ -62,8 +63,8 @@ class Guarded:
 class Announcing(uvicorn.Server):
     """Says so when it listens."""
 
-    async def startup(self, sockets: "list[object] | None" = None) -> None:
-        await super().startup(sockets)  # type: ignore[arg-type] # sockets are passed through
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
         with open(FOLDER / READY, "w") as file:  # noqa: ASYNC230 - a pipe whose reader waits
             file.write("ready\n")
 

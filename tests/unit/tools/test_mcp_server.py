@@ -80,6 +80,10 @@ def raises(fault: Exception) -> Act:
     return act
 
 
+def settled(server: Server) -> bool:
+    return server.settled
+
+
 async def for_ever() -> None:
     await asyncio.get_running_loop().create_future()
 
@@ -293,9 +297,9 @@ async def test_other_tools_are_known_once_the_server_says_so_and_until_then_it_i
         await world.pass_time(1)
         world.fake.offers = [replace(READ, description="new"), Listed("more")]
         world.fake.connections[0].signs.changed.ring()
-        assert not world.server.settled
+        assert not settled(world.server)
         await world.breathe()
-        assert world.server.settled
+        assert settled(world.server)
         assert list(world.server.tools) == ["box__read", "box__more"]
         assert world.tool("read").description == "new"
         with pytest.raises(ToolFailed, match="does not offer 'write' any more"):
@@ -351,11 +355,11 @@ async def test_one_that_never_tells_its_tools_is_begun_again() -> None:
         task = asyncio.ensure_future(other.work(deaf))
         await world.pass_time(59)
         assert (other.look.state, world.fake.starts) == (State.STARTING, started + 1)
-        assert not other.settled
+        assert not settled(other)
         await world.pass_time(5)
         assert "has not told its tools within 60 seconds" in other.look.words
         assert world.fake.starts == started + 2
-        assert other.settled, "nobody waits for it any more"
+        assert settled(other), "nobody waits for it any more"
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 

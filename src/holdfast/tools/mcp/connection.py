@@ -20,7 +20,13 @@ from mcp.client import IncomingMessage, Transport
 from mcp.client.stdio import get_default_environment, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import SubscriptionLost
-from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, Implementation, ToolListChangedNotification
+from mcp_types import (
+    CONNECTION_CLOSED,
+    PARSE_ERROR,
+    REQUEST_TIMEOUT,
+    Implementation,
+    ToolListChangedNotification,
+)
 from pydantic import ValidationError
 
 from holdfast import __version__
@@ -55,16 +61,10 @@ def connecting(settings: McpSettings, means: Means, log: Path, cwd: Path) -> Con
     @asynccontextmanager
     async def connect() -> AsyncIterator[SdkConnection]:
         signs = Signs()
-        garbage = 0
 
         async def hear(message: IncomingMessage) -> None:
-            nonlocal garbage
             if isinstance(message, ToolListChangedNotification):
                 signs.changed.ring()
-            elif isinstance(message, Exception):
-                garbage += 1
-                if garbage > _MOST_GARBAGE:
-                    signs.end("it answers what is no message of the protocol")
 
         transport: AbstractAsyncContextManager[Any]
         ended: Why
@@ -78,8 +78,12 @@ def connecting(settings: McpSettings, means: Means, log: Path, cwd: Path) -> Con
                 client = await stack.enter_async_context(
                     Client(watched, message_handler=hear, client_info=_ME, cache=None)
                 )
-            except MCPError as error:
-                raise Lost(signs.why or means.without(error.message)) from None
+            except Exception as fault:
+                error = _first(fault)
+                if not isinstance(error, MCPError):
+                    raise
+                lost = error.code == CONNECTION_CLOSED and signs.why
+                raise Lost(lost or means.without(error.message)) from None
             listening = asyncio.ensure_future(_listen(client, signs))
             try:
                 yield SdkConnection(client, signs, means)
@@ -131,6 +135,8 @@ class SdkConnection:
                 raise NotReached(words) from None
             if error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
                 raise Lost(self.signs.why or words) from None
+            if error.code == PARSE_ERROR:
+                raise Garbled("its answer cannot be read") from None
             raise ToolFailed(shortened(f"the server refused: {words}")) from None
         except (ValidationError, RuntimeError) as fault:
             # What it says, or lacks, does not fit what it promised; the fault repeats the answer at length.
@@ -167,7 +173,8 @@ async def _listen(client: Client, signs: Signs) -> None:
         signs.changed.ring()
 
 
-def _started(settings: McpSettings, means: Means, log: Path, cwd: Path) -> AbstractAsyncContextManager[Any]:
+@asynccontextmanager
+async def _started(settings: McpSettings, means: Means, log: Path, cwd: Path) -> AsyncIterator[Any]:
     """The program, behind its guard, in an environment without the gateway's secrets."""
     assert settings.command is not None
     environment = {**get_default_environment(), **means.env}
@@ -182,7 +189,9 @@ def _started(settings: McpSettings, means: Means, log: Path, cwd: Path) -> Abstr
         cwd=cwd,
     )
     # The guard has the program's stderr; what it has to say itself nobody needs.
-    return stdio_client(parameters, errlog=_NOWHERE)
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: ASYNC230 - no disk behind it
+        async with stdio_client(parameters, errlog=nowhere) as streams:
+            yield streams
 
 
 @asynccontextmanager
@@ -193,6 +202,13 @@ async def _over_http(settings: McpSettings, means: Means, signs: Signs) -> Async
         streamable_http_client(settings.url, http_client=client, max_sse_event_size=LARGEST) as streams,
     ):
         yield streams
+
+
+def _first(fault: BaseException) -> BaseException:
+    """What a group of faults began with."""
+    while isinstance(fault, BaseExceptionGroup):
+        fault = fault.exceptions[0]
+    return fault
 
 
 def _closed() -> str:
@@ -225,7 +241,7 @@ class _Watched:
     async def __aexit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        self._signs.end("the connection was closed")
+        self._signs.end("")
         return await self._inner.__aexit__(kind, fault, trace)
 
 
@@ -236,6 +252,7 @@ class _Reading:
         self._inner = inner
         self._signs = signs
         self._ended = ended
+        self._garbage = 0
 
     async def receive(self) -> Any:
         return await self._inner.receive()
@@ -248,10 +265,15 @@ class _Reading:
 
     async def __anext__(self) -> Any:
         try:
-            return await self._inner.__anext__()
+            found = await self._inner.__anext__()
         except StopAsyncIteration:
             self._signs.end(self._ended())
             raise
+        self._garbage += isinstance(found, Exception)
+        if self._garbage > _MOST_GARBAGE:
+            self._signs.end("it answers what is no message of the protocol")
+            raise StopAsyncIteration
+        return found
 
     async def __aenter__(self) -> _Reading:
         await self._inner.__aenter__()
@@ -259,6 +281,3 @@ class _Reading:
 
     async def __aexit__(self, *how: Any) -> Any:
         return await self._inner.__aexit__(*how)
-
-
-_NOWHERE = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - kept as long as the process

@@ -46,6 +46,9 @@ class _Watched(httpx2.AsyncBaseTransport):
             words = f"the connection failed ({type(fault).__name__})"
             self._signs.end(words)
             return _answer(503, CONNECTION_CLOSED, words)
+        if response.status_code < 400 and _is_request(request) and not _may_be_message(response):
+            await response.aclose()
+            return _answer(502, CONNECTION_CLOSED, "it answered what is no message")
         if response.status_code < 400 or request.method != "POST":
             response.stream = _Bounded(response.stream)
             return response
@@ -99,9 +102,23 @@ def _answer(status: int, code: int, words: str) -> httpx2.Response:
     )
 
 
+def _is_request(request: httpx2.Request) -> bool:
+    """Whether an answer is waited for."""
+    return request.method == "POST" and _says(request.content, "method", "id")
+
+
+def _may_be_message(response: httpx2.Response) -> bool:
+    kind = response.headers.get("content-type", "").lower()
+    return response.is_redirect or kind.startswith(("application/json", "text/event-stream"))
+
+
 def _is_message(body: bytes) -> bool:
+    return _says(body, "jsonrpc")
+
+
+def _says(body: bytes, *keys: str) -> bool:
     try:
         found = json.loads(body)
     except ValueError:
         return False
-    return isinstance(found, dict) and found.get("jsonrpc") == "2.0"
+    return isinstance(found, dict) and all(key in found for key in keys)
