@@ -23,7 +23,7 @@ from holdfast.platforms import Platform
 from holdfast.policy.settings import ProgressSettings, TurnSettings
 from holdfast.store import ClaimSettings, Judge, Store
 from holdfast.testing import ManualClock
-from holdfast.tools import Tool, ToolContext
+from holdfast.tools import NoMoreTools, Tool, ToolContext, ToolSource
 from holdfast.turns import Pool, PoolSettings, Runner, Showing, Unseen, Watch
 from tests.support.ledger import SETTINGS, Ledger, resume_all
 
@@ -95,6 +95,8 @@ class Scripted:
     def __init__(self, *lines: Line) -> None:
         self.lines = list(lines)
         self.shown: list[tuple[Message, ...]] = []
+        self.offered: list[list[str]] = []
+        """The tools it was told of, each time it was asked."""
         self.asked = asyncio.Event()
         self.on_text: OnText = unheard
         self.before_failing = ""
@@ -103,6 +105,7 @@ class Scripted:
     async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied | Metered:
         self.on_text = on_text
         self.shown.append(tuple(prompt.messages))
+        self.offered.append([tool.name for tool in prompt.tools])
         self.asked.set()
         line = self.lines.pop(0)
         if isinstance(line, Exception):
@@ -242,6 +245,7 @@ class Stage:
         judge: Judge = resume_all,
         settings: TurnSettings = TurnSettings(),  # noqa: B008 - frozen
         platform: Platform | None = None,
+        more_tools: ToolSource | None = None,
     ) -> None:
         self.ledger = ledger
         self.store = Between(ledger.store)
@@ -260,6 +264,7 @@ class Stage:
             settings,
             lambda doing, fault: self.reports.append((doing, fault)),
             watch=self._watch(platform, store),
+            more_tools=more_tools or NoMoreTools(),
         )
         self.pool = Pool(store, self.clock, self.runner, lambda: claim, judge, PoolSettings(workers))
         self.task: asyncio.Task[None] | None = None
