@@ -31,18 +31,18 @@ def test_what_is_no_text_is_named_in_words() -> None:
         result(
             {"type": "image", "data": DATA, "mimeType": "image/png"},
             {"type": "audio", "data": DATA, "mimeType": "audio/wav"},
-            {"type": "resource_link", "uri": "file:///a.txt", "name": "a"},
-            {"type": "resource", "resource": {"uri": "file:///b.txt", "text": "bee"}},
-            {"type": "resource", "resource": {"uri": "file:///c.bin", "blob": DATA}},
+            {"type": "resource_link", "uri": "notes://a.txt", "name": "a"},
+            {"type": "resource", "resource": {"uri": "notes://b.txt", "text": "bee"}},
+            {"type": "resource", "resource": {"uri": "notes://c.bin", "blob": DATA}},
         )
     )
     assert shown.splitlines() == [
         "[a picture, image/png, about 10 kB, which cannot be shown here]",
         "[a sound, audio/wav, about 10 kB, which cannot be shown here]",
-        "[a link to file:///a.txt: a]",
-        "[file:///b.txt]",
+        "[a link to notes://a.txt: a]",
+        "[notes://b.txt]",
         "bee",
-        "[file:///c.bin, data, about 10 kB, which cannot be shown here]",
+        "[notes://c.bin, data, about 10 kB, which cannot be shown here]",
     ]
 
 
