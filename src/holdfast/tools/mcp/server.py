@@ -12,7 +12,7 @@ from typing import Any
 from holdfast.clock import Bell, Clock, Rng, first_of, in_time
 from holdfast.model import EffectClass
 from holdfast.policy.retry import delay
-from holdfast.policy.settings import MINUTE, SECOND, RetrySettings
+from holdfast.policy.settings import DAY, MINUTE, SECOND, RetrySettings
 from holdfast.records import dataclass
 from holdfast.tools.base import ToolContext, ToolFailed
 
@@ -72,6 +72,8 @@ class McpTool:
     parameters: Mapping[str, Any]
     theirs: str
     server: Server
+    timeout: float = DAY / SECOND
+    """Far away: how long a call may take is told by its progress, and that is the server's to watch."""
 
     async def run(self, context: ToolContext, arguments: str) -> str:
         return await self.server.call(self, context, arguments)
