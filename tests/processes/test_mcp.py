@@ -80,6 +80,7 @@ def test_a_gateway_killed_in_an_effect_takes_the_server_along_and_tells_it_as_un
     served: House,
 ) -> None:
     served.hold("mcp after a")
+    (served.home / mcp_server.FAULTS).write_text("stays")
     gateway = served.up()
     served.say("home", "do tools__child tools__effect tools__read #a")
     served.reached("mcp after a")

@@ -24,7 +24,7 @@ CANCELLED = "mcp-cancelled"
 TOOLS = "mcp-tools"
 """The names of the tools it offers, if a test wants others; read anew at every `list`."""
 FAULTS = "mcp-faults"
-"""What goes wrong from its start on: `dead`, `deaf`, `garbage`, `endless`."""
+"""What goes wrong: `dead`, `deaf`, `garbage`, `endless` from the start; `stays`, when nobody writes to it."""
 Object = dict[str, Any]
 
 _writing = threading.Lock()
@@ -199,6 +199,8 @@ def main() -> None:
             sys.stdout.flush()
         elif "deaf" not in faults:
             hear(json.loads(line))
+    if "stays" in faults:
+        threading.Event().wait()
 
 
 if __name__ == "__main__":
