@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from holdfast.agents import Message, Replied
 from holdfast.model import CallState, EffectClass, TurnState
 from holdfast.tools import Tool, ToolContext
 from tests.support.ledger import Ledger
@@ -70,6 +71,21 @@ async def test_a_planned_call_of_a_tool_that_is_gone_fails_in_words(ledger: Ledg
     assert done[0] is CallState.DONE
     assert failed[0] is CallState.FAILED
     assert "There is no tool 'makes'" in failed[1]
+
+
+async def test_a_tool_that_goes_while_the_model_thinks_is_not_run(ledger: Ledger) -> None:
+    deed = Deed("deed", held=False)
+    shelf = Shelf({"deed": deed})
+
+    async def takes_it_away(_: Sequence[Message]) -> Replied:
+        shelf.now = {}
+        return wants("deed")
+
+    await ledger.say("hello")
+    stage = Stage(ledger, takes_it_away, says("well"), more_tools=shelf)
+    await stage.run()
+    assert [state for state, _ in await stage.results()] == [CallState.FAILED]
+    assert deed.runs == []
 
 
 async def test_an_agents_own_tool_is_not_replaced_by_another_of_its_name(ledger: Ledger) -> None:
