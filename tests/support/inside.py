@@ -126,7 +126,10 @@ def arguments(name: str, tag: str) -> str:
     file = HOME / f"{name}-{tag}.json"
     if file.exists():
         return file.read_text()
-    return json.dumps({"question": f"what about {tag}?"} if name == ASKS else tag)
+    if name == ASKS:
+        return json.dumps({"question": f"what about {tag}?"})
+    # A tool of an MCP server takes an object.
+    return json.dumps({"tag": tag} if "__" in name else tag)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from holdfast.platforms import Platform
 from holdfast.policy.settings import ProgressSettings, TurnSettings
 from holdfast.store import ClaimSettings, Judge, Store
 from holdfast.testing import ManualClock
-from holdfast.tools import Processes, Tool, ToolContext
+from holdfast.tools import NoMoreTools, Processes, Tool, ToolContext, ToolSource
 from holdfast.turns import Nowhere, Outputs, Pool, PoolSettings, Runner, Showing, Unseen, Watch
 from tests.support.ledger import SETTINGS, Ledger, resume_all
 
@@ -96,6 +96,8 @@ class Scripted:
         self.lines = list(lines)
         self.shown: list[tuple[Message, ...]] = []
         self.instructed: list[str] = []
+        self.offered: list[list[str]] = []
+        """The tools it was told of, each time it was asked."""
         self.asked = asyncio.Event()
         self.on_text: OnText = unheard
         self.before_failing = ""
@@ -105,6 +107,7 @@ class Scripted:
         self.on_text = on_text
         self.shown.append(tuple(prompt.messages))
         self.instructed.append(prompt.instructions)
+        self.offered.append([tool.name for tool in prompt.tools])
         self.asked.set()
         line = self.lines.pop(0)
         if isinstance(line, Exception):
@@ -247,6 +250,7 @@ class Stage:
         outputs: Outputs | None = None,
         processes: Processes | None = None,
         room: int | None = None,
+        more_tools: ToolSource | None = None,
     ) -> None:
         self.ledger = ledger
         self.store = Between(ledger.store)
@@ -267,6 +271,7 @@ class Stage:
             watch=self._watch(platform, store),
             outputs=outputs or Nowhere(),
             processes=processes,
+            more_tools=more_tools or NoMoreTools(),
         )
         self.pool = Pool(store, self.clock, self.runner, lambda: claim, judge, PoolSettings(workers))
         self.task: asyncio.Task[None] | None = None

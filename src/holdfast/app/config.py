@@ -15,6 +15,7 @@ from holdfast.policy.settings import ToolSettings
 from holdfast.records import dataclass
 from holdfast.telemetry.secrets import SECRET
 from holdfast.tools.builtin import environment
+from holdfast.tools.mcp import McpSettings
 
 from .home import VARIABLE as HOME_VARIABLE
 from .home import home_at
@@ -291,9 +292,21 @@ def _check_together(settings: Settings) -> None:
         if name not in OUR_AGENTS and ":" not in name and name not in settings.agents:
             there = ", ".join(settings.agents) or "none"
             raise BadConfig(key, name, f"{AGENT_NAMES} (of those there are: {there})")
+    for name, server in settings.mcp.items():
+        _check_server(f"mcp.{name}", server)
     progress = settings.gateway.progress
     if progress.abort < progress.warn:
         raise BadConfig("progress.abort", progress.abort / 1_000, "at least progress.warn")
     web = settings.web
     if not web.allow_remote and not _LOOPBACK.fullmatch(web.host):
         raise BadConfig("web.host", web.host, "a loopback address, unless web.allow_remote is true")
+
+
+def _check_server(table: str, server: McpSettings) -> None:
+    """A program, or an address, and nothing that is meant for the other."""
+    if (server.command is None) == (server.url is None):
+        raise BadConfig(f"{table}.command", server.command or "none", "one of command and url, and not both")
+    if server.url is None and server.headers:
+        raise BadConfig(f"{table}.headers", SECRET, "only with url")
+    if server.command is None and (server.args or server.env or server.cwd):
+        raise BadConfig(f"{table}.url", server.url, "without args, env and cwd: those are for a command")

@@ -25,7 +25,7 @@ from holdfast.policy.settings import SECOND, TurnSettings
 from holdfast.policy.strikes import SafeMode
 from holdfast.recovery import Care, ContinuityReport, Outside, Reconciler
 from holdfast.store import ArrivalSettings, ClaimSettings, Store
-from holdfast.tools import Processes
+from holdfast.tools import NoMoreTools, Processes, ToolSource
 from holdfast.turns import Nowhere, Outputs, Pool, PoolSettings, Runner, Showing
 
 from .alerts import Alerts, Connection
@@ -72,6 +72,8 @@ class Gateway:
         free: Callable[[], int] | None = None,
         outputs: Outputs | None = None,
         processes: Processes | None = None,
+        more_tools: ToolSource | None = None,
+        beside: tuple[tuple[str, Work], ...] = (),
     ) -> None:
         self.store = store
         self.clock = clock
@@ -83,6 +85,8 @@ class Gateway:
         self._processes = processes
         self._watcher = Watcher(store, processes, clock, settings.processes, report) if processes else None
         self._free = free
+        self._beside = beside
+        self._more_tools = more_tools or NoMoreTools()
         self._platforms = _one_of_each(platforms)
         self._access = access
         self._report = report
@@ -174,6 +178,7 @@ class Gateway:
             self._showing.begin,
             outputs,
             self._processes,
+            self._more_tools,
         )
         pool = PoolSettings(settings.workers, settings.grace / SECOND + _BEYOND_GRACE)
         return Pool(
@@ -260,6 +265,7 @@ class Gateway:
                 ("notices", self._showing.work),
                 *((("processes", self._watcher.work),) if self._watcher is not None else ()),
                 *self._alerts(),
+                *self._beside,
             ),
         )
 

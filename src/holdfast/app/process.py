@@ -28,6 +28,7 @@ from holdfast.store import Store, open_ledger
 from holdfast.telemetry.log import Log
 from holdfast.tools import Detached, Tool
 from holdfast.tools.builtin import builtin_tools
+from holdfast.tools.mcp import Servers
 
 from .actions import Actions
 from .agents import load_agents
@@ -39,19 +40,20 @@ from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
 from .files import free_room
 from .following import Following
 from .gateway import Gateway
+from .home import WORKSPACE
 from .lifecycle import RunState, longest_stop
 from .local import Unwilling
 from .looks import Looks
 from .notify import ALIVE, READY, STOPPING, Notifier
 from .outputs import OutputFiles
 from .previews import Previews
+from .servers import servers_of
 from .settings import Settings
 from .shown import Json, shown
 from .supervisor import supervisor_of
 from .verbs import all_verbs
 from .watchdog import Watchdog
 
-WORKSPACE = "workspace"
 _BEATS_PER_LIMIT = 8
 _LOOK_AGAIN = 0.2
 
@@ -214,10 +216,12 @@ def _composed(
     blobs = BlobFiles(settings.home, store)
     previews = Previews()
     web = WebChat(shown=previews.show)
+    rng = SystemRng()
+    servers = servers_of(settings, clock, rng)
     gateway = Gateway(
         store,
         clock,
-        SystemRng(),
+        rng,
         ids,
         (web,),
         agent,
@@ -230,9 +234,12 @@ def _composed(
         free=free_room(settings.home),
         outputs=OutputFiles(blobs),
         processes=Detached(settings.home, clock, process_environment(), settings.gateway.processes),
+        more_tools=servers,
+        beside=(("mcp", servers.work),) if servers else (),
     )
     keeper = Keeper(around, gateway.request, settings.home)
-    inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews), counts, blobs)
+    following = Following(store, clock, previews)
+    inside = _inside(settings, gateway, web, keeper, following, counts, blobs, servers)
     return gateway, inside
 
 
@@ -283,6 +290,7 @@ def _inside(
     following: Following,
     counts: Counts,
     blobs: BlobFiles,
+    servers: Servers | None,
 ) -> Inside:
     store, clock = gateway.store, gateway.clock
     looks = Looks(store, clock, tuple(one.name for one in gateway.connections()))
@@ -300,6 +308,7 @@ def _inside(
             "agent": settings.agent.use,
             "demo": settings.demo,
             "platforms": shown(gateway.connections()),
+            "mcp": shown(servers.looks() if servers else ()),
             "safe_mode": shown(gateway.safe_mode),
             "heartbeat": gateway.settings.heartbeat,
             "running": gateway.running,

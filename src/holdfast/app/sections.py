@@ -1,4 +1,4 @@
-"""Tables of `holdfast.toml` whose names people give: `[agents.NAME]`; each of them has the same keys.
+"""Tables of `holdfast.toml` whose names people give, `[agents.NAME]` and `[mcp.NAME]`: a kind, its keys.
 
 A secret is never a value of the file: a key names the variable of the environment, or another file, that
 holds it.
@@ -12,8 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from holdfast.policy.settings import HOUR, SECOND
+from holdfast.model import EffectClass
+from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND
 from holdfast.records import dataclass
+from holdfast.tools.mcp import McpSettings
 
 from .keys import Key, Kind, choice, count, dollars, duration, switch
 from .settings import Effort, NamedAgent, Provider
@@ -25,6 +27,9 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _URL = re.compile(r"https?://[^\s/?#]+(?:/[^\s?#]*)?")
 _WORD = re.compile(r"\S+")
+_LINE = re.compile(r"[^\n]+")
+_HEADER = re.compile(r"[A-Za-z0-9-]+")
+_BY_VARIABLE = re.compile(r"(?:[A-Za-z]+ )?\$[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,4 +156,56 @@ AGENTS = Section(
     needed=frozenset({"model"}),
 )
 
-SECTIONS: tuple[Section, ...] = (AGENTS,)
+
+def variables() -> Kind:
+    """Names of variables, in the order given; a value written in their place is not repeated."""
+    kind = texts('a list of names of variables of the environment, like ["GITHUB_TOKEN"]', _VARIABLE)
+    return replace(kind, private=True)
+
+
+def headers() -> Kind:
+    """Headers and what they hold; a secret only by the name of its variable."""
+
+    def read(value: object) -> tuple[tuple[str, str], ...]:
+        if not isinstance(value, dict):
+            raise ValueError
+        found = tuple((str(name), _said(held)) for name, held in value.items())
+        if not all(_HEADER.fullmatch(name) and _BY_VARIABLE.fullmatch(held) for name, held in found):
+            raise ValueError
+        return found
+
+    words = 'a table of headers and variables, like { Authorization = "Bearer $GITHUB_TOKEN" }'
+    return Kind(words, read, dict, private=True)
+
+
+def effects() -> Kind:
+    """Patterns of tools and their classes; the first that fits counts."""
+    known = tuple(one for one in EffectClass if one is not EffectClass.RECONCILABLE)
+
+    def read(value: object) -> tuple[tuple[str, EffectClass], ...]:
+        if not isinstance(value, dict) or not all(name in known for name in value.values()):
+            raise ValueError
+        return tuple((str(pattern), EffectClass(name)) for pattern, name in value.items())
+
+    return Kind(f'a table of tools and {", ".join(known)}, like {{ "get_*" = "read" }}', read, dict)
+
+
+MCP = Section(
+    "mcp",
+    "mcp",
+    McpSettings,
+    (
+        Key("command", "command", optional(matching(_LINE, "a program")), "the program of a server; or url"),
+        Key("args", "args", texts("a list of texts", _LINE), "what it is started with"),
+        Key("env", "env", variables(), "variables it is given; of the others only PATH, HOME and the like"),
+        Key("cwd", "cwd", optional(file()), "the folder it runs in, from the agents' workspace if relative"),
+        Key("url", "url", optional(url()), "where a server is that is run elsewhere (streamable HTTP)"),
+        Key("headers", "headers", headers(), "what it is sent with every request"),
+        Key("tools", "tools", texts("a list of patterns"), "which of its tools agents get; none: all"),
+        Key("effects", "effects", effects(), "what a cut-off call means, against the server's own word"),
+        Key("timeout", "timeout", duration(SECOND, DAY), "for an answer, or the next word of progress"),
+        Key("wait", "wait", duration(0, 10 * MINUTE), "of a call for a server that is down"),
+    ),
+)
+
+SECTIONS: tuple[Section, ...] = (AGENTS, MCP)

@@ -28,6 +28,7 @@ from holdfast.policy.settings import (
 )
 from holdfast.records import dataclass
 from holdfast.store import Keep
+from holdfast.tools.mcp import McpSettings
 
 LOCAL_PERSON = PersonId("web:local")
 """Whoever can open the home's socket: the file's owner, and nobody else."""
@@ -174,6 +175,8 @@ class Settings:
     agent: AgentSettings = AgentSettings()
     agents: Mapping[str, NamedAgent] = field(default_factory=dict)
     """By the names people gave them."""
+    mcp: Mapping[str, McpSettings] = field(default_factory=dict)
+    """Servers of tools, by the names people gave them."""
     watchdog: WatchdogSettings = WatchdogSettings()
     web: WebSettings = WebSettings()
     access: Access = field(default_factory=lambda: Access(owners=frozenset({LOCAL_PERSON})))

@@ -5,7 +5,18 @@ from __future__ import annotations
 from holdfast.model import EffectClass
 
 from .asking import AskPerson
-from .base import Checkable, CutShort, Outcome, Tool, ToolContext, ToolFailed, ToolSpec, spec_of
+from .base import (
+    Checkable,
+    CutShort,
+    NoMoreTools,
+    Outcome,
+    Tool,
+    ToolContext,
+    ToolFailed,
+    ToolSource,
+    ToolSpec,
+    spec_of,
+)
 from .demo import demo_tools
 from .detached import Detached
 from .functions import FunctionTool, tool
@@ -42,6 +53,7 @@ __all__ = [
     "Launch",
     "LookAtProcess",
     "Looking",
+    "NoMoreTools",
     "Outcome",
     "ReadOutput",
     "Output",
@@ -52,6 +64,7 @@ __all__ = [
     "Tool",
     "ToolContext",
     "ToolFailed",
+    "ToolSource",
     "ToolSpec",
     "WantRestart",
     "WriteToProcess",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Any, Protocol
@@ -39,6 +39,8 @@ class ToolContext:
     output: Callable[[str], None] = unread
     """To call with what a running tool puts out, piece by piece: that is progress, and seen by who watches.
     It is no part of the result; what the model is to be told the tool returns."""
+    effect: EffectClass = EffectClass.EFFECT
+    """The class this call was planned with, whatever its tool declares by now."""
 
 
 class ToolFailed(Exception):
@@ -96,6 +98,42 @@ class Tool(Protocol):
         is its result; without one the call is settled by its class.
         """
         ...
+
+
+class ToolSource(Protocol):
+    """Tools that come and go while the gateway runs, for every agent."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether what there is now is known; if not, it is about to be."""
+        ...
+
+    async def settle(self) -> None:
+        """Return once it is settled, or what is missing has had its time."""
+        ...
+
+    def tools(self) -> Sequence[Tool]:
+        """Those there are now."""
+        ...
+
+    def find(self, name: str) -> Tool | None:
+        """What a call of that name runs now: the tool, or what says why it is gone; None: none of these."""
+        ...
+
+
+class NoMoreTools:
+    """A source of none."""
+
+    settled = True
+
+    async def settle(self) -> None:
+        return None
+
+    def tools(self) -> Sequence[Tool]:
+        return ()
+
+    def find(self, name: str) -> Tool | None:
+        return None
 
 
 class Checkable(Protocol):

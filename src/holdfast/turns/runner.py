@@ -16,7 +16,7 @@ from holdfast.policy.settings import TurnSettings
 from holdfast.policy.steps import AskConsent, CallModel, Finish, RunTools, Settle, WaitForPerson, next_step
 from holdfast.records import dataclass
 from holdfast.store import ClaimSettings, Step, Store
-from holdfast.tools import Processes
+from holdfast.tools import NoMoreTools, Processes, ToolSource
 from holdfast.tools.process import LOOK
 
 from .asked import Asked
@@ -61,6 +61,8 @@ class Runner:
     """Where results are kept that are too long to be shown."""
     processes: Processes | None = None
     """Where background processes run, if they can here."""
+    more_tools: ToolSource = field(default_factory=NoMoreTools)
+    """Tools that come and go, for every agent."""
 
     def begin(self, claimed: Claimed, settings: ClaimSettings) -> Run:
         """A run of this turn, under the settings it was claimed with; `Run.go` sets it off."""
@@ -99,6 +101,7 @@ class Run:
         intentions = Intentions(runner.store, claimed, asked, goals, outputs, shown, self._processes)
         self._toolbox = Toolbox(
             choice.agent,
+            runner.more_tools,
             runner.workspace,
             runner.report,
             intentions.carry_out,
@@ -188,11 +191,18 @@ class Run:
         self._hands.check()
         self._begun = True
         self._live.step("thinking")
+        await self._look_for_tools()
         answer = await self._fitting.reply()
         if isinstance(answer, Finish):
             return answer
         self._take_down(answer)
         return None
+
+    async def _look_for_tools(self) -> None:
+        """The model is told of the tools as they are now; what is about to be known is waited for."""
+        if not self._toolbox.settled:
+            await self._hands.wait((self._hands.begin(self._toolbox.settle()),), self._pulse.left)
+        self._toolbox.look()
 
     def _prompt(self) -> Prompt:
         model = self._choice.model

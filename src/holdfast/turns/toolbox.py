@@ -30,6 +30,7 @@ from holdfast.tools import (
     Tool,
     ToolContext,
     ToolFailed,
+    ToolSource,
     ToolSpec,
     spec_of,
 )
@@ -52,11 +53,12 @@ class Ear:
 
 
 class Toolbox:
-    """The tools of an agent, and the folder they work in."""
+    """The tools of an agent and those that come and go, and the folder they work in."""
 
     def __init__(
         self,
         agent: Agent,
+        more: ToolSource,
         workspace: Path,
         report: Report,
         carry_out: CarryOut,
@@ -64,13 +66,29 @@ class Toolbox:
         settings: TurnSettings,
         outputs: Outputs,
     ) -> None:
-        self._tools: Mapping[str, Tool] = {tool.name: tool for tool in agent.tools}
+        self._own: Mapping[str, Tool] = {tool.name: tool for tool in agent.tools}
+        self._more = more
+        self._tools = self._own
+        """Those the model was told of last."""
         self._workspace = workspace
         self._report = report
         self._carry_out = carry_out
         self._clock = clock
         self._settings = settings
         self._outputs = outputs
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is known what there is now."""
+        return self._more.settled
+
+    async def settle(self) -> None:
+        """Wait for what is about to be known; bounded."""
+        await self._more.settle()
+
+    def look(self) -> None:
+        """Have the tools as they are now: those the model is told of next. An agent's own come first."""
+        self._tools = {**{tool.name: tool for tool in self._more.tools()}, **self._own}
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -105,7 +123,7 @@ class Toolbox:
             return Step((Returned(call.id, CallState.FAILED, without_secrets(str(failure))),))
 
     async def _outcome(self, context: ToolContext, call: CallRecord) -> Returned | Intention:
-        tool = self._tools.get(call.name)
+        tool = await self._found(call.name)
         if tool is None:
             known = ", ".join(sorted(self._tools)) or "none"
             return Returned(call.id, CallState.FAILED, f"There is no tool {call.name!r}. There are: {known}.")
@@ -127,6 +145,13 @@ class Toolbox:
             return Returned(call.id, CallState.UNKNOWN, f"{unknown_text(call)} ({_shown(fault)})")
         return found if isinstance(found, Intention) else Returned(call.id, CallState.DONE, str(found))
 
+    async def _found(self, name: str) -> Tool | None:
+        """What a call runs: the tool as it is now, not as it was when the model was told of it."""
+        own = self._own.get(name)
+        if own is None and not self._more.settled:
+            await self._more.settle()
+        return own or self._more.find(name)
+
     def _seconds(self, tool: Tool) -> float:
         """How long a run of it may take: as it says itself, else as is configured."""
         own = getattr(tool, "timeout", None)
@@ -144,7 +169,7 @@ class Toolbox:
 
     async def ask(self, fence: Fence, call: CallRecord, ear: Ear) -> Step:
         """Ask a reconcilable tool what became of a call that was cut off; what it cannot tell is unknown."""
-        tool = self._tools.get(call.name)
+        tool = await self._found(call.name)
         result = (
             _unknown(call)
             if tool is None
@@ -173,7 +198,14 @@ class Toolbox:
 
     def _context(self, fence: Fence, call: CallRecord, ear: Ear) -> ToolContext:
         return ToolContext(
-            fence.session, fence.turn, fence.generation, self._workspace, call.key, ear.progress, ear.output
+            fence.session,
+            fence.turn,
+            fence.generation,
+            self._workspace,
+            call.key,
+            ear.progress,
+            ear.output,
+            call.effect,
         )
 
 
