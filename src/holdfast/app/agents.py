@@ -32,7 +32,7 @@ def load_agents(
     found = _named(settings, tools, environment) if settings.agents else {}
     for name in (settings.agent.use, *(name for _, name in settings.agent.routes)):
         if name not in found:
-            given = tools(name, sorted(settings.gateway.tools.use))
+            given = tools(name, sorted(settings.gateway.tools.use)) if settings.gateway.tools.use else ()
             found[name] = load_agent(name, clock, settings.home, settings.agent.pace / SECOND, given)
     return Agents(found, settings.agent.use, settings.agent.routes)
 

@@ -35,6 +35,12 @@ WHY = {
     "fetch_url": "It only asks (GET), which by its definition changes nothing there.",
     "todo": "All of the list is given at once: giving it again changes nothing.",
     "history_search": "It changes nothing.",
+    "ask_person": "It does nothing itself: asked for again, it is the same question.",
+    "process_start": "The place of a process is named by the call's key: started again, it is the same one.",
+    "process_look": "It changes nothing; that an end was seen is recorded with the result.",
+    "process_write": "What was written cannot be taken back, and nobody knows whether it arrived.",
+    "process_kill": "Killing what is gone changes nothing.",
+    "goal": "It says how the goal stands: saying it again changes nothing.",
     "restart_gateway": "The request is a row with the call's key: asked for again, it is the same.",
     READ_OUTPUT: "It changes nothing.",
 }
