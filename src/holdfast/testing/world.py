@@ -95,10 +95,7 @@ class World:
         self.servers = servers(around, scenario.platforms)
         self.people = People(scenario, self.servers, self.observer, self.wall)
         self.faults.on_hit = self.observer.cover
-        strong = [s.name for s in self.servers.values() if s.capabilities.idempotency is Idempotency.STRONG]
-        self.history.idempotent = frozenset(strong)
-        self.history.editing = frozenset(s.name for s in self.servers.values() if s.capabilities.edit)
-        self.history.longest = {s.name: s.capabilities.longest for s in self.servers.values()}
+        self._note_what_platforms_can()
         self.witness = Witness(
             self.loop,
             self.history,
@@ -134,6 +131,14 @@ class World:
         self._steps = frozenset(kill.step for kill in options.kills if not kill.orderly)
         self._stops = frozenset(kill.step for kill in options.kills if kill.orderly)
         self._edges = frozenset(kill.edge for kill in options.kills)
+
+    def _note_what_platforms_can(self) -> None:
+        """What is judged by it later."""
+        of = {server.name: server.capabilities for server in self.servers.values()}
+        strong = [name for name, can in of.items() if can.idempotency is Idempotency.STRONG]
+        self.history.idempotent = frozenset(strong)
+        self.history.editing = frozenset(name for name, can in of.items() if can.edit)
+        self.history.longest = {name: can.longest for name, can in of.items()}
 
     @property
     def look(self) -> Look:
