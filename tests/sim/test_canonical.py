@@ -1,5 +1,6 @@
 """The canonical scenarios do what they are named for, so that killing them means something."""
 
+import re
 from collections import Counter
 
 import pytest
@@ -177,3 +178,58 @@ def test_a_person_who_is_asked_holds_the_turn_until_they_answer_or_time_is_up(wh
     returned = [entry.body or "" for entry in outcome.history.ledger.entries if entry.kind == "returned"]
     assert result in returned[0]
     assert set(ends(outcome)) == {"done"}
+
+
+def woken(outcome: Outcome) -> list[str]:
+    """What has waked a conversation, without names."""
+    return [re.sub(r"p?[0-9a-z]{12,}", "", one.event_id) for one in outcome.history.woken]
+
+
+@pytest.mark.guards("R11")
+@pytest.mark.parametrize(
+    ("what", "wakes", "state"),
+    [
+        ("a background process", ["process::ended"], "exited"),
+        ("a background process ends while nobody is there", ["process::ended"], "exited"),
+        ("a background process ends while a turn runs", [], "exited"),
+        ("a background process ends beside a message", ["process::ended"], "exited"),
+        ("a background process says what is waited for", ["process::match:1", "process::ended"], "exited"),
+        ("a background process is killed", [], "killed"),
+        ("two background processes end", ["process::ended", "process::ended"], "exited"),
+        ("a background process is lost with its machine", ["process::ended"], "lost"),
+        ("a background process outlives its conversation", [], "exited"),
+        ("a conversation with a background process is stopped and forgotten", [], "killed"),
+    ],
+)
+def test_the_end_of_a_background_process_is_told_once_or_was_seen(
+    what: str, wakes: list[str], state: str
+) -> None:
+    outcome = played(what)
+    assert woken(outcome) == wakes
+    assert {process.state for process in outcome.history.ledger.processes} == {state}
+
+
+@pytest.mark.guards("R17")
+@pytest.mark.parametrize(
+    ("what", "turns", "state"),
+    [
+        ("a goal that is reached", 2, "done"),
+        ("a goal that cannot be reached", 2, "blocked"),
+        ("a goal whose turns are used", 3, "spent"),
+        ("a goal, and somebody writes", 1, "stopped"),
+        ("a goal is stopped", 1, "stopped"),
+    ],
+)
+def test_a_goal_goes_on_by_itself_until_it_is_over(what: str, turns: int, state: str) -> None:
+    outcome = played(what)
+    assert len(woken(outcome)) == turns
+    assert [goal.state for goal in outcome.history.ledger.goals] == [state]
+
+
+def test_what_is_more_than_a_model_can_read_is_summed_up_or_shortened() -> None:
+    outcome = played("more than a model can read")
+    assert set(ends(outcome)) == {"done"}
+    assert sum(entry.kind == "summed" for entry in outcome.history.ledger.entries) > 0
+    alone = played("more than a model can read in one turn")
+    assert set(ends(alone)) == {"done"}
+    assert any("left out here" in message.text for asked in alone.history.asked for message in asked.messages)

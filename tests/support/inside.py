@@ -42,7 +42,7 @@ from holdfast.model import (
 )
 from holdfast.platforms import Ack, Arrival, Capabilities, Incoming
 from holdfast.store import Recorded, SqliteStore, Step
-from holdfast.testing.agent import unanswered
+from holdfast.testing.scripts import unanswered
 from holdfast.tools import (
     AskPerson,
     Intention,

@@ -1,10 +1,12 @@
 """An agent whose work is a pure function of what people wrote, and tools that leave marks outside the ledger.
 
-A message is a script and a tag: `tools read effect #3`. Scripts:
+A message is a script and a tag: `tools read effect #3`. Scripts (`scripts.py` reads them):
 
     plain               an answer at once
     tools A B+C …       one call after the other, with + side by side: read, idempotent, reconcilable, effect,
-                        broken, which always fails, or ask_person
+                        broken, which always fails, bulky, whose result is long, ask_person, or what is done
+                        with background processes: start:N, which ends after N seconds, start:N:M, which says
+                        something after M, serve, which never ends, look, wait, list, write and kill
     parallel            all four side by side
     long N              N reads, one after the other
     slow N              an answer after N seconds, written bit by bit
@@ -12,33 +14,37 @@ A message is a script and a tag: `tools read effect #3`. Scripts:
     crash N             kills the process, after N seconds if that is said
     hang                never answers
     fail                the model refuses for good
+
+What wakes a conversation is answered like a message; a standing goal has scripts of its own:
+
+    reach N             each turn reads something, the Nth reports that it is reached
+    block N             the same, and it cannot be
+    endless             it is never reported
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import field
 
-from holdfast.agents import ModelError, OnText, Prompt, unheard
-from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
-from holdfast.policy.views import Message, Role
+from holdfast.agents import ContextOverflow, ModelError, OnText, Prompt, unheard
+from holdfast.model import EffectClass, Finish, Replied
+from holdfast.policy.compaction import INSTRUCTIONS, tokens_of
+from holdfast.policy.views import Role
 from holdfast.records import dataclass
 from holdfast.tools import AskPerson, Tool, ToolContext, ToolFailed
+from holdfast.tools.process import goal_tool, process_tools
 
 from .faults import SECRET_WORDS, Faults, Injected
 from .history import Asked, History, Ran, Span
 from .life import Life
 from .loop import SimLoop
 from .ports import pause
+from .scripts import BROKEN, BULKY, last_process, script_reply, unanswered, words_of
 
-CLASSES = tuple(effect.value for effect in EffectClass)
-BROKEN = "broken"
-"""A tool that always fails."""
-ASKS = "ask_person"
-"""The gateway's own tool that asks the person."""
-TOOLS = (*CLASSES, BROKEN, ASKS)
+_BULK = 2_400
+"""Characters of a long result."""
 THINKS = 0.5
 WORKS = 0.2
 SLOW = 8
@@ -61,8 +67,12 @@ class Witness:
     """Seconds for which whoever a turn is for has not been allowed to talk."""
     kills: Callable[[str, Life], None]
     """The work of a turn ends the process."""
-    may_run: Callable[[str, EffectClass], bool]
-    """Whether a call of this class needs no consent, or has it."""
+    may_run: Callable[[str, str, str, EffectClass], bool]
+    """Whether a call (its key, tool and arguments) of this class needs no consent, or has it."""
+    anything_runs: Callable[[], bool]
+    """Whether some turn is running."""
+    reads: int | None = None
+    """Tokens the model can read at once; None: any number."""
     done: dict[str, str] = field(default_factory=dict)
     """What idempotent and reconcilable tools have done in the world, by key."""
 
@@ -80,7 +90,7 @@ class Witness:
                 context.generation,
                 self.generation_of(context.turn),
                 self.barred_for(context.turn),
-                self.may_run(context.key, tool.effect),
+                self.may_run(context.key, tool.name, arguments, tool.effect),
             )
         )
 
@@ -125,7 +135,7 @@ class ScriptedTool:
             if witness.faults.hits("tool_breaks"):
                 raise Injected("the tool broke after its effect")
             witness.ran("returned", self, context, arguments)
-            return f"{self.name} did {arguments}"
+            return f"{self.name} did {arguments}{' and more' * (_BULK // 9) if self.name == BULKY else ''}"
         finally:
             let_go()
 
@@ -137,9 +147,10 @@ class ScriptedTool:
 
 
 def scripted_tools(life: Life, witness: Witness) -> tuple[Tool, ...]:
-    """A tool of each effect class, named after it, one that fails, and one that asks."""
+    """A tool of each effect class, named after it, one that fails, a long one, and the gateway's own."""
     made = [ScriptedTool(effect.value, effect, life, witness) for effect in EffectClass]
-    return (*made, ScriptedTool(BROKEN, EffectClass.READ, life, witness), AskPerson())
+    made += [ScriptedTool(name, EffectClass.READ, life, witness) for name in (BROKEN, BULKY)]
+    return (*made, AskPerson(), *process_tools(), goal_tool())
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +163,8 @@ class ScriptedModel:
     async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied:
         self.life.check()
         witness = self.witness
+        if prompt.instructions == INSTRUCTIONS:
+            return await self._sum_up(prompt)
         requests, results = unanswered(prompt.messages)
         last = requests[-1] if requests else ""
         said = [message.text for message in prompt.messages if message.role is Role.USER]
@@ -165,14 +178,27 @@ class ScriptedModel:
         let_go = witness.hold(session, holder, self.life)
         try:
             await self._think(last, turn, on_text)
-            reply = script_reply(requests, results)
+            if witness.reads is not None and tokens_of(prompt.messages) > witness.reads:
+                raise ContextOverflow(f"the model cannot read so much {SECRET_WORDS}")
+            reply = script_reply(requests, results, last_process(prompt.messages))
             on_text(reply.text)
             return reply
         finally:
             let_go()
 
+    async def _sum_up(self, prompt: Prompt) -> Replied:
+        """What was said before in few words: how many words it had."""
+        witness = self.witness
+        witness.history.summing.append(witness.anything_runs())
+        witness.trace("model sums up")
+        await pause(witness.loop, THINKS)
+        if witness.faults.hits("model_errors"):
+            raise ModelError(f"the model is overloaded {SECRET_WORDS}", transient=True)
+        words = sum(len(message.text.split()) for message in prompt.messages)
+        return Replied(f"{words} words were said", Finish.COMPLETE)
+
     async def _think(self, request: str, turn: str, on_text: OnText) -> None:
-        word, *rest = request.partition("#")[0].split() or [""]
+        word, *rest = words_of(request) or [""]
         if word == "crash":
             await pause(self.witness.loop, float(rest[0]) if rest else 0.0)
             self.witness.kills(turn, self.life)
@@ -189,54 +215,3 @@ class ScriptedModel:
             raise ModelError(f"the model refuses for good {SECRET_WORDS}")
         if self.witness.faults.hits("model_errors"):
             raise ModelError(f"the model is overloaded {SECRET_WORDS}", transient=True)
-
-
-def unanswered(messages: Sequence[Message]) -> tuple[list[str], int]:
-    """What people said since the last answer, and how many results came since the first of it."""
-    requests: list[str] = []
-    results = 0
-    for message in messages:
-        if message.role is Role.USER:
-            requests.append(message.text)
-        elif message.role is Role.TOOL and requests:
-            results += 1
-        elif message.role is Role.ASSISTANT and not message.calls:
-            requests, results = [], 0
-    return requests, results
-
-
-def script_reply(requests: Sequence[str], results: int) -> Replied:
-    """What the model says next to these requests, once so many calls have their results."""
-    for number, group in enumerate(group for request in requests for group in steps_of(request)):
-        if results < len(group):
-            # One id per call is enough: the gateway gives its own.
-            calls = tuple(
-                ToolCall(CallId(f"{name}{place}"), name, _arguments(name, number, place))
-                for place, name in enumerate(group)
-            )
-            return Replied("", Finish.CALLS, calls)
-        results -= len(group)
-    return Replied(f"answer to {' | '.join(requests)}{''.join(map(_wordy, requests))}", Finish.COMPLETE)
-
-
-def _arguments(name: str, step: int, place: int) -> str:
-    return json.dumps({"question": f"step {step}?"} if name == ASKS else {"step": step, "place": place})
-
-
-def _wordy(request: str) -> str:
-    word, *rest = request.partition("#")[0].split() or [""]
-    lines = int(rest[0]) if word == "wordy" else 0
-    return "".join(f"\n{request}: this is line {number} of {lines}." for number in range(1, lines + 1))
-
-
-def steps_of(request: str) -> list[tuple[str, ...]]:
-    """The groups of calls a script asks for, in order."""
-    word, *rest = request.partition("#")[0].split() or [""]
-    if word == "tools":
-        groups = [tuple(name for name in names.split("+") if name in TOOLS) for names in rest]
-        return [group for group in groups if group]
-    if word == "parallel":
-        return [CLASSES]
-    if word == "long":
-        return [("read",)] * int(rest[0] if rest else 3)
-    return []

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from holdfast.app.settings import GatewaySettings
 from holdfast.model import OnInterruption
-from holdfast.policy.settings import HOUR, SECOND, ProgressSettings
+from holdfast.policy.settings import HOUR, SECOND, GoalSettings, ProgressSettings
 from holdfast.records import dataclass
 
 from .faults import NONE, FaultRates
@@ -63,6 +63,7 @@ _QUEUE = (_say(0.1, "slow 3"), _say(0.3, "plain"))
 _THREE = tuple(Say(0.1, "slow 20", chat, HELD) for chat in "abc")
 _DONE = Way((_say(0.1, "tools read broken"), _say(0.3, "/help"), _say(4, "/nonsense")), at=7.0)
 _HANGS = Way((_say(0.1, "hang"), _say(0.5, "plain")), GatewaySettings(grace=SECOND, progress=_STUCK), at=2.0)
+_ONE_TURN = GatewaySettings(goals=GoalSettings(budget=1))
 _ASKED = Way(_CUT, _ASKING, at=9.0)
 _ANSWERED = Way((*_CUT, _say(9, "continue", exact=True)), _ASKING)
 
@@ -105,6 +106,16 @@ WAYS: Mapping[str, Way] = MappingProxyType(
         "question set_aside": Way((*_CUT, _say(9, "plain")), _ASKING),
         "question undeliverable": Way((*_CUT, Refusing(0.9, 9, HELD)), _ASKING),
         "question cancelled": Way((*_CUT, _say(9, "/stop")), _ASKING),
+        "process running": Way((_say(0.1, "tools serve"),), at=4.0),
+        "process exited": Way((_say(0.1, "tools start:2"),), at=6.0),
+        "process killed": Way((_say(0.1, "tools serve kill"),), at=4.0),
+        "process lost": Way((_say(0.1, "tools serve"), Die(3, power=True)), at=13.0),
+        # Its turn hangs, so that nothing more comes of it.
+        "goal active": Way((_say(0.1, "/goal hang"),), _HANGS.settings, at=4.0),
+        "goal done": Way((_say(0.1, "/goal reach 1"),), at=5.0),
+        "goal blocked": Way((_say(0.1, "/goal block 1"),), at=5.0),
+        "goal stopped": Way((_say(0.1, "/goal reach 9"), _say(2, "/goal stop")), at=5.0),
+        "goal spent": Way((_say(0.1, "/goal endless"),), _ONE_TURN, at=5.0),
     }
 )
 
@@ -122,6 +133,8 @@ _BY_ACT: Mapping[str, tuple[Act, ...]] = MappingProxyType(
 _OFTEN = MappingProxyType({"sync_failed": 0.1, "disk_full": 0.2, "blocked": 0.2, "down": 0.15})
 _ELSE = 0.4
 _EDGE = 0.1
+_OTHERS = ("tools effect read", "wordy 30", "parallel", "plain")
+_IN_BACKGROUND = ("tools start:3", "tools start:1 wait", "parallel", "plain")
 _AT_ONCE = 0.1
 
 
@@ -130,7 +143,7 @@ def cell_world(fault: str, state: str, seed: int) -> tuple[Scenario, Options]:
     way = WAYS[state]
     others = tuple(
         Say(way.at + 0.2 + 0.7 * place, text, "xyz"[place % 3], way.busy)
-        for place, text in enumerate(("tools effect read", "wordy 30", "parallel", "plain"))
+        for place, text in enumerate(_OTHERS if fault != "process_blind" else _IN_BACKGROUND)
     )
     acts = [*way.acts, *others, *(replace(act, at=way.at + act.at) for act in _BY_ACT.get(fault, ()))]
     settings = way.settings

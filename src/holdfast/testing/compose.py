@@ -15,6 +15,7 @@ from holdfast.policy.access import Access
 from holdfast.policy.admission import Drain
 from holdfast.records import dataclass
 from holdfast.store import Store
+from holdfast.tools import Processes
 
 Stopper = Callable[[Drain, bool], None]
 """Asks for an orderly stop; the second word says whether at once."""
@@ -38,6 +39,8 @@ class Parts:
     """Hears of every fault a stage met."""
     stoppable: Callable[[Stopper], None]
     """Told, once, by what an orderly stop can be asked for."""
+    processes: Processes | None = None
+    """Where background processes run, if they can."""
 
 
 Boot = Callable[[Parts], Coroutine[Any, Any, None]]
@@ -57,6 +60,7 @@ async def boot_gateway(parts: Parts) -> None:
         parts.access,
         parts.workspace,
         parts.report,
+        processes=parts.processes,
     )
     parts.stoppable(gateway.request)
     await gateway.run()

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 
-from holdfast.model import CALL, DELIVERY, INBOX, QUESTION, TURN
+from holdfast.model import CALL, DELIVERY, GOAL, INBOX, PROCESS, QUESTION, TURN
 
 from .faults import FaultRates
 from .options import Outcome
@@ -24,7 +24,7 @@ FAULTS = (
     *("stopped in order", "stopped at once", "a second gateway", "clock set forward", "clock set back"),
     *(field.name for field in fields(FaultRates)),
 )
-MACHINES = (INBOX, TURN, CALL, DELIVERY, QUESTION)
+MACHINES = (INBOX, TURN, CALL, DELIVERY, QUESTION, PROCESS, GOAL)
 STATES = tuple(f"{machine.name} {state}" for machine in MACHINES for state in machine.arrows)
 
 UNREACHABLE: Mapping[Cell, str] = {}
@@ -92,6 +92,31 @@ def _noted(kind: str) -> Happened:
         line.kind == "noted" and line.body and json.loads(line.body)["note"] == kind
         for line in world.history.ledger.entries
     )
+
+
+def _question(kind: str, state: str, answer: str | None = None) -> Happened:
+    """A question of this kind came to this state, with this answer if one is named."""
+    return lambda world: any(
+        (one.kind, one.state) == (kind, state) and answer in (None, one.answer)
+        for one in world.history.ledger.questions
+    )
+
+
+def _process(state: str, consumed: bool = False) -> Happened:
+    return lambda world: any(
+        one.state == state and one.consumed == consumed for one in world.history.ledger.processes
+    )
+
+
+def _woken(kind: str, what: str = "") -> Happened:
+    """A turn was caused by a wake-up of this kind."""
+    return lambda world: any(
+        one.event_id.startswith(f"{kind}:") and what in one.event_id for one in world.history.woken
+    )
+
+
+def _goal(state: str) -> Happened:
+    return lambda world: any(goal.state == state for goal in world.history.ledger.goals)
 
 
 def _by_key(world: Outcome) -> bool:
@@ -174,6 +199,19 @@ SOMETIMES: Mapping[str, Happened] = {
     "a platform asked about a send": lambda w: w.history.looked_for > 0,
     "a suspect in quarantine": lambda w: bool(w.history.quarantined),
     "a message changed before it was taken": _was_changed,
+    "a call that was allowed": _question("approval", "answered", "yes"),
+    "a call that was refused": _question("approval", "answered", "no"),
+    "a call that nobody answered about": _question("approval", "expired"),
+    "a person asked by a model": _question("clarify", "answered"),
+    "a process that ended by itself": _process("exited"),
+    "a process whose end was seen": _process("exited", consumed=True),
+    "a process that was killed": _process("killed", consumed=True),
+    "a process lost with its machine": _process("lost"),
+    "a turn woken by the end of a process": _woken("process", ":ended"),
+    "a turn woken by what a process put out": _woken("process", ":match:"),
+    "a turn of a standing goal": _woken("goal"),
+    **{f"a goal that is {state}": _goal(state) for state in ("done", "blocked", "stopped", "spent")},
+    "a conversation summed up": lambda w: any(line.kind == "summed" for line in w.history.ledger.entries),
     "several deaths in one world": lambda w: len(w.history.deaths) > 3,
     "a death with work cut off before": lambda w: any("turn:interrupted" in death for death in w.deaths),
 }

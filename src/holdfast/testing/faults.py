@@ -5,12 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields
 
+from holdfast.agents import ModelError
 from holdfast.clock import Rng
+from holdfast.errors import NotFound, StoreFault, WrongState
+from holdfast.platforms import PlatformDown
 from holdfast.records import dataclass
 
 CANARY = "c4n4ry-6f0d2e"
 """A secret. It stands in the words of every fault, as tokens do in those of real ones."""
 SECRET_WORDS = f"(https://api.example/bot?token={CANARY})"
+
+
+def is_foreseen(stage: str, fault: BaseException, owner: str | None) -> bool:
+    """Whether a fault is one of the plan, or one that a stage may meet and get over."""
+    if isinstance(fault, NotFound):
+        # To an owner who never wrote nobody can say anything.
+        return fault.which == owner
+    if isinstance(fault, WrongState):
+        # What was erased while it was on its way is settled already.
+        return stage.startswith("recording delivery")
+    return isinstance(fault, (StoreFault, ModelError, PlatformDown, Injected))
 
 
 class Injected(Exception):
@@ -45,6 +59,8 @@ class FaultRates:
     """A tool raises after its effect."""
     tool_hangs: float = 0.0
     """A tool never comes back."""
+    process_blind: float = 0.0
+    """The machine does not say how a background process stands."""
 
 
 NONE = FaultRates()

@@ -90,6 +90,19 @@ class Ran(NamedTuple):
     """Whether the ledger held the consent it needs at that instant, if it needs any."""
 
 
+class Worked(NamedTuple):
+    """A background process did something in the world."""
+
+    what: str
+    """It `began`, has `put_out` a line, or is over: `ended` by itself, `killed`, or `lost` with its machine."""
+    process: str
+    turn: str
+    """Which started it."""
+    command: str
+    running: bool = True
+    """Whether that turn was running at that instant."""
+
+
 class Asked(NamedTuple):
     """A model was called."""
 
@@ -134,6 +147,16 @@ class Claim(NamedTuple):
     """Of interrupted work taken up again: milliseconds since its last progress, less time in line."""
 
 
+class Woken(NamedTuple):
+    """A wake-up that a commit let into a turn, with what was true of its process just before that commit."""
+
+    event_id: str
+    session: str
+    turn: str
+    seen: bool = False
+    """Somebody had seen the end of the process, or ended it."""
+
+
 class Left(NamedTuple):
     """Interrupted work that a commit left for its age, with what the age was."""
 
@@ -147,6 +170,8 @@ class Answered(NamedTuple):
     question: str
     incarnation: int
     current: int
+    late: int = 0
+    """Milliseconds after its time was up."""
 
 
 class Death(NamedTuple):
@@ -221,6 +246,35 @@ class CallLine(NamedTuple):
     state: str
 
 
+class QuestionLine(NamedTuple):
+    id: str
+    kind: str
+    turn: str
+    call: str | None
+    state: str
+    answer: str | None
+    by: int | None
+    """The inbox row that answered it."""
+
+
+class ProcessLine(NamedTuple):
+    id: str
+    session: str
+    turn: str
+    state: str
+    notify: bool
+    consumed: bool
+    erased: bool
+    matches: int = 0
+
+
+class GoalLine(NamedTuple):
+    session: str
+    state: str
+    budget: int
+    used: int
+
+
 class OutboxLine(NamedTuple):
     id: int
     chat: str
@@ -253,6 +307,11 @@ class Ledger:
     """The rows of recovery's table that have decided about a turn, by name."""
     cut: frozenset[str] = frozenset()
     """Turns that a process cut off itself, because it was to end."""
+    questions: tuple[QuestionLine, ...] = ()
+    processes: tuple[ProcessLine, ...] = ()
+    goals: tuple[GoalLine, ...] = ()
+    ended: frozenset[str] = frozenset()
+    """Sessions that are over."""
 
 
 @dataclass(slots=True)
@@ -271,12 +330,18 @@ class History:
     editing: frozenset[str] = frozenset()
     """Platforms on which a message of ours can be changed."""
     ran: list[Ran] = field(default_factory=list)
+    worked: list[Worked] = field(default_factory=list)
+    wakeups: int = 0
+    """How often the output of one process may wake somebody."""
     asked: list[Asked] = field(default_factory=list)
+    summing: list[bool] = field(default_factory=list)
+    """Each time a model was asked to sum up: whether any turn was running."""
     spans: list[Span] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
     answers: list[Answered] = field(default_factory=list)
+    woken: list[Woken] = field(default_factory=list)
     vanished: list[str] = field(default_factory=list)
     """What the ledger held at one instant and no more at a later one."""
     deaths: list[Death] = field(default_factory=list)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,11 +16,15 @@ from .history import (
     CallLine,
     Claim,
     EntryLine,
+    GoalLine,
     InboxLine,
     Ledger,
     Left,
     OutboxLine,
+    ProcessLine,
+    QuestionLine,
     TurnLine,
+    Woken,
     Write,
 )
 
@@ -63,7 +69,9 @@ _STANDING = """
 SELECT DISTINCT 'inbox ' || state FROM inbox UNION ALL SELECT DISTINCT 'turn ' || state FROM turns
 UNION ALL SELECT DISTINCT 'call ' || state FROM tool_calls
 UNION ALL SELECT DISTINCT 'delivery ' || state FROM outbox
-UNION ALL SELECT DISTINCT 'question ' || state FROM questions"""
+UNION ALL SELECT DISTINCT 'question ' || state FROM questions
+UNION ALL SELECT DISTINCT 'process ' || state FROM processes
+UNION ALL SELECT DISTINCT 'goal ' || state FROM goals"""
 _APPENDED = """
 SELECT e.session, e.seq, e.turn, t.generation FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.session = :session AND e.seq > :seen AND e.kind NOT IN ('undone', 'summed') ORDER BY e.seq"""
@@ -85,15 +93,25 @@ SELECT body ->> 'text' FROM inbox
 WHERE chat = :chat AND message_id = :message AND state IN ('waiting', 'offered') AND kind = 'message'
   AND reason IS NOT 'made from a command'"""
 _ANSWERED = """
-SELECT q.id, q.incarnation, s.incarnation FROM questions q JOIN sessions s ON s.id = q.session
-WHERE q.state = 'answered' ORDER BY q.id"""
+SELECT q.id, q.incarnation, s.incarnation, max(0, q.closed_at - q.expires_at)
+FROM questions q JOIN sessions s ON s.id = q.session WHERE q.state = 'answered' ORDER BY q.id"""
+_QUESTIONS = "SELECT id, kind, turn, call, state, answer, answered_by FROM questions ORDER BY id"
+_PROCESSES = """
+SELECT id, session, turn, state, notify, consumed, command IS NULL, matches FROM processes ORDER BY id"""
+_GOALS = "SELECT session, state, budget, used FROM goals ORDER BY session"
+_WOKEN = """
+SELECT i.event_id, t.session, t.id FROM inbox i JOIN turns t ON t.id = i.turn
+WHERE i.kind = 'wakeup' AND i.state = 'taken' ORDER BY i.position"""
 _HOMES = """
 SELECT (SELECT count(*) FROM inbox), (SELECT count(*) FROM set_aside), (SELECT count(*) FROM outbox),
-       (SELECT count(*) FROM events WHERE subject >= 'event:' AND subject < 'event;')"""
-_HOME_NAMES = ("inbox rows", "rows set aside", "outbox rows", "refusals")
+       (SELECT count(*) FROM events WHERE subject >= 'event:' AND subject < 'event;'),
+       (SELECT count(*) FROM entries), (SELECT count(*) FROM questions), (SELECT count(*) FROM processes)"""
+_HOME_NAMES = (
+    *("inbox rows", "rows set aside", "outbox rows", "refusals", "entries", "questions", "processes"),
+)
 _ASKER = """
 SELECT i.sender FROM turns t JOIN inbox i ON i.position = t.cause
-WHERE t.id = :turn AND i.kind = 'message'"""
+WHERE t.id = :turn"""
 _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name"
 _POINT = """
 SELECT (SELECT count(*) FROM entries WHERE kind IN ('said', 'replied', 'returned')),
@@ -112,6 +130,8 @@ _KEPT = {
     "questions": "SELECT * FROM questions",
     "outbox": "SELECT * FROM outbox",
     "notices": "SELECT * FROM notices",
+    "processes": "SELECT * FROM processes",
+    "goals": "SELECT * FROM goals",
     "sessions": "SELECT * FROM sessions",
     "chats": "SELECT * FROM chats",
     "conversations": "SELECT * FROM conversations",
@@ -139,7 +159,11 @@ class Look:
         self.suspects: frozenset[str] = frozenset()
         """The turns that ran after the last commit in sessions that have to run alone."""
         self._answered: frozenset[str] = frozenset()
+        self._woken: frozenset[str] = frozenset()
+        self._consumed: frozenset[str] = frozenset()
+        """Processes whose end somebody had seen, as last seen."""
         self.answered()
+        self.woken()
         self.claimed(0)
         self.appended()
 
@@ -165,11 +189,23 @@ class Look:
         """Whether a message that nobody has taken yet says one of these; taken back, it waits no more."""
         return all(text in texts for (text,) in self._all(_AS_IT_WAS, chat=chat, message=message))
 
-    def consented(self, key: str) -> bool:
-        """Whether somebody has allowed the call with this key."""
+    def consented(self, key: str, bound: str, since: int) -> bool:
+        """Whether somebody has allowed the call with this key, with just these arguments, since then."""
         sql = """SELECT 1 FROM questions WHERE kind = 'approval' AND turn || ':' || call = :key
-                 AND state = 'answered' AND answer = 'yes'"""
-        return bool(self._all(sql, key=key))
+                 AND state = 'answered' AND answer = 'yes' AND call_hash = :bound AND closed_at >= :since"""
+        return bool(self._all(sql, key=key, bound=bound, since=since))
+
+    def processes(self) -> dict[str, str]:
+        """The state of every background process."""
+        return dict(self._all("SELECT id, state FROM processes"))
+
+    def woken(self) -> list[Woken]:
+        """The wake-ups that turns have taken since the last call."""
+        lines = [Woken(*line) for line in self._all(_WOKEN)]
+        seen = [line._replace(seen=_process_of(line.event_id) in self._consumed) for line in lines]
+        before, self._woken = self._woken, frozenset(line.event_id for line in lines)
+        self._consumed = frozenset(id_ for (id_,) in self._all("SELECT id FROM processes WHERE consumed"))
+        return [line for line in seen if line.event_id not in before]
 
     def generation_of(self, turn: str) -> int | None:
         """The generation of a running turn's session."""
@@ -324,6 +360,10 @@ class Look:
             frozenset(row[0] for row in self._all("SELECT turn FROM questions WHERE state = 'open'")),
             frozenset(row[0] for row in self._all(_DECIDED)),
             frozenset(row[0] for row in self._all(_CUT)),
+            tuple(QuestionLine(*row) for row in self._all(_QUESTIONS)),
+            tuple(ProcessLine(*row[:4], *map(bool, row[4:7]), row[7]) for row in self._all(_PROCESSES)),
+            tuple(GoalLine(*row) for row in self._all(_GOALS)),
+            frozenset(row[0] for row in self._all("SELECT id FROM sessions WHERE ended_at IS NOT NULL")),
         )
 
 
@@ -338,6 +378,17 @@ def vanished(before: tuple[int, ...], after: tuple[int, ...]) -> list[str]:
 
 def _age(now: int, progress_at: int | None, quarantined: int) -> int:
     return max(0, now - progress_at - quarantined) if progress_at is not None else 0
+
+
+def hash_of(tool: str, arguments: str) -> str:
+    """What consent for a call is bound to, counted apart from who binds it."""
+    form = json.dumps([tool, json.loads(arguments)], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(form.encode()).hexdigest()
+
+
+def _process_of(event_id: str) -> str:
+    kind, _, rest = event_id.partition(":")
+    return rest.partition(":")[0] if kind == "process" else ""
 
 
 def _event(subject: str) -> tuple[str, str]:

@@ -44,6 +44,7 @@ class Observer:
         history.left += [left._replace(age=left.age + abs(self._just_set())) for left in look.left]
         history.writes += look.appended()
         history.answers += look.answered()
+        history.woken += look.woken()
         self._count_homes()
         return claims
 

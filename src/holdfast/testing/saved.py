@@ -13,7 +13,9 @@ from holdfast.errors import Unusable
 from holdfast.model import BusyMode, EffectClass, OnInterruption, Sharing
 from holdfast.policy.settings import (
     ApprovalSettings,
+    GoalSettings,
     LimitSettings,
+    ProcessSettings,
     ProgressSettings,
     QuestionSettings,
     QueueSettings,
@@ -38,7 +40,7 @@ _KINDS: dict[str, Any] = {
         *(Scenario, Cue, Options, Kill, FaultRates, GatewaySettings, AlertSettings, DrainSettings),
         *(LimitSettings, ProgressSettings, QueueSettings, RecoverySettings, ResetSettings, RetrySettings),
         *(SafeModeSettings, Keep, Sharing, BusyMode, OnInterruption, ApprovalSettings, QuestionSettings),
-        *(Rule, Ruling, EffectClass),
+        *(Rule, Ruling, EffectClass, GoalSettings, ProcessSettings),
     )
 }
 _NOT_KEPT = ("boot", "folder")

@@ -111,6 +111,8 @@ class Die:
     at: float
     away: float = 0.0
     """Seconds before anybody starts it again, beyond the usual."""
+    power: bool = False
+    """The whole machine does: nothing that ran in the background is there any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +177,14 @@ class Scenario:
     settings: GatewaySettings = GatewaySettings()
     cues: tuple[Cue, ...] = ()
     """In the order in which they are waited for."""
+    reads: int | None = None
+    """Tokens its model can read at once; None: any number."""
+
+    @property
+    def in_background(self) -> bool:
+        """Whether something is started that outlives its turn."""
+        texts = [act.text for act in self.all_acts if isinstance(act, Say)]
+        return any(word in text for text in texts for word in ("start:", "serve"))
 
     @property
     def all_acts(self) -> tuple[Act, ...]:

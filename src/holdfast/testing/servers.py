@@ -301,3 +301,12 @@ def run_of(delivery: Delivery) -> tuple[str, int]:
 def servers(around: Around, names: Iterable[str]) -> dict[str, Server]:
     """One server of each of these kinds."""
     return {name: Server(around, name, KINDS[name]) for name in names}
+
+
+def note_what_they_can(history: History, known: Iterable[Server]) -> None:
+    """What is judged by it later."""
+    of = {server.name: server.capabilities for server in known}
+    strong = [name for name, can in of.items() if can.idempotency is Idempotency.STRONG]
+    history.idempotent = frozenset(strong)
+    history.editing = frozenset(name for name, can in of.items() if can.edit)
+    history.longest = {name: can.longest for name, can in of.items()}

@@ -14,10 +14,13 @@ from holdfast.policy.settings import (
     HOUR,
     MINUTE,
     SECOND,
+    ApprovalSettings,
+    GoalSettings,
     LimitSettings,
     ProgressSettings,
     QueueSettings,
     RetrySettings,
+    Ruling,
 )
 from holdfast.records import dataclass
 
@@ -51,6 +54,13 @@ WORK = (
     *("plain", "plain", "tools effect", "tools read idempotent effect reconcilable", "parallel"),
     *("tools effect+read", "long 4", "slow 3", "wordy 9", "wordy 30", "fail"),
 )
+BACKGROUND = (
+    *("tools start:3", "tools start:6:2:look read", "tools start:2 wait", "tools serve look"),
+    *("tools start:4+start:5", "tools start:1:quiet read look", "tools serve:x:2 read kill"),
+    *("tools start:8:3:5:look", "tools read start:2"),
+)
+READS = 900
+"""Tokens a model can read at once, where somebody says much."""
 CHANCES = FaultRates(
     lost_request=0.06,
     lost_response=0.06,
@@ -66,10 +76,11 @@ CHANCES = FaultRates(
     model_slow=0.05,
     tool_breaks=0.04,
     tool_hangs=0.03,
+    process_blind=0.1,
 )
 """How often each fault happens at most, where a seed has it at all."""
 STUCK = ProgressSettings(notice=SECOND, warn=8 * SECOND, abort=25 * SECOND)
-_PLAIN = GatewaySettings()
+_PLAIN = GatewaySettings(goals=GoalSettings(budget=3))
 SETTINGS: tuple[GatewaySettings, ...] = (
     _PLAIN,
     replace(_PLAIN, grace=SECOND, progress=ProgressSettings(notice=SECOND)),
@@ -198,11 +209,59 @@ def _is_stopped_without_room(person: Person, rng: SeededRng, at: float) -> Itera
     yield from _answers(person, rng, at + rng.uniform(8, 11))
 
 
+def _runs_in_background(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    yield person.says(at, rng.choice(BACKGROUND))
+    at += rng.uniform(0.5, 6)
+    if rng.random() < 0.7:
+        words = ("tools look", "tools kill", "tools write look", "tools list wait", "slow 3", "/new", "/stop")
+        yield person.says(at, rng.choice(words))
+    if rng.random() < 0.3:
+        yield Die(at + rng.uniform(0, 4), away=rng.choice((0, 5)), power=rng.random() < 0.5)
+
+
+def _has_a_goal(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    yield person.says(at, f"/goal {rng.choice(('reach 2', 'block 2', 'endless', 'endless'))}")
+    if rng.random() < 0.5:
+        at += rng.uniform(0.3, 4)
+        yield person.says(at, rng.choice(("plain", "/goal stop", "/goal", "/stop", "/new", "/goal reach 1")))
+
+
+def _says_much(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    for place in range(rng.randint(3, 5)):
+        yield person.says(at + 1.6 * place, rng.choice(("tools bulky", "tools bulky", "wordy 30")))
+    if rng.random() < 0.4:
+        yield person.says(at + rng.uniform(4, 9), rng.choice(("/undo", "/retry", "/stop", "/new")))
+
+
+def _is_asked_by_the_model(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    yield person.says(at, rng.choice(("tools ask_person effect", "tools ask_person+read", "tools read effect")))
+    for _ in range(rng.randint(1, 3)):
+        at += rng.uniform(4, 9)
+        yield person.says(at, rng.choice(("blue", "yes", "no", "2")), exact=True)
+
+
+def _gives_consent(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    """Where effects need it: one of all that can become of that, and perhaps once more."""
+    yield person.says(at, rng.choice(("tools read effect", "tools effect+read+effect", "tools effect")))
+    for _ in range(rng.randint(2, 4)):
+        at += rng.uniform(4, 10)
+        yield rng.choice(
+            (
+                *(person.says(at, word, exact=True) for word in ("yes", "yes", "no")),
+                *(Press(at, option, person.chat, person.platform, person.name) for option in (0, 0, 1)),
+                *(person.says(at, word) for word in ("plain", "/stop")),
+                SetClock(at, 2 * HOUR),
+            )
+        )
+
+
 PRELUDES: tuple[Habit, ...] = (_is_asked, _is_stopped_without_room)
 """What leads to states that are rare otherwise; everything else comes after it."""
 HABITS: tuple[Habit, ...] = (
     *(_asks, _asks, _double_texts, _double_texts, _stops_in_anger, _has_second_thoughts),
     *(_answers_old_questions, _begins_anew, _commands, _steers, _is_poison, _is_poison, _is_let_out),
+    *(_runs_in_background, _runs_in_background, _has_a_goal, _has_a_goal, _says_much),
+    *(_is_asked_by_the_model, _gives_consent),
 )
 
 
@@ -217,14 +276,16 @@ def random_world(seed: int) -> tuple[Scenario, Options]:
         asking = rng.random() < 0.8
         # The others do not wait until all that is over.
         begins = max(act.at for act in acts) * rng.choice((0.2, 0.6, 1.0))
-    for _ in range(rng.randint(2, 4)):
-        person = _somebody(rng, platforms)
-        acts += rng.choice(HABITS)(person, rng, begins + rng.uniform(0, DAYTIME))
+    habits = [rng.choice(HABITS) for _ in range(rng.randint(2, 4))]
+    for habit in habits:
+        acts += habit(_somebody(rng, platforms), rng, begins + rng.uniform(0, DAYTIME))
     acts += _around(rng, platforms, begins)
     rates = _rates(rng)
     settings = _settings(rng, platforms[0], rates)
     if asking:
         settings = replace(settings, on_interruption=OnInterruption.ASK)
+    if _gives_consent in habits:
+        settings = replace(settings, approvals=ApprovalSettings(effect=Ruling.ASK))
     options = Options(
         seed=seed,
         kill_rate=rng.choice([0.0, 0.002, 0.005, 0.01]),
@@ -236,7 +297,8 @@ def random_world(seed: int) -> tuple[Scenario, Options]:
         boots_twice=settings.owner_chat is None,
     )
     acts.sort(key=lambda act: act.at)
-    return Scenario(f"random {seed}", tuple(acts), settings), options
+    reads = READS if _says_much in habits else None
+    return Scenario(f"random {seed}", tuple(acts), settings, reads=reads), options
 
 
 def _somebody(rng: SeededRng, platforms: list[str]) -> Person:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from holdfast.model import BusyMode, StopKind, TurnId, TurnState, answer_key
 
 from .history import Event, History, InboxLine
+from .scripts import head_of
 
 _JOINING = (BusyMode.COLLECT, BusyMode.STEER)
 _OVERTAKING = (BusyMode.INTERRUPT,)
@@ -45,7 +46,7 @@ def all_are_answered(history: History) -> Iterator[str]:
         if turn.state == TurnState.DONE:
             reply = replies[answer_key(TurnId(turn.id))]
             for row in taken[turn.id]:
-                if row.text not in reply:
+                if head_of(row.text) not in reply:
                     yield f"turn {turn.id} has taken {row.text!r} and answers without it: {reply!r}"
 
 

@@ -10,10 +10,9 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
-from holdfast.agents import Agent, ModelError
-from holdfast.errors import DiskFull, HomeLocked, NotFound, StoreFault, WrongState
+from holdfast.agents import Agent
+from holdfast.errors import DiskFull, HomeLocked, StoreFault
 from holdfast.model import EffectClass
-from holdfast.platforms import Idempotency, PlatformDown
 from holdfast.policy.admission import Drain
 from holdfast.policy.approvals import default_for
 from holdfast.policy.settings import Ruling
@@ -21,15 +20,17 @@ from holdfast.store.sqlite.commit import Outcome as Committed
 from holdfast.store.sqlite.commit import Work
 
 from .agent import ScriptedModel, Witness, scripted_tools
+from .bounds import SLACK
 from .checker import violations
 from .clock import SeededIds
 from .compose import Parts, Stopper
-from .faults import NONE, Faults, Injected
+from .faults import NONE, Faults, is_foreseen
 from .history import History, Windows
 from .ledger import Commit, Disk, failed
 from .life import Life
-from .look import Look
+from .look import Look, hash_of
 from .loop import SimLoop
+from .machine import Machine
 from .observer import Observer
 from .options import Kill, Options, Outcome
 from .people import People
@@ -43,7 +44,7 @@ from .scenario import (
     Scenario,
     Stop,
 )
-from .servers import Around, servers
+from .servers import Around, note_what_they_can, servers
 from .trace import Trace, in_words, step_named
 
 RAM_DISK = Path("/dev/shm")
@@ -68,7 +69,7 @@ class World:
     """Takes the loop's steps, kills and starts processes, and ends when nothing is left to do."""
 
     def __init__(self, scenario: Scenario, options: Options, folder: Path) -> None:
-        seed = options.seed
+        seed, settings = options.seed, scenario.settings
         self.scenario = scenario
         self.options = options
         self.trace = Trace()
@@ -77,7 +78,9 @@ class World:
         self.loop.on_step = self.trace
         self.wall = WallClock(self.loop)
         self.faults = Faults(SeededRng(seed, "faults"), options.faults)
-        self.history = History(windows=_windows(scenario), busy=scenario.settings.busy)
+        self.history = History(
+            windows=_windows(scenario), busy=settings.busy, wakeups=settings.processes.wakeups
+        )
         self.disk = Disk(folder)
         self.observer = Observer(self.history, self.loop, self.wall, self.disk.ledger)
         around = Around(
@@ -95,7 +98,7 @@ class World:
         self.servers = servers(around, scenario.platforms)
         self.people = People(scenario, self.servers, self.observer, self.wall)
         self.faults.on_hit = self.observer.cover
-        self._note_what_platforms_can()
+        note_what_they_can(self.history, self.servers.values())
         self.witness = Witness(
             self.loop,
             self.history,
@@ -106,6 +109,11 @@ class World:
             self.observer.barred_for,
             self.observer.kills,
             self._may_run,
+            lambda: bool(self.look.running),
+            scenario.reads,
+        )
+        self.machine = Machine(
+            self.loop, self.history, self.faults, self.trace, lambda turn: self.look.generation_of(turn)
         )
         self.life: Life | None = None
         self._beside: list[Life] = []
@@ -132,21 +140,16 @@ class World:
         self._stops = frozenset(kill.step for kill in options.kills if kill.orderly)
         self._edges = frozenset(kill.edge for kill in options.kills)
 
-    def _note_what_platforms_can(self) -> None:
-        """What is judged by it later."""
-        of = {server.name: server.capabilities for server in self.servers.values()}
-        strong = [name for name, can in of.items() if can.idempotency is Idempotency.STRONG]
-        self.history.idempotent = frozenset(strong)
-        self.history.editing = frozenset(name for name, can in of.items() if can.edit)
-        self.history.longest = {name: can.longest for name, can in of.items()}
-
     @property
     def look(self) -> Look:
         return self.observer.look
 
-    def _may_run(self, key: str, effect: EffectClass) -> bool:
-        needs = default_for(effect, self.scenario.settings.approvals) is Ruling.ASK
-        return not needs or self.look.consented(key)
+    def _may_run(self, key: str, tool: str, arguments: str, effect: EffectClass) -> bool:
+        settings = self.scenario.settings.approvals
+        since = self.wall.now() - settings.expires - SLACK
+        return default_for(effect, settings) is not Ruling.ASK or self.look.consented(
+            key, hash_of(tool, arguments), since
+        )
 
     # The whole of it
 
@@ -225,7 +228,7 @@ class World:
             if not (self._is_confirmed if kind == "revision" else self.look.is_known)(account, event_id):
                 return [f"{account} {event_id} was not read"]
             self._read += 1
-        return self.look.unsettled(self.wall.now() + SOON)
+        return self.machine.unsettled(self.look.processes()) or self.look.unsettled(self.wall.now() + SOON)
 
     def _is_confirmed(self, account: str, event_id: str) -> bool:
         return any((one.account, one.event_id) == (account, event_id) for one in self.history.confirmed)
@@ -293,6 +296,7 @@ class World:
             self.scenario.settings,
             lambda stage, fault: self._report(life, stage, fault),
             self._be_stoppable,
+            self.machine.port(life) if self.scenario.in_background else None,
         )
         await self.options.boot(parts)
         await store.close()
@@ -305,18 +309,8 @@ class World:
         life.check()
         self.observer.hear(stage, fault)
         self.trace(f"{stage} reports {fault!r}")
-        if not self._is_foreseen(stage, fault):
+        if not is_foreseen(stage, fault, self.scenario.settings.owner_chat):
             self.problems.append(f"{stage} broke: {fault!r}")
-
-    def _is_foreseen(self, stage: str, fault: BaseException) -> bool:
-        """Whether a fault is one of the plan, or one that a stage may meet and get over."""
-        if isinstance(fault, NotFound):
-            # To an owner who never wrote nobody can say anything.
-            return fault.which == self.scenario.settings.owner_chat
-        if isinstance(fault, WrongState):
-            # What was erased while it was on its way is settled already.
-            return stage.startswith("recording delivery")
-        return isinstance(fault, (StoreFault, ModelError, PlatformDown, Injected))
 
     def _ended(self, life: Life, done: asyncio.Task[None]) -> None:
         """It stopped by itself: in order, or with an exception, which no gateway may."""
@@ -416,10 +410,12 @@ class World:
         for server in self.servers.values():
             server.go_down(0)
 
-    def _die(self, away: float) -> None:
+    def _die(self, act: Die) -> None:
+        if act.power:
+            self.machine.restart()
         if self.life is not None:
             self.observer.cover("killed")
-            self._away = away
+            self._away = act.away
             self.life.end()
 
     def _stop(self, act: Stop) -> None:
@@ -442,8 +438,8 @@ class World:
                 self._stop(act)
             case Stop():
                 self._on_claim = act
-            case Die(_, away):
-                self._die(away)
+            case Die():
+                self._die(act)
             case _:
                 self.people.act(act, number)
 

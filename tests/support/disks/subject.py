@@ -46,7 +46,7 @@ from holdfast.model import (
 )
 from holdfast.platforms import Ack, Arrival, Capabilities, Idempotency, Incoming
 from holdfast.store.sqlite import commit, database, log, store
-from holdfast.testing.agent import script_reply, unanswered
+from holdfast.testing.scripts import script_reply, unanswered
 from holdfast.tools import ToolContext
 from holdfast.web.signing import SignIn
 

@@ -33,6 +33,7 @@ from holdfast.testing.history import (
     Windows,
     Write,
 )
+from tests.unit.testing.spoilt import SPOILT, lived
 
 ACCOUNT = "plain/bot"
 ANN = "plain:ann"
@@ -661,6 +662,8 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
 }
 
+BAD |= SPOILT
+
 
 @pytest.mark.parametrize("what", BAD)
 def test_a_bad_history_is_flagged(what: str) -> None:
@@ -668,6 +671,13 @@ def test_a_bad_history_is_flagged(what: str) -> None:
     history = sound()
     spoil(history)
     assert any(words in found for found in INVARIANTS[name](history)), violations(history)
+
+
+@pytest.mark.parametrize("name", ["I7", "R7.3", "R9.6", "R11", "R13", "R17"])
+def test_a_sound_history_with_questions_processes_goals_and_summaries_passes(name: str) -> None:
+    history = sound()
+    lived(history)
+    assert list(INVARIANTS[name](history)) == []
 
 
 def test_a_cut_off_effect_stays_as_it_was_while_a_person_is_asked_about_its_turn() -> None:

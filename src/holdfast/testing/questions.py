@@ -1,0 +1,53 @@
+"""Questions to people and what became of them, judged: answered once, in time, and never run without a yes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+
+from .history import History
+from .scripts import ASKS
+
+_OF_THE_MODEL = ("approval", "clarify")
+
+
+def r7_consent_first(history: History) -> Iterator[str]:
+    """R7.3: a call that needs consent begins only after it was given, for just this call, and lately."""
+    for ran in history.ran:
+        if ran.what == "begun" and not ran.consented:
+            yield f"{ran.tool} {ran.key} began, and nobody had allowed it with {ran.arguments}"
+    calls = {f"{call.turn}:{call.id}": call for call in history.ledger.calls}
+    for question in history.ledger.questions:
+        call = calls.get(f"{question.turn}:{question.call}")
+        allowed = question.state == "answered" and question.answer in ("yes", None)
+        if question.kind == "approval" and not allowed and call is not None and call.state == "done":
+            yield f"{call.name} {question.turn}:{question.call} is done, and its consent is {question.state}"
+
+
+def r13_questions(history: History) -> Iterator[str]:
+    """R13: a question is answered by one message, while it is open, and its answer is what the model gets."""
+    answering = Counter(row.question for row in history.ledger.inbox if row.state == "answered")
+    for question in history.ledger.questions:
+        answers = answering[question.id]
+        if question.kind in _OF_THE_MODEL and answers != (question.state == "answered"):
+            yield f"question {question.id} is {question.state} and has {answers} answers"
+    for answered in history.answers:
+        if answered.late > 0:
+            yield f"question {answered.question} was answered {answered.late} ms after its time was up"
+    yield from _passed_on(history)
+
+
+def _passed_on(history: History) -> Iterator[str]:
+    asked = {(one.turn, one.call): one for one in history.ledger.questions if one.kind == "clarify"}
+    names = {(call.turn, call.id): call.name for call in history.ledger.calls}
+    for line in history.ledger.entries:
+        call = (line.turn, line.call or "")
+        if line.kind != "returned" or not line.body or names.get(call) != ASKS:
+            continue
+        told = json.loads(line.body)
+        question = asked.get(call)
+        if told["state"] == "done" and (question is None or question.state != "answered"):
+            yield f"the model was told {told['text']!r} of {':'.join(call)}, and nobody has answered"
+        elif told["state"] == "done" and question and question.answer not in (None, told["text"]):
+            yield f"the model was told {told['text']!r}, and the answer was {question.answer!r}"

@@ -1,0 +1,137 @@
+"""What a scripted model says next: a pure function of the messages it is shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
+from holdfast.policy.views import Message, Role
+
+CLASSES = tuple(effect.value for effect in EffectClass)
+BROKEN = "broken"
+"""A tool that always fails."""
+BULKY = "bulky"
+"""A tool that reads, and has much to show."""
+MARKING = frozenset({*CLASSES, BROKEN, BULKY})
+"""Tools that leave marks outside the ledger whenever they run."""
+ASKS = "ask_person"
+"""The gateway's own tool that asks the person."""
+_STARTING = ("start", "serve")
+_LOOKING = {"look": "poll", "wait": "wait", "list": "list"}
+_REPORTING = ("reached", "blocked")
+_KNOWN = frozenset({*MARKING, ASKS, *_STARTING, *_LOOKING, "write", "kill", *_REPORTING})
+_GOAL = "Standing goal: "
+_TURN = re.compile(r"This is turn (\d+) of")
+_PROCESS = re.compile(r"background process (p[0-9a-f]{12})")
+_LOOKS = " look "
+"""Whose command says so is looked at when it wakes the conversation."""
+
+
+def unanswered(messages: Sequence[Message]) -> tuple[list[str], int]:
+    """What people said since the last answer, and how many results came since the first of it."""
+    requests: list[str] = []
+    results = 0
+    for message in messages:
+        if message.role is Role.USER:
+            requests.append(message.text)
+        elif message.role is Role.TOOL and requests:
+            results += 1
+        elif message.role is Role.ASSISTANT and not message.calls:
+            requests, results = [], 0
+    return requests, results
+
+
+def last_process(messages: Sequence[Message]) -> str:
+    """The background process that was spoken of last."""
+    found = [id_ for message in messages for id_ in _PROCESS.findall(message.text)]
+    return found[-1] if found else "nobody"
+
+
+def script_reply(requests: Sequence[str], results: int, process: str = "nobody") -> Replied:
+    """What the model says next to these requests, once so many calls have their results."""
+    for number, group in enumerate(group for request in requests for group in steps_of(request)):
+        if results < len(group):
+            # One id per call is enough: the gateway gives its own.
+            calls = tuple(
+                ToolCall(CallId(f"{name}{place}"), *_call(name, number, place, process))
+                for place, name in enumerate(group)
+            )
+            return Replied("", Finish.CALLS, calls)
+        results -= len(group)
+    heads = " | ".join(map(head_of, requests))
+    return Replied(f"answer to {heads}{''.join(map(_wordy, requests))}", Finish.COMPLETE)
+
+
+def head_of(request: str) -> str:
+    """What an answer repeats of what it answers."""
+    return request.partition("\n")[0]
+
+
+def words_of(request: str) -> list[str]:
+    """The script in a message."""
+    return head_of(request).removeprefix(_GOAL).partition("#")[0].split()
+
+
+def steps_of(request: str) -> list[tuple[str, ...]]:
+    """The groups of calls a script asks for, in order."""
+    word, *rest = words_of(request) or [""]
+    if request.startswith(_GOAL):
+        return _goal_steps(request, word, rest)
+    if word == "tools":
+        groups = [tuple(name for name in names.split("+") if _kind(name) in _KNOWN) for names in rest]
+        return [group for group in groups if group]
+    if word == "parallel":
+        return [CLASSES]
+    if word == "long":
+        return [("read",)] * int(rest[0] if rest else 3)
+    return [("look",)] if _PROCESS.search(request) and _LOOKS in head_of(request) else []
+
+
+def _goal_steps(request: str, word: str, rest: Sequence[str]) -> list[tuple[str, ...]]:
+    found = _TURN.search(request)
+    turn, last = int(found[1]) if found else 0, int(rest[0]) if rest else 0
+    reports = {"reach": "reached", "block": "blocked"}.get(word)
+    return [("read",), *([(reports,)] if reports and turn >= last else [])]
+
+
+def _kind(name: str) -> str:
+    return name.partition(":")[0]
+
+
+def _call(name: str, step: int, place: int, process: str) -> tuple[str, str]:
+    """The tool that is meant, and its arguments."""
+    kind, *given = name.split(":")
+    tool, arguments = kind, dict[str, object](step=step, place=place)
+    if kind == ASKS:
+        arguments = {"question": f"step {step}?"}
+    elif kind in _STARTING:
+        tool, arguments = "process_start", _launched(kind, given, f"({step}.{place})")
+    elif kind in _LOOKING:
+        tool, arguments = "process_look", {"how": _LOOKING[kind], "process": process, "seconds": 4}
+    elif kind == "write":
+        tool, arguments = "process_write", {"process": process, "text": f"step {step}\n"}
+    elif kind == "kill":
+        tool, arguments = "process_kill", {"process": process}
+    elif kind in _REPORTING:
+        tool, arguments = "goal", {"outcome": kind}
+    return tool, json.dumps(arguments)
+
+
+def _launched(kind: str, given: Sequence[str], name: str) -> dict[str, object]:
+    """A command as the simulated machine reads it; no two of one turn are alike."""
+    speaks = [moment for moment in given[1:] if moment.isdigit()]
+    words = [kind if kind == "serve" else f"run {given[0]}", *(f"say {moment}" for moment in speaks)]
+    looks = ["look"] if "look" in given else []
+    return {
+        "command": " ".join([*words, *looks, name]),
+        "watch": ["ready"] if speaks else [],
+        "notify": "quiet" not in given,
+    }
+
+
+def _wordy(request: str) -> str:
+    word, *rest = words_of(request) or [""]
+    lines = int(rest[0]) if word == "wordy" else 0
+    return "".join(f"\n{request}: this is line {number} of {lines}." for number in range(1, lines + 1))
