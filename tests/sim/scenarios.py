@@ -224,9 +224,13 @@ CANONICAL = {
             (Say(0.1, "tools start:4 read"), Die(3.5, away=3)),
         ),
         Scenario("a background process ends while a turn runs", (Say(0.1, "tools start:2 read read wait"),)),
-        Scenario("a background process ends beside a message", (Say(0.1, "tools start:4"), Say(3.9, "slow 2"))),
+        Scenario(
+            "a background process ends beside a message", (Say(0.1, "tools start:4"), Say(3.9, "slow 2"))
+        ),
         Scenario("a background process says what is waited for", (Say(0.1, "tools start:9:4:look"),)),
-        Scenario("a background process is killed", (Say(0.1, "tools start:30 look kill"), Say(5, "tools list"))),
+        Scenario(
+            "a background process is killed", (Say(0.1, "tools start:30 look kill"), Say(5, "tools list"))
+        ),
         Scenario("two background processes end", (Say(0.1, "tools start:4+start:5"), Say(9, "plain"))),
         Scenario(
             "a background process is lost with its machine",
@@ -246,12 +250,14 @@ CANONICAL = {
         Scenario("a goal, and somebody writes", (Say(0.1, "/goal endless"), Say(1.4, "plain")), GOALS),
         Scenario(
             "a goal of somebody who is let out",
-            (Say(0.1, "/goal endless", "b"), Bar(1.4, "b"), Admit(9, "b"), Say(10, "plain", "b")),
+            (Say(0.1, "/goal endless", "b"), Bar(0.65, "b"), Admit(9, "b"), Say(10, "plain", "b")),
             GOALS,
         ),
         Scenario("a goal is stopped", (Say(0.1, "/goal endless"), Say(1.4, "/goal stop")), GOALS),
         Scenario("more than a model can read", (*bulky(3), Say(8, "plain")), reads=900),
-        Scenario("more than a model can read in one turn", (Say(0.1, "tools bulky bulky read"),), reads=1_100),
+        Scenario(
+            "more than a model can read in one turn", (Say(0.1, "tools bulky bulky read"),), reads=1_100
+        ),
         spoken_of("to its end"),
         spoken_of("stopped", Say(3, "/stop", platform="lively"), Say(3.5, "slow 2", platform="lively")),
         spoken_of(

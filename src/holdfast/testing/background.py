@@ -59,7 +59,8 @@ def _ended(history: History) -> Iterator[str]:
     rows = {row.event_id for row in ledger.inbox}
     for process in ledger.processes:
         if (process.state == "running") == (process.id in over):
-            yield f"process {process.id} is {process.state}, and in the world {over.get(process.id, 'it runs')}"
+            really = over.get(process.id, "it runs")
+            yield f"process {process.id} is {process.state}, and in the world {really}"
         # Who has ended a conversation, or had it forgotten, is told nothing of it any more.
         if process.state == "running" or process.erased or process.session in ledger.ended:
             continue

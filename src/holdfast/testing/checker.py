@@ -35,13 +35,13 @@ from .promises import (
     r1_sessions_last,
     shown_to_a_model_is_kept,
 )
+from .questions import r7_consent_first, r13_questions
 from .reasons import (
     ended_for_a_reason,
     given_up_for_a_reason,
     sent_where_it_belongs,
     turned_away_for_a_reason,
 )
-from .questions import r7_consent_first, r13_questions
 from .scripts import MARKING, head_of
 from .summaries import summed_up_what_is_over
 from .together import all_are_answered, commands_once, joined_where_wanted, said_in_order

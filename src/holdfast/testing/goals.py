@@ -45,9 +45,9 @@ def _one(
         yield f"the goal of {goal.session} has used {goal.used} turns, and {count} were queued"
     last = [turn for turn in turns.values() if turn.session == goal.session]
     turned_away = any(row.state not in ("taken", "dropped") for row in rows)
-    if goal.state == "active" and goal.session not in history.ledger.ended and last and not turned_away:
-        if max(last).state == "done":
-            yield f"the goal of {goal.session} stands, its last turn is done, and nothing goes on"
+    stands = goal.state == "active" and goal.session not in history.ledger.ended and not turned_away
+    if stands and last and max(last).state == "done":
+        yield f"the goal of {goal.session} stands, its last turn is done, and nothing goes on"
 
 
 def _was_over(
@@ -57,9 +57,10 @@ def _was_over(
     after = turns[_cause(row)]
     for call in history.ledger.calls:
         reporting = turns.get(call.turn) if (call.name, call.state) == ("goal", "done") else None
-        if reporting is not None and reporting.session == after.session:
-            if (setting.turn or "") <= reporting.id <= after.id:
-                yield f"{row.event_id} goes on after turn {reporting.id} reported on the goal"
+        if reporting is None or reporting.session != after.session:
+            continue
+        if (setting.turn or "") <= reporting.id <= after.id:
+            yield f"{row.event_id} goes on after turn {reporting.id} reported on the goal"
     for said in history.ledger.inbox:
         between = setting.position < said.position < row.position and said.key == row.key
         wrote = said.kind == "message" and said.state == "taken" and not said.reason

@@ -94,7 +94,7 @@ class Worked(NamedTuple):
     """A background process did something in the world."""
 
     what: str
-    """It `began`, has `put_out` a line, or is over: `ended` by itself, `killed`, or `lost` with its machine."""
+    """It `began`, has `put_out` a line, or is over: `ended` by itself, `killed`, `lost` with its machine."""
     process: str
     turn: str
     """Which started it."""
@@ -262,9 +262,9 @@ class ProcessLine(NamedTuple):
     session: str
     turn: str
     state: str
-    notify: bool
-    consumed: bool
-    erased: bool
+    notify: int
+    consumed: int
+    erased: int
     matches: int = 0
 
 

@@ -111,7 +111,7 @@ _HOME_NAMES = (
 )
 _ASKER = """
 SELECT i.sender FROM turns t JOIN inbox i ON i.position = t.cause
-WHERE t.id = :turn"""
+WHERE t.id = :turn AND i.kind <> 'operator'"""
 _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name"
 _POINT = """
 SELECT (SELECT count(*) FROM entries WHERE kind IN ('said', 'replied', 'returned')),
@@ -361,7 +361,7 @@ class Look:
             frozenset(row[0] for row in self._all(_DECIDED)),
             frozenset(row[0] for row in self._all(_CUT)),
             tuple(QuestionLine(*row) for row in self._all(_QUESTIONS)),
-            tuple(ProcessLine(*row[:4], *map(bool, row[4:7]), row[7]) for row in self._all(_PROCESSES)),
+            tuple(ProcessLine(*row) for row in self._all(_PROCESSES)),
             tuple(GoalLine(*row) for row in self._all(_GOALS)),
             frozenset(row[0] for row in self._all("SELECT id FROM sessions WHERE ended_at IS NOT NULL")),
         )

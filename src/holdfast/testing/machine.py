@@ -1,8 +1,8 @@
 """The machine under simulated gateways: background processes do what their command says, whoever is killed.
 
-    run N       ends after N seconds
-    serve       goes on until it is ended
-    say M …     puts a line out after M seconds, as often as it is said
+run N       ends after N seconds
+serve       goes on until it is ended
+say M …     puts a line out after M seconds, as often as it is said
 """
 
 from __future__ import annotations

@@ -72,7 +72,8 @@ def _is_of(text: str, kept: str) -> bool:
     """Whether this is what is kept, or both ends of it: what is long may be shown shortened."""
     head, cut, rest = text.partition("\n[")
     tail = rest.rpartition("]\n")[2]
-    return text == kept or bool(cut and len(text) < len(kept) and kept.startswith(head) and kept.endswith(tail))
+    shortened = bool(cut) and len(text) < len(kept)
+    return text == kept or (shortened and kept.startswith(head) and kept.endswith(tail))
 
 
 def r1_sessions_last(history: History) -> Iterator[str]:

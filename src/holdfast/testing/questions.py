@@ -1,4 +1,4 @@
-"""Questions to people and what became of them, judged: answered once, in time, and never run without a yes."""
+"""Questions to people and what became of them, judged: answered once, in time, and run only with a yes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands for what was said before, judged: never for what is still open, and what it stands for stays."""
+"""What stands for what was said before, judged: never for what is open, and what it stands for stays."""
 
 from __future__ import annotations
 

@@ -234,7 +234,8 @@ def _says_much(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
 
 
 def _is_asked_by_the_model(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
-    yield person.says(at, rng.choice(("tools ask_person effect", "tools ask_person+read", "tools read effect")))
+    work = ("tools ask_person effect", "tools ask_person+read", "tools read effect")
+    yield person.says(at, rng.choice(work))
     for _ in range(rng.randint(1, 3)):
         at += rng.uniform(4, 9)
         yield person.says(at, rng.choice(("blue", "yes", "no", "2")), exact=True)
@@ -245,14 +246,10 @@ def _gives_consent(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
     yield person.says(at, rng.choice(("tools read effect", "tools effect+read+effect", "tools effect")))
     for _ in range(rng.randint(2, 4)):
         at += rng.uniform(4, 10)
-        yield rng.choice(
-            (
-                *(person.says(at, word, exact=True) for word in ("yes", "yes", "no")),
-                *(Press(at, option, person.chat, person.platform, person.name) for option in (0, 0, 1)),
-                *(person.says(at, word) for word in ("plain", "/stop")),
-                SetClock(at, 2 * HOUR),
-            )
-        )
+        answers: list[Act] = [person.says(at, word, exact=True) for word in ("yes", "yes", "no")]
+        answers += [Press(at, option, person.chat, person.platform, person.name) for option in (0, 0, 1)]
+        answers += [person.says(at, "plain"), person.says(at, "/stop"), SetClock(at, 2 * HOUR)]
+        yield rng.choice(answers)
 
 
 PRELUDES: tuple[Habit, ...] = (_is_asked, _is_stopped_without_room)

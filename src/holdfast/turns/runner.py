@@ -8,7 +8,7 @@ from pathlib import Path
 from holdfast.agents import Chooser, Metered, Prompt
 from holdfast.clock import Clock, Rng
 from holdfast.errors import StaleWrite, StopAsked, StoreClosed, StoreFault, WrongState
-from holdfast.model import Claimed, InboxKind, Returned, TurnId
+from holdfast.model import Claimed, Returned, TurnId
 from holdfast.policy.approvals import Gate
 from holdfast.policy.calls import How, Settlement
 from holdfast.policy.parts import Longest, usual
@@ -286,9 +286,8 @@ class Run:
 
     def _bars(self) -> Cut | None:
         """Who is let out while their work runs has nothing more begun for them."""
-        cause = self.claimed.cause
-        asked_by_person = cause.kind is InboxKind.MESSAGE
-        return NOT_ALLOWED if asked_by_person and not self._claim.allows(cause.sender) else None
+        person = self.claimed.cause.person
+        return NOT_ALLOWED if person is not None and not self._claim.allows(person) else None
 
     def _journal_output(self) -> None:
         self._hands.begin(self._journal_progress())

@@ -52,7 +52,10 @@ LIVED = Ledger(
         row(5, "goal:s:9", GOAL, "t3"),
         row(6, "goal:t3", GOAL, "t4"),
     ),
-    turns=tuple(TurnLine(f"t{n}", "s", "k", cause, "done", n, None, None) for n, cause in zip((1, 2, 3, 4), (1, 4, 5, 6), strict=True)),
+    turns=tuple(
+        TurnLine(f"t{number}", "s", "k", cause, "done", number, None, None)
+        for number, cause in ((1, 1), (2, 4), (3, 5), (4, 6))
+    ),
     entries=(
         entry(1, "t1", "said", text="one", sender="ann"),
         entry(2, "t1", "returned", "c1", state="done", text="blue"),
@@ -78,9 +81,9 @@ LIVED = Ledger(
         QuestionLine("clarify:t1:c1", "clarify", "t1", "c1", "answered", "blue", 2),
         QuestionLine("approval:t1:c4", "approval", "t1", "c4", "answered", "yes", 3),
     ),
-    processes=(ProcessLine(P, "s", "t1", "exited", notify=True, consumed=True, erased=False),),
+    processes=(ProcessLine(P, "s", "t1", "exited", notify=1, consumed=1, erased=0),),
     goals=(GoalLine("s", "done", 3, 2),),
-)  # fmt: skip
+)
 
 
 def lived(history: History) -> None:
@@ -166,7 +169,7 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
     "a process that is taken for over": (
         "R11",
         "is exited, and in the world it runs",
-        and_then(lambda h: h.worked.pop()),
+        and_then(lambda h: h.worked.clear()),
     ),
     "a process that is taken for running": (
         "R11",
@@ -176,7 +179,7 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
     "an end that nobody hears of": (
         "R11",
         "wakes nobody, and nobody has seen it",
-        but(processes=process(consumed=False), inbox=LIVED.inbox[:3]),
+        but(processes=process(consumed=0), inbox=LIVED.inbox[:3]),
     ),
     "an end that counts as seen": (
         "R11",
@@ -214,7 +217,7 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
     "a wake-up for nothing": (
         "I7",
         "which never happened",
-        and_then(lambda h: h.worked.pop()),
+        and_then(lambda h: h.worked.clear()),
     ),
     "summing up for nobody": (
         "I7",
@@ -223,10 +226,14 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
     ),
     "a call run with other arguments": (
         "R7.3",
-        "began, and nobody had allowed it with {\"all\": 1}",
+        'began, and nobody had allowed it with {"all": 1}',
         and_then(lambda h: h.ran.append(h.ran[0]._replace(arguments='{"all": 1}', consented=False))),
     ),
-    "a call done that was denied": ("R7.3", "and its consent is answered", but(questions=asked(1, answer="no"))),
+    "a call done that was denied": (
+        "R7.3",
+        "and its consent is answered",
+        but(questions=asked(1, answer="no")),
+    ),
     "a call done that nobody answered about": (
         "R7.3",
         "and its consent is expired",
@@ -274,7 +281,11 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
     "a goal that is lost": ("R17", "and nothing goes on", but(goals=goal(state="active"))),
     "a summary of the open turn": ("R9.6", "of its own turn, which is open", but(entries=summed(1, 10))),
     "a summary of half a turn": ("R9.6", "stands for a part of turn t2", but(entries=summed(1, 6))),
-    "a summary of what is to come": ("R9.6", "stands for what came after it", but(entries=(SUMMARY._replace(seq=2), LIVED.entries[0]))),
+    "a summary of what is to come": (
+        "R9.6",
+        "stands for what came after it",
+        but(entries=(SUMMARY._replace(seq=2), LIVED.entries[0])),
+    ),
     "a summary that loses what it sums up": (
         "R9.6",
         "stands for entries [3], which are not there",
@@ -285,4 +296,4 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
         "shown nothing of 'one'",
         and_then(lambda h: h.asked.append(Asked(GOAL, (Message(Role.USER, GOAL),), True, "t4"))),
     ),
-}  # fmt: skip
+}
