@@ -2,15 +2,7 @@
 
 from holdfast.app.settings import DrainSettings, GatewaySettings
 from holdfast.model import OnInterruption
-from holdfast.policy.settings import (
-    HOUR,
-    MINUTE,
-    SECOND,
-    ApprovalSettings,
-    GoalSettings,
-    ProgressSettings,
-    Ruling,
-)
+from holdfast.policy.settings import HOUR, MINUTE, SECOND, ApprovalSettings, ProgressSettings, Ruling
 from holdfast.testing import (
     Act,
     Admit,
@@ -27,6 +19,7 @@ from holdfast.testing import (
     SetClock,
     Stop,
 )
+from tests.sim.at_work import AT_WORK
 
 SEED = 2
 """Under which the scenarios do what they are named for."""
@@ -56,15 +49,6 @@ SPEAKING = GatewaySettings(grace=SECOND, progress=ProgressSettings(notice=SECOND
 def spoken_of(what: str, *then: Act) -> Scenario:
     """Long work on a platform that edits, types and shows drafts, and knows no repeated send."""
     return Scenario(f"long work, {what}", (Say(0.1, "slow 5", platform="lively"), *then), SPEAKING)
-
-
-GOALS = GatewaySettings(goals=GoalSettings(budget=3))
-"""Few turns, so that they are soon used."""
-
-
-def bulky(times: int) -> tuple[Say, ...]:
-    """Work with long results, one after the other."""
-    return tuple(Say(0.1 + 2 * number, "tools bulky") for number in range(times))
 
 
 CANONICAL = {
@@ -209,55 +193,6 @@ CANONICAL = {
             (Say(0.1, "tools ask_person read"), SetClock(20, 24 * HOUR + MINUTE), Say(90, "plain")),
             GatewaySettings(heartbeat=MINUTE, reconcile=MINUTE),
         ),
-        Scenario(
-            "a person is asked, and what has been asked for is gone when they answer again",
-            (
-                Say(0.1, "tools ask_person"),
-                Say(6, "blue", exact=True),
-                Press(8, 0),
-                Say(9, "green", exact=True),
-            ),
-        ),
-        Scenario("a background process", (Say(0.1, "tools start:4:look"), Say(0.2, "tools read", "b"))),
-        Scenario(
-            "a background process ends while nobody is there",
-            (Say(0.1, "tools start:4 read"), Die(3.5, away=3)),
-        ),
-        Scenario("a background process ends while a turn runs", (Say(0.1, "tools start:2 read read wait"),)),
-        Scenario(
-            "a background process ends beside a message", (Say(0.1, "tools start:4"), Say(3.9, "slow 2"))
-        ),
-        Scenario("a background process says what is waited for", (Say(0.1, "tools start:9:4:look"),)),
-        Scenario(
-            "a background process is killed", (Say(0.1, "tools start:30 look kill"), Say(5, "tools list"))
-        ),
-        Scenario("two background processes end", (Say(0.1, "tools start:4+start:5"), Say(9, "plain"))),
-        Scenario(
-            "a background process is lost with its machine",
-            (Say(0.1, "tools serve"), Die(4, power=True), Say(12, "tools look")),
-        ),
-        Scenario(
-            "a background process outlives its conversation",
-            (Say(0.1, "tools start:5"), Say(3, "/new"), Say(4, "plain")),
-        ),
-        Scenario(
-            "a conversation with a background process is stopped and forgotten",
-            (Say(0.1, "tools start:20+serve read"), Say(0.9, "/stop"), Say(4, "/forget everything")),
-        ),
-        Scenario("a goal that is reached", (Say(0.1, "/goal reach 2"), Say(9, "/goal")), GOALS),
-        Scenario("a goal that cannot be reached", (Say(0.1, "/goal block 2"),), GOALS),
-        Scenario("a goal whose turns are used", (Say(0.1, "/goal endless"),), GOALS),
-        Scenario("a goal, and somebody writes", (Say(0.1, "/goal endless"), Say(1.4, "plain")), GOALS),
-        Scenario(
-            "a goal of somebody who is let out",
-            (Say(0.1, "/goal endless", "b"), Bar(0.65, "b"), Admit(9, "b"), Say(10, "plain", "b")),
-            GOALS,
-        ),
-        Scenario("a goal is stopped", (Say(0.1, "/goal endless"), Say(1.4, "/goal stop")), GOALS),
-        Scenario("more than a model can read", (*bulky(3), Say(8, "plain")), reads=900),
-        Scenario(
-            "more than a model can read in one turn", (Say(0.1, "tools bulky bulky read"),), reads=1_100
-        ),
         spoken_of("to its end"),
         spoken_of("stopped", Say(3, "/stop", platform="lively"), Say(3.5, "slow 2", platform="lively")),
         spoken_of(
@@ -290,7 +225,7 @@ CANONICAL = {
         Scenario("a full disk in the middle of work", (Say(0.1, "tools read effect"), FullDisk(0.7, 3))),
         Scenario("a resume after a park", (Say(0.1, "crash"), Say(60, "/resume"), Say(61, "plain"))),
     )
-}
+} | AT_WORK
 
 SIXTY = Scenario(
     "one that kills beside sixty",

@@ -147,7 +147,7 @@ def test_messages_come_at_their_point_and_an_orderly_cut_is_one() -> None:
     assert played.deaths == 1
     texts = [row.text for row in played.outcome.history.ledger.inbox]
     # The cut comes at the same point as the second message, before or after it: both have a number.
-    assert [text.partition(" #")[0] for text in texts] == ["tools read+idempotent", "wordy 22"]
+    assert texts in [["tools read+idempotent #1", f"wordy 22 #{number}"] for number in (2, 3)]
 
 
 @pytest.mark.guards("R15")

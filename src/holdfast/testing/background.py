@@ -42,8 +42,8 @@ def _started(history: History) -> Iterator[str]:
     for one in begun:
         if one.process not in known:
             yield f"process {one.process} ({one.command}) was started and nobody knows it"
-        if not one.running:
-            yield f"process {one.process} ({one.command}) was started when turn {one.turn} was not running"
+        if one.over:
+            yield f"process {one.process} ({one.command}) was started when turn {one.turn} was over"
         calls = [call for call in history.ledger.calls if _starts(call, one.turn, one.command)]
         if calls and all(call.state in ("planned", "skipped") for call in calls):
             yield f"process {one.process} ({one.command}) was started by a call that is {calls[0].state}"
@@ -61,8 +61,7 @@ def _ended(history: History) -> Iterator[str]:
         if (process.state == "running") == (process.id in over):
             really = over.get(process.id, "it runs")
             yield f"process {process.id} is {process.state}, and in the world {really}"
-        # Who has ended a conversation, or had it forgotten, is told nothing of it any more.
-        if process.state == "running" or process.erased or process.session in ledger.ended:
+        if process.state == "running" or process.left:
             continue
         is_told = f"process:{process.id}:ended" in rows
         if process.notify and not process.consumed and not is_told:

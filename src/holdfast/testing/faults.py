@@ -10,6 +10,7 @@ from holdfast.clock import Rng
 from holdfast.errors import NotFound, StoreFault, WrongState
 from holdfast.platforms import PlatformDown
 from holdfast.records import dataclass
+from holdfast.tools import ToolFailed
 
 CANARY = "c4n4ry-6f0d2e"
 """A secret. It stands in the words of every fault, as tokens do in those of real ones."""
@@ -24,7 +25,7 @@ def is_foreseen(stage: str, fault: BaseException, owner: str | None) -> bool:
     if isinstance(fault, WrongState):
         # What was erased while it was on its way is settled already.
         return stage.startswith("recording delivery")
-    return isinstance(fault, (StoreFault, ModelError, PlatformDown, Injected))
+    return isinstance(fault, (StoreFault, ModelError, PlatformDown, ToolFailed, Injected))
 
 
 class Injected(Exception):

@@ -99,8 +99,8 @@ class Worked(NamedTuple):
     turn: str
     """Which started it."""
     command: str
-    running: bool = True
-    """Whether that turn was running at that instant."""
+    over: bool = False
+    """Whether that turn had ended at that instant."""
 
 
 class Asked(NamedTuple):
@@ -264,7 +264,8 @@ class ProcessLine(NamedTuple):
     state: str
     notify: int
     consumed: int
-    erased: int
+    left: int = 0
+    """Its conversation was ended, parked or erased since: nobody is told of it any more."""
     matches: int = 0
 
 

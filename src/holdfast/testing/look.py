@@ -97,7 +97,9 @@ SELECT q.id, q.incarnation, s.incarnation, max(0, q.closed_at - q.expires_at)
 FROM questions q JOIN sessions s ON s.id = q.session WHERE q.state = 'answered' ORDER BY q.id"""
 _QUESTIONS = "SELECT id, kind, turn, call, state, answer, answered_by FROM questions ORDER BY id"
 _PROCESSES = """
-SELECT id, session, turn, state, notify, consumed, command IS NULL, matches FROM processes ORDER BY id"""
+SELECT p.id, p.session, p.turn, p.state, p.notify, p.consumed,
+       p.command IS NULL OR s.ended_at IS NOT NULL OR p.incarnation < s.incarnation, p.matches
+FROM processes p JOIN sessions s ON s.id = p.session ORDER BY p.id"""
 _GOALS = "SELECT session, state, budget, used FROM goals ORDER BY session"
 _WOKEN = """
 SELECT i.event_id, t.session, t.id FROM inbox i JOIN turns t ON t.id = i.turn
@@ -213,6 +215,10 @@ class Look:
                  WHERE t.id = :turn AND t.state = 'running'"""
         found = self._all(sql, turn=turn)
         return int(found[0][0]) if found else None
+
+    def is_over(self, turn: str) -> bool:
+        """Whether a turn has ended."""
+        return bool(self._all("SELECT 1 FROM turns WHERE id = :turn AND ended_at IS NOT NULL", turn=turn))
 
     @property
     def running(self) -> frozenset[str]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextvars import Context
+from functools import partial
 
 from holdfast.model import ProcessId
 from holdfast.policy.processes import Identity, Standing
 from holdfast.records import dataclass
-from holdfast.tools import Found, Launch, Output
+from holdfast.tools import Found, Launch, Output, ToolFailed
 
-from .faults import Faults, Injected
+from .faults import SECRET_WORDS, Faults
 from .history import History, Worked
 from .life import Life
 from .loop import SimLoop
@@ -37,14 +38,15 @@ class Machine:
         history: History,
         faults: Faults,
         trace: Callable[[str], None],
-        generation_of: Callable[[str], int | None],
+        is_over: Callable[[str], bool],
     ) -> None:
         self.processes = SimProcesses()
         self._loop = loop
         self._history = history
         self._faults = faults
         self._trace = trace
-        self._generation_of = generation_of
+        self._is_over = is_over
+        """Whether a turn has ended, as the ledger says."""
 
     def port(self, life: Life) -> Port:
         """What one gateway sees of it."""
@@ -86,15 +88,15 @@ class Machine:
 
     def blind(self) -> None:
         if self._faults.hits("process_blind"):
-            raise Injected("the machine does not say how a process stands")
+            raise ToolFailed(f"the machine does not say how it stands {SECRET_WORDS}")
 
     def _follow(self, launch: Launch) -> None:
         word, *rest = launch.command.split()
         said = [float(rest[at + 1]) for at, one in enumerate(rest) if one == "say"]
         for number, seconds in enumerate(said, start=1):
-            self._later(seconds, lambda number=number: self._say(launch.id, number))  # type: ignore[misc]
+            self._later(seconds, partial(self._say, launch.id, number))
         if word == "run":
-            self._later(float(rest[0]), lambda: self.end(launch.id))
+            self._later(float(rest[0]), partial(self.end, launch.id))
 
     def _say(self, id: ProcessId, number: int) -> None:
         if id in self.processes.running():
@@ -107,8 +109,8 @@ class Machine:
     def _note(self, what: str, id: ProcessId) -> None:
         launch = self.processes.table[id].launch
         self._trace(f"background process {id} {what}")
-        current = self._generation_of(launch.turn)
-        self._history.worked.append(Worked(what, id, launch.turn, launch.command, current is not None))
+        over = self._is_over(launch.turn)
+        self._history.worked.append(Worked(what, id, launch.turn, launch.command, over))
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ class World:
             scenario.reads,
         )
         self.machine = Machine(
-            self.loop, self.history, self.faults, self.trace, lambda turn: self.look.generation_of(turn)
+            self.loop, self.history, self.faults, self.trace, lambda turn: self.look.is_over(turn)
         )
         self.life: Life | None = None
         self._beside: list[Life] = []

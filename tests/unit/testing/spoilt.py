@@ -81,7 +81,7 @@ LIVED = Ledger(
         QuestionLine("clarify:t1:c1", "clarify", "t1", "c1", "answered", "blue", 2),
         QuestionLine("approval:t1:c4", "approval", "t1", "c4", "answered", "yes", 3),
     ),
-    processes=(ProcessLine(P, "s", "t1", "exited", notify=1, consumed=1, erased=0),),
+    processes=(ProcessLine(P, "s", "t1", "exited", notify=1, consumed=1),),
     goals=(GoalLine("s", "done", 3, 2),),
 )
 
@@ -158,8 +158,8 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
     "a process nobody knows": ("R11", "was started and nobody knows it", but(processes=())),
     "a process of a turn that is over": (
         "R11",
-        "when turn t1 was not running",
-        and_then(lambda h: h.worked.append(Worked("began", P, "t1", "other", running=False))),
+        "when turn t1 was over",
+        and_then(lambda h: h.worked.append(Worked("began", P, "t1", "other", over=True))),
     ),
     "a process by a call that never ran": (
         "R11",
