@@ -1,6 +1,7 @@
 """Canonical scenarios of an agent at work: what it starts, what it works towards, and what it can read."""
 
 from holdfast.app.settings import GatewaySettings
+from holdfast.model import OnInterruption
 from holdfast.policy.settings import GoalSettings
 from holdfast.testing import Admit, Bar, Die, Press, Say, Scenario
 
@@ -50,6 +51,11 @@ AT_WORK = {
         Scenario(
             "a conversation with a background process is stopped and forgotten",
             (Say(0.1, "tools start:20+serve read"), Say(0.9, "/stop"), Say(4, "/forget everything")),
+        ),
+        Scenario(
+            "a background process of work that is left",
+            (Say(0.1, "tools start:3 read"),),
+            GatewaySettings(on_interruption=OnInterruption.NEVER),
         ),
         Scenario("a goal that is reached", (Say(0.1, "/goal reach 2"), Say(9, "/goal")), GOALS),
         Scenario("a goal that cannot be reached", (Say(0.1, "/goal block 2"),), GOALS),

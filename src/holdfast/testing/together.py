@@ -51,11 +51,15 @@ def all_are_answered(history: History) -> Iterator[str]:
 
 
 def said_in_order(history: History) -> Iterator[str]:
-    """What people wrote stands in a transcript in the order it came; what was meant for a question apart."""
+    """What people wrote stands in a transcript in the order it came.
+
+    What was meant for a question stands where that was; what wakes a conversation waits for a turn of its own.
+    """
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for turn, rows in _taken(history).items():
         for row in rows:
-            places[turn, row.text].append(0 if row.question else row.position)
+            apart = row.question or row.kind == "wakeup"
+            places[turn, row.text].append(0 if apart else row.position)
     newest: dict[str, int] = {}
     for line in history.ledger.entries:
         found = (
