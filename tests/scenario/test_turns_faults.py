@@ -9,6 +9,7 @@ import pytest
 from holdfast.agents import Message, ModelError, Replied
 from holdfast.errors import DiskFull, StoreUnavailable, SyncFailed
 from holdfast.model import CallState, OwedKind, TurnState
+from holdfast.policy.settings import HOUR, ToolSettings, TurnSettings
 from tests.support.ledger import Ledger
 from tests.support.stage import Deed, Line, Stage, says, soon, wants
 
@@ -176,8 +177,9 @@ async def test_a_failed_sync_ends_the_pool(ledger: Ledger) -> None:
 @pytest.mark.guards("R12", "C23", "H6", "O9")
 async def test_a_turn_without_progress_is_ended_as_failed_and_told_once(ledger: Ledger) -> None:
     deed = Deed()
+    patient = TurnSettings(tools=ToolSettings(timeout=HOUR))
     await ledger.say()
-    async with Stage(ledger, wants("deed"), tools=[deed]) as stage:
+    async with Stage(ledger, wants("deed"), tools=[deed], settings=patient) as stage:
         await soon(deed.running.wait())
         await stage.clock.nap(1800)
         ledger.clock.advance(1800_000 - 1)

@@ -38,7 +38,7 @@ from holdfast.tools import (
 from .boundary import called
 from .outputs import Outputs, bounded
 from .report import Report
-from .timing import OutOfTime, within
+from .timing import Life, OutOfTime, within
 
 CarryOut = Callable[[Intention, ToolContext, CallRecord], Awaitable[Step]]
 """Does what a tool wants done; `ToolFailed` says why that cannot be."""
@@ -106,8 +106,9 @@ class Toolbox:
 
         What it wants done instead is done here, as a part of its run.
         """
-        context = self._context(fence, call, ear)
-        outcome = await self._outcome(context, call)
+        life = Life(self._clock)
+        context = self._context(fence, call, ear, life)
+        outcome = await self._outcome(context, call, life)
         step = (
             Step((outcome,))
             if isinstance(outcome, Returned)
@@ -122,19 +123,23 @@ class Toolbox:
         except ToolFailed as failure:
             return Step((Returned(call.id, CallState.FAILED, without_secrets(str(failure))),))
 
-    async def _outcome(self, context: ToolContext, call: CallRecord) -> Returned | Intention:
+    async def _outcome(self, context: ToolContext, call: CallRecord, life: Life) -> Returned | Intention:
         tool = await self._found(call.name)
         if tool is None:
             known = ", ".join(sorted(self._tools)) or "none"
             return Returned(call.id, CallState.FAILED, f"There is no tool {call.name!r}. There are: {known}.")
-        seconds = self._seconds(tool)
+        own, seconds = _own_time(tool), self._seconds(tool)
         try:
             work = called(lambda: tool.run(context, call.arguments))
-            found = await within(self._clock, seconds, self._settings.grace / SECOND, work)
+            # Stuck means no sign of life, not long duration; whoever names a time means all of it.
+            found = await within(
+                self._clock, seconds, self._settings.grace / SECOND, work, life if own is None else None
+            )
         except ToolFailed as failure:
             return Returned(call.id, CallState.FAILED, without_secrets(str(failure)))
         except OutOfTime:
-            return await self._given_up(tool, context, call, f"it was not done after {seconds:g} seconds")
+            why = "was not done after" if own is not None else "gave no sign of life for"
+            return await self._given_up(tool, context, call, f"it {why} {seconds:g} seconds")
         except CutShort as cut:
             return await self._given_up(tool, context, call, without_secrets(str(cut)))
         except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: the fault is the result
@@ -154,8 +159,8 @@ class Toolbox:
 
     def _seconds(self, tool: Tool) -> float:
         """How long a run of it may take: as it says itself, else as is configured."""
-        own = getattr(tool, "timeout", None)
-        return float(own) if isinstance(own, (int, float)) else self._settings.tools.timeout / SECOND
+        own = _own_time(tool)
+        return self._settings.tools.timeout / SECOND if own is None else own
 
     async def _given_up(self, tool: Tool, context: ToolContext, call: CallRecord, why: str) -> Returned:
         """Settle by its class a call that was ended before it was done, as one that was cut off."""
@@ -173,7 +178,7 @@ class Toolbox:
         result = (
             _unknown(call)
             if tool is None
-            else await self._asked(tool, self._context(fence, call, ear), call, "")
+            else await self._asked(tool, self._context(fence, call, ear, Life(self._clock)), call, "")
         )
         return await bounded(
             Step((result,)), call, self._outputs, self._settings.tools.shown, None, self._report
@@ -196,17 +201,30 @@ class Toolbox:
             return Returned(call.id, CallState.FAILED, not_happened_text(call))
         return Returned(call.id, CallState.DONE, str(found))
 
-    def _context(self, fence: Fence, call: CallRecord, ear: Ear) -> ToolContext:
+    def _context(self, fence: Fence, call: CallRecord, ear: Ear, life: Life) -> ToolContext:
+        def progress() -> None:
+            life.hear()
+            ear.progress()
+
+        def output(text: str) -> None:
+            life.hear()
+            ear.output(text)
+
         return ToolContext(
             fence.session,
             fence.turn,
             fence.generation,
             self._workspace,
             call.key,
-            ear.progress,
-            ear.output,
+            progress,
+            output,
             call.effect,
         )
+
+
+def _own_time(tool: Tool) -> float | None:
+    own = getattr(tool, "timeout", None)
+    return float(own) if isinstance(own, (int, float)) else None
 
 
 def _unknown(call: CallRecord, why: str = "") -> Returned:
