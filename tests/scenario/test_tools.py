@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.app.blobs import BlobFiles
 from holdfast.app.outputs import OutputFiles
-from holdfast.errors import DiskFull
+from holdfast.errors import DiskFull, StoreUnavailable
 from holdfast.model import (
     Attachment,
     CallId,
@@ -19,6 +19,7 @@ from holdfast.model import (
     Returned,
     StopKind,
     ToolCall,
+    TurnState,
 )
 from holdfast.policy.settings import SECOND, ToolSettings, TurnSettings
 from holdfast.tools import CutShort, Tool, ToolContext, tool
@@ -339,3 +340,19 @@ async def test_cut_off_after_it_asked_a_restart_is_not_asked_for_again(ledger: L
     ((state, text),) = await again.results()
     assert state is CallState.DONE
     assert "was asked for already" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "verb", "given"),
+    [("history_search", "search", {"words": "a"}), ("restart_gateway", "request", {})],
+)
+@pytest.mark.parametrize("fault", [StoreUnavailable("busy"), ValueError("a bug of ours")])
+async def test_a_fault_in_what_a_tool_wants_done_is_its_result_and_the_turn_goes_on(
+    ledger: Ledger, name: str, verb: str, given: dict[str, object], fault: Exception
+) -> None:
+    await ledger.say()
+    stage = Stage(ledger, asks_for(name, **given), says(), tools=ours(ledger, "history", "restart"))
+    stage.store.faults[verb] = [fault]
+    await stage.run()
+    assert [state for state, _ in await stage.results()] == [CallState.FAILED]
+    assert (await stage.turn()).state is TurnState.DONE

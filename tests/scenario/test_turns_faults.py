@@ -229,6 +229,23 @@ async def test_output_of_a_tool_keeps_its_turn_alive_and_is_journaled_now_and_th
         await stage.leave_after_answer("the answer")
 
 
+@pytest.mark.guards("R12")
+async def test_a_tool_that_is_over_keeps_no_turn_alive(ledger: Ledger) -> None:
+    deed = Deed(held=False)
+    await ledger.say()
+    async with Stage(ledger, wants("deed"), never, tools=[deed]) as stage:
+        while len(stage.model.shown) < 2:
+            stage.model.asked.clear()
+            await soon(stage.model.asked.wait())
+        await stage.clock.nap(1800)
+        ledger.clock.advance(1799_000)
+        deed.runs[0].progress()
+        deed.runs[0].output("nobody asked")
+        ledger.clock.advance(1_000)
+        await stage.quiet()
+        assert (await stage.turn()).why == "no_progress"
+
+
 async def test_a_clock_set_forward_makes_no_turn_stuck(ledger: Ledger) -> None:
     await ledger.say()
     async with Stage(ledger, BUSY, says("at last")) as stage:
