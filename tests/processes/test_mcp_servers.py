@@ -17,10 +17,10 @@ import pytest
 
 from holdfast.clock import SystemClock, SystemRng
 from holdfast.model import SessionId, TurnId
-from holdfast.tools import ToolContext, ToolFailed
+from holdfast.tools import CutShort, ToolContext, ToolFailed
 from holdfast.tools.mcp import McpSettings, Means, Servers
 from holdfast.tools.mcp.guard import LARGEST_LOG
-from holdfast.tools.mcp.server import McpTool, Unsettled
+from holdfast.tools.mcp.server import McpTool
 from tests.support import mcp_http, mcp_server
 from tests.support.loops import LONG, on_a_loop
 from tests.support.parts import missing
@@ -184,7 +184,7 @@ async def test_a_server_over_http_goes_away_in_a_call_and_comes_back(tmp_path: P
             assert await found.call("far__learn") == "I know more now"
             await found.until(lambda: "far__learnt" in found.names())
             assert await found.call("far__learnt") == "learnt"
-            with pytest.raises(Unsettled):
+            with pytest.raises(CutShort):
                 await found.call("far__end", '{"tag": "a"}')
             process.wait()
             waiting = asyncio.ensure_future(found.call("far__add", '{"a": 1, "b": 1}'))
@@ -234,7 +234,7 @@ async def test_a_call_that_hangs_is_given_up_and_the_server_told(tmp_path: Path)
     async with running(tmp_path, slow=scripted(tmp_path, timeout=1_000)) as found:
         with pytest.raises(ToolFailed, match="no answer within 1 seconds"):
             await found.call("slow__hang_reading")
-        with pytest.raises(Unsettled, match="no answer within 1 seconds"):
+        with pytest.raises(CutShort, match="no answer within 1 seconds"):
             await found.call("slow__hang")
         assert await found.call("slow__read", '{"tag": "after"}') == "read after"
         assert len(seen(tmp_path, mcp_server.CANCELLED)) == 2

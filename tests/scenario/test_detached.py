@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -184,6 +185,22 @@ async def test_a_kill_ends_all_of_it_and_how_it_ended_is_known(machine: Machine)
     await asyncio.to_thread(gone, child)
     assert await machine.port.stands(ID, identity) == Standing(ProcessState.EXITED, -signal.SIGTERM)
     assert (await machine.port.kill(ID, identity)).state is ProcessState.EXITED
+
+
+async def test_a_kill_also_ends_what_has_left_its_session(machine: Machine) -> None:
+    said = gate(machine.home, "said")
+    waits = gate(machine.home, "gate")
+    # Its parent is gone, its session another, its output elsewhere: nothing of it shows whose it is.
+    leaves = f"setsid sh -c 'echo $$ > {said}; exec cat {waits}' >{os.devnull} 2>&1 &"
+    identity = await machine.start(f"({leaves}); cat {waits}")
+    child = int(await asyncio.to_thread(wait_for, said))
+    try:
+        await machine.port.kill(ID, identity)
+        await asyncio.to_thread(gone, child)
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+    assert await machine.port.stands(ID, identity) == Standing(ProcessState.EXITED, -signal.SIGTERM)
 
 
 async def test_what_does_not_end_when_asked_is_ended(machine: Machine) -> None:

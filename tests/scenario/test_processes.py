@@ -23,9 +23,10 @@ from holdfast.model import (
 )
 from holdfast.policy.access import Access
 from holdfast.policy.processes import Identity
-from holdfast.policy.settings import DAY, ProcessSettings
+from holdfast.policy.settings import DAY, ProcessSettings, ToolSettings
 from holdfast.testing import SimProcesses
 from holdfast.tools import Launch, process_tools
+from holdfast.tools.builtin import builtin_tools
 from tests.support.ledger import ANN, Ledger, key
 from tests.support.platforms import HalfRng
 from tests.support.stage import Line, Stage, says, soon
@@ -87,6 +88,22 @@ async def test_a_process_outlives_its_turn_and_its_end_wakes_the_session_once(le
     assert f"{id} (make) is ended, exit code 2." in shown
     assert "boom" in shown
     assert "it failed" in await stage.told()
+
+
+async def test_a_process_begins_where_the_files_of_its_session_are(ledger: Ledger) -> None:
+    machine = SimProcesses()
+    tools = builtin_tools(("files", "processes"), ToolSettings(), ledger.clock)
+    write = Replied(
+        "",
+        Finish.CALLS,
+        (ToolCall(CallId("x"), "write_file", json.dumps({"path": "run.sh", "content": "true"})),),
+    )
+    await ledger.say("go")
+    stage = Stage(ledger, write, calls("start", command="sh run.sh"), says(), tools=tools, processes=machine)
+    await stage.run()
+    found = await machine.find(machine.starts[-1])
+    assert found is not None
+    assert sorted(path.name for path in found.launch.folder.iterdir()) == ["run.sh"]
 
 
 @pytest.mark.guards("R11.2")

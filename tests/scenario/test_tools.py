@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.app.blobs import BlobFiles
 from holdfast.app.outputs import OutputFiles
-from holdfast.errors import DiskFull
+from holdfast.errors import DiskFull, StoreUnavailable
 from holdfast.model import (
     Attachment,
     CallId,
@@ -19,6 +19,7 @@ from holdfast.model import (
     Returned,
     StopKind,
     ToolCall,
+    TurnState,
 )
 from holdfast.policy.settings import SECOND, ToolSettings, TurnSettings
 from holdfast.tools import CutShort, Tool, ToolContext, tool
@@ -55,14 +56,14 @@ async def test_an_effect_that_is_not_done_in_time_is_unknown(ledger: Ledger) -> 
     state, text = await out_of_time(ledger, deed)
     assert (state, deed.cancelled) == (CallState.UNKNOWN, True)
     assert "may or may not have happened" in text
-    assert "not done after 7 seconds" in text
+    assert "no sign of life for 7 seconds" in text
 
 
 async def test_what_changes_nothing_has_failed_when_it_is_not_done_in_time(ledger: Ledger) -> None:
     state, text = await out_of_time(ledger, Deed(effect=EffectClass.READ))
     assert (state, text) == (
         CallState.FAILED,
-        "failed: the call to deed was given up: it was not done after 7 seconds.",
+        "failed: the call to deed was given up: it gave no sign of life for 7 seconds.",
     )
 
 
@@ -105,8 +106,42 @@ async def test_a_tool_that_does_not_let_itself_be_ended_is_left_behind(ledger: L
 async def test_a_tool_may_name_its_own_time(ledger: Ledger) -> None:
     deed = Deed()
     deed.timeout = 7.0  # type: ignore[attr-defined] # what a tool may have
-    state, _ = await out_of_time(ledger, deed, TurnSettings())
+    state, text = await out_of_time(ledger, deed, TurnSettings())
     assert state is CallState.UNKNOWN
+    assert "not done after 7 seconds" in text
+
+
+async def test_the_time_a_tool_names_itself_is_over_whatever_it_puts_out(ledger: Ledger) -> None:
+    class Talks(Deed):
+        timeout = 7.0
+
+    deed = Talks()
+    await ledger.say()
+    async with Stage(ledger, wants("deed"), says(), tools=[deed]) as stage:
+        await soon(deed.running.wait())
+        await stage.clock.nap(7.0)
+        ledger.clock.advance(4 * SECOND)
+        deed.runs[0].output("still here")
+        ledger.clock.advance(3 * SECOND)
+        await stage.leave_after_answer("the answer")
+        assert [state for state, _ in await stage.results()] == [CallState.UNKNOWN]
+
+
+async def test_a_sign_of_life_gives_a_tool_its_time_anew(ledger: Ledger) -> None:
+    deed = Deed()
+    await ledger.say()
+    async with Stage(ledger, wants("deed"), says(), tools=[deed], settings=QUICK) as stage:
+        await soon(deed.running.wait())
+        await stage.clock.nap(7.0)
+        ledger.clock.advance(4 * SECOND)
+        deed.runs[0].output("still here")
+        ledger.clock.advance(3 * SECOND)
+        await stage.clock.nap(4.0)
+        ledger.clock.advance(4 * SECOND)
+        await stage.leave_after_answer("the answer")
+        ((state, text),) = await stage.results()
+    assert (state, deed.cancelled) == (CallState.UNKNOWN, True)
+    assert "no sign of life for 7 seconds" in text
 
 
 @pytest.mark.parametrize(
@@ -305,3 +340,19 @@ async def test_cut_off_after_it_asked_a_restart_is_not_asked_for_again(ledger: L
     ((state, text),) = await again.results()
     assert state is CallState.DONE
     assert "was asked for already" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "verb", "given"),
+    [("history_search", "search", {"words": "a"}), ("restart_gateway", "request", {})],
+)
+@pytest.mark.parametrize("fault", [StoreUnavailable("busy"), ValueError("a bug of ours")])
+async def test_a_fault_in_what_a_tool_wants_done_is_its_result_and_the_turn_goes_on(
+    ledger: Ledger, name: str, verb: str, given: dict[str, object], fault: Exception
+) -> None:
+    await ledger.say()
+    stage = Stage(ledger, asks_for(name, **given), says(), tools=ours(ledger, "history", "restart"))
+    stage.store.faults[verb] = [fault]
+    await stage.run()
+    assert [state for state, _ in await stage.results()] == [CallState.FAILED]
+    assert (await stage.turn()).state is TurnState.DONE

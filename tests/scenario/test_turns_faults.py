@@ -9,6 +9,7 @@ import pytest
 from holdfast.agents import Message, ModelError, Replied
 from holdfast.errors import DiskFull, StoreUnavailable, SyncFailed
 from holdfast.model import CallState, OwedKind, TurnState
+from holdfast.policy.settings import HOUR, ToolSettings, TurnSettings
 from tests.support.ledger import Ledger
 from tests.support.stage import Deed, Line, Stage, says, soon, wants
 
@@ -176,8 +177,9 @@ async def test_a_failed_sync_ends_the_pool(ledger: Ledger) -> None:
 @pytest.mark.guards("R12", "C23", "H6", "O9")
 async def test_a_turn_without_progress_is_ended_as_failed_and_told_once(ledger: Ledger) -> None:
     deed = Deed()
+    patient = TurnSettings(tools=ToolSettings(timeout=HOUR))
     await ledger.say()
-    async with Stage(ledger, wants("deed"), tools=[deed]) as stage:
+    async with Stage(ledger, wants("deed"), tools=[deed], settings=patient) as stage:
         await soon(deed.running.wait())
         await stage.clock.nap(1800)
         ledger.clock.advance(1800_000 - 1)
@@ -225,6 +227,23 @@ async def test_output_of_a_tool_keeps_its_turn_alive_and_is_journaled_now_and_th
             assert (await stage.turn()).progress_at == ledger.clock.now()
         deed.release.set()
         await stage.leave_after_answer("the answer")
+
+
+@pytest.mark.guards("R12")
+async def test_a_tool_that_is_over_keeps_no_turn_alive(ledger: Ledger) -> None:
+    deed = Deed(held=False)
+    await ledger.say()
+    async with Stage(ledger, wants("deed"), never, tools=[deed]) as stage:
+        while len(stage.model.shown) < 2:
+            stage.model.asked.clear()
+            await soon(stage.model.asked.wait())
+        await stage.clock.nap(1800)
+        ledger.clock.advance(1799_000)
+        deed.runs[0].progress()
+        deed.runs[0].output("nobody asked")
+        ledger.clock.advance(1_000)
+        await stage.quiet()
+        assert (await stage.turn()).why == "no_progress"
 
 
 async def test_a_clock_set_forward_makes_no_turn_stuck(ledger: Ledger) -> None:

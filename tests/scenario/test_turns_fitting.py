@@ -127,7 +127,7 @@ async def test_a_summary_that_is_none_is_not_kept_and_the_turn_goes_on(ledger: L
 async def test_long_results_of_the_open_turn_are_shown_shortened_and_kept_whole(ledger: Ledger) -> None:
     class Talks(Deed):
         async def run(self, context: object, arguments: str) -> str:
-            return LONG * 6
+            return LONG * 3
 
     await ledger.say("go")
     stage = Stage(ledger, wants("deed"), says("done"), tools=[Talks()], room=ROOM)
@@ -135,5 +135,5 @@ async def test_long_results_of_the_open_turn_are_shown_shortened_and_kept_whole(
     shown: tuple[Message, ...] = stage.model.shown[-1]
     assert "characters are left out here" in shown[-1].text
     ((_, kept),) = await stage.results()
-    assert kept == LONG * 6
+    assert kept == LONG * 3
     assert (await stage.turn()).state is TurnState.DONE

@@ -88,6 +88,28 @@ async def test_a_tool_that_goes_while_the_model_thinks_is_not_run(ledger: Ledger
     assert deed.runs == []
 
 
+async def test_a_tool_that_comes_while_the_model_thinks_is_not_run_as_the_harmless_call_it_was_planned_as(
+    ledger: Ledger,
+) -> None:
+    deed = Deed("deed", held=False)
+    shelf = Shelf()
+
+    async def puts_it_there(_: Sequence[Message]) -> Replied:
+        shelf.now = {"deed": deed}
+        return wants("deed")
+
+    await ledger.say("hello")
+    stage = Stage(ledger, puts_it_there, wants("deed"), says("well"), more_tools=shelf)
+    await stage.run()
+    (first, second) = await stage.results()
+    assert first == (
+        CallState.FAILED,
+        "deed is another tool than when you called it. Call it again if wanted.",
+    )
+    assert second[0] is CallState.DONE, "the model was told of it before this call"
+    assert len(deed.runs) == 1
+
+
 async def test_an_agents_own_tool_is_not_replaced_by_another_of_its_name(ledger: Ledger) -> None:
     own, other = Deed("deed", held=False), Deed("deed", held=False)
     await ledger.say("hello")

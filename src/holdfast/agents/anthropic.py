@@ -22,7 +22,7 @@ def anthropic_model(served: Served, read: Read) -> ProviderModel:
 
 
 def _client(library: Any, served: Served) -> Any:
-    # All is said here: the library would look in the environment for what is not.
+    # Said here, or the library would take another's key or address from the environment.
     return library.AsyncAnthropic(
         api_key=served.key or _NO_KEY,
         base_url=served.base_url or _OWN_ADDRESS,

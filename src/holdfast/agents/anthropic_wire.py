@@ -176,6 +176,9 @@ class Stream:
 
     def replied(self, maker: str) -> Replied:
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
+        while blocks and blocks[-1]["type"] in _THOUGHTS:
+            # Nothing came of it, and one that broke off has no signature: it would be refused.
+            blocks.pop()
         calls = tuple(
             ToolCall(CallId(str(number)), block["name"], block["json"] or "{}")
             for number, block in enumerate(one for one in blocks if one["type"] == "tool_use")

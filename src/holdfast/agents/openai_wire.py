@@ -129,7 +129,9 @@ def _assistant(message: Message, maker: str) -> Json:
 
 
 class _Call:
-    def __init__(self) -> None:
+    def __init__(self, theirs: str) -> None:
+        self.theirs = theirs
+        """What the provider calls it, if it said so at once; ours has another name."""
         self.name = ""
         self.arguments = ""
         self.extra: Json = {}
@@ -141,7 +143,8 @@ class Stream:
     def __init__(self) -> None:
         self.text = ""
         self.counted: Counted | None = None
-        self._calls: dict[int, _Call] = {}
+        self._calls: dict[tuple[int, int], _Call] = {}
+        """By their index, and which of those that share it."""
         self._finish: str | None = None
         self._fields: Json = {}
 
@@ -197,9 +200,19 @@ class Stream:
 
     def _fragment(self, fragment: Mapping[str, Any]) -> None:
         """A piece of a call; some servers number none of them, and give each whole."""
-        index = fragment.get("index")
-        call = self._calls.setdefault(len(self._calls) if index is None else index, _Call())
-        function = fragment.get("function") or {}
+        index, function = fragment.get("index"), fragment.get("function") or {}
+        place = (len(self._calls) if index is None else index, 0)
+        if index is not None:
+            alike = [known for known in self._calls if known[0] == index]
+            place = alike[-1] if alike else place
+            if (
+                alike
+                and function.get("name")
+                and fragment.get("id") not in (None, "", self._calls[place].theirs)
+            ):
+                # Some give all of them the same number: one with a name and an id of its own is another call.
+                place = (index, len(alike))
+        call = self._calls.setdefault(place, _Call(fragment.get("id") or ""))
         call.name += function.get("name") or ""
         call.arguments += function.get("arguments") or ""
         if fragment.get(_EXTRA):

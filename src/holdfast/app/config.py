@@ -10,7 +10,6 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from holdfast.errors import BadConfig
-from holdfast.policy.processes import environment_for
 from holdfast.policy.settings import ToolSettings
 from holdfast.records import dataclass
 from holdfast.telemetry.secrets import SECRET
@@ -170,11 +169,6 @@ def surroundings(environment: Mapping[str, str] | None = None) -> Surroundings:
 def commands_see(settings: ToolSettings, known: Mapping[str, str] | None = None) -> dict[str, str]:
     """What commands of an agent see of this process's environment: what is allowed, and no secret."""
     return environment(os.environ if known is None else known, settings.terminal.env)
-
-
-def process_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What background processes are told of ours: no secret is among it."""
-    return environment_for(os.environ if environment is None else environment)
 
 
 def _tree(path: Path) -> dict[str, object]:

@@ -293,7 +293,10 @@ KEYS: tuple[Key, ...] = (
         "built-in tools that an agent gets besides its own",
     ),
     Key(
-        "tools.timeout", "gateway.tools.timeout", duration(SECOND, DAY), "for a run of a tool that sets none"
+        "tools.timeout",
+        "gateway.tools.timeout",
+        duration(SECOND, DAY),
+        "without a sign of life, for a run of a tool that sets no time",
     ),
     Key("tools.shown", "gateway.tools.shown", count(1_000, 1_000_000), "characters of a result a model sees"),
     Key("tools.workspace", "gateway.tools.workspace", choice(Workspaces), "whose files the tools work on"),

@@ -33,7 +33,7 @@ from holdfast.tools.mcp import Servers
 from .actions import Actions
 from .agents import load_agents
 from .blobs import BlobFiles
-from .config import Surroundings, commands_see, load_settings, process_environment, surroundings
+from .config import Surroundings, commands_see, load_settings, surroundings
 from .counting import Counts, counted
 from .door import Door, Inside, Open
 from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
@@ -233,7 +233,9 @@ def _composed(
         sweep=blobs.sweep,
         free=free_room(settings.home),
         outputs=OutputFiles(blobs),
-        processes=Detached(settings.home, clock, process_environment(), settings.gateway.processes),
+        processes=Detached(
+            settings.home, clock, commands_see(settings.gateway.tools), settings.gateway.processes
+        ),
         more_tools=servers,
         beside=(("mcp", servers.work),) if servers else (),
     )

@@ -14,7 +14,7 @@ from itertools import groupby
 from holdfast.model import Entry, Summed, TurnId
 from holdfast.records import dataclass
 
-from .markers import read_markers, shown
+from .markers import MARKERS, read_markers, shown
 from .views import Message, Role, view
 
 NEAR = 0.85
@@ -66,8 +66,11 @@ def _tokens(message: Message) -> int:
 
 def to_sum_up(entries: Sequence[Entry], turn: TurnId, room: int) -> ToSum | None:
     """The oldest of what is shown before the open turn, as whole turns; None when nothing is left of it."""
-    markers = read_markers(entries)
-    earlier = [entry for entry in shown(entries, markers) if _is_earlier(entry, turn)]
+    begins = next(
+        (one.seq for one in entries if one.turn == turn and not isinstance(one.body, MARKERS)), None
+    )
+    seen = shown(entries, read_markers(entries))
+    earlier = [entry for entry in seen if begins is None or _last(entry) < begins]
     groups = [list(group) for _, group in groupby(earlier, key=_whose)]
     sizes = [tokens_of(view(group).messages) for group in groups]
     kept, left = len(groups), int(room * KEPT)
@@ -83,17 +86,13 @@ def to_sum_up(entries: Sequence[Entry], turn: TurnId, room: int) -> ToSum | None
     return ToSum(entries[0].seq, last, at, _text(view(parts).messages, room))
 
 
-def _is_earlier(entry: Entry, turn: TurnId) -> bool:
-    """A summary is of what it stands for, whoever wrote it."""
-    return isinstance(entry.body, Summed) or entry.turn != turn
-
-
 def _whose(entry: Entry) -> str:
     return "" if isinstance(entry.body, Summed) else entry.turn
 
 
 def _last(entry: Entry) -> int:
-    return entry.body.last if isinstance(entry.body, Summed) else entry.seq
+    """The last that it stands for; a summary stands for nothing that came after it, whatever it says."""
+    return min(entry.body.last, entry.seq - 1) if isinstance(entry.body, Summed) else entry.seq
 
 
 def _as_much_as_fits(sizes: Sequence[int], room: int) -> int:

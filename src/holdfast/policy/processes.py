@@ -14,34 +14,11 @@ LONGEST_PATTERN = 200
 LONGEST_LINE = 2_000
 """Characters of one line of output that are looked at and shown."""
 _SHOWN_MATCHES = 10
-_PASSED_ON = (
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "TMPDIR",
-    "TERM",
-    "COLORTERM",
-)
-_PASSED_ON_FAMILIES = ("LC_", "XDG_")
 
 
 def process_id(key: str) -> ProcessId:
     """The id of what a call starts: the same on every run of the call, so that it is started once."""
     return ProcessId(f"p{hashlib.sha256(key.encode()).hexdigest()[:12]}")
-
-
-def environment_for(known: Mapping[str, str]) -> dict[str, str]:
-    """What a background process is told of its surroundings: where things are, nothing that may be secret."""
-    return {
-        name: value
-        for name, value in known.items()
-        if name in _PASSED_ON or name.startswith(_PASSED_ON_FAMILIES)
-    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,7 @@ class ToolSettings:
     use: frozenset[str] = frozenset()
     """The built-in tools an agent is given besides its own."""
     timeout: int = 10 * MINUTE
-    """For a run of a tool that names none itself."""
+    """Without a sign of life, for a run of a tool that names no time itself."""
     shown: int = 16_000
     """Characters of one result that a model is shown; a longer one is kept whole beside the ledger."""
     workspace: Workspaces = Workspaces.SESSION

@@ -78,7 +78,8 @@ class Tool(Protocol):
     """One thing an agent can do.
 
     It may also have a `description` and `parameters` (a JSON schema) for the model to read, and a `timeout`
-    in seconds after which a run of it is given up (otherwise that of the configuration).
+    in seconds after which a run of it is given up; otherwise it is when it gave no sign of life for the time
+    that is configured.
     """
 
     @property

@@ -89,7 +89,7 @@ class Detached:
             if await self._gone(id, identity, self._settings.grace / SECOND):
                 return before
         # Somebody out of our reach still holds its output: then nobody minds it any longer.
-        await _off_loop(lambda: _send(identity.pid, identity.pid, signal.SIGKILL))
+        await _off_loop(lambda: _send(identity.pid, identity.ticks, signal.SIGKILL))
         if not await self._gone(id, identity, self._settings.grace / SECOND):
             raise ToolFailed("it does not end, also when it is killed")
         return before
@@ -191,12 +191,12 @@ class Detached:
         return Found(launch, _identity(_read(folder / minder.STARTED)))
 
     async def _signal(self, identity: Identity, number: signal.Signals) -> None:
-        """Send it to all of the session but who minds it, who stays to see how it ends."""
+        """Send it to all that it has begun, but not to who minds it, who stays to see how it ends."""
         rounds = 1 if number is signal.SIGTERM else _ROUNDS
         for _ in range(rounds):
             members = await _off_loop(lambda: _members(identity))
-            for pid in members:
-                await _off_loop(partial(_send, pid, identity.pid, number))
+            for pid, ticks in members:
+                await _off_loop(partial(_send, pid, ticks, number))
             if not members:
                 return
 
@@ -222,22 +222,31 @@ def _seen(identity: Identity) -> Identity | None:
     return Identity(identity.pid, found[0], minder.boot_id()) if found else None
 
 
-def _members(identity: Identity) -> tuple[int, ...]:
-    """Everybody in its session but who minds it; nobody once that one is gone: a number is used again."""
+def _members(identity: Identity) -> tuple[tuple[int, int], ...]:
+    """Everybody below who minds it, each with when they started; nobody once that one is gone.
+
+    Who leaves the session stays below: who minds it takes in those whose parents are gone.
+    """
     if _seen(identity) != identity:
         return ()
-    pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
-    found = ((pid, minder.stat_of(pid)) for pid in pids if pid not in (identity.pid, os.getpid()))
-    return tuple(pid for pid, stat in found if stat is not None and stat[1] == identity.pid)
+    found = {
+        pid: stat
+        for name in os.listdir("/proc")
+        if name.isdigit() and (stat := minder.stat_of(pid := int(name)))
+    }
+    below = {identity.pid}
+    while more := {pid for pid, (_, _, parent) in found.items() if parent in below} - below:
+        below |= more
+    return tuple((pid, found[pid][0]) for pid in sorted(below - {identity.pid}))
 
 
-def _send(pid: int, session: int, number: signal.Signals) -> None:
-    """Signal this very process if it is of the session; who gets its number afterwards is safe."""
+def _send(pid: int, ticks: int, number: signal.Signals) -> None:
+    """Signal the process that started then; who gets its number afterwards is safe."""
     with suppress(ProcessLookupError, PermissionError):
         handle = os.pidfd_open(pid)
         try:
             stat = minder.stat_of(pid)
-            if stat is not None and stat[1] == session and pid != os.getpid():
+            if stat is not None and stat[0] == ticks and pid != os.getpid():
                 signal.pidfd_send_signal(handle, number)
         finally:
             os.close(handle)

@@ -6,6 +6,7 @@ No tool sees the store. A tool that returns an intention has done nothing itself
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 
 from holdfast.model import ProcessId
 from holdfast.records import dataclass
@@ -29,6 +30,8 @@ class StartProcess:
     """Wake the session once when it ends."""
     patterns: tuple[str, ...] = ()
     """Wake it when a line of the output matches one of these."""
+    folder: Path | None = None
+    """Where it begins; None: in the workspace of all."""
 
 
 class Looking(StrEnum):

@@ -25,13 +25,13 @@ OUTPUT = "output."
 """Followed by a number: each of these files holds as much, and the oldest go first."""
 
 _PIECE = 65_536
-_PR_SET_PDEATHSIG = 1
-_STATE, _SESSION, _TICKS = 0, 3, 19
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_STATE, _PARENT, _SESSION, _TICKS = 0, 1, 3, 19
 """Places in /proc/PID/stat, counted after the name, which may have anything in it."""
 
 
-def stat_of(pid: int) -> tuple[int, int] | None:
-    """When a living process started, in ticks since the machine did, and its session; None if none lives."""
+def stat_of(pid: int) -> tuple[int, int, int] | None:
+    """When a living process started, in ticks since the machine did, its session and its parent."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -39,7 +39,7 @@ def stat_of(pid: int) -> tuple[int, int] | None:
         return None
     if len(fields) <= _TICKS or fields[_STATE] in (b"Z", b"X"):
         return None
-    return int(fields[_TICKS]), int(fields[_SESSION])
+    return int(fields[_TICKS]), int(fields[_SESSION]), int(fields[_PARENT])
 
 
 def boot_id() -> str:
@@ -151,19 +151,36 @@ def mind(folder: str, ready: int) -> None:
         return
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, _nothing)
+    # What the command leaves behind, in whichever session, comes to us: so it can be found and ended.
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     stdin = os.open(INPUT, os.O_RDONLY)
     out, into = os.pipe()
     child = os.fork()
     if child == 0:
         _become(plan["command"], plan["folder"], stdin, into)
+    ended: list[int] = []
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: _reap(child, ended))
     os.close(into)
     os.close(stdin)
     kept = Kept(plan["segment"], plan["keep"])
     while data := os.read(out, _PIECE):
         kept.add(data)
-    _, status = os.waitpid(child, 0)
+    # From here on nobody else takes in who ends.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    if not ended:
+        ended.append(os.waitpid(child, 0)[1])
     os.close(held)
-    write_whole(ENDED, {"code": os.waitstatus_to_exitcode(status)})
+    write_whole(ENDED, {"code": os.waitstatus_to_exitcode(ended[0])})
+
+
+def _reap(child: int, ended: list[int]) -> None:
+    """Take in those who have ended; of the command it is kept how."""
+    try:
+        while (found := os.waitpid(-1, os.WNOHANG))[0]:
+            if found[0] == child:
+                ended.append(found[1])
+    except ChildProcessError:
+        return
 
 
 def main(folder: str) -> int:

@@ -7,8 +7,9 @@ so does what a person may want to be asked about, and a model fills in a short f
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
+from pathlib import Path
 from typing import Any
 
 from holdfast.model import EffectClass, ProcessId
@@ -18,6 +19,9 @@ from holdfast.records import dataclass
 
 from .base import Tool, ToolContext, ToolFailed
 from .intentions import KillProcess, LookAtProcess, Looking, ReportGoal, StartProcess, WriteToProcess
+
+Folder = Callable[[ToolContext], Path]
+"""Gives the folder in which commands of a session begin; without one it is that of all."""
 
 LOOK = "process_look"
 LONGEST_WAIT = 600.0
@@ -42,6 +46,7 @@ _PROCESS = {"type": "string", "description": "The id of the process, as process_
 class ProcessStart:
     """Starts a command that goes on after the turn; by its key once, however often it is tried."""
 
+    folder: Folder | None = None
     name: str = "process_start"
     effect: EffectClass = EffectClass.IDEMPOTENT
     description: str = (
@@ -75,7 +80,8 @@ class ProcessStart:
         if refusal is not None:
             raise ToolFailed(f"watch: {refusal}")
         notify = given.get("notify")
-        return StartProcess(command, notify is None or bool(notify), tuple(patterns))
+        folder = self.folder(context) if self.folder else None
+        return StartProcess(command, notify is None or bool(notify), tuple(patterns), folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +181,9 @@ class ReportOnGoal:
         return ReportGoal(outcome == "reached", words if isinstance(words, str) else "")
 
 
-def process_tools() -> tuple[Tool, ...]:
-    """The tools for background processes."""
-    return (ProcessStart(), ProcessLook(), ProcessWrite(), ProcessKill())
+def process_tools(folder: Folder | None = None) -> tuple[Tool, ...]:
+    """The tools for background processes, which begin in the folder this gives."""
+    return (ProcessStart(folder), ProcessLook(), ProcessWrite(), ProcessKill())
 
 
 def goal_tool() -> Tool:

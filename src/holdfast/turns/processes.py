@@ -93,7 +93,7 @@ class ProcessWork:
         launch = Launch(
             id,
             wish.command,
-            context.workspace,
+            wish.folder or context.workspace,
             context.turn,
             self._clock.now(),
             wish.notify,

@@ -15,19 +15,35 @@ class OutOfTime(Exception):
     """It took longer than it may; what became of it nobody knows."""
 
 
-async def within(clock: Clock, seconds: float, grace: float, work: Coroutine[Any, Any, T]) -> T:
+class Life:
+    """When something was heard last of a tool that runs."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.heard = clock.monotonic()
+
+    def hear(self) -> None:
+        self.heard = self._clock.monotonic()
+
+
+async def within(
+    clock: Clock, seconds: float, grace: float, work: Coroutine[Any, Any, T], life: Life | None = None
+) -> T:
     """Return what `work` gives in time, or in the moment after it was told to end; else raise `OutOfTime`.
 
-    Cancelled itself, it passes that on and still returns what the work does. What ignores both is left
-    behind: nobody waits for it any more.
+    With a `life`, its time begins anew whenever something is heard of it. Cancelled itself, it passes that on
+    and still returns what the work does. What ignores both is left behind: nobody waits for it any more.
     """
+    life = life or Life(clock)
     task = asyncio.ensure_future(work)
-    if not await _done(clock, task, seconds):
-        task.cancel()
-        if not await _done(clock, task, grace):
-            raise OutOfTime
-        if task.cancelled():
-            raise OutOfTime
+    since = life.heard
+    while not await _done(clock, task, seconds - (clock.monotonic() - since)):
+        if life.heard == since:
+            task.cancel()
+            if not await _done(clock, task, grace) or task.cancelled():
+                raise OutOfTime
+            break
+        since = life.heard
     return task.result()
 
 
@@ -47,4 +63,4 @@ async def _done(clock: Clock, task: asyncio.Future[Any], seconds: float) -> bool
 
 
 async def _sleep(clock: Clock, seconds: float) -> None:
-    await clock.sleep(seconds)
+    await clock.sleep(max(0.0, seconds))

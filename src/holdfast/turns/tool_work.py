@@ -63,16 +63,22 @@ class ToolWork:
         """What a tool puts out counts as progress and is seen while it runs, and not a moment longer."""
         seen = ""
 
+        def runs() -> bool:
+            task = self._tasks.get(call.id)
+            return task is not None and not task.done()
+
+        def beat() -> None:
+            if runs():
+                self._pulse.beat()
+
         def hear(text: str) -> None:
             nonlocal seen
-            task = self._tasks.get(call.id)
-            if not text or task is None or task.done():
-                return
-            self._pulse.beat()
-            seen = "\n".join((seen + text).split("\n")[-_LINES:])[-_WIDEST:]
-            self._live.show(f"{call.name}:\n{seen}")
+            if text and runs():
+                self._pulse.beat()
+                seen = "\n".join((seen + text).split("\n")[-_LINES:])[-_WIDEST:]
+                self._live.show(f"{call.name}:\n{seen}")
 
-        return Ear(self._pulse.beat, hear)
+        return Ear(beat, hear)
 
     def _begin(self, call: CallRecord, work: Coroutine[Any, Any, Step]) -> None:
         self._tasks[call.id] = self._hands.begin(work)

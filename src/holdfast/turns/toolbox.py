@@ -8,6 +8,7 @@ from typing import cast
 
 from holdfast.agents import Agent
 from holdfast.clock import Clock
+from holdfast.errors import StaleWrite, StoreClosed, SyncFailed
 from holdfast.model import (
     CallRecord,
     CallState,
@@ -27,6 +28,7 @@ from holdfast.tools import (
     Checkable,
     CutShort,
     Intention,
+    Outcome,
     Tool,
     ToolContext,
     ToolFailed,
@@ -38,7 +40,10 @@ from holdfast.tools import (
 from .boundary import called
 from .outputs import Outputs, bounded
 from .report import Report
-from .timing import OutOfTime, within
+from .timing import Life, OutOfTime, within
+
+_DANGER = (EffectClass.READ, EffectClass.IDEMPOTENT, EffectClass.RECONCILABLE, EffectClass.EFFECT)
+"""From what may always be run again to what never may."""
 
 CarryOut = Callable[[Intention, ToolContext, CallRecord], Awaitable[Step]]
 """Does what a tool wants done; `ToolFailed` says why that cannot be."""
@@ -106,44 +111,49 @@ class Toolbox:
 
         What it wants done instead is done here, as a part of its run.
         """
-        context = self._context(fence, call, ear)
-        outcome = await self._outcome(context, call)
-        step = (
-            Step((outcome,))
-            if isinstance(outcome, Returned)
-            else await self._carried_out(outcome, context, call)
-        )
+        life = Life(self._clock)
+        context = self._context(fence, call, ear, life)
+        step = await self._outcome(context, call, life)
         reader = READ_OUTPUT if READ_OUTPUT in self._tools else None
         return await bounded(step, call, self._outputs, self._settings.tools.shown, reader, self._report)
 
-    async def _carried_out(self, intention: Intention, context: ToolContext, call: CallRecord) -> Step:
-        try:
-            return await self._carry_out(intention, context, call)
-        except ToolFailed as failure:
-            return Step((Returned(call.id, CallState.FAILED, without_secrets(str(failure))),))
-
-    async def _outcome(self, context: ToolContext, call: CallRecord) -> Returned | Intention:
+    async def _outcome(self, context: ToolContext, call: CallRecord, life: Life) -> Step:
         tool = await self._found(call.name)
         if tool is None:
             known = ", ".join(sorted(self._tools)) or "none"
-            return Returned(call.id, CallState.FAILED, f"There is no tool {call.name!r}. There are: {known}.")
-        seconds = self._seconds(tool)
+            return _failed(call, f"There is no tool {call.name!r}. There are: {known}.")
+        if _DANGER.index(call.effect) < _DANGER.index(tool.effect):
+            # What was planned as harmless has passed the rules for that, and would be run again.
+            return _failed(
+                call, f"{call.name} is another tool than when you called it. Call it again if wanted."
+            )
         try:
-            work = called(lambda: tool.run(context, call.arguments))
-            found = await within(self._clock, seconds, self._settings.grace / SECOND, work)
+            found = await self._in_time(tool, context, call, life)
+            if isinstance(found, Intention):
+                return await self._carry_out(found, context, call)
         except ToolFailed as failure:
-            return Returned(call.id, CallState.FAILED, without_secrets(str(failure)))
-        except OutOfTime:
-            return await self._given_up(tool, context, call, f"it was not done after {seconds:g} seconds")
+            return _failed(call, without_secrets(str(failure)))
         except CutShort as cut:
-            return await self._given_up(tool, context, call, without_secrets(str(cut)))
+            return Step((await self._given_up(tool, context, call, without_secrets(str(cut))),))
+        except (StaleWrite, StoreClosed, SyncFailed):
+            raise
         except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: the fault is the result
             self._report(f"the tool {call.name} in turn {context.turn}", fault)
             # What it did before its fault nobody knows; of an effect that must not look like a plain failure.
             if call.effect in (EffectClass.READ, EffectClass.IDEMPOTENT):
-                return Returned(call.id, CallState.FAILED, f"The tool broke: {_shown(fault)}")
-            return Returned(call.id, CallState.UNKNOWN, f"{unknown_text(call)} ({_shown(fault)})")
-        return found if isinstance(found, Intention) else Returned(call.id, CallState.DONE, str(found))
+                return _failed(call, f"The tool broke: {_shown(fault)}")
+            return Step((_unknown(call, _shown(fault)),))
+        return Step((Returned(call.id, CallState.DONE, str(found)),))
+
+    async def _in_time(self, tool: Tool, context: ToolContext, call: CallRecord, life: Life) -> Outcome:
+        """Stuck means no sign of life, not long duration; whoever names a time means all of it."""
+        own, seconds, grace = _own_time(tool), self._seconds(tool), self._settings.grace / SECOND
+        work = called(lambda: tool.run(context, call.arguments))
+        try:
+            return await within(self._clock, seconds, grace, work, life if own is None else None)
+        except OutOfTime:
+            why = "gave no sign of life for" if own is None else "was not done after"
+            raise CutShort(f"it {why} {seconds:g} seconds") from None
 
     async def _found(self, name: str) -> Tool | None:
         """What a call runs: the tool as it is now, not as it was when the model was told of it."""
@@ -154,8 +164,8 @@ class Toolbox:
 
     def _seconds(self, tool: Tool) -> float:
         """How long a run of it may take: as it says itself, else as is configured."""
-        own = getattr(tool, "timeout", None)
-        return float(own) if isinstance(own, (int, float)) else self._settings.tools.timeout / SECOND
+        own = _own_time(tool)
+        return self._settings.tools.timeout / SECOND if own is None else own
 
     async def _given_up(self, tool: Tool, context: ToolContext, call: CallRecord, why: str) -> Returned:
         """Settle by its class a call that was ended before it was done, as one that was cut off."""
@@ -173,7 +183,7 @@ class Toolbox:
         result = (
             _unknown(call)
             if tool is None
-            else await self._asked(tool, self._context(fence, call, ear), call, "")
+            else await self._asked(tool, self._context(fence, call, ear, Life(self._clock)), call, "")
         )
         return await bounded(
             Step((result,)), call, self._outputs, self._settings.tools.shown, None, self._report
@@ -196,17 +206,34 @@ class Toolbox:
             return Returned(call.id, CallState.FAILED, not_happened_text(call))
         return Returned(call.id, CallState.DONE, str(found))
 
-    def _context(self, fence: Fence, call: CallRecord, ear: Ear) -> ToolContext:
+    def _context(self, fence: Fence, call: CallRecord, ear: Ear, life: Life) -> ToolContext:
+        def progress() -> None:
+            life.hear()
+            ear.progress()
+
+        def output(text: str) -> None:
+            life.hear()
+            ear.output(text)
+
         return ToolContext(
             fence.session,
             fence.turn,
             fence.generation,
             self._workspace,
             call.key,
-            ear.progress,
-            ear.output,
+            progress,
+            output,
             call.effect,
         )
+
+
+def _failed(call: CallRecord, words: str) -> Step:
+    return Step((Returned(call.id, CallState.FAILED, words),))
+
+
+def _own_time(tool: Tool) -> float | None:
+    own = getattr(tool, "timeout", None)
+    return float(own) if isinstance(own, (int, float)) else None
 
 
 def _unknown(call: CallRecord, why: str = "") -> Returned:

@@ -92,6 +92,47 @@ def test_calls_without_an_index_are_each_whole() -> None:
     assert [call.name for call in openai(delta("tool_calls", tool_calls=calls)).calls] == ["one", "two"]
 
 
+def fragment(index: int, id_: str | None, name: str | None, arguments: str) -> dict[str, Any]:
+    said = {"index": index, "id": id_, "function": {"name": name, "arguments": arguments}}
+    return delta(tool_calls=[said])
+
+
+def test_calls_with_the_same_index_are_told_apart_by_their_ids() -> None:
+    reply = openai(
+        fragment(0, "x1", "first", '{"a": '),
+        fragment(0, None, None, "1}"),
+        fragment(0, "x2", "second", "{}"),
+        delta("tool_calls"),
+    )
+    assert [(call.name, call.arguments) for call in reply.calls] == [("first", '{"a": 1}'), ("second", "{}")]
+
+
+def test_an_id_that_is_another_in_every_piece_begins_no_new_call() -> None:
+    reply = openai(fragment(0, "x1", "first", "{"), fragment(0, "x2", None, "}"), delta("tool_calls"))
+    assert [(call.name, call.arguments) for call in reply.calls] == [("first", "{}")]
+
+
+def test_two_calls_with_the_same_id_are_two() -> None:
+    reply = openai(fragment(0, "x", "first", "{}"), fragment(1, "x", "second", "{}"), delta("tool_calls"))
+    assert [call.name for call in reply.calls] == ["first", "second"]
+    assert len({call.id for call in reply.calls}) == 2
+
+
+def test_a_thought_that_broke_off_is_not_sent_back() -> None:
+    text = block(1, {"type": "text", "text": ""}, {"type": "text_delta", "text": "hi"})
+    whole = [{"type": "thinking_delta", "thinking": "so"}, {"type": "signature_delta", "signature": "s"}]
+    half = block(2, {"type": "thinking", "thinking": ""}, {"type": "thinking_delta", "thinking": "and"})
+    reply = anthropic(*block(0, {"type": "thinking", "thinking": ""}, *whole), *text, *half)
+    assert (reply.text, reply.finish) == ("hi", Finish.CUT)
+    sent = anthropic_wire.request(
+        Prompt((Message(Role.ASSISTANT, reply.text, opaque=reply.opaque), Message(Role.USER, "go on"))),
+        HERE,
+        "m",
+        {},
+    )
+    assert [one.get("signature", one["type"]) for one in sent["messages"][0]["content"]] == ["s", "text"]
+
+
 def test_reasoning_goes_back_as_it_came_also_an_empty_one() -> None:
     reply = openai(
         delta(reasoning_content=""),

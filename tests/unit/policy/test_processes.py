@@ -9,7 +9,6 @@ from holdfast.policy.processes import (
     Scan,
     Standing,
     ended_text,
-    environment_for,
     fits,
     match_text,
     process_id,
@@ -101,19 +100,6 @@ def test_output_is_looked_through_line_by_line(data: bytes, to_the_end: bool, ex
 
 def test_a_call_has_one_process_and_another_call_has_another() -> None:
     assert process_id("t1:c1") == process_id("t1:c1") != process_id("t1:c2")
-
-
-def test_a_process_is_told_where_things_are_and_no_secret() -> None:
-    known = {
-        "PATH": "/bin",
-        "HOME": "/there",
-        "LC_ALL": "C",
-        "OPENAI_API_KEY": "secret",
-        "HOLDFAST_WEB_TOKEN": "secret",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "NOTIFY_SOCKET": "/run/x",
-    }
-    assert environment_for(known) == {"PATH": "/bin", "HOME": "/there", "LC_ALL": "C"}
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ import pytest
 
 from holdfast.model import EffectClass, SessionId, TurnId
 from holdfast.testing import ManualClock
-from holdfast.tools import ToolContext, ToolFailed
+from holdfast.tools import CutShort, ToolContext, ToolFailed
 from holdfast.tools.mcp.base import Garbled, Listed, Lost, NotReached, Signs
-from holdfast.tools.mcp.server import PATIENCE, TRIES, McpTool, Server, State, Unsettled
+from holdfast.tools.mcp.server import PATIENCE, TRIES, McpTool, Server, State
 from holdfast.tools.mcp.settings import McpSettings
 from tests.support.loops import on_a_loop
 
@@ -186,13 +186,13 @@ async def test_a_call_that_may_be_repeated_is_on_the_server_that_came_back() -> 
 
 
 @on_a_loop
-async def test_an_effect_cut_off_is_unsettled_and_never_repeated() -> None:
+async def test_an_effect_cut_off_is_cut_short_and_never_repeated() -> None:
     for fault in (Lost("gone"), Garbled("what?")):
         async with World() as world:
             world.fake.acts = [raises(fault)]
             result = world.begin(world.tool("write"))
             await world.pass_time(5)
-            with pytest.raises(Unsettled, match="the MCP server 'box'"):
+            with pytest.raises(CutShort, match="the MCP server 'box'"):
                 await result
             assert world.fake.calls == ["write"]
 
@@ -203,10 +203,8 @@ async def test_the_class_of_the_plan_counts_not_that_of_the_tool_as_it_is_now() 
         world.fake.acts = [raises(Lost("gone"))]
         result = world.begin(world.tool("read"), EffectClass.EFFECT)
         await world.pass_time(5)
-        with pytest.raises(Unsettled):
+        with pytest.raises(CutShort):
             await result
-        with pytest.raises(ToolFailed, match="another tool"):
-            await world.begin(world.tool("write"), EffectClass.READ)
         assert world.fake.calls == ["read"]
 
 
@@ -255,7 +253,7 @@ async def test_a_call_without_an_answer_is_cancelled_at_the_server_and_settled_b
         await world.pass_time(0.2)
         with pytest.raises(ToolFailed, match="no answer within 10 seconds"):
             await read
-        with pytest.raises(Unsettled, match="no answer within 10 seconds"):
+        with pytest.raises(CutShort, match="no answer within 10 seconds"):
             await write
         assert world.fake.cancelled == 2
 

@@ -62,7 +62,8 @@ def builtin_tools(
         "todo": lambda: Todo(places).tools(),
         "history": lambda: (history_search,),
         "ask": lambda: (AskPerson(),),
-        "processes": process_tools,
+        # Where the terminal begins as well: what the one makes the other runs.
+        "processes": lambda: process_tools(places.files),
         "goal": lambda: (goal_tool(),),
         "restart": lambda: (restart_gateway,),
     }

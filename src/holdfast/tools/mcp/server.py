@@ -14,7 +14,7 @@ from holdfast.model import EffectClass
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import DAY, MINUTE, SECOND, RetrySettings
 from holdfast.records import dataclass
-from holdfast.tools.base import ToolContext, ToolFailed
+from holdfast.tools.base import CutShort, ToolContext, ToolFailed
 
 from .base import Connect, Connection, Garbled, Listed, Lost, NotReached
 from .naming import names_of
@@ -31,7 +31,6 @@ SETTLE = 0.2
 TRIES = 3
 """How often one call is begun at the most, if it may be repeated."""
 AGAIN = frozenset({EffectClass.READ, EffectClass.IDEMPOTENT})
-_DANGER = (EffectClass.READ, EffectClass.IDEMPOTENT, EffectClass.RECONCILABLE, EffectClass.EFFECT)
 
 log = logging.getLogger(__name__)
 
@@ -56,10 +55,6 @@ class ServerLook:
     """Why it is down, or was last."""
     since: int
     starts: int
-
-
-class Unsettled(Exception):
-    """A call that may have happened; the words say what became of its server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +128,7 @@ class Server:
             await self._clock.sleep(pause)
 
     async def call(self, tool: McpTool, context: ToolContext, arguments: str) -> str:
-        """Carry a call out: what may be repeated is, on a server that came back; the rest is unsettled."""
-        if _DANGER.index(context.effect) < _DANGER.index(tool.effect):
-            raise ToolFailed(f"{tool.name} is another tool than when you called it. Call it again if wanted.")
+        """Carry a call out: what may be repeated is, on a server that came back; the rest is cut short."""
         given = _object(arguments)
         fault: Exception = NotReached("it could not be reached")
         for attempt in range(1, TRIES + 1):
@@ -166,7 +159,7 @@ class Server:
     def _may_repeat(self, context: ToolContext, doubt: Exception) -> None:
         """What was begun, and may have had an effect, is not to be told as a failure, nor repeated."""
         if context.effect not in AGAIN:
-            raise Unsettled(f"the MCP server {self.name!r}: {doubt}") from None
+            raise CutShort(f"the MCP server {self.name!r}: {doubt}") from None
 
     # One life.
 
