@@ -13,7 +13,7 @@ from typing import Any
 
 from holdfast.model import EffectClass, ProcessId
 from holdfast.policy.goals import REPORTING
-from holdfast.policy.processes import LONGEST_COMMAND, refused_patterns
+from holdfast.policy.processes import LONGEST_COMMAND, STARTING, refused_patterns
 from holdfast.records import dataclass
 
 from .base import Tool, ToolContext, ToolFailed
@@ -42,7 +42,7 @@ _PROCESS = {"type": "string", "description": "The id of the process, as process_
 class ProcessStart:
     """Starts a command that goes on after the turn; by its key once, however often it is tried."""
 
-    name: str = "process_start"
+    name: str = STARTING
     effect: EffectClass = EffectClass.IDEMPOTENT
     description: str = (
         "Start a shell command in the background. It goes on when this turn ends and when the gateway "
