@@ -4,7 +4,6 @@ A real gateway, a model server over HTTP, a real browser. Only the model is scri
 """
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from holdfast.testing.models import Fault, Kind
 from tests.browser import houses
 from tests.browser.houses import House, opened, picture, say, signed_in
 from tests.browser.test_looks import violations
+from tests.support.machine import gate, open_gate, wait_for
 from tests.support.model_server import Outside, model_server
 
 expect.set_options(timeout=60_000)
@@ -39,11 +39,9 @@ def shared(browser: Browser, model: Outside, tmp_path: Path) -> Iterator[House]:
 
 
 @pytest.fixture
-def gate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def door(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A place where a command waits for its test, or the test for a command."""
-    path = tmp_path_factory.mktemp("gate") / "gate"
-    os.mkfifo(path)
-    return path
+    return gate(tmp_path_factory.mktemp("door"), "door")
 
 
 def step(tool: str, **arguments: object) -> str:
@@ -72,11 +70,11 @@ def in_workspace(house: House, name: str) -> str:
 
 @pytest.mark.guards("R6.3", "R7.2", "R7.3", "R13")
 def test_killed_in_a_model_call_with_a_card_open_and_in_a_command_it_does_its_work_once(
-    page: Page, house: House, model: Outside, gate: Path
+    page: Page, house: House, model: Outside, door: Path
 ) -> None:
     model.fault(Fault(Kind.HANG))
     said = [
-        step("terminal", command=f"echo once >> runs.txt; echo begun > {gate}; exec sleep 600"),
+        step("terminal", command=f"echo once >> runs.txt; echo begun > {door}; exec sleep 600"),
         step("write_file", path="findings.md", content="# Findings\n"),
         step("ask_person", question="Is it good?", options=["good", "bad"]),
         step("read_file", path="findings.md"),
@@ -90,7 +88,7 @@ def test_killed_in_a_model_call_with_a_card_open_and_in_a_command_it_does_its_wo
     killed(page, house)
     assert in_workspace(house, "runs.txt") == ""
     allow(page)
-    assert gate.read_text() == "begun\n"
+    assert wait_for(door) == "begun\n"
     killed(page, house)
     expect(card(page)).to_contain_text("Is it good?")
     picture(page, "real-work")
@@ -108,11 +106,11 @@ def test_killed_in_a_model_call_with_a_card_open_and_in_a_command_it_does_its_wo
 
 @pytest.mark.guards("R11.1", "R11.2")
 def test_a_background_process_is_shown_while_it_runs_through_a_kill_and_its_end_is_told_once(
-    page: Page, house: House, gate: Path, browser: Browser, chat: str
+    page: Page, house: House, door: Path, browser: Browser, chat: str
 ) -> None:
     beside = page.locator("#beside")
     expect(beside).to_be_hidden()
-    say(page, step("process_start", command=f"echo compiling; cat {gate}"))
+    say(page, step("process_start", command=f"echo compiling; cat {door}"))
     expect(card(page)).to_contain_text("May I run process_start?")
     allow(page)
     expect(beside).to_contain_text("In the background: echo compiling; cat")
@@ -121,11 +119,11 @@ def test_a_background_process_is_shown_while_it_runs_through_a_kill_and_its_end_
     phone = signed_in(browser, house, viewport={"width": 360, "height": 740}, has_touch=True)
     small = opened(phone, chat)
     small.locator("#beside summary").click()
-    expect(small.locator("#beside li")).to_contain_text([f"cat {gate}"])
+    expect(small.locator("#beside li")).to_contain_text([f"cat {door}"])
     assert violations(small) == []
     picture(small, "background-phone")
     phone.close()
-    gate.write_text("ready\n")
+    open_gate(door, "ready\n")
     expect(page.locator(".woken")).to_contain_text("exit code 0")
     expect(beside).to_be_hidden()
     expect(page.locator(".answer:not(.live)")).to_have_count(2)
