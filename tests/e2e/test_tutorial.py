@@ -55,28 +55,30 @@ def followed(talk: Spoken, home: Path, block: str) -> None:
 
 @pytest.mark.guards("R7.2", "R7.3", "R11.2", "R13")
 def test_the_tutorial_is_what_happens(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
     first, cut, denied, beside = blocks("text")
-    # When a command has begun is for a person to see: here it says so itself.
+    # When a command has begun is for a person to see; here it says so itself, outside of the home.
     begun = gate(tmp_path, "begun")
     cut = cut.replace("sleep 30", f"echo > {begun}; sleep 600")
     with model_server() as port:
-        (tmp_path / "holdfast.toml").write_text(blocks("toml")[0].replace(PORT, port))
-        with up(tmp_path):
-            assert "local" in command("status", "--home", tmp_path).out
-            talk = Spoken("chat", "--home", tmp_path, "--wait", "20")
+        (home / "holdfast.toml").write_text(blocks("toml")[0].replace(PORT, port))
+        with up(home):
+            assert "local" in command("status", "--home", home).out
+            talk = Spoken("chat", "--home", home, "--wait", "20")
             try:
-                followed(talk, tmp_path, first)
+                followed(talk, home, first)
                 before, yes, after = cut.partition("> yes\n")
-                followed(talk, tmp_path, before + yes)
+                followed(talk, home, before + yes)
                 wait_for(begun)
-                followed(talk, tmp_path, after)
-                followed(talk, tmp_path, denied)
-                followed(talk, tmp_path, beside)
+                followed(talk, home, after)
+                followed(talk, home, denied)
+                followed(talk, home, beside)
             finally:
                 talk.drop()
-            assert command("processes", "--home", tmp_path).out == "None runs.\n"
-            assert command("verify", "--home", tmp_path).code == 0
-    (dates,) = (tmp_path / "workspace").rglob("dates.txt")
+            assert command("processes", "--home", home).out == "None runs.\n"
+            assert command("verify", "--home", home).code == 0
+    (dates,) = (home / "workspace").rglob("dates.txt")
     assert len(dates.read_text().splitlines()) == 1
 
 
