@@ -15,6 +15,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are l
 
 SETTINGS = """\
 tools.use = ["terminal"]
+approvals.effect = "allow"
 tools.terminal.memory = 200
 """
 

@@ -119,6 +119,19 @@ async def test_an_agents_own_tool_is_not_replaced_by_another_of_its_name(ledger:
     assert stage.model.offered[0] == ["deed"]
 
 
+async def test_an_agent_neither_sees_nor_runs_what_is_not_for_it(ledger: Ledger) -> None:
+    git, mail = Deed("git__log", held=False), Deed("mail__send", held=False)
+    await ledger.say("hello")
+    shelf = Shelf({"git__log": git, "mail__send": mail})
+    stage = Stage(
+        ledger, wants("git__log"), wants("mail__send"), says("good"), more_tools=shelf, more=("git__*",)
+    )
+    await stage.run()
+    assert (len(git.runs), len(mail.runs)) == (1, 0)
+    assert stage.model.offered[0] == ["git__log"]
+    assert [state for state, _ in await stage.results()] == [CallState.DONE, CallState.FAILED]
+
+
 async def test_what_is_about_to_be_known_is_waited_for_before_the_model_is_asked(ledger: Ledger) -> None:
     shelf = Shelf(settled=False)
     await ledger.say("hello")

@@ -251,6 +251,7 @@ class Stage:
         processes: Processes | None = None,
         room: int | None = None,
         more_tools: ToolSource | None = None,
+        more: tuple[str, ...] = ("*",),
     ) -> None:
         self.ledger = ledger
         self.store = Between(ledger.store)
@@ -264,7 +265,7 @@ class Stage:
             store,
             self.clock,
             NoChance(),
-            Agent(self.model, tuple(tools), room=room),
+            Agent(self.model, tuple(tools), room=room, more=more),
             Path("workspace"),
             settings,
             lambda doing, fault: self.reports.append((doing, fault)),

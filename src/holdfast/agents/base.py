@@ -82,6 +82,8 @@ class Agent:
     """Tokens its model may be shown at once: what is older is summed up before that. None: nobody knows."""
     models: tuple[str, ...] = ()
     """What its model may be asked to be, by `Prompt.model`; the first is what it is unless asked."""
+    more: tuple[str, ...] = ("*",)
+    """Patterns: which of the tools that come and go it may use besides its own."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Iterable, Iterator
+from pathlib import Path
 
 from holdfast.clock import Clock, first_of
 from holdfast.model import (
     ChatAddress,
     Entry,
+    ProcessState,
     QuestionRecord,
     Said,
     Session,
@@ -21,7 +23,7 @@ from holdfast.platforms.web import WebChat
 from holdfast.records import dataclass
 from holdfast.store import Happening, Looking, Store, chat_topic
 
-from .looks import address_of, key_of
+from .looks import address_of, key_of, last_words
 from .shown import Json, delivery, shown
 
 _WEB = WebChat()
@@ -33,7 +35,7 @@ _EARLIER = 5
 """Sessions before the present one that are named, for who wants to read on."""
 _LONGEST_TITLE = 80
 _MOST = 500
-_TOPICS = ("inbox", "turns", "steps", "stops", "recovery", "questions")
+_TOPICS = ("inbox", "turns", "steps", "stops", "recovery", "questions", "processes")
 _LOOK_AGAIN = 5.0
 _EVERY = 0.1
 """Seconds between two looks at the least: a busy ledger changes faster than people read."""
@@ -45,6 +47,8 @@ class Chats:
     """Read actions about chats; each is as true as the last commit."""
 
     store: Looking
+    home: Path | None = None
+    """Where background processes leave what they put out, if that may be looked at."""
 
     async def chats(self, before: str | None = None, limit: int = 100) -> Json:
         """A page of the web's chats that go on, newest work first; `next` is where the page after begins."""
@@ -59,6 +63,7 @@ class Chats:
                     "title": _title(line.first),
                     "last_at": line.last_at,
                     "running": line.state in _AT_WORK,
+                    "asks": line.state is TurnState.WAITING,
                 }
                 for line in page
             ],
@@ -71,7 +76,7 @@ class Chats:
         return {"messages": [delivery(one) for one in page], "after": page[-1].order if page else after}
 
     async def chat(self, chat: str) -> Json:
-        """One chat: its session, its unfinished turn, what waits, what was asked, what people said."""
+        """One chat: its session, its unfinished turn, what waits, was asked, was said, and runs beside it."""
         address, key = address_of(chat), key_of(chat)
         live = await self.store.live_session(key)
         found = await self._session(live) if live is not None else _NO_SESSION
@@ -101,7 +106,21 @@ class Chats:
         live = await self.store.live_session(key)
         last = await self.store.turns(live.id, 1) if live is not None else ()
         stands = tuple(turn._replace(progress_at=None) for turn in last)
-        return live, stands, await self.store.questions(_ids(last)), await self.store.waiting(key)
+        beside = await self._processes(live) if live is not None else []
+        return live, stands, beside, await self.store.questions(_ids(last)), await self.store.waiting(key)
+
+    async def _processes(self, live: Session) -> list[Json]:
+        """What of the session runs in the background now."""
+        return [
+            {
+                "id": one.id,
+                "command": one.command,
+                "started_at": one.started_at,
+                "last_line": await last_words(self.home, one.id),
+            }
+            for one in await self.store.processes(live.id)
+            if one.state is ProcessState.RUNNING
+        ]
 
     async def _session(self, live: Session) -> Json:
         turns = await self.store.turns(live.id, _TURNS)
@@ -114,6 +133,7 @@ class Chats:
             "turn": _turn(current) if current is not None else None,
             "questions": [_question(one) for one in await self.store.questions(_ids(turns))],
             "said": list(_said(entries, turns)),
+            "processes": await self._processes(live),
             "interruptions": [
                 one
                 for turn in reversed(turns)
@@ -124,9 +144,11 @@ class Chats:
         }
 
 
-async def watch(store: Store, clock: Clock, chat: str) -> AsyncGenerator[Json, None]:
+async def watch(
+    store: Store, clock: Clock, chat: str, home: Path | None = None
+) -> AsyncGenerator[Json, None]:
     """For ever: how the chat stands, at once and whenever that has changed."""
-    chats, topics = Chats(store), (*_TOPICS, chat_topic(ChatAddress(address_of(chat))))
+    chats, topics = Chats(store, home), (*_TOPICS, chat_topic(ChatAddress(address_of(chat))))
     known: Json = {}
     mark: tuple[object, ...] = ()
     rang = False
@@ -155,6 +177,7 @@ _NO_SESSION: Json = {
     "turn": None,
     "questions": [],
     "said": [],
+    "processes": [],
     "interruptions": [],
     "cursor": {"session": None, "seq": 0},
 }
@@ -209,6 +232,7 @@ def _said(entries: Iterable[Entry], turns: Iterable[Turn]) -> Iterator[Json]:
                 "at": one.at,
                 "text": one.body.text,
                 "attachments": shown(one.body.attachments),
+                "woken": one.body.woken,
                 "position": causes.get(one.turn),
             }
             causes[one.turn] = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import fnmatch
 import os
 import re
 import tomllib
@@ -10,7 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from holdfast.errors import BadConfig
-from holdfast.policy.settings import ToolSettings
+from holdfast.policy.settings import Ruling, ToolSettings
 from holdfast.records import dataclass
 from holdfast.telemetry.secrets import SECRET
 from holdfast.tools.builtin import environment
@@ -84,6 +85,7 @@ def load_settings(home: Path | None = None, environment: Mapping[str, str] | Non
     for key, value, source in (*_from_file(tree, keys, str(path)), *_from_environment(known, keys)):
         settings = with_value(settings, key.path, _read(key, value, source))
         sources[key.name] = source
+    settings = _with_model(settings, sources)
     _check_needed(settings, sources)
     _check_together(settings)
     # Who can open the home's socket could as well write the ledger: there is nothing to keep them out of.
@@ -269,6 +271,18 @@ def _read(key: Key, value: object, source: str) -> object:
         raise BadConfig(name, SECRET if key.kind.private else value, key.kind.allowed + where) from None
 
 
+def _with_model(settings: Settings, said: Container[str]) -> Settings:
+    """What follows, unless it is said otherwise, from a model in the file: it answers, and asks first.
+
+    An agent of somebody's own asks as well, once it is given tools of ours: among them is a shell.
+    """
+    if settings.agents and "agent.use" not in said:
+        settings = with_value(settings, "agent.use", next(iter(settings.agents)))
+    if (settings.agents or settings.gateway.tools.use) and "approvals.effect" not in said:
+        settings = with_value(settings, "gateway.approvals.effect", Ruling.ASK)
+    return settings
+
+
 def _check_needed(settings: Settings, said: Container[str]) -> None:
     for section in SECTIONS:
         for table in _records(settings, section):
@@ -288,6 +302,11 @@ def _check_together(settings: Settings) -> None:
             raise BadConfig(key, name, f"{AGENT_NAMES} (of those there are: {there})")
     for name, server in settings.mcp.items():
         _check_server(f"mcp.{name}", server)
+    for name, agent in settings.agents.items():
+        for pattern in agent.mcp:
+            if pattern != "*" and not fnmatch.filter(settings.mcp, pattern):
+                there = ", ".join(settings.mcp) or "none"
+                raise BadConfig(f"agents.{name}.mcp", pattern, f"an [mcp.NAME] (of those there are: {there})")
     progress = settings.gateway.progress
     if progress.abort < progress.warn:
         raise BadConfig("progress.abort", progress.abort / 1_000, "at least progress.warn")

@@ -35,7 +35,7 @@ async def _read(home: Path, do: str, arguments: Json) -> Json:
     clock = SystemClock()
     ledger = ReadOnlyLedger(home / LEDGER, clock)
     try:
-        verbs = looking(Looks(ledger, clock))
+        verbs = looking(Looks(ledger, clock, home=home))
         if do not in verbs:
             raise NotRunning(home)
         check(verbs[do].arguments, arguments)

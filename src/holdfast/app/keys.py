@@ -227,7 +227,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "alerts.unsettled", "gateway.alerts.unsettled", duration(0, HOUR), "after a start, till that is told"
     ),
-    Key("agent.use", "agent.use", agent_name(), "who answers"),
+    Key("agent.use", "agent.use", agent_name(), "who answers; if there are [agents.NAME], the first"),
     Key("routes", "agent.routes", routes(), "who answers where; the first pattern that fits, else agent.use"),
     Key("agent.pace", "agent.pace", duration(0, MINUTE), "per beat of the demonstration's work"),
     Key("workers", "gateway.workers", count(1, 256), "turns that run at the same time"),
@@ -284,7 +284,12 @@ KEYS: tuple[Key, ...] = (
     Key("approvals.read", "gateway.approvals.read", _RULING, "calls no rule fits, that change nothing"),
     Key("approvals.idempotent", "gateway.approvals.idempotent", _RULING, "those that may be repeated"),
     Key("approvals.reconcilable", "gateway.approvals.reconcilable", _RULING, "those that can be asked about"),
-    Key("approvals.effect", "gateway.approvals.effect", _RULING, "those that must not be repeated"),
+    Key(
+        "approvals.effect",
+        "gateway.approvals.effect",
+        _RULING,
+        "those that must not be repeated, and commands; ask, if there are [agents.NAME] or tools.use",
+    ),
     Key("approvals.expires", "gateway.approvals.expires", duration(MINUTE), "for consent, and for its use"),
     Key(
         "tools.use",

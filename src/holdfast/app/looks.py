@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
 from holdfast.clock import Clock
 from holdfast.errors import BadRequest
 from holdfast.model import (
@@ -13,6 +16,7 @@ from holdfast.model import (
     Origin,
     Place,
     Position,
+    ProcessId,
     Session,
     SessionId,
     Sharing,
@@ -23,14 +27,19 @@ from holdfast.model import (
 )
 from holdfast.platforms.web import WebChat
 from holdfast.policy.ages import age
+from holdfast.policy.processes import last_line
 from holdfast.records import dataclass
 from holdfast.store import Looking, Wanted
+from holdfast.telemetry.secrets import without_secrets
+from holdfast.tools.detached import FOLDER, read_output
 
 from . import operating
 from .operating import MINUTE, MINUTES, counts, decisions, fates, last_report, pace
 from .shown import Json, delivery, entry, report, shown
 
 _WEB = WebChat()
+_LAST_WORDS = 2_000
+"""Bytes of output in which the last line is looked for."""
 MOST_LISTED = 500
 """Lines of one page at the most, whatever is asked for."""
 SESSION_STATES = (*(state.value for state in TurnState), "held")
@@ -45,6 +54,8 @@ class Looks:
     clock: Clock
     platforms: tuple[str, ...] = (_WEB.name,)
     """Those that are served here; the ledger may know more."""
+    home: Path | None = None
+    """Where background processes leave what they put out, if that may be looked at."""
 
     async def runs(self, limit: int = 20) -> Json:
         return {"runs": shown(await self.store.instances(min(limit, MOST_LISTED)))}
@@ -107,11 +118,17 @@ class Looks:
         }
 
     async def processes(self, session: str | None = None, chat: str | None = None) -> Json:
-        """Background processes that run; of one session, or of a chat's, also those that have ended."""
+        """Background processes that run; of one session, or of a chat's, also those that have ended.
+
+        Each with the last line it put out, as far as that is kept.
+        """
         found = await self.find(session, chat)
         if found is None and (session is not None or chat is not None):
             return {"processes": []}
-        return {"processes": shown(await self.store.processes(found.id if found else None))}
+        known = await self.store.processes(found.id if found else None)
+        return {
+            "processes": [{**shown(one), "last_line": await last_words(self.home, one.id)} for one in known]
+        }
 
     async def set_aside(self, before: int | None = None, limit: int = 50) -> Json:
         """Input that could not be read, newest first."""
@@ -174,6 +191,18 @@ class Looks:
         if session is not None:
             return await self.store.session(SessionId(session))
         return await self.store.live_session(key_of(chat)) if chat is not None else None
+
+
+async def last_words(home: Path | None, process: ProcessId) -> str:
+    """The last line that a background process of this home put out."""
+    if home is None:
+        return ""
+    folder = home / FOLDER / process
+    try:
+        output = await asyncio.to_thread(read_output, folder, -_LAST_WORDS, _LAST_WORDS)
+    except OSError:
+        return ""
+    return without_secrets(last_line(output.data))
 
 
 def address_of(chat: str) -> ChatAddress:

@@ -295,7 +295,7 @@ def _inside(
     servers: Servers | None,
 ) -> Inside:
     store, clock = gateway.store, gateway.clock
-    looks = Looks(store, clock, tuple(one.name for one in gateway.connections()))
+    looks = Looks(store, clock, tuple(one.name for one in gateway.connections()), settings.home)
     actions = Actions(store, clock, gateway.ids, web, looks, keeper.stop_all, gateway.arrival_settings)
 
     async def status() -> Json:

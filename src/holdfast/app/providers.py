@@ -15,6 +15,7 @@ from holdfast.agents.served import Prices, Read, Served
 from holdfast.errors import BadConfig
 from holdfast.policy.settings import SECOND
 from holdfast.tools import Tool
+from holdfast.tools.mcp.naming import BETWEEN
 
 from .config import secret
 from .settings import NamedAgent, Provider
@@ -58,6 +59,7 @@ def named_agent(
         _instructions(f"{section}.instructions", table.instructions, home),
         max(table.context - table.max_output, table.context // 2),
         tuple(dict.fromkeys((table.model, *table.models))),
+        tuple(f"{server}{BETWEEN}*" for server in table.mcp),
     )
 
 

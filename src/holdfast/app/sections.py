@@ -139,6 +139,7 @@ AGENTS = Section(
         Key("key_file", "key_file", optional(file()), "a file that holds it, instead"),
         Key("instructions", "instructions", optional(file()), "a text that says who it is and how it works"),
         Key("tools", "tools", texts("a list of tools' names"), "what it may use"),
+        Key("mcp", "mcp", texts('a list of patterns of [mcp.NAME], like ["git"]'), "whose tools it gets"),
         Key("images", "images", switch(), "whether it is shown pictures; others are told that there was one"),
         Key(
             "context",

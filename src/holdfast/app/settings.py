@@ -156,6 +156,8 @@ class NamedAgent:
     key_file: Path | None = None
     instructions: Path | None = None
     tools: tuple[str, ...] = TOOLS
+    mcp: tuple[str, ...] = ("*",)
+    """Patterns of the names of servers whose tools it gets besides."""
     images: bool = True
     context: int = 128_000
     max_output: int = 8_192

@@ -105,10 +105,10 @@ def processes(
         now = SystemClock().now()
         rows = [
             (one["id"], str(one["pid"]), one["session"], ago(one["started_at"], now), _stands(one))
-            + (one_line(one["command"]),)
+            + (one_line(one["command"]), one_line(one["last_line"]))
             for one in found["processes"]
         ]
-        print_table(stdout(), ("id", "pid", "session", "started", "stands", "command"), rows)
+        print_table(stdout(), ("id", "pid", "session", "started", "stands", "command", "last line"), rows)
 
 
 def _stands(process: Json) -> str:

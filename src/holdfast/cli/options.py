@@ -29,7 +29,7 @@ async def looking(home: Path) -> AsyncIterator[tuple[ReadOnlyLedger, Looks]]:
     clock = SystemClock()
     ledger = ReadOnlyLedger(home / LEDGER, clock)
     try:
-        yield ledger, Looks(ledger, clock)
+        yield ledger, Looks(ledger, clock, home=home)
     finally:
         await ledger.close()
 

@@ -39,6 +39,7 @@ async def standing_of(home: Path) -> Json:
     return {
         **found,
         "page": known.get("url"),
+        "agent": known.get("agent"),
         "safe_mode": known.get("safe_mode"),
         "mcp": known.get("mcp", []),
     }

@@ -27,6 +27,8 @@ def print_standing(console: Console, found: Json, now: int) -> None:
     )
     if found.get("page") is not None:
         pairs.append(("page", f"{found['page']}; `holdfast link` prints a link that signs you in"))
+    if found.get("agent") is not None:
+        pairs.append(("who answers", escape(found["agent"])))
     if last is not None:
         how = last["ended"] or "[red]without a word: it crashed or was killed[/]"
         pairs.append(("last run", f"process {last['pid']}, ended {ago(last['seen_at'], now)}: {how}"))

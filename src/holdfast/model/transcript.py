@@ -87,11 +87,13 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A person's message (or a wake-up written as one), unchanged."""
+    """A person's message, or a wake-up in the place of one, unchanged."""
 
     text: str
     sender: PersonId
     attachments: tuple[Attachment, ...] = ()
+    woken: bool = False
+    """Nobody said it: a background process or a standing goal wants a turn."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,11 @@ from holdfast.records import dataclass
 
 from .ages import age
 from .plain import Unreadable, plain_value
+from .processes import STARTING
 from .settings import ApprovalSettings, Rule, Ruling
+
+ASKING = "ask_person"
+"""The tool that asks a person: whether it may ask, nobody is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +28,9 @@ class Gate:
 
     def ruling(self, call: CallRecord) -> Ruling:
         """The first rule that fits decides; what none fits goes by its effect class."""
-        for rule in self.settings.rules:
-            if fits(rule, call, self.chat):
-                return rule.then
-        return default_for(call.effect, self.settings)
+        fitting = (rule.then for rule in self.settings.rules if fits(rule, call, self.chat))
+        then = next(fitting, None) or default_for(consent_class(call), self.settings)
+        return Ruling.ALLOW if then is Ruling.ASK and call.name == ASKING else then
 
     def is_stale(self, consent: QuestionRecord) -> bool:
         """Whether a yes was given so long ago that it says nothing about now."""
@@ -36,6 +39,11 @@ class Gate:
 
 OPEN_GATE = Gate()
 """Everything may run."""
+
+
+def consent_class(call: CallRecord) -> EffectClass:
+    """What a call does, as consent sees it: that a start can be repeated says nothing of what is started."""
+    return EffectClass.EFFECT if call.name == STARTING else call.effect
 
 
 def default_for(effect: EffectClass, settings: ApprovalSettings) -> Ruling:
@@ -55,7 +63,7 @@ def fits(rule: Rule, call: CallRecord, chat: ChatAddress) -> bool:
     """Whether everything the rule says is so of this call."""
     if not any(fnmatchcase(call.name, tool) for tool in rule.tools):
         return False
-    if rule.effect not in (None, call.effect) or not fnmatchcase(chat, rule.chat):
+    if rule.effect not in (None, consent_class(call)) or not fnmatchcase(chat, rule.chat):
         return False
     return not (rule.matches or rule.arguments) or _fits_arguments(rule, call.arguments)
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 
 from holdfast.model import ProcessId, ProcessState
 from holdfast.records import dataclass
 
+STARTING = "process_start"
+"""The tool that starts one."""
 LONGEST_COMMAND = 20_000
 MOST_PATTERNS = 10
 LONGEST_PATTERN = 200
 LONGEST_LINE = 2_000
 """Characters of one line of output that are looked at and shown."""
 _SHOWN_MATCHES = 10
+_GLANCE = 200
+"""Characters of the last line that are shown beside a process."""
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)", re.DOTALL)
 
 
 def process_id(key: str) -> ProcessId:
@@ -115,6 +121,13 @@ def state_text(standing: Standing) -> str:
         return "gone, and nobody knows how it ended (the machine may have restarted, or it was killed hard)"
     code = "" if standing.code is None else f", exit code {standing.code}"
     return f"{'killed' if standing.state is ProcessState.KILLED else 'ended'}{code}"
+
+
+def last_line(output: bytes) -> str:
+    """The last line that says something, for a glance: nothing in it moves the cursor or colours."""
+    text = _ESCAPES.sub("", output.decode(errors="replace")).replace("\r", "\n")
+    lines = ("".join(filter(str.isprintable, line)).strip() for line in reversed(text.split("\n")))
+    return next(filter(None, lines), "")[:_GLANCE]
 
 
 def ended_text(id: ProcessId, command: str, state: ProcessState, code: int | None) -> str:

@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from holdfast.model import EffectClass
+from holdfast.policy.approvals import ASKING
 from holdfast.policy.plain import Unreadable, plain_value
 from holdfast.records import dataclass
 
@@ -42,7 +43,7 @@ _PARAMETERS: Mapping[str, Any] = {
 class AskPerson:
     """Asks the person one thing; the answer may take a day, and restarts of the gateway do not matter."""
 
-    name: str = "ask_person"
+    name: str = ASKING
     effect: EffectClass = EffectClass.READ
     description: str = (
         "Ask the person you work for, and get their answer as the result. Use it when you cannot go on "

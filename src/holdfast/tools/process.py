@@ -14,7 +14,7 @@ from typing import Any
 
 from holdfast.model import EffectClass, ProcessId
 from holdfast.policy.goals import REPORTING
-from holdfast.policy.processes import LONGEST_COMMAND, refused_patterns
+from holdfast.policy.processes import LONGEST_COMMAND, STARTING, refused_patterns
 from holdfast.records import dataclass
 
 from .base import Tool, ToolContext, ToolFailed
@@ -47,7 +47,7 @@ class ProcessStart:
     """Starts a command that goes on after the turn; by its key once, however often it is tried."""
 
     folder: Folder | None = None
-    name: str = "process_start"
+    name: str = STARTING
     effect: EffectClass = EffectClass.IDEMPOTENT
     description: str = (
         "Start a shell command in the background. It goes on when this turn ends and when the gateway "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import cast
 
@@ -73,6 +74,7 @@ class Toolbox:
     ) -> None:
         self._own: Mapping[str, Tool] = {tool.name: tool for tool in agent.tools}
         self._more = more
+        self._wanted = agent.more
         self._tools = self._own
         """Those the model was told of last."""
         self._workspace = workspace
@@ -93,7 +95,11 @@ class Toolbox:
 
     def look(self) -> None:
         """Have the tools as they are now: those the model is told of next. An agent's own come first."""
-        self._tools = {**{tool.name: tool for tool in self._more.tools()}, **self._own}
+        more = {tool.name: tool for tool in self._more.tools() if self._is_wanted(tool.name)}
+        self._tools = {**more, **self._own}
+
+    def _is_wanted(self, name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in self._wanted)
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -158,9 +164,11 @@ class Toolbox:
     async def _found(self, name: str) -> Tool | None:
         """What a call runs: the tool as it is now, not as it was when the model was told of it."""
         own = self._own.get(name)
-        if own is None and not self._more.settled:
+        if own is not None or not self._is_wanted(name):
+            return own
+        if not self._more.settled:
             await self._more.settle()
-        return own or self._more.find(name)
+        return self._more.find(name)
 
     def _seconds(self, tool: Tool) -> float:
         """How long a run of it may take: as it says itself, else as is configured."""

@@ -120,7 +120,7 @@ class ChatWays:
             yield Event(name, data, f"{after};{session};{seq}" if session else str(after))
 
     async def _standings(self, chat: str) -> AsyncGenerator[Event, None]:
-        async for found in watch(self._inside.store, self._inside.clock, chat):
+        async for found in watch(self._inside.store, self._inside.clock, chat, self._inside.settings.home):
             yield Event("standing", found)
 
     async def _keep(self, request: Request) -> Response:

@@ -68,8 +68,15 @@ _QUESTION = record(
     answered_by=maybe(TEXT),
 )
 _SAID = record(
-    seq=NUMBER, turn=TEXT, at=NUMBER, text=TEXT, attachments=many(_ATTACHMENT), position=maybe(NUMBER)
+    seq=NUMBER,
+    turn=TEXT,
+    at=NUMBER,
+    text=TEXT,
+    attachments=many(_ATTACHMENT),
+    woken=FLAG,
+    position=maybe(NUMBER),
 )
+_PROCESS = record(id=TEXT, command=TEXT, started_at=NUMBER, last_line=TEXT)
 _CUT = record(
     turn=TEXT,
     position=NUMBER,
@@ -84,7 +91,7 @@ SCHEMAS: Mapping[str, Json] = {
     "Object": ANY,
     "State": record(state=TEXT),
     "Chats": record(
-        chats=many(record(chat=TEXT, session=TEXT, title=TEXT, last_at=NUMBER, running=FLAG)),
+        chats=many(record(chat=TEXT, session=TEXT, title=TEXT, last_at=NUMBER, running=FLAG, asks=FLAG)),
         next=maybe(TEXT),
     ),
     "Chat": record(
@@ -95,6 +102,7 @@ SCHEMAS: Mapping[str, Json] = {
         waiting=many(_WAITING),
         questions=many(_QUESTION),
         said=many(_SAID),
+        processes=many(_PROCESS),
         interruptions=many(_CUT),
         earlier=many(TEXT),
         cursor=record(number=NUMBER, session=maybe(TEXT), seq=NUMBER),

@@ -264,6 +264,29 @@ def test_tables_whose_names_people_give_have_the_same_keys_each_with_its_own_val
     assert settings.agent.routes == (("telegram/bot/*", "local"), ("web/*", "echo"))
 
 
+MODEL = '[agents.local]\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "small"\n'
+
+
+@pytest.mark.guards("R7.3")
+@pytest.mark.parametrize(
+    ("toml", "use", "effect"),
+    [
+        ("", "demo", Ruling.ALLOW),
+        (MODEL, "local", Ruling.ASK),
+        (f'agent.use = "echo"\napprovals.effect = "allow"\n{MODEL}', "echo", Ruling.ALLOW),
+        (f'{MODEL}[agents.other]\nmodel = "large"', "local", Ruling.ASK),
+        ('tools.use = ["terminal"]', "demo", Ruling.ASK),
+    ],
+    ids=["demonstration", "model", "said", "several", "tools"],
+)
+def test_a_model_in_the_file_answers_and_needs_consent_for_effects_unless_that_is_said_otherwise(
+    tmp_path: Path, toml: str, use: str, effect: Ruling
+) -> None:
+    (tmp_path / "holdfast.toml").write_text(toml)
+    settings = load_settings(tmp_path, {}).settings
+    assert (settings.agent.use, settings.gateway.approvals.effect) == (use, effect)
+
+
 def test_the_environment_wins_in_a_table_too(tmp_path: Path) -> None:
     loaded = load(
         tmp_path, TWO_AGENTS, HOLDFAST_AGENTS_LOCAL_BASE_URL="http://box:1/v1", HOLDFAST_ROUTES="a=echo"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.app import servers
+from holdfast.app.agents import load_agents
 from holdfast.app.config import describe, load_settings
 from holdfast.app.servers import servers_of
 from holdfast.clock import SystemClock, SystemRng
@@ -112,3 +113,14 @@ def test_without_the_package_a_gateway_says_what_to_install(
 
 def test_without_a_server_there_is_nothing_to_run(tmp_path: Path) -> None:
     assert servers_of(load_settings(tmp_path, {}).settings, SystemClock(), SystemRng()) is None
+
+
+AGENT = '[agents.main]\nmodel = "m"\n'
+
+
+def test_an_agent_is_given_the_servers_it_names_and_one_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    load(tmp_path, f'{AGENT}mcp = ["ti*"]\n{PROGRAM}')
+    agent = load_agents(load_settings(tmp_path, {}).settings, SystemClock()).by_name["main"]
+    assert agent.more == ("ti*__*",)
+    with pytest.raises(BadConfig, match=r"agents\.main\.mcp.*there are: time"):
+        load(tmp_path, f'{AGENT}mcp = ["tmie"]\n{PROGRAM}')

@@ -8,6 +8,7 @@ from holdfast.cli.chat.screen import Screen, event_line
 
 REPLY = {"number": 1, "kind": "reply", "text": "done [x]", "options": []}
 CALL = {"id": "c1", "name": "note", "arguments": "{}"}
+COMMAND = {"id": "c2", "name": "terminal", "arguments": '{"seconds": 3, "command": "ls -la\\n[x]"}'}
 ENTRY = {"seq": 1, "turn": "t", "at": 0}
 
 
@@ -34,11 +35,25 @@ def plain(event: dict[str, Any], show_said: bool = False) -> str | None:
             {"delivery": {**REPLY, "kind": "question", "text": "May I?\n\nfile: a"}},
             "question May I?\n\n         file: a",
         ),
-        ({"entry": {**ENTRY, "kind": "replied", "text": "Step 1", "calls": [CALL]}}, "agent    Step 1"),
-        ({"entry": {**ENTRY, "kind": "replied", "text": "", "calls": [CALL]}}, "agent    calls note"),
+        (
+            {"entry": {**ENTRY, "kind": "replied", "text": "Step 1", "calls": [CALL]}},
+            "agent    Step 1\n         note {}",
+        ),
+        (
+            {"entry": {**ENTRY, "kind": "replied", "text": "", "calls": [COMMAND, CALL]}},
+            "agent    terminal ls -la [x]\n         note {}",
+        ),
         ({"entry": {**ENTRY, "kind": "replied", "text": "the end", "calls": []}}, None),
         ({"entry": {**ENTRY, "kind": "returned", "state": "done", "text": "3\n"}}, "         ✓ 3"),
         ({"entry": {**ENTRY, "kind": "returned", "state": "unknown", "text": "?"}}, "         ? ?"),
+        (
+            {"entry": {**ENTRY, "kind": "returned", "state": "done", "text": "a\n" * 14}},
+            "         ✓ " + "a\n         " * 12 + "… and 2 more lines",
+        ),
+        (
+            {"entry": {**ENTRY, "kind": "said", "text": "p1 ended.\nIts output", "woken": True}},
+            "gateway  p1 ended.\n         Its output",
+        ),
         ({"entry": {**ENTRY, "kind": "noted", "text": "a\nb"}}, "         (the agent is told: a b)"),
         ({"entry": {**ENTRY, "kind": "said", "text": "hi"}}, None),
         ({"reconnected": True}, "reconnected"),

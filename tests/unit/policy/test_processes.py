@@ -10,6 +10,7 @@ from holdfast.policy.processes import (
     Standing,
     ended_text,
     fits,
+    last_line,
     match_text,
     process_id,
     refused_patterns,
@@ -17,6 +18,22 @@ from holdfast.policy.processes import (
     standing,
     state_text,
 )
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        (b"", ""),
+        (b"one\ntwo\n\n", "two"),
+        (b"10 %\r20 %\r", "20 %"),
+        (b"\x1b[31mred\x1b[0m\x07\x1b]0;title\x07", "red"),
+        (b"\xff" + b"x" * 500, "\ufffd" + "x" * 199),
+    ],
+    ids=["nothing", "lines", "a bar that moves", "colours", "long and no text"],
+)
+def test_the_last_line_is_one_that_says_something_and_moves_no_cursor(output: bytes, line: str) -> None:
+    assert last_line(output) == line
+
 
 KNOWN = Identity(7, 100, "monday")
 OURSELVES = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from textwrap import indent
 
@@ -12,6 +13,9 @@ from holdfast.app.shown import Json
 from holdfast.cli.words import CALL_MARKS, one_line
 
 _INDENT = "         "
+_BELOW = f"\n{_INDENT}"
+_MOST_LINES = 12
+"""Of what a tool gave back."""
 _LIVE = "agent    "
 _SPOKEN = "gateway  "
 PROMPT = "> "
@@ -113,13 +117,34 @@ def _options(options: list[str]) -> str:
 def entry_line(entry: Json, show_said: bool = False) -> str | None:
     """A committed step; a final answer is shown when it is delivered, not twice."""
     match entry["kind"]:
+        case "said" if entry.get("woken"):
+            return f"[bold yellow]gateway[/]  {_lines(entry['text'])}"
         case "said" if show_said:
             return f"[bold cyan]you[/]      {escape(entry['text'])}"
         case "replied" if entry["calls"]:
-            names = ", ".join(call["name"] for call in entry["calls"])
-            return f"[bold]agent[/]    {escape(entry['text']) or f'[dim]calls {escape(names)}[/]'}"
+            lines = [escape(entry["text"])] if entry["text"] else []
+            lines += [f"[dim]{escape(call['name'])} {_gist(call['arguments'])}[/]" for call in entry["calls"]]
+            return f"[bold]agent[/]    {_BELOW.join(lines)}"
         case "returned":
-            return f"{_INDENT}{CALL_MARKS[entry['state']]} {escape(entry['text'].strip())}"
+            return f"{_INDENT}{CALL_MARKS[entry['state']]} {_lines(entry['text'])}"
         case "noted":
             return f"{_INDENT}[dim](the agent is told: {one_line(entry['text'], 110)})[/]"
     return None
+
+
+def _gist(arguments: str) -> str:
+    """What a call was given, in a line: its first text says the most (a command, a path, a question)."""
+    try:
+        given = json.loads(arguments)
+    except ValueError:
+        return one_line(arguments)
+    texts = [value for value in given.values() if isinstance(value, str)] if isinstance(given, dict) else []
+    return one_line(texts[0] if texts else arguments)
+
+
+def _lines(text: str) -> str:
+    """The beginning of a text; the rest is in `holdfast show`."""
+    lines = escape(text.strip()).splitlines()
+    left = len(lines) - _MOST_LINES
+    shown = lines[:_MOST_LINES] + ([f"[dim]… and {left} more lines[/]"] if left > 0 else [])
+    return _BELOW.join(shown)

@@ -300,7 +300,7 @@ def _opening(
     if last is not None and last.tail is not Tail.NOTHING:
         before = Before(last.state, last.why, last.interruptions, last.tail, last.progress_at)
     note = note_for(NoteFacts(opening=True, message_follows=True, before=before), tx.now, settings.recovery)
-    said = tuple(Said(row.text, row.sender, row.attachments) for row in waiting)
+    said = tuple(Said(row.text, row.sender, row.attachments, row.kind is InboxKind.WAKEUP) for row in waiting)
     return said if note is None else (Noted(note.kind, note.count, note.text), *said)
 
 

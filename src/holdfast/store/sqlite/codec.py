@@ -79,6 +79,7 @@ def dump_body(body: Body) -> tuple[str, str | None, int | None, str]:
             return "replied", None, None, encode(_reply(body))
         case Said():
             data = {"text": body.text, "sender": body.sender, **_files(body.attachments)}
+            data |= {"woken": True} if body.woken else {}
             return "said", None, None, encode(data)
         case Noted():
             return "noted", None, body.count, encode({"note": body.note, "text": body.text})
@@ -148,7 +149,8 @@ def _number(data: dict[str, Any], name: str) -> int:
 
 
 def _load_said(_call: str | None, _count: int | None, data: dict[str, Any]) -> Body:
-    return Said(_text(data), PersonId(str(data.get("sender", ""))), _attachments(data))
+    sender = PersonId(str(data.get("sender", "")))
+    return Said(_text(data), sender, _attachments(data), data.get("woken") is True)
 
 
 def _load_replied(_call: str | None, _count: int | None, data: dict[str, Any]) -> Body:

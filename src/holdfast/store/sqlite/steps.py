@@ -15,6 +15,7 @@ from holdfast.model import (
     ChatAddress,
     Entry,
     Fence,
+    InboxKind,
     InboxState,
     Journal,
     Key,
@@ -236,8 +237,8 @@ def _still_waiting(tx: Tx, fence: Fence, positions: tuple[Position, ...]) -> dic
     """What those of the rows say now that wait in the turn's conversation, in the order they arrived."""
     found = tx.all("rows_to_consume", positions=json.dumps(positions), session=fence.session)
     return {
-        Position(position): Said(text, PersonId(sender), attachments)
-        for position, sender, body in found
+        Position(position): Said(text, PersonId(sender), attachments, kind == InboxKind.WAKEUP)
+        for position, sender, kind, body in found
         for text, attachments in (load_message(body),)
     }
 

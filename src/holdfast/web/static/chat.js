@@ -7,7 +7,7 @@ import { Outbox } from "./outbox.js";
 import { confirmed, toast } from "./shell.js";
 import { Side } from "./side.js";
 import { follow } from "./stream.js";
-import { Keyed, el, fillItem, fillWaiting } from "./view.js";
+import { Keyed, el, fillItem, fillProcess, fillWaiting, glance } from "./view.js";
 import { cutLine, span } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
@@ -67,6 +67,7 @@ function answerTo(question, locals) {
 
 const log = new Keyed($("log"), fillItem(acts));
 const waiting = new Keyed($("waiting"), fillWaiting(acts));
+const beside = new Keyed($("beside-list"), fillProcess);
 
 function say(text, more = {}) {
   pinned = true;
@@ -225,6 +226,7 @@ function paint(still = false) {
   ], still);
   settle(locals);
   paintActivity();
+  paintBeside();
   const isEmpty = !items.length && !queued.length && !mine.length;
   $("empty").hidden = !isEmpty || !hasOpened;
   $("earlier").hidden = talk.first === 0;
@@ -286,7 +288,22 @@ function activityWords() {
   return `Still working · ${span(since)}${still > 30_000 ? `, last progress ${span(still)} ago` : ""}`;
 }
 
-setInterval(() => talk?.turn && paintActivity(), 1000);
+/** What runs beside the conversation, quietly: one line, and all of it for who opens that. */
+function paintBeside() {
+  const found = talk.standing?.processes ?? [];
+  $("beside").hidden = !found.length;
+  if (!found.length) return;
+  const now = Date.now();
+  const last = found.at(-1);
+  const what = found.length === 1 ? glance(last.command, 40) : `${found.length} processes`;
+  $("beside-words").textContent = [`In the background: ${what}`, last.last_line].filter(Boolean).join(" · ");
+  beside.show(found.map((one) => ({ ...one, key: one.id, for: Math.floor((now - one.started_at) / 1000) * 1000 })), true);
+}
+
+setInterval(() => {
+  if (talk?.turn) paintActivity();
+  if (talk && $("beside").open) paintBeside();
+}, 1000);
 
 /** Only whole answers are read out, not every word as it comes. */
 function announce(delivery) {

@@ -1,7 +1,7 @@
 // What is known of one chat, as keyed facts: hearing a fact twice changes nothing, so nothing is shown twice however
 // often the connection breaks. `items()` is the conversation in order; `view.js` draws it.
 
-const RANK = { said: 0, step: 1, cut: 2, reply: 3, notice: 3, question: 3 };
+const RANK = { said: 0, woken: 0, step: 1, cut: 2, reply: 3, notice: 3, question: 3 };
 const SHOWN_STEPS = 6;
 const GIVEN_UP = 600; // how long unfinished text stays after the gateway took it back: its commit is on the way
 
@@ -159,17 +159,18 @@ export class Conversation {
     for (const one of entries) {
       if (one.turn !== turn) [turn, number] = [one.turn, 0];
       if (one.kind === "said") {
-        items.push({ kind: "said", key: `e:${one.key}`, at: one.at, text: one.text, attachments: one.attachments ?? [], turn: one.turn });
+        items.push({ kind: one.woken ? "woken" : "said", key: `e:${one.key}`, at: one.at, text: one.text, attachments: one.attachments ?? [], turn: one.turn });
       } else if (one.kind === "replied" && one.calls.length) {
         number += 1;
         const key = `e:${one.key}`;
-        step = { kind: "step", key: this.keys.get(key) ?? key, at: one.at, text: one.text, tools: one.calls.map((call) => call.name), turn: one.turn, number, left: one.calls.length, state: "running", result: "" };
+        step = { kind: "step", key: this.keys.get(key) ?? key, at: one.at, text: one.text, calls: one.calls.map(({ id, name, arguments: given }) => ({ id, name, given, result: null })), turn: one.turn, number, left: one.calls.length, state: "running" };
         items.push(step);
       } else if (one.kind === "returned" && step) {
         step.left -= 1;
         if (one.state !== "done") step.state = one.state;
         else if (step.left <= 0 && step.state === "running") step.state = "done";
-        step.result = one.text;
+        const call = step.calls.find(({ id }) => id === one.call);
+        if (call) call.result = one.text;
       }
     }
     for (const item of items) if (item.state === "running" && item.turn !== this.turn?.id) item.state = "cut";

@@ -49,7 +49,7 @@ export class Side {
 
   draw() {
     const current = this.#current();
-    const items = this.#chats.map((one) => ({ key: one.chat, chat: one.chat, title: one.title || one.chat, running: one.running, at: one.last_at, current: one.chat === current }));
+    const items = this.#chats.map((one) => ({ key: one.chat, chat: one.chat, title: one.title || one.chat, running: one.running, asks: one.asks, at: one.last_at, current: one.chat === current }));
     if (current && !items.some((one) => one.current)) items.unshift({ key: current, chat: current, title: "New chat", running: false, at: null, current: true });
     this.#list.show(items, true);
   }

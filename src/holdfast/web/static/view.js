@@ -2,7 +2,7 @@
 // there, and is filled again only when what it shows has changed.
 import { get } from "./api.js";
 import { showMarkdown } from "./markdown.js";
-import { aroundCut, clock, cutLine, cutStory, dayOf, moment, questionEnd, shortTime, size } from "./words.js";
+import { aroundCut, clock, cutLine, cutStory, dayOf, moment, questionEnd, shortTime, size, span } from "./words.js";
 
 export function el(tag, className = "", ...inside) {
   const node = document.createElement(tag);
@@ -83,6 +83,13 @@ const FILL = {
     answer(node, item.text);
     node.querySelector(".doubt")?.remove();
     if (item.repeated) node.append(el("p", "doubt", "This may be a repetition."));
+  },
+
+  woken(node, item) {
+    node.className = "woken";
+    const [first, ...rest] = item.text.split("\n").filter(Boolean);
+    const words = [el("span", "sr", "Gateway: "), first];
+    node.replaceChildren(rest.length ? folded(node, "", words, el("p", "", rest.join("\n"))) : el("p", "", ...words));
   },
 
   notice(node, item) {
@@ -171,17 +178,48 @@ function answerField(typed, send) {
 
 function answerHint({ question, answer, away }) {
   if (answer) return `${away ? "Kept here, and sent when the gateway is back" : "On its way"}: ${answer}`;
-  const way = question.options.length ? "Or write below: a number will do. " : "";
+  const way = question.kind === "approval" ? "Or write yes or no below. " : question.options.length ? "Or write below: a number will do. " : "";
   return `${way}Open until ${moment(question.expires_at)}.`;
 }
 
+/** Something to open for more; it stays open when it is filled again. */
+function folded(node, className, words, ...inside) {
+  const details = el("details", className, el("summary", "", ...words), ...inside);
+  details.open = node.querySelector("details")?.open ?? false;
+  return details;
+}
+
+/** One line says what is done; opened, it shows what was asked of each tool and what came back. */
 function fillStep(node, item) {
   node.className = `step ${item.state}`;
-  const words = el("div", "words", item.text || `Step ${item.number}`, " ", el("span", "tool-name", item.tools.join(", ")));
+  const words = [item.text || `Step ${item.number}`, " "];
+  for (const call of item.calls) words.push(el("span", "tool-name", `${call.name} ${gist(call.given)}`.trim()), " ");
   const result = item.state === "done" || item.state === "running" ? "" : STATES[item.state] ?? item.state;
-  if (result) words.append(" ", el("span", "result", result));
-  node.replaceChildren(el("span", "dot"), words);
-  node.title = item.result.slice(0, 300);
+  if (result) words.push(el("span", "result", result));
+  const inside = item.calls.flatMap((call) => [
+    el("pre", "given", `${call.name} ${call.given}`.slice(0, LONGEST)),
+    el("pre", "", call.result === null ? "No result yet." : call.result.slice(0, LONGEST) || "It gave back nothing."),
+  ]);
+  node.replaceChildren(el("span", "dot"), folded(node, "words", words, ...inside));
+}
+
+const LONGEST = 8000;
+const GLANCE = 60;
+
+/** The first line of something, and not too much of it. */
+export function glance(text, most) {
+  const line = text.trim().split("\n")[0];
+  return line.length > most ? `${line.slice(0, most)}…` : line;
+}
+
+/** The first thing a call was given, in a line: a command, a path, a question. */
+function gist(given) {
+  try {
+    const [first] = Object.values(JSON.parse(given)).filter((one) => typeof one === "string");
+    return glance(first ?? "", GLANCE);
+  } catch {
+    return "";
+  }
 }
 
 const STATES = { failed: "failed", unknown: "outcome unknown", skipped: "skipped", cut: "not finished" };
@@ -271,11 +309,19 @@ function fillEditor(node, item, acts) {
   requestAnimationFrame(() => text.focus());
 }
 
+/** What runs in the background, since when, and the last line it put out. */
+export function fillProcess(node, item) {
+  const line = el("code", "", item.command);
+  line.title = item.command;
+  node.replaceChildren(line, el("span", "when", `for ${span(item.for)}`), el("span", "last", item.last_line));
+}
+
 export function fillChat(node, item) {
   const link = el("a", "", el("span", "name", item.title));
   link.href = `#${encodeURIComponent(item.chat)}`;
   if (item.current) link.setAttribute("aria-current", "page");
-  if (item.running) link.append(el("span", "busy"), el("span", "sr", "working"));
+  if (item.asks) link.append(el("span", "asks", "asks you"));
+  else if (item.running) link.append(el("span", "busy"), el("span", "sr", "working"));
   else if (item.at) link.append(el("span", "when", shortTime(item.at)));
   node.replaceChildren(link);
 }

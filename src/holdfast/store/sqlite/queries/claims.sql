@@ -83,7 +83,7 @@ WHERE position = :position AND key = :key AND state = 'waiting'
 
 -- name: rows_to_consume
 -- What was written after a command waits for it; what was written to a question belongs to that.
-SELECT position, sender, body FROM inbox
+SELECT position, sender, kind, body FROM inbox
 WHERE position IN (SELECT value FROM json_each(:positions)) AND state = 'waiting' AND kind <> 'command'
   AND key = (SELECT key FROM sessions WHERE id = :session)
   AND (question IS NOT NULL OR NOT EXISTS (
