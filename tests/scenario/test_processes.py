@@ -24,6 +24,7 @@ from holdfast.model import (
 from holdfast.policy.access import Access
 from holdfast.policy.processes import Identity
 from holdfast.policy.settings import DAY, ProcessSettings, ToolSettings
+from holdfast.store import Scope
 from holdfast.testing import SimProcesses
 from holdfast.tools import Launch, process_tools
 from holdfast.tools.builtin import builtin_tools
@@ -508,3 +509,18 @@ async def test_what_is_forgotten_is_ended_and_its_output_removed(ledger: Ledger)
     while (await ledger.store.row(position)).state == "waiting":
         await commands.carry_out_all()
     assert machine.table == {}
+
+
+@pytest.mark.guards("R20")
+async def test_what_was_started_unseen_is_forgotten_with_its_conversation(ledger: Ledger) -> None:
+    machine = SimProcesses()
+    claimed = await ledger.complete()
+    folder = on(ledger, machine).runner.workspace
+    await machine.start(Launch(ProcessId("p"), "make secrets", folder, claimed.turn.id, ledger.clock.now()))
+    scope = Scope(key(), await ledger.command("/forget everything"))
+    assert await ledger.store.quiet(scope)
+    await ledger.store.erase(scope)
+    await watcher(ledger, machine).sweep()
+    assert machine.table == {}
+    (found,) = await ledger.store.known_processes((ProcessId("p"),))
+    assert (found.state, found.command) == (ProcessState.KILLED, "")

@@ -185,7 +185,7 @@ def woken(outcome: Outcome) -> list[str]:
     return [re.sub(r"p?[0-9a-z]{12,}", "", one.event_id) for one in outcome.history.woken]
 
 
-@pytest.mark.guards("R11")
+@pytest.mark.guards("R11.2")
 @pytest.mark.parametrize(
     ("what", "wakes", "state"),
     [

@@ -135,6 +135,8 @@ class Watcher:
             return
         if found.identity is not None and found.identity.pid:
             await self._store.adopt_process(_spawned(found, found.identity), found.launch.turn)
+            for known in await self._store.known_processes((id,)):
+                await self._tidy(known)
         elif age(self._clock.now(), found.launch.at) > _NEVER_STARTED:
             await self._processes.forget(id)
 

@@ -61,6 +61,8 @@ def _ended(history: History) -> Iterator[str]:
         if (process.state == "running") == (process.id in over):
             really = over.get(process.id, "it runs")
             yield f"process {process.id} is {process.state}, and in the world {really}"
+        if process.remembered:
+            yield f"process {process.id} is {process.state}, and its conversation is forgotten"
         if process.state == "running" or process.left:
             continue
         is_told = f"process:{process.id}:ended" in rows

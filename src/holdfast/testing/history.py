@@ -267,6 +267,8 @@ class ProcessLine(NamedTuple):
     left: int = 0
     """Its conversation was ended, parked or erased since: nobody is told of it any more."""
     matches: int = 0
+    remembered: int = 0
+    """Its conversation was erased, and it runs or its command is known."""
 
 
 class GoalLine(NamedTuple):

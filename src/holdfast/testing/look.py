@@ -98,7 +98,8 @@ FROM questions q JOIN sessions s ON s.id = q.session WHERE q.state = 'answered' 
 _QUESTIONS = "SELECT id, kind, turn, call, state, answer, answered_by FROM questions ORDER BY id"
 _PROCESSES = """
 SELECT p.id, p.session, p.turn, p.state, p.notify, p.consumed,
-       p.command IS NULL OR s.ended_at IS NOT NULL OR p.incarnation < s.incarnation, p.matches
+       p.command IS NULL OR s.ended_at IS NOT NULL OR p.incarnation < s.incarnation, p.matches,
+       s.ended_why IS 'forgotten' AND (p.command IS NOT NULL OR p.state = 'running')
 FROM processes p JOIN sessions s ON s.id = p.session ORDER BY p.id"""
 _GOALS = "SELECT session, state, budget, used FROM goals ORDER BY session"
 _WOKEN = """

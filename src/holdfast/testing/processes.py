@@ -37,6 +37,8 @@ class SimProcesses:
         self._boot = 1
         self._ticks = 0
         self._pid = 100
+        self._others: dict[int, Identity] = {}
+        """Whoever else has a pid that was ours before the machine started anew."""
 
     # The port.
 
@@ -53,10 +55,9 @@ class SimProcesses:
 
     async def stands(self, id: ProcessId, identity: Identity) -> Standing:
         known = self.table.get(id)
-        holder = next((one for one in self.table.values() if _has(one, identity.pid)), None)
-        return standing(
-            identity, holder.identity if holder else None, known.code if known else None, _OURSELVES
-        )
+        holders = [one.identity for one in self.table.values() if _has(one, identity.pid)]
+        holder = holders[0] if holders else self._others.get(identity.pid)
+        return standing(identity, holder, known.code if known else None, _OURSELVES)
 
     async def output(self, id: ProcessId, start: int, most: int) -> Output:
         data = self.table[id].output if id in self.table else b""
@@ -99,10 +100,13 @@ class SimProcesses:
         self._set(id, alive=False, code=code)
 
     def restart_machine(self) -> None:
-        """Everything that ran is gone, and pids and ticks begin anew."""
+        """Everything that ran is gone, pids and ticks begin anew, and others have the pids of before."""
         self._boot += 1
         self._pid, self._ticks = 100, 0
-        for id in self.table:
+        for id, one in self.table.items():
+            if one.identity is not None:
+                pid = one.identity.pid
+                self._others[pid] = Identity(pid, 0, f"boot {self._boot}")
             self._set(id, alive=False)
 
     def running(self) -> tuple[ProcessId, ...]:

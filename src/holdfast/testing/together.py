@@ -53,7 +53,7 @@ def all_are_answered(history: History) -> Iterator[str]:
 def said_in_order(history: History) -> Iterator[str]:
     """What people wrote stands in a transcript in the order it came.
 
-    What was meant for a question stands where that was; what wakes a conversation waits for a turn of its own.
+    What was meant for a question stands where that was; what wakes a conversation waits for its own turn.
     """
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for turn, rows in _taken(history).items():

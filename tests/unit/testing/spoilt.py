@@ -176,6 +176,11 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
         "is running, and in the world ended",
         but(processes=process(state="running")),
     ),
+    "a process that should be forgotten": (
+        "R11",
+        "is exited, and its conversation is forgotten",
+        but(processes=process(remembered=1)),
+    ),
     "an end that nobody hears of": (
         "R11",
         "wakes nobody, and nobody has seen it",

@@ -37,10 +37,12 @@ UPDATE processes SET missed = missed + 1 WHERE id = :id
 UPDATE processes SET generation = :generation, missed = 0 WHERE id = :id AND session = :session
 
 -- name: adopt_process
--- Started by a turn that could not write it down any more: it is this turn's all the same.
+-- Started by a turn that could not write it down any more: it is this turn's all the same, and forgotten with it.
 INSERT INTO processes (id, session, incarnation, generation, turn, boot, pid, started_ticks, command, log, notify,
                        patterns, started_at)
-SELECT :id, s.id, s.incarnation, t.generation, t.id, :boot, :pid, :started_ticks, :command, :log, :notify, :patterns, :now
+SELECT :id, s.id, s.incarnation, t.generation, t.id, :boot, :pid, :started_ticks,
+       CASE WHEN s.ended_why IS NOT 'forgotten' THEN :command END, :log, :notify,
+       CASE WHEN s.ended_why IS NOT 'forgotten' THEN :patterns ELSE '[]' END, :now
 FROM turns t JOIN sessions s ON s.id = t.session WHERE t.id = :turn
 ON CONFLICT DO NOTHING
 
