@@ -81,9 +81,9 @@ class Asked:
 
 
 def person_asked(claimed: Claimed) -> PersonId | None:
-    """Who is asked: whoever the turn works for; nobody in particular if no message began it."""
+    """Who is asked: whoever the turn works for, also if their goal or process began it; else anybody."""
     cause = claimed.cause
-    return cause.sender if cause.kind is InboxKind.MESSAGE else None
+    return None if cause.kind is InboxKind.OPERATOR else cause.sender or None
 
 
 def _hide(name: str, value: str) -> str:

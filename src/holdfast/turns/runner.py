@@ -8,7 +8,7 @@ from pathlib import Path
 from holdfast.agents import Chooser, Metered, Prompt
 from holdfast.clock import Clock, Rng
 from holdfast.errors import StaleWrite, StopAsked, StoreClosed, StoreFault, WrongState
-from holdfast.model import Claimed, InboxKind, Returned, TurnId
+from holdfast.model import Claimed, Returned, TurnId
 from holdfast.policy.approvals import Gate
 from holdfast.policy.calls import How, Settlement
 from holdfast.policy.parts import Longest, usual
@@ -19,7 +19,7 @@ from holdfast.store import ClaimSettings, Step, Store
 from holdfast.tools import NoMoreTools, Processes, ToolSource
 from holdfast.tools.process import LOOK
 
-from .asked import Asked
+from .asked import Asked, person_asked
 from .asking import Asking
 from .cuts import LOST, NOT_ALLOWED, STOP, Cut, CutOff
 from .cutting import Cutting
@@ -286,9 +286,8 @@ class Run:
 
     def _bars(self) -> Cut | None:
         """Who is let out while their work runs has nothing more begun for them."""
-        cause = self.claimed.cause
-        asked_by_person = cause.kind is InboxKind.MESSAGE
-        return NOT_ALLOWED if asked_by_person and not self._claim.allows(cause.sender) else None
+        person = person_asked(self.claimed)
+        return None if person is None or self._claim.allows(person) else NOT_ALLOWED
 
     def _journal_output(self) -> None:
         self._hands.begin(self._journal_progress())
