@@ -305,3 +305,21 @@ def test_the_key_shown_is_the_one_configured_and_a_wrong_one_is_in_no_words(prov
         assert "agents.main.key_env" in str(caught.value)
 
     with_model(provider, ask, Serving(key="another"))
+
+
+@both
+@pytest.mark.parametrize(
+    "arguments", ["[" * 200_000, '{"a": ' * 200_000, '{"command": "\ud83d"}'], ids=["list", "object", "half"]
+)
+def test_nothing_a_model_once_wrote_keeps_it_from_being_asked_again(provider: str, arguments: str) -> None:
+    async def ask(server: ModelServer, model: ProviderModel) -> None:
+        call = ToolCall(CallId("c1"), "terminal", arguments)
+        more = (
+            Message(Role.ASSISTANT, "half \ud83d", (call,)),
+            Message(Role.TOOL, "also half \ud83d", call=call.id, state=CallState.DONE),
+            Message(Role.USER, "and now? \udcff"),
+        )
+        answer = await model.reply(said("hello", *more))
+        assert answer.reply.finish is Finish.COMPLETE
+
+    with_model(provider, ask)

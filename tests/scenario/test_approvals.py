@@ -23,7 +23,7 @@ from holdfast.model import (
 )
 from holdfast.policy.calls import call_hash
 from holdfast.policy.settings import HOUR, ApprovalSettings, Rule, Ruling, TurnSettings
-from tests.support.ledger import ANN, BOB, Ledger, key
+from tests.support.ledger import ANN, BOB, Ledger, address, key
 from tests.support.stage import Deed, Line, Stage, says, soon
 
 ASK = TurnSettings(approvals=ApprovalSettings((Rule(Ruling.ASK, ("deed",)),)))
@@ -143,6 +143,22 @@ async def test_another_persons_yes_does_not_count(ledger: Ledger) -> None:
     await house.stage.run()
     assert house.deed.runs == []
     assert (await house.questions)[0].state is QuestionState.OPEN
+
+
+@pytest.mark.guards("R7.3", "R13", "R17")
+async def test_what_works_for_somebody_by_itself_asks_them_and_nobody_else(ledger: Ledger) -> None:
+    began = await ledger.command("/goal tidy up")
+    await ledger.store.set_goal(key(), address(), "tidy up", 3, ANN, began)
+    house = House(ledger)
+    await house.runs(wants("a.txt"), says("done"), says("and done"), says("over"))
+    (asked,) = await house.questions
+    assert asked.asked_of == ANN
+    await ledger.say("yes", sender=BOB)
+    await house.stage.run()
+    assert house.deed.runs == []
+    await ledger.say("yes", sender=ANN)
+    await house.stage.run()
+    assert len(house.deed.runs) == 1
 
 
 @pytest.mark.guards("R7.3", "C10")

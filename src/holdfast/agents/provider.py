@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from holdfast.model import Replied
@@ -12,7 +13,7 @@ from holdfast.records import dataclass
 
 from .base import Metered, ModelError, OnText, Prompt, unheard
 from .served import Counted, Read, Served, fault, sdk, unreachable
-from .wire import Json, pictures_in
+from .wire import Json, pictures_in, sendable, whole_text
 
 
 class Stream(Protocol):
@@ -68,7 +69,7 @@ class ProviderModel:
         library = await sdk(protocol.module)
         if self._client is None:
             self._client = protocol.client(library, served)
-        body = protocol.request(prompt, served, model, await self._pictures(prompt))
+        body = sendable(protocol.request(prompt, served, model, await self._pictures(prompt)))
         stream = protocol.stream()
         try:
             events = await protocol.create(self._client, body)
@@ -84,7 +85,7 @@ class ProviderModel:
             if stream.is_silent:
                 raise unreachable(served, model, "ended its answer before it began")
         counted = stream.counted
-        reply = stream.replied(served.maker(model))
+        reply = _whole(stream.replied(served.maker(model)))
         return Metered(reply, counted.usage(model, served.prices) if counted else None)
 
     async def close(self) -> None:
@@ -101,6 +102,15 @@ class ProviderModel:
             except LookupError:
                 continue
         return found
+
+
+def _whole(reply: Replied) -> Replied:
+    """The reply as people can read it: a stream may break in the middle of a character."""
+    calls = tuple(
+        replace(call, name=whole_text(call.name), arguments=whole_text(call.arguments))
+        for call in reply.calls
+    )
+    return replace(reply, text=whole_text(reply.text), calls=calls)
 
 
 def _errors(library: Any) -> tuple[type[Exception], ...]:

@@ -21,6 +21,7 @@ MOST_PICTURES = 20
 NO_OUTPUT = "(no output)"
 NOTE = "[A note from the gateway, not from the person]"
 END_OF_NOTE = "[End of the note]"
+_DEEPEST = 64
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -58,9 +59,44 @@ def arguments_object(text: str) -> Json:
     """The arguments of a call as an object, which providers insist on; what is none is shown as text."""
     try:
         found = json.loads(text or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
-    return found if isinstance(found, dict) else {"malformed_arguments": text}
+    return found if isinstance(found, dict) and _is_flat(found) else {"malformed_arguments": text}
+
+
+def _is_flat(value: Any) -> bool:
+    """Whether nothing in it lies deeper than everybody who writes JSON can go."""
+    layer = [value]
+    for _ in range(_DEEPEST):
+        layer = [one for each in layer for one in _inside(each)]
+        if not layer:
+            return True
+    return False
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def whole_text(text: str) -> str:
+    """The text as it can be sent: halves of characters are put together, one alone is replaced.
+
+    Names of files and pieces of streams have them; no provider takes them.
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def sendable(value: Any) -> Any:
+    """The same request with nothing but whole text in it."""
+    if isinstance(value, str):
+        return whole_text(value)
+    if isinstance(value, dict):
+        return {whole_text(name): sendable(one) for name, one in value.items()}
+    return [sendable(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def call_name(name: str) -> str:

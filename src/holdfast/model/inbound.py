@@ -113,4 +113,4 @@ class InboxRow(NamedTuple):
     @property
     def person(self) -> PersonId | None:
         """Whose work it is: who wrote, set the goal or had the process started; an operator's is nobody's."""
-        return None if self.kind is InboxKind.OPERATOR else self.sender
+        return None if self.kind is InboxKind.OPERATOR else self.sender or None

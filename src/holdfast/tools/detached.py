@@ -235,7 +235,7 @@ def _members(identity: Identity) -> tuple[tuple[int, int], ...]:
         if name.isdigit() and (stat := minder.stat_of(pid := int(name)))
     }
     below = {identity.pid}
-    while more := {pid for pid, (_, _, parent) in found.items() if parent in below} - below:
+    while more := {pid for pid, (_, *up) in found.items() if not below.isdisjoint(up)} - below:
         below |= more
     return tuple((pid, found[pid][0]) for pid in sorted(below - {identity.pid}))
 

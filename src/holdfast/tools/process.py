@@ -194,7 +194,7 @@ def goal_tool() -> Tool:
 def _read(arguments: str, *names: str) -> dict[str, Any]:
     try:
         given = json.loads(arguments or "{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ToolFailed(f"the arguments are no JSON: {error}") from None
     if not isinstance(given, dict):
         raise ToolFailed("the arguments are a JSON object")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.agents import CallId, Finish, Message, Prompt, Role, ToolCall, anthropic_wire, openai_wire
+from holdfast.agents import CallId, Finish, Message, Prompt, Role, ToolCall, anthropic_wire, openai_wire, wire
 from holdfast.agents.served import Counted, Prices, Served, fault, retry_after, shown
 from holdfast.model import Replied, Usage
 
@@ -293,3 +293,15 @@ def test_what_only_the_providers_own_server_knows_is_asked_of_no_other() -> None
     assert "cache_control" not in anthropic_wire.request(prompt, HERE, "m", {})
     assert "cache_control" in anthropic_wire.request(prompt, OWN, "m", {})
     assert json.dumps(openai_wire.request(prompt, HERE, "m", {})).count("top-secret") == 0
+
+
+@pytest.mark.parametrize("depth", [63, 65, 900])
+def test_arguments_too_deep_to_be_written_again_are_shown_as_text(depth: int) -> None:
+    text = '{"a": ' * depth + "1" + "}" * depth
+    assert ("malformed_arguments" in wire.arguments_object(text)) is (depth > 63)
+
+
+def test_halves_of_a_character_are_put_together_and_one_alone_is_replaced() -> None:
+    assert wire.whole_text("a \ud83d\ude00 b") == "a \U0001f600 b"
+    assert wire.whole_text("a \ud83d") == "a \ufffd"
+    assert wire.whole_text("\udcff ä") == "\ufffd ä"

@@ -2,6 +2,8 @@
 
 import json
 import os
+import resource
+import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -265,3 +267,27 @@ async def test_what_is_no_text_or_too_much_is_refused_or_cut(
     monkeypatch.setattr(module, "MOST_READ", 6)
     (desk.root / "long").write_text("abc\ndef\nghi\n")
     assert await desk.do("read_file", path="long") == "abc\nde\n[lines 1 to 2 of 3]"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what is used is looked at in /proc")
+@on_a_loop
+async def test_a_file_without_an_end_of_line_fills_no_memory(desk: Desk) -> None:
+    """A command can make a file of any size for nothing; reading it must not end the gateway."""
+    with (desk.root / "endless").open("wb") as file:
+        file.write(b"x" * 100_000)
+        file.truncate(1 << 40)
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (_used() + 500_000_000, hard))
+    try:
+        text = await desk.do("read_file", path="endless")
+        assert text.endswith("\n[lines 1 to 1 of more than 1]")
+        assert await desk.do("search_files", text="xx") == "no file holds 'xx'"
+        with pytest.raises(ToolFailed, match="larger than"):
+            await desk.do("edit_file", path="endless", old="x", new="y")
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def _used() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()

@@ -15,7 +15,7 @@ import stat
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from holdfast.model import EffectClass
 
@@ -31,7 +31,10 @@ MOST_LISTED = 500
 MOST_FOUND = 200
 MOST_LOOKED_AT = 20_000
 """Files that one search looks at."""
+MOST_LOOKED_THROUGH = 50_000_000
+"""Bytes of a file in which lines are counted."""
 _SEARCHED = 5_000_000
+_PIECE = 65_536
 _LINE = 400
 _BINARY = 8_192
 
@@ -69,17 +72,18 @@ class Files:
             first_line: The first line to show, counted from 1.
             lines: How many lines to show at most.
         """
-        first, shown, size, number = max(1, first_line), list[str](), 0, 0
+        first, shown, size, number, last = max(1, first_line), list[str](), 0, 0, 0
         with self._opened(context, path) as file:
-            for number, line in enumerate(_text_lines(file, path), 1):
+            for number, line in _text_lines(file, path):
                 if first <= number < first + lines and size < MOST_READ:
                     shown.append(line[: MOST_READ - size])
                     size += len(line)
+                    last = number
+            more = "more than " if file.read(1) else ""
         if number and not shown:
             raise ToolFailed(f"{path} has only {number} lines")
-        last = first + len(shown) - 1
-        whole = first == 1 and last >= number and size <= MOST_READ
-        return "".join(shown) if whole else f"{''.join(shown)}\n[lines {first} to {last} of {number}]"
+        whole = first == 1 and last >= number and size <= MOST_READ and not more
+        return "".join(shown) if whole else f"{''.join(shown)}\n[lines {first} to {last} of {more}{number}]"
 
     def write_file(self, context: ToolContext, path: str, content: str) -> str:
         """Write a text file of the workspace, in place of what is there; folders are made as needed.
@@ -157,13 +161,13 @@ class Files:
                 return "\n".join([*found[:MOST_FOUND], "[there may be more: look for less at once]"])
         return "\n".join(found) or f"no file holds {text!r}"
 
-    def _opened(self, context: ToolContext, path: str) -> _Reading:
+    def _opened(self, context: ToolContext, path: str) -> BinaryIO:
         root = self._places.files(context)
         names = names_of(path, root)
         if not names:
             raise ToolFailed(f"{path} is a folder")
         with folder_at(root, names[:-1]) as folder:
-            return _Reading(open_file(folder, names[-1], path))
+            return os.fdopen(open_file(folder, names[-1], path), "rb")
 
     def _walk(self, context: ToolContext, path: str, below: bool) -> Iterator[tuple[str, str, int, int]]:
         """What is in a folder: the path to it, its name, the open folder and its kind."""
@@ -219,24 +223,15 @@ class Files:
         return mine / hashlib.sha256(context.key.encode()).hexdigest()
 
 
-class _Reading:
-    """A file that is open, until the end of the block."""
-
-    def __init__(self, fd: int) -> None:
-        self._file = os.fdopen(fd, "rb")
-
-    def __enter__(self) -> Iterator[bytes]:
-        return iter(self._file)
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-
-def _text_lines(lines: Iterator[bytes], path: str) -> Iterator[str]:
-    for number, line in enumerate(lines):
-        if number == 0 and b"\0" in line[:_BINARY]:
+def _text_lines(file: BinaryIO, path: str) -> Iterator[tuple[int, str]]:
+    """The lines of a file with their numbers, long ones in pieces: there may be no end of line at all."""
+    number, left = 1, MOST_LOOKED_THROUGH
+    while left > 0 and (piece := file.readline(min(_PIECE, left))):
+        if left == MOST_LOOKED_THROUGH and b"\0" in piece[:_BINARY]:
             raise ToolFailed(f"{path} is no text")
-        yield line.decode("utf-8", "replace")
+        left -= len(piece)
+        yield number, piece.decode("utf-8", "replace")
+        number += piece.endswith(b"\n")
 
 
 def _decoded(data: bytes, path: str) -> str:
@@ -253,10 +248,11 @@ def _before(folder: int, name: str, path: str) -> _Before:
         return _Before(None, 0o600)
     if not stat.S_ISREG(kind.st_mode):
         raise ToolFailed(f"{path} is no file (links are not followed)")
-    if kind.st_size > MOST_CHANGED:
+    with os.fdopen(open_file(folder, name, path), "rb") as file:
+        data = file.read(MOST_CHANGED + 1)
+    if len(data) > MOST_CHANGED:
         raise ToolFailed(f"{path} is larger than {MOST_CHANGED} bytes")
-    with _Reading(open_file(folder, name, path)) as lines:
-        return _Before(b"".join(lines), stat.S_IMODE(kind.st_mode))
+    return _Before(data, stat.S_IMODE(kind.st_mode))
 
 
 def _known(record: Path) -> tuple[str, str] | None:
@@ -283,11 +279,11 @@ def _listed(path: str, folder: int, name: str, kind: int) -> str:
 def _matches(folder: int, name: str, path: str, wanted: str, ignore_case: bool) -> list[str]:
     """The lines of one file that hold the text; what is large, no text or gone holds none."""
     try:
-        with _Reading(open_file(folder, name, path)) as lines:
-            data = b"".join(lines) if os.stat(name, dir_fd=folder).st_size <= _SEARCHED else b""
+        with os.fdopen(open_file(folder, name, path), "rb") as file:
+            data = file.read(_SEARCHED + 1)
     except (OSError, ToolFailed):
         return []
-    if b"\0" in data[:_BINARY]:
+    if len(data) > _SEARCHED or b"\0" in data[:_BINARY]:
         return []
     text = data.decode("utf-8", "replace")
     return [

@@ -77,5 +77,5 @@ def _structured(content: object, texts: Sequence[str]) -> list[str]:
 def _read(text: str) -> object:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text

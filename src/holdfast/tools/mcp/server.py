@@ -295,7 +295,7 @@ async def _listed(connection: Connection) -> Sequence[Listed]:
 def _object(arguments: str) -> Mapping[str, Any]:
     try:
         given = json.loads(arguments or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
         raise ToolFailed(f"the arguments are to be a JSON object, and are {arguments[:100]!r}")
