@@ -131,10 +131,14 @@ def test_words_that_come_after_their_commit_are_not_shown_again(page: Page) -> N
         talk.hearPreview("Step 1 of");
         const late = shown();
         talk.hearPreview("");
+        talk.hearPreview("what it puts out");
+        const output = shown();
+        talk.hearStep({ seq: 2, turn: "t", at: Date.now(), kind: "returned", state: "done", text: "" }, "s");
         talk.hearPreview("Step");
-        return [late, shown()];
+        return [late, output, shown()];
     }""")
-    assert shown == [[["step", "Step 1 of 2"]], [["step", "Step 1 of 2"], ["live", "Step"]]]
+    step = ["step", "Step 1 of 2"]
+    assert shown == [[step], [step, ["output", "what it puts out"]], [step, ["live", "Step"]]]
 
 
 def test_the_demonstration_kills_for_real_and_the_line_unfolds_to_say_why(page: Page, house: House) -> None:

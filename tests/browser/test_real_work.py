@@ -74,7 +74,7 @@ def test_killed_in_a_model_call_with_a_card_open_and_in_a_command_it_does_its_wo
 ) -> None:
     model.fault(Fault(Kind.HANG))
     said = [
-        step("terminal", command=f"echo once >> runs.txt; echo begun > {door}; exec sleep 600"),
+        step("terminal", command=f"echo once >> runs.txt; echo at work; echo begun > {door}; exec sleep 600"),
         step("write_file", path="findings.md", content="# Findings\n"),
         step("ask_person", question="Is it good?", options=["good", "bad"]),
         step("read_file", path="findings.md"),
@@ -89,6 +89,7 @@ def test_killed_in_a_model_call_with_a_card_open_and_in_a_command_it_does_its_wo
     assert in_workspace(house, "runs.txt") == ""
     allow(page)
     assert wait_for(door) == "begun\n"
+    expect(page.locator(".output pre")).to_contain_text("at work")
     killed(page, house)
     expect(card(page)).to_contain_text("Is it good?")
     picture(page, "real-work")

@@ -58,8 +58,8 @@ def test_steps_are_shown_as_they_come_and_folded_away_later(page: Page, house: H
     expect(page.locator(".step.done")).to_have_count(3)
     expect(page.locator("#activity")).to_be_hidden()
     page.reload()
-    expect(page.locator(".fold summary")).to_have_text("3 steps")
-    page.click(".fold summary")
+    expect(page.locator(".fold > summary")).to_have_text("3 steps")
+    page.click(".fold > summary")
     expect(page.locator(".fold .step")).to_have_count(3)
 
 

@@ -119,7 +119,11 @@ export class Conversation {
     const all = streams.flat().sort((a, b) => a.at - b.at || RANK[a.kind] - RANK[b.kind]);
     const items = dated(this.#folded(all));
     // Before its turn is known, the message it answers would still stand below it.
-    if (this.preview && (this.turn || this.goneAt !== null)) items.push({ kind: "live", key: `live:${this.live}`, text: this.preview });
+    if (this.preview && (this.turn || this.goneAt !== null)) {
+      // While a call runs nobody writes: what comes is what the tool puts out.
+      const isOutput = all.findLast((item) => item.kind === "step")?.state === "running";
+      items.push({ kind: isOutput ? "output" : "live", key: `live:${this.live}`, text: this.preview });
+    }
     return items;
   }
 

@@ -78,6 +78,11 @@ const FILL = {
     answer(node, item.text);
   },
 
+  output(node, item) {
+    node.className = "answer live output";
+    node.replaceChildren(el("pre", "", item.text.split("\n").slice(-LAST_LINES).join("\n")));
+  },
+
   reply(node, item) {
     node.className = "answer";
     answer(node, item.text);
@@ -204,6 +209,7 @@ function fillStep(node, item) {
 }
 
 const LONGEST = 8000;
+const LAST_LINES = 12;
 const GLANCE = 60;
 
 /** The first line of something, and not too much of it. */
