@@ -52,7 +52,7 @@ class Cutting:
                 await self._hands.end(self._settings.grace)
             case CutKind.DRAIN if begun:
                 await self._mark(cut.reason)
-                # Marked before it is waited for: should the cancelling hang or kill us, the ledger knows.
+                # Marked first: should the cancelling hang or kill us, the ledger knows.
                 await self._hands.end(self._settings.grace)
             case CutKind.DRAIN:
                 await self._keeper.once(lambda: self._store.put_back(self._fence))

@@ -43,9 +43,8 @@ class Hands:
             self._signal.set_result(None)
 
     def carrying_out(self, cut: Cut) -> None:
-        """From here on only a stronger cut breaks in, and nothing begins any more: all are asked to end."""
+        """From here on only a stronger cut breaks in, and nothing begins any more."""
         self._under_way = cut
-        self.cancel()
         if self._asked is not None and self._asked.kind <= cut.kind:
             self._asked = None
             self._signal = _future()
@@ -63,10 +62,17 @@ class Hands:
 
     def begin(self, effect: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Start an effect; it is cancelled at the latest when the run ends."""
-        task = asyncio.get_running_loop().create_task(effect)
+        task = asyncio.get_running_loop().create_task(self._unless_cut(effect))
         self._tasks = [other for other in self._tasks if not other.done()]
         self._tasks.append(task)
         return task
+
+    async def _unless_cut(self, effect: Coroutine[Any, Any, T]) -> T:
+        """The effect; but one whose turn comes when the run is cut already never begins."""
+        if self._under_way is not None:
+            effect.close()
+            raise asyncio.CancelledError
+        return await effect
 
     async def wait(self, tasks: Sequence[asyncio.Task[Any]], milliseconds: float | None = None) -> None:
         """Return when one of the tasks is done or the time is up; raise `CutOff` when a cut comes first."""

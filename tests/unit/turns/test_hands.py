@@ -37,6 +37,7 @@ async def test_what_tidies_up_after_a_cut_is_left_to_it_whatever_cuts_follow() -
     task = hands.begin(effect())
     await begun
     hands.carrying_out(STOP)
+    hands.cancel()
     await tidying
     hands.carrying_out(LOST)
     hands.cancel()
