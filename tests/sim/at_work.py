@@ -3,7 +3,7 @@
 from holdfast.app.settings import GatewaySettings
 from holdfast.model import OnInterruption
 from holdfast.policy.settings import GoalSettings
-from holdfast.testing import Admit, Bar, Die, Press, Say, Scenario
+from holdfast.testing import Admit, Bar, Die, FullDisk, Press, Say, Scenario, Stop
 
 GOALS = GatewaySettings(goals=GoalSettings(budget=3))
 """Few turns, so that they are soon used."""
@@ -54,12 +54,18 @@ AT_WORK = {
         ),
         Scenario(
             "a background process of work that is left",
-            (Say(0.1, "tools start:3 read"),),
+            # It dies when the process runs and nobody has written that down.
+            (Say(0.1, "tools start:3 read"), Die(0.73)),
             GatewaySettings(on_interruption=OnInterruption.NEVER),
         ),
         Scenario("a goal that is reached", (Say(0.1, "/goal reach 2"), Say(9, "/goal")), GOALS),
         Scenario("a goal that cannot be reached", (Say(0.1, "/goal block 2"),), GOALS),
         Scenario("a goal whose turns are used", (Say(0.1, "/goal endless"),), GOALS),
+        Scenario(
+            "a goal whose answer recovery finds",
+            (Say(0.1, "/goal talk"), FullDisk(0.4, 0.6), Stop(1.1, at_once=True)),
+            GOALS,
+        ),
         Scenario("a goal, and somebody writes", (Say(0.1, "/goal endless"), Say(1.4, "plain")), GOALS),
         Scenario(
             "a goal of somebody who is let out",

@@ -173,6 +173,9 @@ CANONICAL = {
         careful("refused", Say(9, "no", exact=True), Say(12, "plain")),
         careful("something else is said", Say(9, "plain"), Say(12, "yes", exact=True)),
         careful("nobody answers", SetClock(20, HOUR + MINUTE), Say(90, "plain")),
+        careful(
+            "given too late", SetClock(20, HOUR + MINUTE), Say(20.5, "yes", exact=True), Say(90, "plain")
+        ),
         careful("the work is stopped", Say(9, "/stop"), Say(9.5, "yes", exact=True)),
         Scenario(
             "consent is needed twice side by side",

@@ -149,6 +149,7 @@ def test_what_is_forgotten_is_stopped_and_erased_and_what_was_written_after_it_i
         ("refused", 0, "done"),
         ("something else is said", 0, "done"),
         ("nobody answers", 0, "done"),
+        ("given too late", 0, "done"),
         ("the work is stopped", 0, "cancelled"),
     ],
 )
@@ -198,6 +199,7 @@ def woken(outcome: Outcome) -> list[str]:
         ("two background processes end", ["process::ended", "process::ended"], "exited"),
         ("a background process is lost with its machine", ["process::ended"], "lost"),
         ("a background process outlives its conversation", [], "exited"),
+        ("a background process of work that is left", ["process::ended"], "exited"),
         ("a conversation with a background process is stopped and forgotten", [], "killed"),
     ],
 )
@@ -216,6 +218,7 @@ def test_the_end_of_a_background_process_is_told_once_or_was_seen(
         ("a goal that is reached", 2, "done"),
         ("a goal that cannot be reached", 2, "blocked"),
         ("a goal whose turns are used", 3, "spent"),
+        ("a goal whose answer recovery finds", 3, "spent"),
         ("a goal, and somebody writes", 1, "stopped"),
         ("a goal is stopped", 1, "stopped"),
     ],

@@ -20,6 +20,7 @@ What wakes a conversation is answered like a message; a standing goal has script
     reach N             each turn reads something, the Nth reports that it is reached
     block N             the same, and it cannot be
     endless             it is never reported
+    talk                nor is anything done
 """
 
 from __future__ import annotations

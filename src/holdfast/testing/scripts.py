@@ -90,6 +90,8 @@ def steps_of(request: str) -> list[tuple[str, ...]]:
 
 
 def _goal_steps(request: str, word: str, rest: Sequence[str]) -> list[tuple[str, ...]]:
+    if word == "talk":
+        return []
     found = _TURN.search(request)
     turn, last = int(found[1]) if found else 0, int(rest[0]) if rest else 0
     reports = {"reach": "reached", "block": "blocked"}.get(word)
