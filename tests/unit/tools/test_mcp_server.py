@@ -81,7 +81,7 @@ def raises(fault: Exception) -> Act:
     return act
 
 
-def settled(server: Server) -> bool:
+def settled(server: Server | Servers) -> bool:
     return server.settled
 
 
@@ -379,9 +379,9 @@ async def test_servers_that_cannot_even_be_begun_keep_nobody_waiting(tmp_path: P
     in_the_way.write_text("no folder can be here")
     settings = {"box": McpSettings(command="box")}
     servers = Servers(settings, {"box": Means()}, in_the_way / "logs", tmp_path, ManualClock(), Half())
-    assert not servers.settled
+    assert not settled(servers)
     with pytest.raises(OSError, match="Not a directory"):
         await servers.work()
-    assert servers.settled
+    assert settled(servers)
     (look,) = servers.looks()
     assert (look.state, look.words) == (State.DOWN, "it could not be begun (NotADirectoryError)")
