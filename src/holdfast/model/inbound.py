@@ -109,3 +109,8 @@ class InboxRow(NamedTuple):
     question: QuestionId | None = None
     """The question it answered, or, while it waits, the one it set aside: that question's turn takes it."""
     reason: str | None = None
+
+    @property
+    def person(self) -> PersonId | None:
+        """Whose work it is: who wrote, set the goal or had the process started; an operator's is nobody's."""
+        return None if self.kind is InboxKind.OPERATOR else self.sender

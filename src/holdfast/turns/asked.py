@@ -12,11 +12,9 @@ from holdfast.model import (
     CallId,
     CallRecord,
     Claimed,
-    InboxKind,
     Journal,
     Owed,
     OwedKind,
-    PersonId,
     QuestionId,
     QuestionKind,
     QuestionState,
@@ -76,14 +74,8 @@ class Asked:
         parts = parts_for(text, self._longest(chat))
         owed = Owed(chat, id_, parts, OwedKind.QUESTION, self._claimed.cause.message_id, options)
         bound = call_hash(call.name, call.arguments) if kind is QuestionKind.APPROVAL else None
-        asked_of = person_asked(self._claimed)
+        asked_of = self._claimed.cause.person
         return Ask(id_, kind, call.id, text, expires_at, owed, asked_of, options, bound)
-
-
-def person_asked(claimed: Claimed) -> PersonId | None:
-    """Who is asked: whoever the turn works for, also if their goal or process began it; else anybody."""
-    cause = claimed.cause
-    return None if cause.kind is InboxKind.OPERATOR else cause.sender or None
 
 
 def _hide(name: str, value: str) -> str:

@@ -19,7 +19,7 @@ from holdfast.store import ClaimSettings, Step, Store
 from holdfast.tools import NoMoreTools, Processes, ToolSource
 from holdfast.tools.process import LOOK
 
-from .asked import Asked, person_asked
+from .asked import Asked
 from .asking import Asking
 from .cuts import LOST, NOT_ALLOWED, STOP, Cut, CutOff
 from .cutting import Cutting
@@ -286,8 +286,8 @@ class Run:
 
     def _bars(self) -> Cut | None:
         """Who is let out while their work runs has nothing more begun for them."""
-        person = person_asked(self.claimed)
-        return None if person is None or self._claim.allows(person) else NOT_ALLOWED
+        person = self.claimed.cause.person
+        return NOT_ALLOWED if person is not None and not self._claim.allows(person) else None
 
     def _journal_output(self) -> None:
         self._hands.begin(self._journal_progress())

@@ -203,7 +203,7 @@ def _may_go_on(tx: Tx, settings: ClaimSettings, begun: _Begun, judge: Judge) -> 
     """
     turn, cause = begun.turn, begun.cause
     if turn.interruptions <= turn.noted:
-        if cause.kind is not InboxKind.MESSAGE or settings.allows(cause.sender):
+        if cause.person is None or settings.allows(cause.person):
             return True
         end_turn(tx, begun.session.id, turn.id, TurnState.CANCELLED, Refusal.NOT_ALLOWED)
         tx.run("bump_generation", session=begun.session.id)
