@@ -22,9 +22,12 @@ def questions(house: House) -> list[tuple[str, str | None]]:
 @pytest.mark.guards("R7.3", "R13", "F11")
 def test_killed_again_and_again_while_consent_is_asked_for_a_yes_lets_the_call_run_once(build: Build) -> None:
     house = build(CAREFUL)
+    house.hold("after wait")
     gateway = house.up()
     house.say("home", "do read effect #a")
     house.heard("home", MAY_I)
+    house.reached("after wait")
+    house.hold()
     for _ in range(2):
         gateway.kill()
         gateway = house.up()
@@ -82,9 +85,11 @@ def test_killed_in_a_call_that_was_allowed_it_is_not_run_again_under_that_yes(bu
 
 @pytest.mark.guards("R13")
 def test_killed_while_the_agent_asks_and_again_after_the_answer_it_goes_on_from_it(house: House) -> None:
+    house.hold("after wait")
     gateway = house.up()
     house.say("home", "do ask_person effect #a")
     house.heard("home", ASKED)
+    house.reached("after wait")
     gateway.kill()
     house.hold("before claim_ready")
     gateway = house.up()

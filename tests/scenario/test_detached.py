@@ -68,6 +68,11 @@ async def test_a_command_runs_in_its_folder_and_leaves_its_output_and_exit_code(
     assert int(lines[2]) <= 6, "nothing of the surroundings but what it was given, and the shell's own"
 
 
+async def test_where_memory_runs_out_it_goes_before_the_gateway(machine: Machine) -> None:
+    await machine.ends(await machine.start("cat /proc/self/oom_score_adj"))
+    assert await machine.text() == "1000\n"
+
+
 @pytest.mark.guards("R11.1", "F1")
 async def test_it_is_in_a_session_of_its_own_and_nobodys_child(machine: Machine) -> None:
     identity = await machine.start(f"cat {gate(machine.home, 'gate')}")

@@ -10,7 +10,7 @@ from holdfast.clock import Clock, first_of
 from holdfast.errors import Report, StoreFault, unreported
 from holdfast.model import Process, ProcessId, ProcessState
 from holdfast.policy.ages import age
-from holdfast.policy.processes import Identity, Standing, match_text, scan
+from holdfast.policy.processes import Identity, Standing, identity_of, match_text, scan
 from holdfast.policy.settings import DAY, ProcessSettings
 from holdfast.records import dataclass
 from holdfast.store import Spawned, Store
@@ -92,7 +92,7 @@ class Watcher:
     async def _look_at(self, process: Process) -> bool:
         """True while it runs; what goes wrong with one does not keep the others from being looked at."""
         try:
-            standing = await self._processes.stands(process.id, _identity(process))
+            standing = await self._processes.stands(process.id, identity_of(process))
             if process.patterns and not (process.notify and standing.ended):
                 await self._match(process, standing)
             if standing.ended:
@@ -144,15 +144,11 @@ class Watcher:
         """What was forgotten is ended and removed; what is long over is removed."""
         forgotten = not process.command
         if forgotten and process.state is ProcessState.RUNNING:
-            await self._processes.kill(process.id, _identity(process))
+            await self._processes.kill(process.id, identity_of(process))
             await self._store.end_process(process.id, ProcessState.KILLED, None)
         over = process.ended_at is not None and age(self._clock.now(), process.ended_at) > self._settings.keep
         if forgotten or over:
             await self._processes.forget(process.id)
-
-
-def _identity(process: Process) -> Identity:
-    return Identity(process.pid, process.started_ticks, process.boot)
 
 
 def _spawned(found: Found, identity: Identity) -> Spawned:

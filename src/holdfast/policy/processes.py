@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 
-from holdfast.model import ProcessId, ProcessState
+from holdfast.model import Process, ProcessId, ProcessState
 from holdfast.records import dataclass
 
 STARTING = "process_start"
@@ -35,6 +35,11 @@ class Identity:
     ticks: int
     """When it started, in the machine's own ticks since its start."""
     boot: str
+
+
+def identity_of(process: Process) -> Identity:
+    """Who it was when it was started."""
+    return Identity(process.pid, process.started_ticks, process.boot)
 
 
 @dataclass(frozen=True, slots=True)

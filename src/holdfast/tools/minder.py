@@ -115,6 +115,15 @@ def _nothing(_number: int, _frame: object) -> None:
     """A signal to the whole session is for the command; who minds it stays to see how it ends."""
 
 
+def _go_first() -> None:
+    """Where memory runs out, be ended before the gateway is."""
+    try:
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+            file.write("1000")
+    except OSError:
+        return
+
+
 def _become(command: str, folder: str, stdin: int, stdout: int) -> None:
     """What the child does: be the command, with nothing of ours."""
     try:
@@ -122,6 +131,7 @@ def _become(command: str, folder: str, stdin: int, stdout: int) -> None:
         for number in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        _go_first()
         os.dup2(stdin, 0)
         os.dup2(stdout, 1)
         os.dup2(stdout, 2)

@@ -46,7 +46,6 @@ _PROCESS = {"type": "string", "description": "The id of the process, as process_
 class ProcessStart:
     """Starts a command that goes on after the turn; by its key once, however often it is tried."""
 
-    folder: Folder | None = None
     name: str = STARTING
     effect: EffectClass = EffectClass.IDEMPOTENT
     description: str = (
@@ -67,6 +66,7 @@ class ProcessStart:
             },
         )
     )
+    folder: Folder | None = None
 
     async def run(self, context: ToolContext, arguments: str) -> StartProcess:
         given = _read(arguments, "command", "notify", "watch")
@@ -183,7 +183,7 @@ class ReportOnGoal:
 
 def process_tools(folder: Folder | None = None) -> tuple[Tool, ...]:
     """The tools for background processes, which begin in the folder this gives."""
-    return (ProcessStart(folder), ProcessLook(), ProcessWrite(), ProcessKill())
+    return (ProcessStart(folder=folder), ProcessLook(), ProcessWrite(), ProcessKill())
 
 
 def goal_tool() -> Tool:

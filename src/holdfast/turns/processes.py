@@ -18,6 +18,7 @@ from holdfast.model import (
 from holdfast.policy.processes import (
     Identity,
     Standing,
+    identity_of,
     missed_text,
     one_line,
     process_id,
@@ -168,10 +169,6 @@ class ProcessWork:
             return await self._store.processes(session)
         except StoreFault as fault:
             raise ToolFailed(f"nothing was done: the ledger could not be read ({fault})") from fault
-
-
-def identity_of(process: Process) -> Identity:
-    return Identity(process.pid, process.started_ticks, process.boot)
 
 
 def spawned(launch: Launch, identity: Identity) -> Spawned:

@@ -14,7 +14,8 @@ from holdfast.testing import ManualClock
 from holdfast.tools import CutShort, ToolContext, ToolFailed
 from holdfast.tools.mcp.base import Garbled, Listed, Lost, NotReached, Signs
 from holdfast.tools.mcp.server import PATIENCE, TRIES, McpTool, Server, State
-from holdfast.tools.mcp.settings import McpSettings
+from holdfast.tools.mcp.servers import Servers
+from holdfast.tools.mcp.settings import McpSettings, Means
 from tests.support.loops import on_a_loop
 
 READ = Listed("read", read_only=True)
@@ -80,7 +81,7 @@ def raises(fault: Exception) -> Act:
     return act
 
 
-def settled(server: Server) -> bool:
+def settled(server: Server | Servers) -> bool:
     return server.settled
 
 
@@ -370,3 +371,17 @@ async def test_arguments_that_are_no_object_are_told_to_the_model() -> None:
         with pytest.raises(ToolFailed, match="JSON object"):
             await tool.run(context, "[1]")
         assert world.fake.calls == []
+
+
+@on_a_loop
+async def test_servers_that_cannot_even_be_begun_keep_nobody_waiting(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("no folder can be here")
+    settings = {"box": McpSettings(command="box")}
+    servers = Servers(settings, {"box": Means()}, in_the_way / "logs", tmp_path, ManualClock(), Half())
+    assert not settled(servers)
+    with pytest.raises(OSError, match="Not a directory"):
+        await servers.work()
+    assert settled(servers)
+    (look,) = servers.looks()
+    assert (look.state, look.words) == (State.DOWN, "it could not be begun (NotADirectoryError)")

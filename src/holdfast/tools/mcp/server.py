@@ -127,6 +127,11 @@ class Server:
             self._enter(State.DOWN, words)
             await self._clock.sleep(pause)
 
+    def cannot_begin(self, why: str) -> None:
+        """Its first start is over before it began."""
+        self._tried = True
+        self._enter(State.DOWN, why)
+
     async def call(self, tool: McpTool, context: ToolContext, arguments: str) -> str:
         """Carry a call out: what may be repeated is, on a server that came back; the rest is cut short."""
         given = _object(arguments)

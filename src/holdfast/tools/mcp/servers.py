@@ -51,9 +51,15 @@ class Servers:
 
     async def work(self) -> None:
         """Keep all of them up until cancelled; none waits for another."""
-        # The SDK takes a second or two to be imported; the gateway works meanwhile.
-        connecting = await asyncio.to_thread(_sdk)
-        await asyncio.to_thread(self._make_folders)
+        try:
+            # The SDK takes a second or two to be imported; the gateway works meanwhile.
+            connecting = await asyncio.to_thread(_sdk)
+            await asyncio.to_thread(self._make_folders)
+        except Exception as fault:
+            # Whoever keeps us at work tries again; until then nobody is to wait for any of them.
+            for server in self._servers.values():
+                server.cannot_begin(f"it could not be begun ({type(fault).__name__})")
+            raise
         async with asyncio.TaskGroup() as lives:
             for name, server in self._servers.items():
                 settings = self._settings[name]
