@@ -85,6 +85,7 @@ def test_killed_in_a_model_call_with_a_card_open_and_in_a_command_it_does_its_wo
     killed(page, house)
     expect(card(page)).to_contain_text("May I run terminal?")
     expect(card(page)).to_contain_text("echo once >> runs.txt")
+    expect(page.locator("#chats .asks")).to_have_text("asks you")
     killed(page, house)
     assert in_workspace(house, "runs.txt") == ""
     allow(page)

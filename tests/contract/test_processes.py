@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.model import Claimed, InboxKind, InboxState, ProcessState, StopKind, TurnId, TurnState
+from holdfast.model import Claimed, InboxKind, InboxState, ProcessState, Said, StopKind, TurnId, TurnState
 from holdfast.store import Spawned
 from tests.support.ledger import ANN, Ledger, key, spawned
 
@@ -72,7 +72,10 @@ async def test_a_completion_during_a_turn_waits_for_its_end(ledger: Ledger) -> N
     await ledger.store.end_process("p1", ProcessState.EXITED, 0)
     assert await ledger.try_claim() is None
     await ledger.finish(claimed.fence)
-    assert (await ledger.claim()).cause.kind is InboxKind.WAKEUP
+    woken = await ledger.claim()
+    assert woken.cause.kind is InboxKind.WAKEUP
+    said = [one.body for one in await ledger.store.transcript(woken.session.id) if isinstance(one.body, Said)]
+    assert [one.woken for one in said] == [False, True], "nobody's words are taken for theirs"
 
 
 async def test_who_has_seen_the_end_is_not_woken_for_it(ledger: Ledger) -> None:

@@ -105,7 +105,8 @@ def _line(entry: Json) -> str:
     head = f"[dim]{entry['seq']:>4} {moment(entry['at'])}[/] "
     match entry["kind"]:
         case "said":
-            return f"{head}[bold cyan]{escape(entry['sender'])}[/]{_TAB}{escape(entry['text'])}"
+            who = "[bold yellow]gateway[/]" if entry["woken"] else f"[bold cyan]{escape(entry['sender'])}[/]"
+            return f"{head}{who}{_TAB}{escape(entry['text'])}"
         case "replied":
             calls = "".join(
                 f"\n{_TAB * 12}[dim]calls {escape(call['name'])} {escape(call['arguments'])}[/]"

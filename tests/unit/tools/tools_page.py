@@ -20,8 +20,10 @@ HEAD = """\
 
 <!-- Written by tests/unit/tools/tools_page.py from holdfast.tools.builtin; do not edit by hand. -->
 
-`tools.use = ["terminal", "files"]` gives an agent these tools besides its own; without it, it has none of them. The class of
-a tool says what may be done with a call that was cut off ([what that means](../howto/bring-your-own-agent.md)).
+An agent of the configuration has all of these but `restart`, unless its `agents.NAME.tools` says which. Any other is given them
+besides its own by `tools.use = ["terminal", "files"]`; without that it has none. The class of a tool says what may be done with a
+call that was cut off ([what that means](../howto/bring-your-own-agent.md)); those of class `effect`, and `process_start`,
+[need consent](../howto/questions-and-approvals.md).
 
 """
 

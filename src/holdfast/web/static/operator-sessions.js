@@ -101,7 +101,7 @@ function entry(one, now) {
   const said = { said: "person", replied: "agent", returned: "tool result", noted: "note of the gateway", undone: "undone", summed: "summary" };
   const words = one.text ?? "";
   return h("li", { class: one.kind, "data-key": one.seq },
-    h("p", { class: "by" }, h("span", {}, `${said[one.kind] ?? one.kind}`), one.state && pill(one.state), stamp(one.at, now)),
+    h("p", { class: "by" }, h("span", {}, one.woken ? "wake-up" : said[one.kind] ?? one.kind), one.state && pill(one.state), stamp(one.at, now)),
     words && (one.kind === "returned" || one.kind === "noted" ? h("p", { class: "words small" }, words) : h("p", { class: "words" }, words)),
     one.calls?.length > 0 && h("ul", { class: "asked" }, one.calls.map((call) => h("li", {}, h("code", {}, call.name), h("code", { class: "given" }, call.arguments)))),
     !words && !one.calls?.length && h("p", { class: "words small" }, one.kind === "undone" ? `entries from ${one.first ?? "?"} on were taken out of view` : "no words"));
