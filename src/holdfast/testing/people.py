@@ -71,6 +71,13 @@ class People:
             self._servers[act.platform].revise(act.chat, said, revised)
 
     def _say(self, act: Say, number: int) -> None:
-        tagged = act.text if act.exact or act.text.startswith("/") else f"{act.text} #{number}"
+        command = act.text.startswith("/") and not _is_work(act.text)
+        tagged = act.text if act.exact or command else f"{act.text} #{number}"
         said = self._servers[act.platform].say(act.chat, tagged, person=act.person)
         self._said[act.platform, act.chat] = said
+
+
+def _is_work(text: str) -> bool:
+    """A goal is a script like a message."""
+    word, _, script = text.partition(" ")
+    return word == "/goal" and script not in ("", "stop")

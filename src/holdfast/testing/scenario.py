@@ -8,7 +8,7 @@ from holdfast.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """A person writes. Unless it is a command, a number is put behind the text, so that no two are alike."""
+    """A person writes. A number is put behind work, a goal as well, so that no two are alike."""
 
     at: float
     text: str
