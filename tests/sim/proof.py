@@ -20,7 +20,7 @@ from tests.sim.workers import CORES, FOUND, Tally, cores, play, play_cells, play
 PARTS = 40
 """Each scenario is swept in so many parts, a part of all of them before the next part of any."""
 SHARE = 5
-CELLS, SWEEPING = 0.2, 0.4
+CELLS, SWEEPING = 0.2, 0.25
 """Of the time there is; the rest is for random worlds."""
 Job = tuple[Callable[..., Tally], tuple[object, ...]]
 
