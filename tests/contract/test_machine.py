@@ -414,7 +414,8 @@ class LedgerMachine(RuleBasedStateMachine):
             self.refused(StopAsked, step)
             return
         recorded = self.run(step)
-        assert [entry.body for entry in recorded.entries] == [Said(row.text, row.sender)]
+        said = Said(row.text, row.sender, woken=row.kind is InboxKind.WAKEUP)
+        assert [entry.body for entry in recorded.entries] == [said]
         row.settle(InboxState.TAKEN, turn.id)
         self.progressed(turn, productive=False)
 
