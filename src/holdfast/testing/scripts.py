@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
 from holdfast.policy.views import Message, Role
@@ -24,6 +24,7 @@ _REPORTING = ("reached", "blocked")
 _KNOWN = frozenset({*MARKING, ASKS, *_STARTING, *_LOOKING, "write", "kill", *_REPORTING})
 _GOAL = "Standing goal: "
 _TURN = re.compile(r"This is turn (\d+) of")
+_NUMBER = re.compile(r"#\d+")
 _PROCESS = re.compile(r"background process (p[0-9a-f]{12})")
 _LOOKS = " look "
 """Whose command says so is looked at when it wakes the conversation."""
@@ -51,17 +52,25 @@ def last_process(messages: Sequence[Message]) -> str:
 
 def script_reply(requests: Sequence[str], results: int, process: str = "nobody") -> Replied:
     """What the model says next to these requests, once so many calls have their results."""
-    for number, group in enumerate(group for request in requests for group in steps_of(request)):
+    for step, group in _steps(requests):
         if results < len(group):
             # One id per call is enough: the gateway gives its own.
             calls = tuple(
-                ToolCall(CallId(f"{name}{place}"), *_call(name, number, place, process))
+                ToolCall(CallId(f"{name}{place}"), *_call(name, step, place, process))
                 for place, name in enumerate(group)
             )
             return Replied("", Finish.CALLS, calls)
         results -= len(group)
     heads = " | ".join(map(head_of, requests))
     return Replied(f"answer to {heads}{''.join(map(_wordy, requests))}", Finish.COMPLETE)
+
+
+def _steps(requests: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What is to be done for these, each step named after who asked for it: what is summed up renames none."""
+    for request in requests:
+        asked = _NUMBER.search(head_of(request))
+        for number, group in enumerate(steps_of(request)):
+            yield f"{asked[0] if asked else ''}.{number}", group
 
 
 def head_of(request: str) -> str:
@@ -102,7 +111,7 @@ def _kind(name: str) -> str:
     return name.partition(":")[0]
 
 
-def _call(name: str, step: int, place: int, process: str) -> tuple[str, str]:
+def _call(name: str, step: str, place: int, process: str) -> tuple[str, str]:
     """The tool that is meant, and its arguments."""
     kind, *given = name.split(":")
     tool, arguments = kind, dict[str, object](step=step, place=place)
