@@ -66,7 +66,7 @@ def script_reply(requests: Sequence[str], results: int, process: str = "nobody")
 
 
 def _steps(requests: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What is to be done for these, each step named after who asked for it: what is summed up renames none."""
+    """What is to be done for these, each step named after its request: what is summed up renames none."""
     for request in requests:
         asked = _NUMBER.search(head_of(request))
         for number, group in enumerate(steps_of(request)):
