@@ -49,8 +49,9 @@ def render(markdown: str, mark: str = "") -> Rendered:
     source = readable(markdown)
     if not has_something_to_see(source):
         return Rendered(mark + NOTHING_SEEN, html=False)
-    looks = Rendered(_escaped(mark) + _formatted(source), html=True)
-    fits = width(looks.seen) <= LONGEST and has_something_to_see(looks.seen[len(mark) :])
+    formatted = _formatted(source)
+    looks = Rendered(_escaped(mark) + formatted, html=True)
+    fits = width(looks.seen) <= LONGEST and has_something_to_see(Rendered(formatted, html=True).seen)
     return looks if fits else Rendered(mark + source, html=False)
 
 
@@ -68,8 +69,11 @@ def has_something_to_see(text: str) -> bool:
 
 
 def _formatted(source: str) -> str:
-    root = SyntaxTreeNode(_parser().parse(source))
-    return _Writer(source).blocks(root.children)
+    """The text with tags; nothing if it is nested too deep."""
+    tokens = _parser().parse(source)
+    if any(token.level >= _DEEPEST - 1 for token in tokens):
+        return ""
+    return _Writer(source).blocks(SyntaxTreeNode(tokens).children)
 
 
 def _parser() -> MarkdownIt:

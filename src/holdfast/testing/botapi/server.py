@@ -45,8 +45,9 @@ class Wires:
     def remove(self, transport: asyncio.Transport) -> None:
         self._open = {who: one for who, one in self._open.items() if one is not transport}
 
-    def of(self, scope: Scope) -> asyncio.Transport:
-        return self._open[tuple(scope["client"])]
+    def of(self, scope: Scope) -> asyncio.Transport | None:
+        """None if it is gone already."""
+        return self._open.get(tuple(scope["client"]))
 
     def cut_all(self) -> None:
         for transport in list(self._open.values()):
@@ -62,6 +63,8 @@ class _Cut(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         wire = self._wires.of(scope)
+        if wire is None:
+            return
         if self._of:
             headers = [(b"content-length", str(self._of).encode())]
             await send({"type": "http.response.start", "status": 200, "headers": headers})

@@ -56,6 +56,14 @@ def test_a_text_without_anything_to_see_is_still_a_message() -> None:
         assert taken(render(little).text, render(little).html)
 
 
+@pytest.mark.parametrize("inside", ["> ", "- ", "1. ", "> - "])
+def test_what_is_nested_too_deep_stays_plain_and_whole(inside: str) -> None:
+    for depth in (10, 60, 98, 99, 100, 101, 200):
+        text = inside * depth + "word"
+        rendered = render(text)
+        assert "word" in taken(rendered.text, rendered.html)
+
+
 def test_looks_that_make_a_text_too_long_are_left_away() -> None:
     long = "\n".join("-" for _ in range(2_048))
     assert width(long) <= LONGEST
