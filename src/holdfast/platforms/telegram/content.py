@@ -65,8 +65,9 @@ def part(payload: Json, name: str) -> Json:
 def integer(payload: Json, name: str) -> int | None:
     """A whole number that Telegram could mean; None for anything else."""
     value = payload.get(name)
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if whole and isinstance(value, int) and -_LARGEST <= value < _LARGEST else None
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if -_LARGEST <= value < _LARGEST else None
 
 
 def text_in(payload: Json, name: str) -> str:

@@ -105,7 +105,7 @@ class _Writer:
             case "blockquote":
                 # Telegram has no quotes in quotes.
                 inner = self.blocks(node.children, quoted=True, depth=depth)
-                return inner if quoted or not inner else f"<blockquote>{inner}</blockquote>"
+                return inner if quoted else f"<blockquote>{inner}</blockquote>"
             case "hr":
                 return _RULE
             case "table":

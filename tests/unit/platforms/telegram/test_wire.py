@@ -135,7 +135,9 @@ def test_messages_that_are_no_album_are_never_joined() -> None:
     assert joined(texts) == texts
 
 
-@pytest.mark.parametrize("question", ["asked:01hxyz:c3-1", "q" * 200, "naïve:é:1", "a:b#c.d"])
+@pytest.mark.parametrize(
+    "question", ["asked:01hxyz:c3-1", *("q" * n for n in range(38, 66)), "é" * 31, "é" * 200, "a:b#c.d"]
+)
 @pytest.mark.parametrize("thread", [None, "5", "dm1001", "9" * 19])
 def test_a_button_names_its_question_in_64_bytes(question: str, thread: str | None) -> None:
     data = data_for(QuestionId(question), 2, thread)
@@ -215,6 +217,7 @@ def test_what_the_adapter_has_to_know_of_a_chat() -> None:
         (update("message", message(chat={"id": "1001"}, text="x")), "without its chat"),
         (update("message", message(chat={"id": 10**30}, text="x")), "without its chat"),
         (update("message", message(text="x") | {"from": None}), "without its sender"),
+        (update("message", message(True, text="x")), "without its chat or its id"),
         (update("message", message(sender_chat=GROUP, text="x")), "in the name of a chat"),
         (update("message", message(chat={"id": 1, "type": "hive"}, text="x")), "kind of chat"),
         (update("message", message(dice={"value": 3})), "nothing in it that can be read"),
