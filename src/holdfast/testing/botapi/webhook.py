@@ -75,15 +75,10 @@ class Deliverer:
                 await self._deliver(update)
 
     def _due(self) -> Update | None:
-        if not self.webhook.url:
-            return None
-        now, passed = self._clock.now(), set[int | None]()
-        for update in self._updates.pending():
-            if update.chat not in passed and self.webhook.not_before.get(update.chat, 0) <= now:
-                return update
-            # Order holds within a chat: what follows waits with it.
-            passed.add(update.chat)
-        return None
+        """The oldest update of a chat that waits for nothing: order holds within a chat, not between them."""
+        held, now = self.webhook.not_before, self._clock.now()
+        waiting = self._updates.pending() if self.webhook.url else []
+        return next((one for one in waiting if held.get(one.chat, 0) <= now), None)
 
     def _pause(self) -> float:
         times = [at - self._clock.now() for at in self.webhook.not_before.values()]
