@@ -21,12 +21,14 @@ __all__ = [
     "SystemClock",
     "SystemIds",
     "SystemRng",
+    "both",
     "first_of",
     "in_time",
     "new_secret",
 ]
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
@@ -164,6 +166,16 @@ class Bell:
                 # Who waits beside other things is let go of again and again; a bell may never ring.
                 self._waiters = [other for other in self._waiters if other is not waiter]
                 raise
+
+
+async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, U]) -> tuple[T, U]:
+    """Return what the two give, side by side; both have ended before what either raises is raised."""
+    first, second = await asyncio.gather(one, other, return_exceptions=True)
+    if isinstance(first, BaseException):
+        raise first
+    if isinstance(second, BaseException):
+        raise second
+    return first, second
 
 
 async def first_of(*waits: Coroutine[Any, Any, object]) -> None:

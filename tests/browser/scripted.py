@@ -13,7 +13,7 @@ from holdfast.agents import Agent, OnText, Prompt, unheard
 from holdfast.clock import Clock
 from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
 from holdfast.policy.views import Role
-from holdfast.tools import ToolContext
+from holdfast.tools import AskPerson, ToolContext
 
 HOME = Path(__file__).parent
 WORDS = "words"
@@ -30,7 +30,10 @@ async def pass_by(clock: Clock, *places: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Scripted:
-    """Answers `say WORDS` with the words, `steps N` after so many tool calls, and echoes anything else."""
+    """Answers `say WORDS` with the words, `steps N` after so many tool calls, and echoes anything else.
+
+    `ask QUESTION | OPTION | …` asks the person, `delete FILE` calls a tool that may need consent.
+    """
 
     clock: Clock
 
@@ -38,6 +41,10 @@ class Scripted:
         last = max(place for place, one in enumerate(prompt.messages) if one.role is Role.USER)
         said = prompt.messages[last].text
         done = sum(one.role is Role.TOOL for one in prompt.messages[last:])
+        if (asked := _asked(said)) and not done:
+            return Replied("", Finish.CALLS, (asked,))
+        if asked:
+            return Replied(f"You said: {prompt.messages[-1].text}", Finish.COMPLETE)
         wanted = int(found[1]) if (found := re.fullmatch(r"steps (\d+)", said)) else 0
         if done < wanted:
             step = done + 1
@@ -67,6 +74,31 @@ class Note:
         return "noted"
 
 
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """A tool whose every run leaves a line."""
+
+    name: str = "delete_file"
+    effect: EffectClass = EffectClass.EFFECT
+
+    async def run(self, context: ToolContext, arguments: str) -> str:
+        with (HOME / "deleted").open("a") as file:
+            file.write(f"{arguments}\n")
+        return "deleted"
+
+
+def _asked(said: str) -> ToolCall | None:
+    """The call a message wants, if it wants one of these."""
+    word, _, rest = said.partition(" ")
+    if word == "ask":
+        question, *options = (part.strip() for part in rest.split("|"))
+        given = {"question": question, **({"options": options} if options else {})}
+        return ToolCall(CallId("ask"), "ask_person", json.dumps(given))
+    if word == "delete":
+        return ToolCall(CallId("delete"), "delete_file", json.dumps({"path": rest, "force": True}))
+    return None
+
+
 def agent(clock: Clock) -> Agent:
     """The agent, for `agent.use`."""
-    return Agent(Scripted(clock), (Note(clock),))
+    return Agent(Scripted(clock), (Note(clock), AskPerson(), Delete()))

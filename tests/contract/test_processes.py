@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.model import Claimed, InboxKind, InboxState, ProcessState, StopKind, TurnState
+from holdfast.model import Claimed, InboxKind, InboxState, ProcessState, StopKind, TurnId, TurnState
 from holdfast.store import Spawned
 from tests.support.ledger import ANN, Ledger, key, spawned
 
@@ -238,3 +238,106 @@ async def test_a_reused_pid_is_another_process(ledger: Ledger) -> None:
     await ledger.append(claimed.fence, spawn=(Spawned("p2", 7, 2, "b", "b.log"),))
     await ledger.store.end_process("p1", ProcessState.LOST, None)
     assert [process.id for process in await ledger.store.processes()] == ["p2"]
+
+
+@pytest.mark.guards("R11.3", "F4")
+async def test_a_match_of_a_turn_that_has_ended_since_the_last_look_wakes_nothing(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.append(claimed.fence, spawn=(spawned(),))
+    looked_at = ledger.clock.now()
+    ledger.clock.advance(500)
+    await ledger.finish(claimed.fence)
+    assert not await ledger.store.match_process("p1", 1, "error", CAP, 10, looked_at)
+    assert await ledger.try_claim() is None
+    ledger.clock.advance(500)
+    assert await ledger.store.match_process("p1", 2, "error", CAP, 20, ledger.clock.now())
+
+
+async def test_what_woke_nobody_is_missed_until_somebody_looks(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.append(claimed.fence, spawn=(spawned(),))
+    assert not await ledger.store.match_process("p1", 1, "error", CAP, 40)
+    (process,) = await ledger.store.processes(claimed.session.id)
+    assert (process.missed, process.watched) == (1, 40)
+    await ledger.append(claimed.fence, looked_at=("p1",))
+    (process,) = await ledger.store.processes(claimed.session.id)
+    assert (process.missed, process.watched) == (0, 40)
+
+
+async def test_how_far_output_was_looked_through_is_kept_and_never_goes_back(ledger: Ledger) -> None:
+    claimed = await start(ledger)
+    await ledger.store.match_process("p1", 1, "error", CAP, 500)
+    await ledger.crash()
+    await ledger.store.match_process("p1", 2, "error", CAP, 300)
+    (process,) = await ledger.store.processes(claimed.session.id)
+    assert (process.matches, process.watched) == (2, 500)
+
+
+@pytest.mark.guards("R11.3")
+async def test_who_looks_at_a_process_is_woken_by_what_comes_next(ledger: Ledger) -> None:
+    await start(ledger)
+    later = await ledger.begin("a newer turn that looks at it")
+    await ledger.append(later.fence, looked_at=("p1",))
+    await ledger.finish(later.fence)
+    assert await match(ledger, 1)
+
+
+@pytest.mark.guards("R11.3")
+async def test_a_resumed_turn_takes_along_what_it_had_looked_at(ledger: Ledger) -> None:
+    await start(ledger)
+    later = await ledger.begin("looks at it")
+    await ledger.append(later.fence, looked_at=("p1",))
+    await ledger.recover()
+    again = await ledger.claim()
+    await ledger.finish(again.fence)
+    assert await match(ledger, 1)
+
+
+async def test_another_session_cannot_take_a_process_over_by_looking(ledger: Ledger) -> None:
+    await start(ledger)
+    other = await ledger.begin(chat="c2")
+    await ledger.append(other.fence, looked_at=("p1",))
+    await ledger.finish(other.fence)
+    assert await match(ledger, 1)
+
+
+async def test_a_process_its_turn_could_not_write_down_is_taken_in_once(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    assert await ledger.store.adopt_process(spawned(), claimed.turn.id)
+    async with ledger.unchanged():
+        assert not await ledger.store.adopt_process(spawned(), claimed.turn.id)
+    await ledger.append(claimed.fence, spawn=(spawned(),))
+    await ledger.finish(claimed.fence)
+    (process,) = await ledger.store.processes(claimed.session.id)
+    assert (process.turn, process.generation) == (claimed.turn.id, claimed.fence.generation)
+    assert await ledger.store.end_process("p1", ProcessState.EXITED, 0)
+    assert await wakeups(ledger) == ["process:p1:ended"]
+
+
+async def test_a_process_of_a_turn_nobody_knows_is_not_taken_in(ledger: Ledger) -> None:
+    async with ledger.unchanged():
+        assert not await ledger.store.adopt_process(spawned(), TurnId("nobody"))
+
+
+async def test_the_same_pid_and_time_after_a_restart_of_the_machine_is_another_process(
+    ledger: Ledger,
+) -> None:
+    claimed = await ledger.begin()
+    await ledger.append(claimed.fence, spawn=(Spawned("p1", 7, 1, "a", "a", boot="monday"),))
+    await ledger.append(claimed.fence, spawn=(Spawned("p2", 7, 1, "b", "b", boot="tuesday"),))
+    assert [process.boot for process in await ledger.store.processes()] == ["monday", "tuesday"]
+
+
+async def test_processes_are_found_by_their_ids(ledger: Ledger) -> None:
+    await start(ledger)
+    await ledger.store.end_process("p1", ProcessState.EXITED, 0)
+    assert [one.id for one in await ledger.store.known_processes(["p1", "p2"])] == ["p1"]
+
+
+async def test_the_word_of_an_end_has_its_last_words(ledger: Ledger) -> None:
+    await start(ledger)
+    await ledger.store.end_process("p1", ProcessState.EXITED, 2, "The end of its output:\nboom")
+    (row,) = await ledger.store.waiting(key())
+    assert row.text == (
+        "The background process p1 (make) is ended, exit code 2.\nThe end of its output:\nboom"
+    )

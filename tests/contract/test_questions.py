@@ -20,7 +20,7 @@ from holdfast.model import (
 from holdfast.policy.notes import Dropped
 from holdfast.policy.settings import HOUR, MINUTE
 from tests.support.judging import rule
-from tests.support.ledger import ANN, BOB, Ledger, key, never_asked, owed
+from tests.support.ledger import ANN, BOB, Ledger, key, never_asked, owed, result
 
 Q1 = QuestionId("q1")
 
@@ -48,6 +48,43 @@ async def test_a_question_and_the_message_that_carries_it_are_one_commit(ledger:
     )
     (sent,) = await ledger.outbox()
     assert (sent.kind, sent.turn) == (OwedKind.QUESTION, claimed.turn.id)
+
+
+async def test_how_questions_were_closed_and_by_whom_is_seen_in_the_order_they_were_asked(
+    ledger: Ledger,
+) -> None:
+    first = await asked(ledger)
+    await ledger.store.answer(Q1, await ledger.word("red"), "red", ANN)
+    answered_at = ledger.clock.now()
+    again = await ledger.claim(never_asked)
+    ledger.clock.advance(MINUTE)
+    await ledger.append(again.fence, result("c1"))
+    await ledger.start(again.fence, "c0")
+    await ledger.append(again.fence, ask=(ledger.question("q0", "c0"),))
+    one, two = await ledger.store.questions((first.turn.id,))
+    assert (one.id, one.answer, one.answered_by, one.closed_at) == ("q1", "red", ANN, answered_at)
+    assert (two.id, two.state, two.answered_by, two.closed_at) == ("q0", QuestionState.OPEN, None, None)
+    assert await ledger.store.questions(()) == ()
+
+
+async def test_the_run_that_goes_on_knows_when_its_question_was_closed(ledger: Ledger) -> None:
+    await asked(ledger)
+    ledger.clock.advance(MINUTE)
+    await ledger.store.answer(Q1, await ledger.word("red"), "red", ANN)
+    claimed = await ledger.claim(never_asked)
+    assert claimed.journal.questions[0].closed_at == ledger.clock.now()
+
+
+@pytest.mark.guards("R13")
+async def test_a_button_of_a_closed_question_says_how_to_those_it_was_for_and_nothing_to_others(
+    ledger: Ledger,
+) -> None:
+    await asked(ledger, options=("a", "b"))
+    await ledger.say("a", pressed=Q1)
+    await ledger.say("b", pressed=Q1)
+    assert "was answered before" in (await ledger.outbox())[-1].text
+    await ledger.say("b", chat="elsewhere", sender=BOB, pressed=Q1)
+    assert "That question is closed" in (await ledger.outbox("elsewhere"))[-1].text
 
 
 async def test_a_waiting_turn_holds_its_session(ledger: Ledger) -> None:

@@ -63,7 +63,7 @@ async def test_a_step_is_one_commit(ledger: Ledger) -> None:
         usage=(Usage("big", 10, 20, 3),),
     )
     impossible = Step(
-        **{name: getattr(step, name) for name in step.__slots__} | {"spawn": (spawned(), spawned())}
+        **{name: getattr(step, name) for name in step.__slots__} | {"ask": (*step.ask, *step.ask)}
     )
     async with ledger.refused(Broken):
         await ledger.store.record(claimed.fence, impossible)

@@ -44,7 +44,8 @@ class Room:
         self.ledger = ledger
         self.files: list[frozenset[str]] = []
         """Those the ledger still knew when files were swept."""
-        desk = Desk(store or ledger.store, ledger.clock, lambda: ACCESS, sweep=self._sweep, **more)
+        self.access = ACCESS
+        desk = Desk(store or ledger.store, ledger.clock, lambda: self.access, sweep=self._sweep, **more)
         self.reports = Reports()
         self.commands = Commands(desk, HalfRng(), self.reports)
 
@@ -109,6 +110,24 @@ async def test_without_the_word_nothing_is_erased(ledger: Ledger) -> None:
         position = await room.say(text)
         assert "say: /forget everything" in await room.answer_to(position)
     assert SECRET in str(ledger.dump())
+
+
+@pytest.mark.guards("R20")
+async def test_what_has_begun_is_finished_though_its_sender_is_allowed_no_more(ledger: Ledger) -> None:
+    await talk(ledger)
+    await ledger.say(f"more of {SECRET}")
+    claimed = await ledger.claim()
+    room = Room(ledger)
+    position = await room.say("/forget everything")  # the work in hand is asked to stop
+    room.access = replace(ACCESS, people=frozenset())
+    await ledger.store.finish(claimed.fence, TurnState.CANCELLED)
+    await room.commands.carry_out_all()
+    await drain(ledger)
+    await room.commands.carry_out_all()
+    assert (await room.answer_to(position)).startswith("Erased.")
+    assert SECRET not in str(ledger.dump())
+    refused = await room.say("/forget everything")
+    assert "Erased" not in await room.answer_to(refused)
 
 
 @pytest.mark.guards("R20")

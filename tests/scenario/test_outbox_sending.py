@@ -168,13 +168,19 @@ async def test_where_keys_count_an_unknown_send_is_repeated_unmarked_and_shows_o
     assert await states(ledger) == [SENT]
 
 
-async def test_a_repeat_is_marked_when_the_platform_has_forgotten_its_key_meanwhile(ledger: Ledger) -> None:
+async def lost_once(ledger: Ledger) -> tuple[FakePlatform, Sender]:
+    """A message to a platform that forgets keys was tried once, and nobody knows what became of it."""
     await chat(ledger)
     platform = FakePlatform(FORGETFUL)
     platform.play.append(Lost("timeout"))
     await ledger.store.owe(owed("a", "hello"))
     sending = sender(ledger, platform)
     await sending.send_due()
+    return platform, sending
+
+
+async def test_a_repeat_is_marked_when_the_platform_has_forgotten_its_key_meanwhile(ledger: Ledger) -> None:
+    platform, sending = await lost_once(ledger)
     await sending.send_due()
     (part,) = await ledger.outbox()
     assert part.state is PENDING  # to be repeated with its key, and then nobody was there for a while
@@ -185,16 +191,51 @@ async def test_a_repeat_is_marked_when_the_platform_has_forgotten_its_key_meanwh
 
 @pytest.mark.guards("R10.2")
 async def test_how_old_a_key_is_nobody_knows_once_the_clock_was_set_back(ledger: Ledger) -> None:
-    await chat(ledger)
-    platform = FakePlatform(FORGETFUL)
-    platform.play.append(Lost("timeout"))
-    await ledger.store.owe(owed("a", "hello"))
-    sending = sender(ledger, platform)
-    await sending.send_due()
+    platform, sending = await lost_once(ledger)
     ledger.clock.advance(6 * MINUTE)
     ledger.clock.jump(-60 * MINUTE)
     await send_for(ledger, sending, 10_000)
     assert platform.shown == ["(again?) hello"]
+
+
+@pytest.mark.guards("R10.2")
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_key_grows_old_by_the_time_that_passes_and_not_by_what_the_clock_says(
+    ledger: Ledger, restarted: bool
+) -> None:
+    """Set back, the wall clock comes to the same hour once more: the key is an hour older by then."""
+    platform, sending = await lost_once(ledger)
+    await sending.send_due()
+    ledger.clock.jump(-60 * MINUTE)
+    if restarted:
+        sending = sender(ledger, platform)
+    ledger.clock.advance(61 * MINUTE)
+    await sending.send_due()
+    assert platform.shown == ["(again?) hello"]
+
+
+@pytest.mark.guards("R10.2")
+async def test_a_key_is_as_old_as_its_first_try_by_whichever_run(ledger: Ledger) -> None:
+    platform, _ = await lost_once(ledger)
+    platform.play.append(Lost("timeout"))
+    ledger.clock.advance(4 * MINUTE)
+    sending = sender(ledger, platform)
+    await sending.send_due()
+    await send_for(ledger, sending, 2_000)  # lost again, with a key that was young enough then
+    assert (len(platform.sends), platform.shown) == (2, [])
+    ledger.clock.advance(2 * MINUTE)
+    await send_for(ledger, sending, 10_000)
+    assert platform.shown == ["(again?) hello"]
+
+
+@pytest.mark.guards("R10.2")
+async def test_a_young_key_is_trusted_after_a_restart(ledger: Ledger) -> None:
+    platform, sending = await lost_once(ledger)
+    await sending.send_due()
+    ledger.clock.advance(1_000)
+    sending = sender(ledger, platform)
+    await send_for(ledger, sending, MINUTE)
+    assert platform.shown == ["hello"]
 
 
 @pytest.mark.guards("R10.2")

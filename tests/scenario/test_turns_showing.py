@@ -165,6 +165,7 @@ async def test_a_run_that_is_cut_shows_nothing_while_its_tools_are_given_time_to
     deed, screen = Deed(when_cancelled=never_ends), Screen()
     async with Stage(ledger, wants("deed"), tools=[deed], platform=screen) as stage:
         await typing(stage, screen)
+        await soon(deed.running.wait())
         cutting = asyncio.ensure_future(stage.pool.cut("restart_timeout"))
         await stage.store.logged("interrupt", 1)
         await stage.clock.nap(5.0)

@@ -2,7 +2,7 @@
 
 from holdfast.app.settings import DrainSettings, GatewaySettings
 from holdfast.model import OnInterruption
-from holdfast.policy.settings import HOUR, MINUTE, SECOND, ProgressSettings
+from holdfast.policy.settings import HOUR, MINUTE, SECOND, ApprovalSettings, ProgressSettings, Ruling
 from holdfast.testing import (
     Act,
     Admit,
@@ -12,6 +12,7 @@ from holdfast.testing import (
     Die,
     FullDisk,
     Outage,
+    Press,
     Revise,
     Say,
     Scenario,
@@ -29,6 +30,15 @@ ASKING = GatewaySettings(heartbeat=MINUTE, reconcile=MINUTE, on_interruption=OnI
 def asked(what: str, *then: Act) -> Scenario:
     """Work that is cut off, in a chat that wants to be asked what becomes of it."""
     return Scenario(f"asked, and {what}", (Say(0.1, "tools read effect"), Die(0.9), *then), ASKING)
+
+
+CAREFUL = GatewaySettings(heartbeat=MINUTE, reconcile=MINUTE, approvals=ApprovalSettings(effect=Ruling.ASK))
+"""No effect without consent."""
+
+
+def careful(what: str, *then: Act) -> Scenario:
+    """Work of which a person has to allow a part."""
+    return Scenario(f"consent is needed, and {what}", (Say(0.1, "tools read effect"), *then), CAREFUL)
 
 
 SPEAKING = GatewaySettings(grace=SECOND, progress=ProgressSettings(notice=SECOND))
@@ -157,6 +167,31 @@ CANONICAL = {
         asked("told to drop it", Say(9, "drop", exact=True), Say(12, "plain")),
         asked("something else is said", Say(9, "plain"), Say(12, "continue", exact=True)),
         asked("nobody answers", SetClock(20, HOUR + MINUTE), Say(90, "plain")),
+        careful("given", Say(9, "yes", exact=True), Say(12, "plain")),
+        careful("given by a button", Press(9, 0), Press(9.1, 0), Say(12, "plain")),
+        careful("refused", Say(9, "no", exact=True), Say(12, "plain")),
+        careful("something else is said", Say(9, "plain"), Say(12, "yes", exact=True)),
+        careful("nobody answers", SetClock(20, HOUR + MINUTE), Say(90, "plain")),
+        careful("the work is stopped", Say(9, "/stop"), Say(9.5, "yes", exact=True)),
+        Scenario(
+            "consent is needed twice side by side",
+            (
+                Say(0.1, "tools effect+read+effect"),
+                Say(9, "yes", exact=True),
+                Say(15, "no", exact=True),
+                Say(20, "plain"),
+            ),
+            CAREFUL,
+        ),
+        Scenario(
+            "a person is asked",
+            (Say(0.1, "tools ask_person effect"), Say(9, "blue", exact=True), Say(12, "plain")),
+        ),
+        Scenario(
+            "a person is asked and does not answer",
+            (Say(0.1, "tools ask_person read"), SetClock(20, 24 * HOUR + MINUTE), Say(90, "plain")),
+            GatewaySettings(heartbeat=MINUTE, reconcile=MINUTE),
+        ),
         spoken_of("to its end"),
         spoken_of("stopped", Say(3, "/stop", platform="lively"), Say(3.5, "slow 2", platform="lively")),
         spoken_of(

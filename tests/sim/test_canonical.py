@@ -137,3 +137,43 @@ def test_what_is_forgotten_is_stopped_and_erased_and_what_was_written_after_it_i
     kept = [row.text for row in ledger.inbox if row.text]
     assert [text.split()[0] for text in kept] == ["/forget", "plain"]
     assert len({entry.session for entry in ledger.entries if entry.kind == "said"}) == 2
+
+
+@pytest.mark.guards("R7.3", "R13")
+@pytest.mark.parametrize(
+    ("what", "ran", "end"),
+    [
+        ("given", 1, "done"),
+        ("given by a button", 1, "done"),
+        ("refused", 0, "done"),
+        ("something else is said", 0, "done"),
+        ("nobody answers", 0, "done"),
+        ("the work is stopped", 0, "cancelled"),
+    ],
+)
+def test_what_needs_consent_happens_after_a_yes_and_only_then(what: str, ran: int, end: str) -> None:
+    outcome = played(f"consent is needed, and {what}")
+    effects = [one for one in outcome.history.ran if (one.tool, one.what) == ("effect", "happened")]
+    assert len(effects) == ran
+    first, *_ = outcome.history.ledger.turns
+    assert first.state == end
+    questions = [line for line in outcome.history.ledger.outbox if line.kind == "question"]
+    assert len(questions) == 1
+
+
+@pytest.mark.guards("R7.3")
+def test_of_two_calls_that_need_consent_the_one_that_was_allowed_happens() -> None:
+    history = played("consent is needed twice side by side").history
+    assert sum((one.tool, one.what) == ("effect", "happened") for one in history.ran) == 1
+    assert sum(line.kind == "question" for line in history.ledger.outbox) == 2
+
+
+@pytest.mark.guards("R13")
+@pytest.mark.parametrize(
+    ("what", "result"), [("asked", "blue"), ("asked and does not answer", "no answer: the person has not")]
+)
+def test_a_person_who_is_asked_holds_the_turn_until_they_answer_or_time_is_up(what: str, result: str) -> None:
+    outcome = played(f"a person is {what}")
+    returned = [entry.body or "" for entry in outcome.history.ledger.entries if entry.kind == "returned"]
+    assert result in returned[0]
+    assert set(ends(outcome)) == {"done"}

@@ -146,7 +146,8 @@ def test_messages_come_at_their_point_and_an_orderly_cut_is_one() -> None:
     assert [now for _, _, now in played.turns] == ["done", "done"]
     assert played.deaths == 1
     texts = [row.text for row in played.outcome.history.ledger.inbox]
-    assert texts == ["tools read+idempotent #1", "wordy 22 #2"]
+    # The cut comes at the same point as the second message, before or after it: both have a number.
+    assert [text.partition(" #")[0] for text in texts] == ["tools read+idempotent", "wordy 22"]
 
 
 @pytest.mark.guards("R15")

@@ -33,6 +33,7 @@ from holdfast.model import (
     Finish,
     Origin,
     Place,
+    ProcessId,
     Replied,
     Returned,
     SendResult,
@@ -42,7 +43,17 @@ from holdfast.model import (
 from holdfast.platforms import Ack, Arrival, Capabilities, Incoming
 from holdfast.store import Recorded, SqliteStore, Step
 from holdfast.testing.agent import unanswered
-from holdfast.tools import Tool, ToolContext
+from holdfast.tools import (
+    AskPerson,
+    Intention,
+    KillProcess,
+    LookAtProcess,
+    Looking,
+    StartProcess,
+    Tool,
+    ToolContext,
+    goal_tool,
+)
 
 HOME = Path(__file__).parent
 HELD = "held"
@@ -54,7 +65,8 @@ EFFECTS = "effects"
 READS = "reads"
 MODEL = "model"
 CONNECTIONS = "connections"
-_SCRIPT = re.compile(r"do ([a-z ]*)#(\w+)")
+ASKS = "ask_person"
+_SCRIPT = re.compile(r"do ([a-z_ ]*)#(\w+)")
 _LOOK_AGAIN = 0.02
 
 
@@ -99,7 +111,7 @@ class Scripted:
         await pass_by(f"model {tags} {results}")
         if results < len(steps):
             tag, name = steps[results]
-            return Replied("", Finish.CALLS, (ToolCall(CallId(name), name, json.dumps(tag)),))
+            return Replied("", Finish.CALLS, (ToolCall(CallId(name), name, arguments(name, tag)),))
         return Replied(f"answer to {tags or 'nobody'}", Finish.COMPLETE)
 
 
@@ -107,6 +119,17 @@ def script(request: str) -> tuple[list[str], str]:
     """The calls a message asks for, and its tag; anything else is its own tag."""
     found = _SCRIPT.fullmatch(request)
     return (found[1].split(), found[2]) if found else ([], request)
+
+
+def arguments(name: str, tag: str) -> str:
+    """What a call is given: as the test has written it down for tools that are not ours, else its tag."""
+    file = HOME / f"{name}-{tag}.json"
+    if file.exists():
+        return file.read_text()
+    if name == ASKS:
+        return json.dumps({"question": f"what about {tag}?"})
+    # A tool of an MCP server takes an object.
+    return json.dumps({"tag": tag} if "__" in name else tag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +194,29 @@ async def _restart(tag: str, context: ToolContext) -> None:
     await ask(HOME, "restart", event_id=context.key)
 
 
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A tool that wants something done about the one background process there is, or is to be."""
+
+    name: str
+    effect: EffectClass
+    wish: Callable[[str], Intention]
+
+    async def run(self, context: ToolContext, arguments: str) -> Intention:
+        await pass_by(f"{self.name} {json.loads(arguments)}")
+        return self.wish(json.loads(arguments))
+
+
+def _background(tag: str) -> Intention:
+    """Runs until the test opens its gate, and says what it is told there."""
+    return StartProcess(f"echo begun; cat {HOME}/gate-{tag}; echo over", patterns=("alarm",))
+
+
+def _the_process() -> ProcessId:
+    (only,) = os.listdir(HOME / "processes")
+    return ProcessId(only)
+
+
 def agent(clock: Clock) -> Agent:
     """The agent, for `agent.use`."""
     tools: tuple[Tool, ...] = (
@@ -182,6 +228,11 @@ def agent(clock: Clock) -> Agent:
         Act("stubborn", EffectClass.READ, _stubborn),
         Act("poison", EffectClass.READ, _poison),
         Act("restart", EffectClass.EFFECT, _restart),
+        AskPerson(),
+        Wish("background", EffectClass.IDEMPOTENT, _background),
+        Wish("poll", EffectClass.READ, lambda _tag: LookAtProcess(Looking.POLL, _the_process())),
+        Wish("killit", EffectClass.IDEMPOTENT, lambda _tag: KillProcess(_the_process())),
+        goal_tool(),
     )
     return Agent(Scripted(), tools)
 
@@ -240,9 +291,11 @@ class Letters:
 
 _VERBS = (
     "accept",
+    "adopt_process",
     "claim_ready",
     "claim_deliveries",
     "end_instance",
+    "end_process",
     "erase",
     "finish",
     "heartbeat",
@@ -254,6 +307,7 @@ _VERBS = (
     "settle_row",
     "settle_stale",
     "tell_running",
+    "wait",
 )
 
 

@@ -19,6 +19,7 @@ from holdfast.app.control import look
 
 from . import inside
 from .commands import environment, gateway_pid
+from .machine import end_session, gate
 
 LONG = 60.0
 """Seconds after which a signal that does not come fails its test; never waited for otherwise."""
@@ -132,6 +133,7 @@ class House:
             connection.close()
         self._station.close()
         self._kill_orphan()
+        self._end_background()
 
     def _kill_orphan(self) -> None:
         """The child of a supervisor that was killed."""
@@ -146,6 +148,26 @@ class House:
     def starting(self, supervised: bool = False, stderr: int | None = None) -> Up:
         self._ups.append(Up(self.home, supervised, stderr, self._port))
         return self._ups[-1]
+
+    # Background processes.
+
+    def gate(self, tag: str) -> Path:
+        """What a background process waits at until it is opened."""
+        return gate(self.home, f"gate-{tag}")
+
+    def minder(self) -> int:
+        """Who minds the one background process there is."""
+        (only,) = (self.home / "processes").iterdir()
+        pid: int = json.loads((only / "started.json").read_text())["pid"]
+        return pid
+
+    def processes(self, chat: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.look("processes", chat=chat)["processes"]
+        return found
+
+    def _end_background(self) -> None:
+        for folder in (self.home / "processes").glob("*/started.json"):
+            end_session(json.loads(folder.read_text())["pid"])
 
     # Places.
 

@@ -23,8 +23,8 @@ from holdfast.platforms import Platform
 from holdfast.policy.settings import ProgressSettings, TurnSettings
 from holdfast.store import ClaimSettings, Judge, Store
 from holdfast.testing import ManualClock
-from holdfast.tools import Tool, ToolContext
-from holdfast.turns import Pool, PoolSettings, Runner, Showing, Unseen, Watch
+from holdfast.tools import NoMoreTools, Processes, Tool, ToolContext, ToolSource
+from holdfast.turns import Nowhere, Outputs, Pool, PoolSettings, Runner, Showing, Unseen, Watch
 from tests.support.ledger import SETTINGS, Ledger, resume_all
 
 T = TypeVar("T")
@@ -95,6 +95,9 @@ class Scripted:
     def __init__(self, *lines: Line) -> None:
         self.lines = list(lines)
         self.shown: list[tuple[Message, ...]] = []
+        self.instructed: list[str] = []
+        self.offered: list[list[str]] = []
+        """The tools it was told of, each time it was asked."""
         self.asked = asyncio.Event()
         self.on_text: OnText = unheard
         self.before_failing = ""
@@ -103,6 +106,8 @@ class Scripted:
     async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied | Metered:
         self.on_text = on_text
         self.shown.append(tuple(prompt.messages))
+        self.instructed.append(prompt.instructions)
+        self.offered.append([tool.name for tool in prompt.tools])
         self.asked.set()
         line = self.lines.pop(0)
         if isinstance(line, Exception):
@@ -242,6 +247,10 @@ class Stage:
         judge: Judge = resume_all,
         settings: TurnSettings = TurnSettings(),  # noqa: B008 - frozen
         platform: Platform | None = None,
+        outputs: Outputs | None = None,
+        processes: Processes | None = None,
+        room: int | None = None,
+        more_tools: ToolSource | None = None,
     ) -> None:
         self.ledger = ledger
         self.store = Between(ledger.store)
@@ -255,11 +264,14 @@ class Stage:
             store,
             self.clock,
             NoChance(),
-            Agent(self.model, tuple(tools)),
+            Agent(self.model, tuple(tools), room=room),
             Path("workspace"),
             settings,
             lambda doing, fault: self.reports.append((doing, fault)),
             watch=self._watch(platform, store),
+            outputs=outputs or Nowhere(),
+            processes=processes,
+            more_tools=more_tools or NoMoreTools(),
         )
         self.pool = Pool(store, self.clock, self.runner, lambda: claim, judge, PoolSettings(workers))
         self.task: asyncio.Task[None] | None = None

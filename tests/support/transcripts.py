@@ -84,7 +84,10 @@ def question(
     """A question about a call, whose consent is for that call or for `hash_of`."""
     of = call_hash(f"tool_{hash_of or call}", "{}") if kind is QuestionKind.APPROVAL else None
     about = CallId(call) if call is not None else None
-    return QuestionRecord(QuestionId(id or f"q-{call}"), kind, about, state, answer=answer, call_hash=of)
+    closed_at = None if state is QuestionState.OPEN else 0
+    return QuestionRecord(
+        QuestionId(id or f"q-{call}"), kind, about, state, answer=answer, call_hash=of, closed_at=closed_at
+    )
 
 
 def journal(

@@ -1,6 +1,8 @@
 """The page as programs and browsers see it: real HTTP to a real gateway process."""
 
 import json
+import select
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,6 +44,22 @@ def program(home: Path) -> httpx.Client:
 def browser(home: Path, **headers: str) -> httpx.Client:
     """Somebody who has nothing but what the gateway gives them."""
     return httpx.Client(base_url=url_of(home), timeout=LONG, headers=headers)
+
+
+@contextmanager
+def posted(home: Path, path: str, **body: object) -> Iterator[socket.socket]:
+    """The connection of a program that has posted something; it goes without having read an answer."""
+    with program(home) as client:
+        asked = client.build_request("POST", path, json=body)
+    head = b"".join(b"%s: %s\r\n" % line for line in asked.headers.raw)
+    with socket.create_connection((asked.url.host, asked.url.port or 0), timeout=LONG) as connection:
+        connection.sendall(b"POST %s HTTP/1.1\r\n%s\r\n%s" % (asked.url.raw_path, head, asked.read()))
+        yield connection
+
+
+def is_silent(connection: socket.socket) -> bool:
+    """Whether nothing has come."""
+    return not select.select([connection], [], [], 0)[0]
 
 
 def asked_until(client: httpx.Client, path: str, status: int) -> httpx.Response:

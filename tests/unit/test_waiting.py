@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from holdfast.clock import Bell, first_of, in_time
+from holdfast.clock import Bell, both, first_of, in_time
 from holdfast.testing import ManualClock
 from tests.support.loops import on_a_loop
 
@@ -35,6 +35,25 @@ async def first_turn() -> None:
     ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     asyncio.get_running_loop().call_soon(ready.set_result, None)
     await ready
+
+
+@on_a_loop
+async def test_of_two_side_by_side_neither_is_left_behind_when_one_fails() -> None:
+    ended = []
+
+    async def takes_longer(gives: int) -> int:
+        await first_turn()
+        ended.append(gives)
+        return gives
+
+    async def fails() -> int:
+        raise OSError("gone")
+
+    assert await both(takes_longer(1), takes_longer(2)) == (1, 2)
+    for pair in ((fails(), takes_longer(3)), (takes_longer(3), fails())):
+        with pytest.raises(OSError, match="gone"):
+            await both(*pair)
+    assert ended == [1, 2, 3, 3]
 
 
 @on_a_loop

@@ -5,14 +5,19 @@ from __future__ import annotations
 from holdfast.model import CallId, Finish, Replied, ToolCall, Usage
 from holdfast.policy.views import Message, Role
 
-from .base import Agent, Metered, Model, ModelError, OnText, Prompt, unheard
+from .base import Agent, Choice, Chooser, ContextOverflow, Metered, Model, ModelError, OnText, Prompt, unheard
+from .choosing import Agents
 from .demo import DemoModel, demo_agent
 from .echo import EchoModel, echo_agent
 from .load import load_agent
 
 __all__ = [
     "Agent",
+    "Agents",
     "CallId",
+    "Choice",
+    "Chooser",
+    "ContextOverflow",
     "DemoModel",
     "EchoModel",
     "Finish",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from holdfast.model import Replied, Usage
+from holdfast.model import ChatAddress, ChatSettings, Replied, Usage
 from holdfast.policy.views import Message
 from holdfast.records import dataclass
 from holdfast.tools import Tool, ToolSpec
@@ -32,6 +32,10 @@ class ModelError(Exception):
         self.transient = transient
         self.retry_after = retry_after
         """Seconds the provider asked us to wait, if it did."""
+
+
+class ContextOverflow(ModelError):
+    """What the model was shown is more than it can read at once: not to be asked again as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +78,41 @@ class Agent:
     model: Model
     tools: tuple[Tool, ...] = ()
     instructions: str = ""
+    room: int | None = None
+    """Tokens its model may be shown at once: what is older is summed up before that. None: nobody knows."""
+    models: tuple[str, ...] = ()
+    """What its model may be asked to be, by `Prompt.model`; the first is what it is unless asked."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Alone, it needs none."""
+        return ()
+
+    def choose(self, chat: ChatAddress, settings: ChatSettings) -> Choice:
+        """Alone, it answers everywhere."""
+        return Choice(self, settings.model or None)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Who answers in a chat."""
+
+    agent: Agent
+    model: str | None = None
+    """What its model shall be, if the chat chose that."""
+    name: str = ""
+    words: str = ""
+    """What people are told, once: that who or what they chose is gone."""
+    gone: str = ""
+    """What that was: the words are said once for it."""
+
+
+class Chooser(Protocol):
+    """Knows who answers where."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those a chat may choose from; none where there is nobody to choose."""
+        ...
+
+    def choose(self, chat: ChatAddress, settings: ChatSettings) -> Choice: ...

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from holdfast.clock import Clock
 from holdfast.errors import BadAgent
 from holdfast.model import EffectClass
+from holdfast.tools import Tool
 
 from .base import Agent
 from .demo import demo_agent
 from .echo import echo_agent
 
 
-def load_agent(name: str, clock: Clock, home: Path, pace: float = 0.5) -> Agent:
+def load_agent(name: str, clock: Clock, home: Path, pace: float = 0.5, tools: tuple[Tool, ...] = ()) -> Agent:
     """Give the agent a configuration names, or raise `BadAgent` with what is wrong.
 
     `demo` and `echo` are ours. `module:object` is yours: an `Agent`, or a function that takes the clock and
-    returns one. The module may lie in the home folder or be installed.
+    returns one. The module may lie in the home folder or be installed. It gets `tools` besides its own; ours
+    are demonstrations and stay as they are.
     """
     if name == "demo":
         return demo_agent(clock, pace)
@@ -28,7 +31,7 @@ def load_agent(name: str, clock: Clock, home: Path, pace: float = 0.5) -> Agent:
     module, colon, attribute = name.partition(":")
     if not (module and colon and attribute):
         raise BadAgent(name, "", "allowed: demo, echo, or module:object")
-    return _checked(_found(module, attribute, clock, home), module, attribute)
+    return _checked(_found(module, attribute, clock, home), module, attribute, tools)
 
 
 def _found(module: str, attribute: str, clock: Clock, home: Path) -> object:
@@ -47,13 +50,14 @@ def _found(module: str, attribute: str, clock: Clock, home: Path) -> object:
         raise BadAgent(module, attribute, f"{type(fault).__name__}: {fault}") from fault
 
 
-def _checked(found: object, module: str, attribute: str) -> Agent:
+def _checked(found: object, module: str, attribute: str, tools: tuple[Tool, ...]) -> Agent:
     if not isinstance(found, Agent):
         raise BadAgent(module, attribute, f"it is {_kind(found)}, not an Agent or a function that gives one")
-    complaint = _complaint(found)
+    agent = replace(found, tools=(*found.tools, *tools))
+    complaint = _complaint(agent)
     if complaint:
         raise BadAgent(module, attribute, complaint)
-    return found
+    return agent
 
 
 def _complaint(agent: Agent) -> str | None:

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
 from holdfast.errors import DiskFull, NotFound
@@ -65,6 +65,18 @@ class BlobFiles:
 
     def _path(self, digest: str) -> Path:
         return self._folder / digest[:2] / digest
+
+
+def reader(home: Path) -> Callable[[str], Awaitable[bytes]]:
+    """Gives the bytes of a file by its digest alone; `LookupError` for one that is no longer kept."""
+
+    async def read(digest: str) -> bytes:
+        try:
+            return await asyncio.to_thread((home / FOLDER / digest[:2] / digest).read_bytes)
+        except OSError:
+            raise LookupError(digest) from None
+
+    return read
 
 
 def _below(folder: Path) -> list[Path]:

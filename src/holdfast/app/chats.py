@@ -9,7 +9,7 @@ from holdfast.clock import Clock, first_of
 from holdfast.model import (
     ChatAddress,
     Entry,
-    QuestionState,
+    QuestionRecord,
     Said,
     Session,
     Turn,
@@ -71,7 +71,7 @@ class Chats:
         return {"messages": [delivery(one) for one in page], "after": page[-1].order if page else after}
 
     async def chat(self, chat: str) -> Json:
-        """One chat: its session, its unfinished turn, what waits, what is asked, what people said."""
+        """One chat: its session, its unfinished turn, what waits, what was asked, what people said."""
         address, key = address_of(chat), key_of(chat)
         live = await self.store.live_session(key)
         found = await self._session(live) if live is not None else _NO_SESSION
@@ -100,7 +100,8 @@ class Chats:
         key = key_of(chat)
         live = await self.store.live_session(key)
         last = await self.store.turns(live.id, 1) if live is not None else ()
-        return live, tuple(turn._replace(progress_at=None) for turn in last), await self.store.waiting(key)
+        stands = tuple(turn._replace(progress_at=None) for turn in last)
+        return live, stands, await self.store.questions(_ids(last)), await self.store.waiting(key)
 
     async def _session(self, live: Session) -> Json:
         turns = await self.store.turns(live.id, _TURNS)
@@ -111,7 +112,7 @@ class Chats:
             "session": live.id,
             "generation": live.generation,
             "turn": _turn(current) if current is not None else None,
-            "questions": await self._questions(current) if current is not None else [],
+            "questions": [_question(one) for one in await self.store.questions(_ids(turns))],
             "said": list(_said(entries, turns)),
             "interruptions": [
                 one
@@ -121,20 +122,6 @@ class Chats:
             ],
             "cursor": {"session": live.id, "seq": entries[-1].seq if entries else 0},
         }
-
-    async def _questions(self, turn: Turn) -> list[Json]:
-        journal = await self.store.journal(turn.id, turn.generation)
-        return [
-            {
-                "id": one.id,
-                "kind": one.kind.value,
-                "text": one.text,
-                "options": list(one.options),
-                "expires_at": one.expires_at,
-            }
-            for one in journal.questions
-            if one.state is QuestionState.OPEN
-        ]
 
 
 async def watch(store: Store, clock: Clock, chat: str) -> AsyncGenerator[Json, None]:
@@ -183,6 +170,26 @@ def _turn(turn: Turn) -> Json:
         "progress_at": turn.progress_at,
         "interruptions": turn.interruptions,
         "held": turn.held,
+    }
+
+
+def _ids(turns: Iterable[Turn]) -> tuple[TurnId, ...]:
+    return tuple(turn.id for turn in turns)
+
+
+def _question(asked: QuestionRecord) -> Json:
+    """A question as a card shows it: what can be answered, or how it was closed."""
+    return {
+        "id": asked.id,
+        "kind": asked.kind.value,
+        "text": asked.text,
+        "options": list(asked.options),
+        "state": asked.state.value,
+        "asked_at": asked.asked_at,
+        "expires_at": asked.expires_at,
+        "closed_at": asked.closed_at,
+        "answer": asked.answer,
+        "answered_by": asked.answered_by,
     }
 
 

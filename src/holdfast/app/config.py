@@ -6,22 +6,26 @@ import difflib
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from holdfast.errors import BadConfig
+from holdfast.policy.processes import environment_for
+from holdfast.policy.settings import ToolSettings
 from holdfast.records import dataclass
+from holdfast.telemetry.secrets import SECRET
+from holdfast.tools.builtin import environment
+from holdfast.tools.mcp import McpSettings
 
 from .home import VARIABLE as HOME_VARIABLE
 from .home import home_at
-from .keys import KEYS, Key, value_at, with_value
+from .keys import AGENT_NAMES, KEYS, OUR_AGENTS, Key, value_at, with_value
+from .sections import NAME, NAMES, SECTIONS, Section, is_name
 from .settings import LOCAL_PERSON, Settings
 
 FILE = "holdfast.toml"
 PREFIX = "HOLDFAST_"
 
-_BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
-_BY_VARIABLE: Mapping[str, Key] = {key.variable: key for key in KEYS}
 _OTHER_VARIABLES = (HOME_VARIABLE,)
 _LOOPBACK = re.compile(r"localhost|::1|127(?:\.\d{1,3}){3}")
 _ALIKE = 0.85
@@ -48,6 +52,8 @@ class Loaded:
     settings: Settings
     sources: Mapping[str, str]
     """By key, only those that were set."""
+    keys: tuple[Key, ...] = KEYS
+    """All there are: also those of the tables that the file has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +77,25 @@ def load_settings(home: Path | None = None, environment: Mapping[str, str] | Non
     The environment (`HOLDFAST_DRAIN_WAIT` for `drain.wait`) wins over the file, the file over defaults.
     """
     known = os.environ if environment is None else environment
-    settings = Settings(find_home(home, known))
+    empty = Settings(find_home(home, known))
+    path = empty.home / FILE
+    tree = _tree(path)
+    settings, keys = _with_tables(empty, {section: _tables(tree, section) for section in SECTIONS})
     sources: dict[str, str] = {}
-    for key, value, source in (*_from_file(settings.home / FILE), *_from_environment(known)):
+    for key, value, source in (*_from_file(tree, keys, str(path)), *_from_environment(known, keys)):
         settings = with_value(settings, key.path, _read(key, value, source))
         sources[key.name] = source
+    _check_needed(settings, sources)
     _check_together(settings)
     # Who can open the home's socket could as well write the ledger: there is nothing to keep them out of.
     owners = settings.access.owners | {LOCAL_PERSON}
-    return Loaded(with_value(settings, "access.owners", owners), sources)
+    return Loaded(with_value(settings, "access.owners", owners), sources, keys)
 
 
 def describe(loaded: Loaded) -> tuple[Described, ...]:
-    """Every key, in the order of the reference."""
-    defaults = Settings(loaded.settings.home)
+    """Every key, in the order of the reference; those of tables as often as there are such tables."""
+    given = {section: list(_records(loaded.settings, section)) for section in SECTIONS}
+    defaults, _ = _with_tables(Settings(loaded.settings.home), given)
     return tuple(
         Described(
             key.name,
@@ -95,8 +106,50 @@ def describe(loaded: Loaded) -> tuple[Described, ...]:
             key.help,
             key.variable,
         )
-        for key in KEYS
+        for key in loaded.keys
     )
+
+
+def reference() -> tuple[Described, ...]:
+    """Every key there can be; in tables whose names people give, with NAME in the place of that."""
+    settings, keys = _with_tables(Settings(Path()), {section: [NAME] for section in SECTIONS})
+    return describe(Loaded(settings, {}, keys))
+
+
+def needed() -> frozenset[str]:
+    """Keys of such tables that have no default."""
+    return frozenset(f"{section.name}.{NAME}.{key}" for section in SECTIONS for key in section.needed)
+
+
+def secret(
+    name: str,
+    variable: str | None,
+    file: Path | None,
+    home: Path,
+    environment: Mapping[str, str] | None = None,
+) -> str | None:
+    """What the keys `name`_env and `name`_file stand for; None if neither is set.
+
+    Raises `BadConfig` if they name what does not hold anything. Whoever asks keeps it out of every record.
+    """
+    known = os.environ if environment is None else environment
+    if variable is not None and file is not None:
+        raise BadConfig(f"{name}_file", str(file), f"only one of {name}_env and {name}_file")
+    if variable is not None:
+        if not known.get(variable, "").strip():
+            raise BadConfig(f"{name}_env", variable, "a variable that is set where the gateway is started")
+        return known[variable].strip()
+    if file is None:
+        return None
+    try:
+        found = (home / file).expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        found = ""
+    if not found:
+        raise BadConfig(
+            f"{name}_file", str(file), "a text file that this process may read and that is not empty"
+        )
+    return found
 
 
 def surroundings(environment: Mapping[str, str] | None = None) -> Surroundings:
@@ -114,41 +167,101 @@ def surroundings(environment: Mapping[str, str] | None = None) -> Surroundings:
     )
 
 
-def _from_file(path: Path) -> Iterator[tuple[Key, object, str]]:
+def commands_see(settings: ToolSettings, known: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What commands of an agent see of this process's environment: what is allowed, and no secret."""
+    return environment(os.environ if known is None else known, settings.terminal.env)
+
+
+def process_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What background processes are told of ours: no secret is among it."""
+    return environment_for(os.environ if environment is None else environment)
+
+
+def _tree(path: Path) -> dict[str, object]:
     try:
         with path.open("rb") as file:
-            tree = tomllib.load(file)
+            return tomllib.load(file)
     except FileNotFoundError:
-        return
+        return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadConfig(str(path), str(error), "TOML: [section] and key = value lines") from None
     except OSError as error:
         raise BadConfig(str(path), error.strerror, "a file this process may read") from None
-    for name, value in _flat(tree):
-        if name not in _BY_NAME:
-            raise BadConfig(name, value, _known_keys(name))
-        yield _BY_NAME[name], value, str(path)
 
 
-def _flat(tree: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+def _tables(tree: Mapping[str, object], section: Section) -> list[str]:
+    """The names of the tables of this kind that the file has."""
+    found = tree.get(section.name, {})
+    if not isinstance(found, dict):
+        raise BadConfig(section.name, found, f"tables: [{section.name}.{NAME}] and key = value lines")
+    for name, table in found.items():
+        if not is_name(name):
+            raise BadConfig(f"{section.name}.{name}", name, f"as a name: {NAMES}")
+        if not isinstance(table, dict):
+            raise BadConfig(f"{section.name}.{name}", table, f"a table: [{section.name}.{name}]")
+    return list(found)
+
+
+def _with_tables(
+    settings: Settings, given: Mapping[Section, Sequence[str]]
+) -> tuple[Settings, tuple[Key, ...]]:
+    """The settings with those tables in which nothing is said yet, and all keys there are then."""
+    keys = list(KEYS)
+    for section, names in given.items():
+        settings = with_value(settings, section.path, {name: section.make() for name in names})
+        keys += [key for name in names for key in section.keys_of(name)]
+    return settings, tuple(keys)
+
+
+def _records(settings: Settings, section: Section) -> Mapping[str, object]:
+    found = value_at(settings, section.path)
+    assert isinstance(found, Mapping)
+    return found
+
+
+def _from_file(
+    tree: Mapping[str, object], keys: Sequence[Key], source: str
+) -> Iterator[tuple[Key, object, str]]:
+    by_name = {key.name: key for key in keys}
+    for name, value in _flat(tree, by_name):
+        if name not in by_name:
+            # In such a table it may be a key somebody wrote where its variable should be named.
+            shown = SECRET if _in_table(name) else value
+            raise BadConfig(name, shown, _known_keys(name, by_name))
+        yield by_name[name], value, source
+
+
+def _flat(
+    tree: Mapping[str, object], known: Container[str], prefix: str = ""
+) -> Iterator[tuple[str, object]]:
     for name, value in tree.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
+        if isinstance(value, dict) and prefix + name not in known:
+            yield from _flat(value, known, f"{prefix}{name}.")
         else:
             yield prefix + name, value
 
 
-def _known_keys(name: str) -> str:
-    near = difflib.get_close_matches(name, _BY_NAME, n=1, cutoff=0.5)
-    return f"a known key; did you mean {near[0]}?" if near else f"a known key: {', '.join(_BY_NAME)}"
+def _in_table(name: str) -> bool:
+    return name.partition(".")[0] in {section.name for section in SECTIONS}
 
 
-def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[Key, object, str]]:
+def _known_keys(name: str, known: Iterable[str]) -> str:
+    """What may have been meant; in a table whose name somebody gave only the key can be the slip."""
+    table = ".".join(name.split(".")[:2]) + "." if _in_table(name) else ""
+    meant = {one.removeprefix(table): one for one in known if one.startswith(table)}
+    near = difflib.get_close_matches(name.removeprefix(table), meant, n=1, cutoff=0.5)
+    return f"a known key; did you mean {meant[near[0]]}?" if near else f"a known key: {', '.join(meant)}"
+
+
+def _from_environment(
+    environment: Mapping[str, str], keys: Sequence[Key]
+) -> Iterator[tuple[Key, object, str]]:
+    by_variable = {key.variable: key for key in keys}
     for variable, value in environment.items():
-        if variable in _BY_VARIABLE:
-            yield _BY_VARIABLE[variable], value, variable
+        if variable in by_variable:
+            yield by_variable[variable], value, variable
         elif variable.startswith(PREFIX) and variable not in _OTHER_VARIABLES:
-            near = difflib.get_close_matches(variable, _BY_VARIABLE, n=1, cutoff=_ALIKE)
+            near = difflib.get_close_matches(variable, by_variable, n=1, cutoff=_ALIKE)
             if near:
                 raise BadConfig(variable, value, f"a known variable; did you mean {near[0]}?")
 
@@ -159,14 +272,41 @@ def _read(key: Key, value: object, source: str) -> object:
     except (ValueError, KeyError, OverflowError):
         where = "" if source == key.variable else f" (in {source})"
         name = key.variable if source == key.variable else key.name
-        raise BadConfig(name, value, key.kind.allowed + where) from None
+        raise BadConfig(name, SECRET if key.kind.private else value, key.kind.allowed + where) from None
+
+
+def _check_needed(settings: Settings, said: Container[str]) -> None:
+    for section in SECTIONS:
+        for table in _records(settings, section):
+            for key in section.keys_of(table):
+                if key.name not in said and key.name.rpartition(".")[2] in section.needed:
+                    raise BadConfig(key.name, "", f"{key.kind.allowed}; it has no default")
 
 
 def _check_together(settings: Settings) -> None:
     """What is allowed by itself and makes no sense together."""
+    for key, name in (
+        ("agent.use", settings.agent.use),
+        *(("routes", name) for _, name in settings.agent.routes),
+    ):
+        if name not in OUR_AGENTS and ":" not in name and name not in settings.agents:
+            there = ", ".join(settings.agents) or "none"
+            raise BadConfig(key, name, f"{AGENT_NAMES} (of those there are: {there})")
+    for name, server in settings.mcp.items():
+        _check_server(f"mcp.{name}", server)
     progress = settings.gateway.progress
     if progress.abort < progress.warn:
         raise BadConfig("progress.abort", progress.abort / 1_000, "at least progress.warn")
     web = settings.web
     if not web.allow_remote and not _LOOPBACK.fullmatch(web.host):
         raise BadConfig("web.host", web.host, "a loopback address, unless web.allow_remote is true")
+
+
+def _check_server(table: str, server: McpSettings) -> None:
+    """A program, or an address, and nothing that is meant for the other."""
+    if (server.command is None) == (server.url is None):
+        raise BadConfig(f"{table}.command", server.command or "none", "one of command and url, and not both")
+    if server.url is None and server.headers:
+        raise BadConfig(f"{table}.headers", SECRET, "only with url")
+    if server.command is None and (server.args or server.env or server.cwd):
+        raise BadConfig(f"{table}.url", server.url, "without args, env and cwd: those are for a command")

@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from holdfast.agents import Agent
+from holdfast.agents import Chooser
 from holdfast.clock import Clock, Ids, Rng
 from holdfast.errors import Report, Unusable
-from holdfast.inbox import Commands, Desk, Receiver, keep_files
+from holdfast.inbox import Commands, Desk, Receiver, Watcher, keep_files
 from holdfast.model import ChatAddress, PersonId, Stopped, TurnId, place_at
 from holdfast.outbox import Sender
 from holdfast.platforms import Platform
@@ -25,7 +25,8 @@ from holdfast.policy.settings import SECOND, TurnSettings
 from holdfast.policy.strikes import SafeMode
 from holdfast.recovery import Care, ContinuityReport, Outside, Reconciler
 from holdfast.store import ArrivalSettings, ClaimSettings, Store
-from holdfast.turns import Pool, PoolSettings, Runner, Showing
+from holdfast.tools import NoMoreTools, Processes, ToolSource
+from holdfast.turns import Nowhere, Outputs, Pool, PoolSettings, Runner, Showing
 
 from .alerts import Alerts, Connection
 from .crew import Crew, Work, to_log
@@ -60,7 +61,7 @@ class Gateway:
         rng: Rng,
         ids: Ids,
         platforms: tuple[Platform, ...],
-        agent: Agent,
+        agent: Chooser,
         settings: GatewaySettings,
         access: Callable[[], Access | None],
         workspace: Path,
@@ -69,6 +70,10 @@ class Gateway:
         on_state: Callable[[RunState], None] = _unseen,
         sweep: Callable[[], Awaitable[None]] = keep_files,
         free: Callable[[], int] | None = None,
+        outputs: Outputs | None = None,
+        processes: Processes | None = None,
+        more_tools: ToolSource | None = None,
+        beside: tuple[tuple[str, Work], ...] = (),
     ) -> None:
         self.store = store
         self.clock = clock
@@ -77,7 +82,11 @@ class Gateway:
         self.state = RunState.NEW
         self._rng = rng
         self._sweep = sweep
+        self._processes = processes
+        self._watcher = Watcher(store, processes, clock, settings.processes, report) if processes else None
         self._free = free
+        self._beside = beside
+        self._more_tools = more_tools or NoMoreTools()
         self._platforms = _one_of_each(platforms)
         self._access = access
         self._report = report
@@ -87,7 +96,8 @@ class Gateway:
         self._asked = asyncio.Event()
         self._hurry = asyncio.Event()
         self._showing = Showing(store, clock, platforms, settings.progress, self._connected, report)
-        self._pool = self._make_pool(agent, workspace)
+        self._agents = agent
+        self._pool = self._make_pool(agent, workspace, outputs or Nowhere())
         self._senders = tuple(self._make_sender(platform) for platform in platforms)
         self._receivers = tuple(map(self._make_receiver, platforms, self._senders))
         self._reconciler = self._make_reconciler()
@@ -145,9 +155,17 @@ class Gateway:
 
     # The parts.
 
-    def _make_pool(self, agent: Agent, workspace: Path) -> Pool:
+    def _make_pool(self, agent: Chooser, workspace: Path, outputs: Outputs) -> Pool:
         settings = self.settings
-        turns = TurnSettings(grace=settings.grace, progress=settings.progress, limits=settings.limits)
+        turns = TurnSettings(
+            grace=settings.grace,
+            progress=settings.progress,
+            limits=settings.limits,
+            approvals=settings.approvals,
+            questions=settings.questions,
+            tools=settings.tools,
+            processes=settings.processes,
+        )
         runner = Runner(
             self.store,
             self.clock,
@@ -158,6 +176,9 @@ class Gateway:
             self._report,
             self._longest,
             self._showing.begin,
+            outputs,
+            self._processes,
+            self._more_tools,
         )
         pool = PoolSettings(settings.workers, settings.grace / SECOND + _BEYOND_GRACE)
         return Pool(
@@ -215,8 +236,16 @@ class Gateway:
             lambda: self._reconciler.safe_mode,
             self._longest,
             self.clock.now(),
-            self._sweep,
+            self._sweep_all,
+            self.settings.goals.budget,
+            self._agents,
         )
+
+    async def _sweep_all(self) -> None:
+        """Remove whatever the disk holds of what is forgotten."""
+        await self._sweep()
+        if self._watcher is not None:
+            await self._watcher.sweep()
 
     def _stages(self) -> Stages:
         names = [f"{platform.name}/{platform.account}" for platform in self._platforms]
@@ -234,7 +263,9 @@ class Gateway:
                 ("requests", requests.work),
                 ("heartbeat", self._beat),
                 ("notices", self._showing.work),
+                *((("processes", self._watcher.work),) if self._watcher is not None else ()),
                 *self._alerts(),
+                *self._beside,
             ),
         )
 

@@ -11,6 +11,8 @@ VARIABLE = "HOLDFAST_HOME"
 DEFAULT_HOME = "~/.holdfast"
 AGENT_VARIABLE = "HOLDFAST_AGENT_USE"
 PORT_VARIABLE = "HOLDFAST_WEB_PORT"
+WORKSPACE = "workspace"
+"""Where tools work."""
 SOCKET = "gateway.sock"
 """Where a running gateway answers whoever may open the home's files."""
 

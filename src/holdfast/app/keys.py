@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from holdfast.model import BusyMode, ChatAddress, OnInterruption, PersonId
-from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND
+from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND, Ruling, Workspaces
 from holdfast.records import dataclass
+from holdfast.tools.builtin import NAMES
 
-from .settings import Settings
+from .approvals import ALLOWED_RULES, read_rules, show_rules
 
 T = TypeVar("T")
 N = TypeVar("N", int, float)
@@ -21,9 +22,13 @@ _UNITS = {"ms": 1, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY}
 _DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h|d)?")
 _PERSON = re.compile(r"[a-z][a-z0-9_-]*:\S+")
 _CHAT = re.compile(r"[^/\s]+/[^/\s]+/[^/\s]+(?:/[^/\s]+)?")
-_OUR_AGENTS = ("demo", "echo")
+OUR_AGENTS = ("demo", "echo")
+AGENT_NAMES = f"{', '.join(OUR_AGENTS)}, or module:object, or the NAME of an [agents.NAME]"
+_ROUTE = re.compile(r"[^\s=,]+")
+_AGENT = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _HOST = re.compile(r"[A-Za-z0-9.-]+|\[?[0-9A-Fa-f:]+\]?")
 _HOST_AND_PORT = re.compile(rf"(?:{_HOST.pattern})(?::\d+)?")
+_VARIABLE = re.compile(r"(?!HOLDFAST_)[A-Za-z_][A-Za-z0-9_]*")
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _WEEKS = 52 * 7 * DAY
 _MICRO = 1_000_000
@@ -37,6 +42,8 @@ class Kind:
     allowed: str
     read: Callable[[object], object]
     show: Callable[[Any], object] = lambda value: value
+    private: bool = False
+    """Whether what is refused may be a secret that somebody wrote in the wrong place: it is not repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,7 @@ class Key:
     @property
     def variable(self) -> str:
         """The environment's name for it."""
-        return "HOLDFAST_" + self.name.upper().replace(".", "_")
+        return "HOLDFAST_" + self.name.upper().replace(".", "_").replace("-", "_")
 
 
 def duration(least: int = 0, most: int = _WEEKS, never: bool = False) -> Kind:
@@ -106,14 +113,36 @@ def choice(options: type[StrEnum]) -> Kind:
 
 
 def agent_name() -> Kind:
-    """Ours by name, or anybody's; whether that can be loaded is found out when it is."""
+    """Ours, or one of the file, by its name; or anybody's, of which more is known when it is loaded."""
 
     def read(value: object) -> str:
-        if value not in _OUR_AGENTS and not _OBJECT.fullmatch(_text(value)):
+        if not _AGENT.fullmatch(_text(value)) and not _OBJECT.fullmatch(_text(value)):
             raise ValueError
-        return str(value)
+        return _text(value)
 
-    return Kind(f"{', '.join(_OUR_AGENTS)}, or module:object", read)
+    return Kind(AGENT_NAMES, read)
+
+
+def routes() -> Kind:
+    """A table of patterns and who answers there, in the order given: the first that fits decides."""
+    agent = agent_name()
+
+    def read(value: object) -> tuple[tuple[str, str], ...]:
+        pairs = value.items() if isinstance(value, dict) else _pairs(_text(value))
+        return tuple((_pattern(pattern), str(agent.read(name))) for pattern, name in pairs)
+
+    return Kind('a table of addresses and agents, like "telegram/bot/*" = "work"', read, dict)
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    found = [part.partition("=") for part in text.split(",") if part.strip()]
+    return [(pattern.strip(), name.strip()) for pattern, _, name in found]
+
+
+def _pattern(text: str) -> str:
+    if not _ROUTE.fullmatch(text):
+        raise ValueError
+    return text
 
 
 def switch() -> Kind:
@@ -180,6 +209,7 @@ def _between(value: N, least: N, most: N) -> N:
     return value
 
 
+_RULING = choice(Ruling)
 _PEOPLE = names(_PERSON, PersonId, 'a list of immutable ids, like "telegram:123456"')
 
 KEYS: tuple[Key, ...] = (
@@ -198,6 +228,7 @@ KEYS: tuple[Key, ...] = (
         "alerts.unsettled", "gateway.alerts.unsettled", duration(0, HOUR), "after a start, till that is told"
     ),
     Key("agent.use", "agent.use", agent_name(), "who answers"),
+    Key("routes", "agent.routes", routes(), "who answers where; the first pattern that fits, else agent.use"),
     Key("agent.pace", "agent.pace", duration(0, MINUTE), "per beat of the demonstration's work"),
     Key("workers", "gateway.workers", count(1, 256), "turns that run at the same time"),
     Key(
@@ -243,6 +274,68 @@ KEYS: tuple[Key, ...] = (
     Key("limits.turn_cost", "gateway.limits.turn_cost", dollars(), "the same in dollars"),
     Key("limits.day_tokens", "gateway.limits.day_tokens", count(0, 10**12), "of one chat in a day (UTC)"),
     Key("limits.day_cost", "gateway.limits.day_cost", dollars(), "the same in dollars"),
+    Key("questions.expires", "gateway.questions.expires", duration(MINUTE), "for an answer to the agent"),
+    Key(
+        "approvals.rules",
+        "gateway.approvals.rules",
+        Kind(ALLOWED_RULES, read_rules, show_rules),
+        "which tool calls run, need consent, or never run; the first that fits decides",
+    ),
+    Key("approvals.read", "gateway.approvals.read", _RULING, "calls no rule fits, that change nothing"),
+    Key("approvals.idempotent", "gateway.approvals.idempotent", _RULING, "those that may be repeated"),
+    Key("approvals.reconcilable", "gateway.approvals.reconcilable", _RULING, "those that can be asked about"),
+    Key("approvals.effect", "gateway.approvals.effect", _RULING, "those that must not be repeated"),
+    Key("approvals.expires", "gateway.approvals.expires", duration(MINUTE), "for consent, and for its use"),
+    Key(
+        "tools.use",
+        "gateway.tools.use",
+        names(re.compile("|".join(NAMES)), str, f"a list of these: {', '.join(NAMES)}"),
+        "built-in tools that an agent gets besides its own",
+    ),
+    Key(
+        "tools.timeout", "gateway.tools.timeout", duration(SECOND, DAY), "for a run of a tool that sets none"
+    ),
+    Key("tools.shown", "gateway.tools.shown", count(1_000, 1_000_000), "characters of a result a model sees"),
+    Key("tools.workspace", "gateway.tools.workspace", choice(Workspaces), "whose files the tools work on"),
+    Key(
+        "tools.terminal.timeout",
+        "gateway.tools.terminal.timeout",
+        duration(SECOND, DAY),
+        "the longest that one command may take",
+    ),
+    Key(
+        "tools.terminal.memory",
+        "gateway.tools.terminal.memory",
+        count(64, 10_000_000),
+        "megabytes for a command and all that it begins",
+    ),
+    Key("tools.terminal.processes", "gateway.tools.terminal.processes", count(8, 100_000), "the same"),
+    Key(
+        "tools.terminal.output",
+        "gateway.tools.terminal.output",
+        count(10_000, 20_000_000),
+        "bytes that are kept of what a command puts out",
+    ),
+    Key(
+        "tools.terminal.env",
+        "gateway.tools.terminal.env",
+        names(_VARIABLE, str, 'a list of variables, like "JAVA_HOME"; none of our own'),
+        "what commands see of the environment besides the usual",
+    ),
+    Key(
+        "tools.fetch.allow_private",
+        "gateway.tools.fetch.allow_private",
+        switch(),
+        "whether this machine and its network may be fetched from",
+    ),
+    Key("tools.fetch.most", "gateway.tools.fetch.most", count(1_000, 20_000_000), "bytes of one answer"),
+    Key("tools.fetch.timeout", "gateway.tools.fetch.timeout", duration(SECOND, HOUR), "for one answer"),
+    Key("processes.most", "gateway.processes.most", count(1, 100), "running in the background per session"),
+    Key("processes.wakeups", "gateway.processes.wakeups", count(0, 100), "for watched output of one of them"),
+    Key("processes.log", "gateway.processes.log", count(1, 10_000), "megabytes kept of what one puts out"),
+    Key("processes.keep", "gateway.processes.keep", duration(), "how long that is kept after its end"),
+    Key("processes.grace", "gateway.processes.grace", duration(0, 5 * MINUTE), "to end when it is killed"),
+    Key("goals.budget", "gateway.goals.budget", count(1, 1_000), "turns a standing goal may take"),
     Key(
         "groups.per_person",
         "gateway.sharing.groups_per_person",
@@ -270,17 +363,19 @@ KEYS: tuple[Key, ...] = (
 )
 
 
-def value_at(settings: Settings, path: str) -> object:
+def value_at(settings: object, path: str) -> object:
     """What stands at a path of the settings."""
     found: object = settings
     for name in path.split("."):
-        found = getattr(found, name)
+        found = found[name] if isinstance(found, Mapping) else getattr(found, name)
     return found
 
 
 def with_value(tree: T, path: str, value: object) -> T:
-    """The same tree with one value changed."""
+    """The same tree with one value changed; a mapping is a branch of it like any other."""
     name, _, rest = path.partition(".")
+    if isinstance(tree, Mapping):
+        return cast(T, {**tree, name: with_value(tree[name], rest, value) if rest else value})
     if not is_dataclass(tree) or isinstance(tree, type) or name not in {f.name for f in fields(tree)}:
         raise LookupError(path)
     changed = with_value(getattr(tree, name), rest, value) if rest else value

@@ -106,6 +106,13 @@ class Looks:
             "decisions": decisions(found.happenings),
         }
 
+    async def processes(self, session: str | None = None, chat: str | None = None) -> Json:
+        """Background processes that run; of one session, or of a chat's, also those that have ended."""
+        found = await self.find(session, chat)
+        if found is None and (session is not None or chat is not None):
+            return {"processes": []}
+        return {"processes": shown(await self.store.processes(found.id if found else None))}
+
     async def set_aside(self, before: int | None = None, limit: int = 50) -> Json:
         """Input that could not be read, newest first."""
         return {"set_aside": shown(await self.store.set_aside(before, min(limit, MOST_LISTED)))}

@@ -10,13 +10,13 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 from holdfast import __version__
-from holdfast.agents import Agent, load_agent
+from holdfast.agents import Chooser
 from holdfast.clock import Clock, Ids, SystemClock, SystemIds, SystemRng
 from holdfast.errors import HoldfastError, HomeLocked, StoreClosed, SyncFailed, Unusable
 from holdfast.model import Stopped
@@ -26,28 +26,34 @@ from holdfast.policy.settings import SECOND
 from holdfast.records import dataclass
 from holdfast.store import Store, open_ledger
 from holdfast.telemetry.log import Log
+from holdfast.tools import Detached, Tool
+from holdfast.tools.builtin import builtin_tools
+from holdfast.tools.mcp import Servers
 
 from .actions import Actions
+from .agents import load_agents
 from .blobs import BlobFiles
-from .config import Surroundings, load_settings, surroundings
+from .config import Surroundings, commands_see, load_settings, process_environment, surroundings
 from .counting import Counts, counted
 from .door import Door, Inside, Open
 from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
 from .files import free_room
 from .following import Following
 from .gateway import Gateway
+from .home import WORKSPACE
 from .lifecycle import RunState, longest_stop
 from .local import Unwilling
 from .looks import Looks
 from .notify import ALIVE, READY, STOPPING, Notifier
+from .outputs import OutputFiles
 from .previews import Previews
+from .servers import servers_of
 from .settings import Settings
 from .shown import Json, shown
 from .supervisor import supervisor_of
 from .verbs import all_verbs
 from .watchdog import Watchdog
 
-WORKSPACE = "workspace"
 _BEATS_PER_LIMIT = 8
 _LOOK_AGAIN = 0.2
 
@@ -151,7 +157,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
     clock = SystemClock()
     ids = SystemIds(clock)
     notifier = Notifier(around.notify_socket)
-    agent = load_agent(settings.agent.use, clock, settings.home, settings.agent.pace / SECOND)
+    agent = load_agents(settings, clock, _tools(settings, clock))
     # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
     watchdog.start()
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
@@ -180,6 +186,17 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
             watchdog.expect_end(limit)
 
 
+def _tools(settings: Settings, clock: Clock) -> Callable[[str, Sequence[str]], tuple[Tool, ...]]:
+    """The built-in tools an agent is given, by their names."""
+    ours = settings.gateway.tools
+    known = commands_see(ours)
+
+    def tools(agent: str, names: Sequence[str]) -> tuple[Tool, ...]:
+        return builtin_tools(names, ours, clock, agent=agent, home=settings.home, known=known)
+
+    return tools
+
+
 def _meanwhile(ending: AsyncExitStack, work: Coroutine[Any, Any, None]) -> None:
     """Have this done beside everything else, until the end."""
     ending.callback(asyncio.ensure_future(work).cancel)
@@ -191,7 +208,7 @@ def _composed(
     store: Store,
     clock: Clock,
     ids: Ids,
-    agent: Agent,
+    agent: Chooser,
     on_state: Callable[[RunState], None],
 ) -> tuple[Gateway, Inside]:
     """The gateway on this ledger, and what those who listen for people know of it."""
@@ -199,10 +216,12 @@ def _composed(
     blobs = BlobFiles(settings.home, store)
     previews = Previews()
     web = WebChat(shown=previews.show)
+    rng = SystemRng()
+    servers = servers_of(settings, clock, rng)
     gateway = Gateway(
         store,
         clock,
-        SystemRng(),
+        rng,
         ids,
         (web,),
         agent,
@@ -213,9 +232,14 @@ def _composed(
         on_state=on_state,
         sweep=blobs.sweep,
         free=free_room(settings.home),
+        outputs=OutputFiles(blobs),
+        processes=Detached(settings.home, clock, process_environment(), settings.gateway.processes),
+        more_tools=servers,
+        beside=(("mcp", servers.work),) if servers else (),
     )
     keeper = Keeper(around, gateway.request, settings.home)
-    inside = _inside(settings, gateway, web, keeper, Following(store, clock, previews), counts, blobs)
+    following = Following(store, clock, previews)
+    inside = _inside(settings, gateway, web, keeper, following, counts, blobs, servers)
     return gateway, inside
 
 
@@ -266,6 +290,7 @@ def _inside(
     following: Following,
     counts: Counts,
     blobs: BlobFiles,
+    servers: Servers | None,
 ) -> Inside:
     store, clock = gateway.store, gateway.clock
     looks = Looks(store, clock, tuple(one.name for one in gateway.connections()))
@@ -283,6 +308,7 @@ def _inside(
             "agent": settings.agent.use,
             "demo": settings.demo,
             "platforms": shown(gateway.connections()),
+            "mcp": shown(servers.looks() if servers else ()),
             "safe_mode": shown(gateway.safe_mode),
             "heartbeat": gateway.settings.heartbeat,
             "running": gateway.running,

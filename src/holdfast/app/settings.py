@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
+from enum import StrEnum
 from pathlib import Path
 
 from holdfast.model import BusyMode, ChatAddress, OnInterruption, PersonId, Sharing
@@ -11,19 +13,28 @@ from holdfast.policy.settings import (
     DAY,
     MINUTE,
     SECOND,
+    ApprovalSettings,
+    GoalSettings,
     LimitSettings,
+    ProcessSettings,
     ProgressSettings,
+    QuestionSettings,
     QueueSettings,
     RecoverySettings,
     ResetSettings,
     RetrySettings,
     SafeModeSettings,
+    ToolSettings,
 )
 from holdfast.records import dataclass
 from holdfast.store import Keep
+from holdfast.tools.mcp import McpSettings
 
 LOCAL_PERSON = PersonId("web:local")
 """Whoever can open the home's socket: the file's owner, and nobody else."""
+
+TOOLS = ("terminal", "files", "fetch", "todo", "history", "ask", "processes", "goal")
+"""What an agent of the configuration may use unless that says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +83,11 @@ class GatewaySettings:
     retry: RetrySettings = RetrySettings()
     progress: ProgressSettings = ProgressSettings()
     limits: LimitSettings = LimitSettings()
+    questions: QuestionSettings = QuestionSettings()
+    approvals: ApprovalSettings = ApprovalSettings()
+    tools: ToolSettings = ToolSettings()
+    processes: ProcessSettings = ProcessSettings()
+    goals: GoalSettings = GoalSettings()
     sharing: Sharing = Sharing()
     keep: Keep = Keep(events=90 * DAY, set_aside=30 * DAY, instances=30 * DAY)
 
@@ -106,8 +122,48 @@ class AgentSettings:
     """Who answers."""
 
     use: str = "demo"
+    routes: tuple[tuple[str, str], ...] = ()
+    """Who answers where: a pattern of addresses and an agent each; the first that fits."""
     pace: int = SECOND // 2
     """Per beat of the demonstration's work."""
+
+
+class Effort(StrEnum):
+    """How hard a model should think before it answers."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class Provider(StrEnum):
+    """Whose protocol a model is spoken to in."""
+
+    OPENAI = "openai"
+    ANTHROPIC = "anthropic"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedAgent:
+    """One `[agents.NAME]`: a model of a provider, and what it may use. Prices are millionths of a dollar."""
+
+    model: str = ""
+    provider: Provider = Provider.OPENAI
+    models: tuple[str, ...] = ()
+    base_url: str | None = None
+    key_env: str | None = None
+    """The name of the variable that holds the key; the key itself stands in no settings."""
+    key_file: Path | None = None
+    instructions: Path | None = None
+    tools: tuple[str, ...] = TOOLS
+    images: bool = True
+    context: int = 128_000
+    max_output: int = 8_192
+    effort: Effort | None = None
+    timeout: int = 5 * MINUTE
+    price_input: int = 0
+    price_cached: int | None = None
+    price_output: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +173,10 @@ class Settings:
     home: Path
     gateway: GatewaySettings = GatewaySettings()
     agent: AgentSettings = AgentSettings()
+    agents: Mapping[str, NamedAgent] = field(default_factory=dict)
+    """By the names people gave them."""
+    mcp: Mapping[str, McpSettings] = field(default_factory=dict)
+    """Servers of tools, by the names people gave them."""
     watchdog: WatchdogSettings = WatchdogSettings()
     web: WebSettings = WebSettings()
     access: Access = field(default_factory=lambda: Access(owners=frozenset({LOCAL_PERSON})))

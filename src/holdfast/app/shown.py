@@ -8,7 +8,7 @@ from dataclasses import asdict, is_dataclass
 from enum import Enum
 from typing import Any
 
-from holdfast.model import Delivery, Entry
+from holdfast.model import Delivery, Entry, OwedKind
 from holdfast.store import KeptReport
 
 Json = dict[str, Any]
@@ -53,6 +53,7 @@ def delivery(found: Delivery) -> Json:
         "part": found.part,
         "parts": found.parts,
         "options": list(found.options),
+        "question": found.dedupe if found.kind is OwedKind.QUESTION else None,
         "reply_to": found.reply_to,
         "state": found.state.value,
         "reason": found.reason,

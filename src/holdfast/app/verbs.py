@@ -37,6 +37,7 @@ def looking(looks: Looks) -> dict[str, Verb]:
         ),
         "session": _verb(looks.session, session="text", entries="number?"),
         "outbox": _verb(looks.outbox, chat="chat?", unknown="flag?", after="number?", limit="count?"),
+        "processes": _verb(looks.processes, session="text?", chat="chat?"),
         "set_aside": _verb(looks.set_aside, before="number?", limit="count?"),
         "trace": _verb(looks.trace, position="number"),
         "continuity": _verb(looks.continuity, limit="count?"),

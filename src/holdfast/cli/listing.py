@@ -84,6 +84,43 @@ async def _sessions(home: Path, most: int | None, before: str | None, wanted: Js
         return {"sessions": found, "next": before}
 
 
+def processes(
+    session: Annotated[
+        str | None, typer.Option(metavar="SESSION", help="Those of this session, ended ones too.")
+    ] = None,
+    chat: Annotated[str | None, typer.Option(help="Those of this chat's session, ended ones too.")] = None,
+    home: Home = None,
+    as_json: AsJson = False,
+) -> None:
+    """List background processes that agents started and that still run, whoever runs the gateway.
+
+    Each has its folder in the home, with what it put out: processes/ID.
+    """
+    found = run(_processes(find_home(home), session, chat))
+    if as_json:
+        print_json(found)
+    elif not found["processes"]:
+        stdout().print("No background process is known here." if session or chat else "None runs.")
+    else:
+        now = SystemClock().now()
+        rows = [
+            (one["id"], str(one["pid"]), one["session"], ago(one["started_at"], now), _stands(one))
+            + (one_line(one["command"]),)
+            for one in found["processes"]
+        ]
+        print_table(stdout(), ("id", "pid", "session", "started", "stands", "command"), rows)
+
+
+def _stands(process: Json) -> str:
+    code = process["exit_code"]
+    return str(process["state"]) if code is None else f"{process['state']} ({code})"
+
+
+async def _processes(home: Path, session: str | None, chat: str | None) -> Json:
+    async with looking(home) as (_, looks):
+        return await looks.processes(session, chat)
+
+
 def set_aside(
     limit: Limit = None,
     before: Annotated[

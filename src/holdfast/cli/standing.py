@@ -36,7 +36,12 @@ async def standing_of(home: Path) -> Json:
     if runs:
         found["last_run" if told is None else "gateway"] = _run(runs[0])
     known = told or {}
-    return {**found, "page": known.get("url"), "safe_mode": known.get("safe_mode")}
+    return {
+        **found,
+        "page": known.get("url"),
+        "safe_mode": known.get("safe_mode"),
+        "mcp": known.get("mcp", []),
+    }
 
 
 async def answers(home: Path) -> bool:

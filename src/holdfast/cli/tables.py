@@ -32,6 +32,7 @@ def print_standing(console: Console, found: Json, now: int) -> None:
         pairs.append(("last run", f"process {last['pid']}, ended {ago(last['seen_at'], now)}: {how}"))
     if "owed" in found:
         pairs += _numbers(found)
+    pairs += [_server(server, now) for server in found.get("mcp") or ()]
     if (found.get("safe_mode") or {}).get("active"):
         pairs.append(
             (
@@ -55,6 +56,18 @@ def counted(held: Sequence[Json]) -> str:
     """How many of each are held."""
     numbers = Counter(one["kind"] for one in held)
     return ", ".join(plural(numbers[kind], kind) for kind in ("turn", "part", "message") if numbers[kind])
+
+
+def _server(server: Json, now: int) -> tuple[str, str]:
+    """How a server of tools stands; loudly if agents have to do without it."""
+    since = span(max(0, now - server["since"]))
+    if server["state"] == "up":
+        words = f"[green]up[/] for {since}, {plural(server['tools'], 'tool')}"
+    else:
+        why = f": {escape(server['words'])}" if server["words"] else ""
+        colour = "red" if server["state"] == "down" else "yellow"
+        words = f"[{colour}]{server['state']}[/] for {since}, begun {plural(server['starts'], 'time')}{why}"
+    return (f"mcp {escape(server['name'])}", words)
 
 
 def _numbers(found: Json) -> list[tuple[str, str]]:

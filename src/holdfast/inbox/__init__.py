@@ -5,6 +5,7 @@ from __future__ import annotations
 from .commands import Commands
 from .desk import Desk, keep_files
 from .intake import Intake
+from .processes import Watcher
 from .receiver import Receiver
 
-__all__ = ["Commands", "Desk", "Intake", "Receiver", "keep_files"]
+__all__ = ["Commands", "Desk", "Intake", "Receiver", "Watcher", "keep_files"]

@@ -26,9 +26,10 @@ from holdfast.policy.undo import LastTurn, last_shown_turn, lasting_calls
 from holdfast.records import dataclass
 from holdfast.store import FORGOTTEN
 
-from . import words
+from . import choosing, words
 from .desk import Asked, Carry, Desk, NotYet, done, refuse
 from .forgetting import forget
+from .goals import goal
 
 PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
 LONG_LOOKED = 8
@@ -131,7 +132,8 @@ async def _status(desk: Desk, asked: Asked) -> None:
     turn = await _open(desk, await desk.store.live_session(asked.row.key))
     waiting = await desk.store.waiting(asked.row.key, limit=_MANY)
     now, draining = desk.clock.now(), desk.arrival().draining
-    await done(desk, asked, words.status(turn, len(waiting), desk.safe_mode(), draining, now))
+    answers = await choosing.answers_here(desk, asked)
+    await done(desk, asked, words.status(turn, len(waiting), desk.safe_mode(), draining, now, answers))
 
 
 async def _sessions(desk: Desk, asked: Asked) -> None:
@@ -237,8 +239,11 @@ COMMANDS: dict[str, Entry] = {
     "undo": Entry("/undo", "take the last turn out of my sight", _undo),
     "status": Entry("/status", "what runs, what waits, safe mode", _status),
     "sessions": Entry("/sessions", "the conversations of this chat", _sessions),
+    "agent": Entry("/agent [NAME]", "who answers here, or somebody else from now on", choosing.agent),
+    "model": Entry("/model [NAME]", "with which model, or another from now on", choosing.model),
     "resume": Entry("/resume [ID]", "go on with what was left, or with an earlier conversation", _resume),
     "queue": Entry("/queue [MODE]", "what becomes of messages that come while I work", _queue),
+    "goal": Entry("/goal [TEXT|stop]", "what I work at by myself, turn after turn", goal),
     "forget": Entry("/forget", "erase this conversation; I ask once more first", forget),
     "restart": Entry("/restart", "restart the gateway (owners)", _restart),
     "help": Entry("/help", "this list", _help),
@@ -325,9 +330,9 @@ class Commands:
         asked = Asked(row, command or Command("", ""), is_owner, longest, row.position in (self._found or ()))
         backlog = desk.arrival().queue.backlog
         entry = COMMANDS.get(asked.command.name)
-        if isinstance(allowed, Denied):
+        if isinstance(allowed, Denied) and not asked.begun:
             await refuse(desk, asked, allowed.reason, _denied(allowed.reason))
-        elif row.sent_at is not None and age(now, row.sent_at) > backlog:
+        elif row.sent_at is not None and age(row.accepted_at, row.sent_at) > backlog:
             text = (
                 f"You sent this more than {backlog // HOUR} hours before it reached me, so I did not do it."
             )

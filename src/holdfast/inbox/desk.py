@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import field
 
+from holdfast.agents import Chooser, echo_agent
 from holdfast.clock import Clock
 from holdfast.model import InboxRow, InboxState, Owed, OwedKind
 from holdfast.policy.access import Access
@@ -11,7 +13,7 @@ from holdfast.policy.answers import Command
 from holdfast.policy.parts import Longest, parts_for, usual
 from holdfast.policy.strikes import SafeMode
 from holdfast.records import dataclass
-from holdfast.store import ArrivalSettings, Store
+from holdfast.store import BEGUN, ArrivalSettings, Store
 
 
 def _off() -> SafeMode:
@@ -36,6 +38,10 @@ class Desk:
     """When this process began."""
     sweep: Callable[[], Awaitable[None]] = keep_files
     """Removes every file of an attachment from the disk that the ledger does not know."""
+    goal_budget: int = 20
+    """Turns a standing goal may take."""
+    agents: Chooser = field(default_factory=echo_agent)
+    """Who answers where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,11 @@ class Asked:
     """Characters one message of the answer may have."""
     found: bool = False
     """It was there when this process began to look."""
+
+    @property
+    def begun(self) -> bool:
+        """Its first step is done: half of it is worse than all of it, whoever is allowed what by now."""
+        return self.row.reason == BEGUN
 
     def reply(self, text: str) -> tuple[Owed, ...]:
         """The one answer to this command, whoever writes it and however often."""

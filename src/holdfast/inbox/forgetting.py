@@ -13,7 +13,10 @@ async def forget(desk: Desk, asked: Asked) -> None:
     """Erase this conversation, once the person has said so in words; an owner may name one session."""
     row, wanted = asked.row, asked.command.args.lower()
     word, _, session = wanted.partition(" ")
-    if not wanted:
+    scope = Scope(row.key, row.position, SessionId(session) if session else None)
+    if asked.begun:
+        await _erase(desk, asked, scope)
+    elif not wanted:
         await done(desk, asked, words.FORGET)
     elif wanted != words.EVERYTHING and not (word == words.SESSION and session):
         text = f"Nothing was erased: I do not know {words.shown(wanted)}. {words.FORGET}"
@@ -22,7 +25,7 @@ async def forget(desk: Desk, asked: Asked) -> None:
         text = "Nothing was erased: others have written here too, so only an owner may have all of it erased."
         await refuse(desk, asked, "not_owner", text)
     else:
-        await _erase(desk, asked, Scope(row.key, row.position, SessionId(session) if session else None))
+        await _erase(desk, asked, scope)
 
 
 async def _erase(desk: Desk, asked: Asked, scope: Scope) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from holdfast.agents import Choice
 from holdfast.model import BusyMode, CallRecord, CallState, StopKind, Turn, TurnState
 from holdfast.policy.admission import Drain
 from holdfast.policy.ages import age
@@ -80,13 +81,16 @@ def stopped(kind: StopKind, found: Stop) -> str:
     """What `/stop` or `/new` did, from what its commit found."""
     if kind is StopKind.NEW:
         return _new(found)
+    goal = " The standing goal is stopped with it." if found.goal else ""
+    if found.turn is None and found.goal:
+        return "The standing goal is stopped. The conversation is kept."
     if found.turn is None:
         return "Nothing was unfinished here, so there was nothing to stop. The conversation is kept."
     kept = "The conversation is kept"
     if found.kept:
         comes = "it comes" if found.kept == 1 else "they come"
         kept += f", and so is what waits ({messages(found.kept)}; {comes} next)"
-    return f"Stopped. {kept}."
+    return f"Stopped. {kept}.{goal}"
 
 
 def _new(found: Stop) -> str:
@@ -99,9 +103,25 @@ def _new(found: Stop) -> str:
     return "\n".join(lines)
 
 
-def status(turn: Turn | None, waiting: int, safe_mode: SafeMode, draining: Drain | None, now: int) -> str:
+def who_answers(choice: Choice) -> str:
+    """Who answers in a chat, as far as that has a name."""
+    model = choice.model or (choice.agent.models[0] if choice.agent.models else "")
+    who = f"{choice.name or 'the agent'} answers"
+    return f"{who}, with {model}" if model else who
+
+
+def status(
+    turn: Turn | None,
+    waiting: int,
+    safe_mode: SafeMode,
+    draining: Drain | None,
+    now: int,
+    choice: Choice | None = None,
+) -> str:
     """How this conversation and the gateway stand."""
     lines = [_stands(turn, now)]
+    if choice is not None and choice.name:
+        lines.append(f"Here {who_answers(choice)}.")
     lines.append(f"Waiting: {messages(waiting)}." if waiting else "Nothing waits.")
     lines.append(_safe(safe_mode, now))
     if draining is not None:

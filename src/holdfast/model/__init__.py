@@ -51,10 +51,11 @@ from .reasons import (
     StopKind,
     Stopped,
 )
-from .records import ChatSettings, Claimed, Fence, Instance, Process, Request, Session, Turn
+from .records import ChatSettings, Claimed, Fence, Goal, Instance, Process, Request, Session, Turn
 from .states import (
     CALL,
     DELIVERY,
+    GOAL,
     INBOX,
     MACHINES,
     OPEN_TURN_STATES,
@@ -63,6 +64,7 @@ from .states import (
     TURN,
     CallState,
     DeliveryState,
+    GoalState,
     InboxState,
     Machine,
     ProcessState,
@@ -91,6 +93,7 @@ from .transcript import (
 __all__ = [
     "CALL",
     "DELIVERY",
+    "GOAL",
     "INBOX",
     "MACHINES",
     "MISSING_REASON_MEANS",
@@ -123,6 +126,8 @@ __all__ = [
     "Entry",
     "Fence",
     "Finish",
+    "Goal",
+    "GoalState",
     "Inbound",
     "InboxKind",
     "InboxRow",

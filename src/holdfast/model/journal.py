@@ -78,6 +78,8 @@ class QuestionRecord:
     call_hash: str | None = None
     """For an approval: the hash of the one call it is for."""
     asked_at: int | None = None
+    closed_at: int | None = None
+    answered_by: PersonId | None = None
 
 
 @dataclass(frozen=True, slots=True)

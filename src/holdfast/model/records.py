@@ -11,7 +11,7 @@ from .ids import ChatAddress, InstanceId, Key, PersonId, Position, ProcessId, Se
 from .inbound import InboxRow
 from .journal import Journal
 from .reasons import Began, BusyMode, OnInterruption, StopKind, Stopped
-from .states import ProcessState, TurnState
+from .states import GoalState, ProcessState, TurnState
 from .transcript import Entry, Tail
 
 
@@ -146,6 +146,31 @@ class Process:
     matches: int
     started_at: int
     ended_at: int | None = None
+    boot: str = ""
+    """The start of the machine its pid and start time belong to."""
+    watched: int = 0
+    """How far its output has been looked through for matches that were written down."""
+    missed: int = 0
+    """Matches that woke nobody since somebody last looked at it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a session keeps working at by itself, one turn after the other."""
+
+    session: SessionId
+    text: str
+    state: GoalState
+    budget: int
+    """Turns it may take."""
+    used: int
+    """Turns that were queued for it so far."""
+    set_at: int
+    set_by: PersonId
+    words: str = ""
+    """What the agent reported at its end."""
+    waits: bool = False
+    """Its next turn is queued."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,21 @@ class ProcessState(StrEnum):
     """Gone without a trace of how it ended (the machine restarted, say)."""
 
 
+class GoalState(StrEnum):
+    """Where the standing goal of a session stands."""
+
+    ACTIVE = "active"
+    """After each turn that succeeds one more is queued."""
+    DONE = "done"
+    """The agent reported that it is reached."""
+    BLOCKED = "blocked"
+    """The agent reported that it cannot go on by itself."""
+    STOPPED = "stopped"
+    """A person wrote, or said so."""
+    SPENT = "spent"
+    """Its turns are used up."""
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
     """A state table: from each state, the states it may move to. A state with no way out is final."""
@@ -120,6 +135,7 @@ class Machine:
 
 
 _T, _C, _D, _I, _Q, _P = TurnState, CallState, DeliveryState, InboxState, QuestionState, ProcessState
+_G = GoalState
 
 TURN = Machine(
     "turn",
@@ -211,7 +227,18 @@ PROCESS = Machine(
     },
 )
 
-MACHINES = (TURN, CALL, DELIVERY, INBOX, QUESTION, PROCESS)
+GOAL = Machine(
+    "goal",
+    {
+        _G.ACTIVE: (_G.DONE, _G.BLOCKED, _G.STOPPED, _G.SPENT),
+        _G.DONE: (),
+        _G.BLOCKED: (),
+        _G.STOPPED: (),
+        _G.SPENT: (),
+    },
+)
+
+MACHINES = (TURN, CALL, DELIVERY, INBOX, QUESTION, PROCESS, GOAL)
 
 OPEN_TURN_STATES = tuple(state for state in TurnState if state not in TURN.finals)
 """A session has at most one turn in these."""

@@ -112,6 +112,8 @@ class Returned:
     call: CallId
     state: CallState
     text: str
+    files: tuple[Attachment, ...] = ()
+    """What was too long to be said whole, kept by its hash."""
 
 
 @dataclass(frozen=True, slots=True)

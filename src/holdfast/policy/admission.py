@@ -66,6 +66,8 @@ class ArrivalFacts:
     asked_at: int | None = None
     pressed: QuestionId | None = None
     """The question whose button was pressed, if this is such a press."""
+    closed: QuestionState | None = None
+    """How that question was closed; None while it is open, or when nothing of it is for this person."""
     draining: Drain | None = None
 
 
@@ -166,6 +168,14 @@ _STEERED_IN_DRAIN: Mapping[Drain, str] = MappingProxyType(
         "work in hand, or when it runs again.",
     }
 )
+_CLOSED: Mapping[QuestionState | None, str] = MappingProxyType(
+    {
+        QuestionState.ANSWERED: "That question was answered before",
+        QuestionState.EXPIRED: "The time to answer that question was up",
+        QuestionState.SET_ASIDE: "That question was set aside when something else was written",
+        QuestionState.CANCELLED: "The work that asked this was stopped",
+    }
+)
 _SHOWN_OF_QUESTION = 200
 
 
@@ -225,9 +235,8 @@ def _is_about(facts: ArrivalFacts, question: QuestionRecord, settings: QueueSett
 
 def _press(facts: ArrivalFacts, question: QuestionRecord | None) -> Admission:
     if question is None or question.id != facts.pressed:
-        return Refuse(
-            Refusal.QUESTION_CLOSED, "That question is closed, so nothing was done with this answer."
-        )
+        closed = _CLOSED.get(facts.closed, "That question is closed")
+        return Refuse(Refusal.QUESTION_CLOSED, f"{closed}, so nothing was done with this answer.")
     if not _is_asked(facts, question):
         return Refuse(Refusal.NOT_ASKED, "That question is for somebody else.")
     value = parse_answer(question, facts.text)

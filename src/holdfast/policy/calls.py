@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from enum import StrEnum
-from typing import Any
 
 from holdfast.model import (
     CallId,
@@ -20,7 +18,10 @@ from holdfast.model import (
 )
 from holdfast.records import dataclass
 
+from .approvals import OPEN_GATE, Gate
+from .plain import Unreadable, plain_value
 from .results import Skip, no_answer_text, skipped_text, unknown_text
+from .settings import Ruling
 
 APPROVED = "yes"
 """The one answer that lets a call run; a button, number or word that means it is stored as this."""
@@ -68,7 +69,14 @@ class Awaited:
     question: QuestionId
 
 
-Verdict = Settlement | ToRun | InFlight | Awaited
+@dataclass(frozen=True, slots=True)
+class NeedsConsent:
+    """A call that a person has to be asked about before it runs."""
+
+    call: CallRecord
+
+
+Verdict = Settlement | ToRun | InFlight | Awaited | NeedsConsent
 
 _NOT_ALLOWED = {
     QuestionState.ANSWERED: Skip.REFUSED,
@@ -80,25 +88,43 @@ _NOT_ALLOWED = {
 
 
 def judge_call(
-    call: CallRecord, question: QuestionRecord | None, generation: int, *, whole: bool = True
+    call: CallRecord,
+    question: QuestionRecord | None,
+    generation: int,
+    *,
+    whole: bool = True,
+    gate: Gate = OPEN_GATE,
 ) -> Verdict:
     """Decide about one planned or started call.
 
     `question` is the newest one about it, `generation` that of the run that looks, and `whole` is False
-    when the model's message broke off, so that nobody knows what the call was going to be.
+    when the model's message broke off, so that nobody knows what the call was going to be. `gate` holds the
+    rules of now: they count up to the moment a call starts, whatever they were when it was planned.
     """
     if question and question.state is QuestionState.OPEN:
         return Awaited(call.id, question.id)
     if question and question.kind is QuestionKind.CLARIFY:
         return _by_answer(call, question)
-    forbidden = _forbidden(call, question)
+    ruling = gate.ruling(call)
+    forbidden = Skip.DENIED if ruling is Ruling.DENY else _forbidden(call, question)
     if call.state is CallState.PLANNED:
-        skip = forbidden if whole else Skip.BROKEN_OFF
-        return ToRun(call) if skip is None else _skip(call, skip)
+        return _planned(call, question, forbidden if whole else Skip.BROKEN_OFF, ruling, gate)
     if call.generation >= generation:
         # A newer generation than ours means that we are the stale run: hands off as well.
         return InFlight(call.id)
     return _cut_off(call, allowed=forbidden is None)
+
+
+def _planned(
+    call: CallRecord, consent: QuestionRecord | None, skip: Skip | None, ruling: Ruling, gate: Gate
+) -> Verdict:
+    if skip is not None:
+        return _skip(call, skip)
+    if ruling is not Ruling.ASK:
+        return ToRun(call)
+    if consent is None:
+        return NeedsConsent(call)
+    return _skip(call, Skip.STALE) if gate.is_stale(consent) else ToRun(call)
 
 
 def _cut_off(call: CallRecord, allowed: bool) -> Verdict:
@@ -143,25 +169,8 @@ def is_yes(answer: str | None) -> bool:
 def call_hash(name: str, arguments: str) -> str:
     """Name one call for consent: equal for the same tool with the same arguments, however they are spaced."""
     try:
-        value = json.loads(
-            arguments, object_pairs_hook=_plain_object, parse_float=_finite, parse_constant=_finite
-        )
-        form = json.dumps([name, value], sort_keys=True, separators=(",", ":"))
-    except (ValueError, RecursionError):
+        form = json.dumps([name, plain_value(arguments)], sort_keys=True, separators=(",", ":"))
+    except (Unreadable, RecursionError):
         # What cannot be read as plain JSON stands for itself, to the letter.
         form = json.dumps([name, "text", arguments], separators=(",", ":"))
     return hashlib.sha256(form.encode("ascii")).hexdigest()
-
-
-def _plain_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key stands twice, and readers differ on which one counts")
-    return found
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError("different texts would give the same number")
-    return number

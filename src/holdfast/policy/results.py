@@ -17,6 +17,10 @@ class Skip(StrEnum):
     CANCELLED = "cancelled"
     OTHER_CALL = "other_call"
     """The consent was given for another call."""
+    STALE = "stale"
+    """The consent was given too long ago."""
+    DENIED = "denied"
+    """A rule of the owner forbids it."""
     BROKEN_OFF = "broken_off"
     """The model's message broke off, so the call may not be whole."""
     TURN_ENDED = "turn_ended"
@@ -29,6 +33,11 @@ _SKIPPED = {
     Skip.UNDELIVERABLE: "the question for permission could not be delivered",
     Skip.CANCELLED: "the question for permission was withdrawn",
     Skip.OTHER_CALL: "the permission that was given is for another call",
+    Skip.STALE: (
+        "the person's permission is from too long ago. Make the call again if it is still wanted; they are "
+        "asked once more"
+    ),
+    Skip.DENIED: "a rule of this gateway's owner forbids it here. Do not try it again in another way",
     Skip.BROKEN_OFF: "your message broke off, so the call may not be whole. Make it again if still wanted",
     Skip.TURN_ENDED: "the turn ended before its time came",
 }
@@ -62,3 +71,47 @@ def not_happened_text(call: ToolCall | CallRecord) -> str:
 def no_answer_text(state: QuestionState) -> str:
     """Say that a question to the person closed without an answer."""
     return _NO_ANSWER.get(state, "no answer: the person gave none.")
+
+
+def given_up_text(call: ToolCall | CallRecord, why: str) -> str:
+    """Say that a call which changes nothing, or may be made again, was ended before its result."""
+    return f"failed: the call to {call.name} was given up: {why}."
+
+
+def shortened(text: str, most: int, digest: str | None, reader: str | None) -> str:
+    """The beginning and the end of a long result, with what is left out and how to read it in between."""
+    head, tail = _ends(text, most)
+    first, last, total = head.count("\n") + 1, text.count("\n") - tail.count("\n") + 1, text.count("\n") + 1
+    left = f"{len(text) - len(head) - len(tail)} characters left out (lines {first} to {last} of {total})"
+    if digest and reader:
+        rest = f'the whole is kept: {reader} with output "{digest}" and a first_line shows the rest'
+    elif digest:
+        rest = f"the whole is kept for people, as {digest}"
+    else:
+        rest = "they are not kept"
+    return f"{head}\n[{left}; {rest}]\n{tail}"
+
+
+def _ends(text: str, most: int) -> tuple[str, str]:
+    """Two thirds of what may be shown from the beginning, one from the end, at the ends of lines if near."""
+    front, back = most * 2 // 3, most - most * 2 // 3
+    head, tail = text[:front], text[len(text) - back :]
+    at = head.rfind("\n")
+    head = head[:at] if at > front // 2 else head
+    at = tail.find("\n")
+    return head, tail[at + 1 :] if 0 <= at < back // 2 else tail
+
+
+def part_of(text: str, first_line: int, lines: int, most: int) -> str:
+    """Some lines of a long text, no longer than may be shown, with where they stand in it."""
+    all_lines = text.split("\n")
+    first = max(1, first_line)
+    shown = "\n".join(all_lines[first - 1 : first - 1 + max(1, lines)])
+    if not shown and first > len(all_lines):
+        return f"[there are only {len(all_lines)} lines]"
+    if len(shown) > most:
+        return (
+            f"{shown[:most]}\n[broken off after {most} characters: from line {first} on, of {len(all_lines)}]"
+        )
+    last = min(len(all_lines), first - 1 + max(1, lines))
+    return f"{shown}\n[lines {first} to {last} of {len(all_lines)}]"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
+from holdfast.model import EffectClass
 from holdfast.records import dataclass
 
 SECOND = 1_000
@@ -102,6 +105,126 @@ class LimitSettings:
     day_cost: int = 0
 
 
+class Ruling(StrEnum):
+    """What becomes of a tool call before it runs."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    """A person is asked, about this one call."""
+    DENY = "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What becomes of calls that fit all of it; what it leaves out fits any."""
+
+    then: Ruling
+    tools: tuple[str, ...] = ("*",)
+    """Globs; one of them fits the tool's name."""
+    effect: EffectClass | None = None
+    chat: str = "*"
+    """A glob for the chat's address."""
+    matches: str = ""
+    """A regular expression, found somewhere in the arguments."""
+    arguments: tuple[tuple[str, str], ...] = ()
+    """Names of arguments, each with a regular expression for the whole of its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalSettings:
+    """Which tool calls need a person's consent."""
+
+    rules: tuple[Rule, ...] = ()
+    """The first that fits decides; what no rule fits goes by its effect class."""
+    read: Ruling = Ruling.ALLOW
+    idempotent: Ruling = Ruling.ALLOW
+    reconcilable: Ruling = Ruling.ALLOW
+    effect: Ruling = Ruling.ALLOW
+    expires: int = HOUR
+    """How long a person may be asked, and how long their yes is good for."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSettings:
+    """What agents ask people."""
+
+    expires: int = DAY
+
+
+class Workspaces(StrEnum):
+    """Whose files the built-in tools work on."""
+
+    SESSION = "session"
+    """Each session has a folder of its own."""
+    AGENT = "agent"
+    """All sessions of an agent share one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalSettings:
+    """What a command may use, all that it begins included."""
+
+    timeout: int = 10 * MINUTE
+    """The longest a call may ask for."""
+    memory: int = 2_048
+    """Megabytes."""
+    processes: int = 256
+    output: int = 2_000_000
+    """Bytes of its output that are kept: the beginning and the end."""
+    env: frozenset[str] = frozenset()
+    """Variables of the gateway's environment that it sees besides the few it always does."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchSettings:
+    """What may be fetched."""
+
+    allow_private: bool = False
+    """Also from this machine and its own network."""
+    most: int = 2_000_000
+    """Bytes of one answer."""
+    timeout: int = 30 * SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSettings:
+    """What holds for every tool, and what the built-in ones follow."""
+
+    use: frozenset[str] = frozenset()
+    """The built-in tools an agent is given besides its own."""
+    timeout: int = 10 * MINUTE
+    """For a run of a tool that names none itself."""
+    shown: int = 16_000
+    """Characters of one result that a model is shown; a longer one is kept whole beside the ledger."""
+    workspace: Workspaces = Workspaces.SESSION
+    terminal: TerminalSettings = TerminalSettings()
+    fetch: FetchSettings = FetchSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSettings:
+    """Background processes."""
+
+    most: int = 8
+    """Running ones of one session."""
+    wakeups: int = 5
+    """How often watched-for output of one process may wake its session."""
+    log: int = 10
+    """Megabytes that are kept of what one puts out."""
+    keep: int = 7 * DAY
+    """How long that is kept after its end."""
+    grace: int = 5 * SECOND
+    """To end by itself when it is killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoalSettings:
+    """Standing goals."""
+
+    budget: int = 20
+    """Turns one may take."""
+
+
 @dataclass(frozen=True, slots=True)
 class TurnSettings:
     """How one turn is run."""
@@ -116,3 +239,7 @@ class TurnSettings:
     """The waits between tries of a model, and of a commit while the machine is at fault."""
     progress: ProgressSettings = ProgressSettings()
     limits: LimitSettings = LimitSettings()
+    approvals: ApprovalSettings = ApprovalSettings()
+    questions: QuestionSettings = QuestionSettings()
+    tools: ToolSettings = ToolSettings()
+    processes: ProcessSettings = ProcessSettings()

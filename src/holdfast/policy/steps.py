@@ -25,7 +25,8 @@ from holdfast.model import (
 from holdfast.model import Finish as Marker
 from holdfast.records import dataclass
 
-from .calls import Awaited, InFlight, Settlement, ToRun, judge_call
+from .approvals import OPEN_GATE, Gate
+from .calls import Awaited, InFlight, NeedsConsent, Settlement, ToRun, judge_call
 from .problems import Problem, ProblemKind
 from .readings import SETTLED
 from .views import View, view
@@ -47,6 +48,8 @@ class FinishReason(StrEnum):
     MODEL_BROKE = "model_broke"
     """It failed in a way nobody foresaw."""
     NO_PROGRESS = "no_progress"
+    TOO_LONG = "too_long"
+    """It is more than the model can read, however it is shortened."""
 
 
 _WORDS = {
@@ -71,6 +74,10 @@ _WORDS = {
     FinishReason.MODEL_BROKE: (
         "Something broke while the model was asked; the gateway's log says what. "
         "What was done so far is kept; write again to go on from there."
+    ),
+    FinishReason.TOO_LONG: (
+        "This has grown larger than the model can read at once, also summed up and with long results "
+        "shortened. All of it is kept; /new begins afresh, and /agent may name one that can read more."
     ),
     FinishReason.NO_PROGRESS: (
         "Nothing moved any more, so I stopped this work. "
@@ -103,6 +110,13 @@ class RunTools:
 
 
 @dataclass(frozen=True, slots=True)
+class AskConsent:
+    """Ask a person whether this call may run; one at a time, so that a yes can mean nothing else."""
+
+    call: CallRecord
+
+
+@dataclass(frozen=True, slots=True)
 class WaitForPerson:
     """Only these open questions stand between the turn and its next step."""
 
@@ -122,11 +136,11 @@ class Finish:
     problem: Problem | None = None
 
 
-NextStep = CallModel | RunTools | Settle | WaitForPerson | Finish
+NextStep = CallModel | RunTools | Settle | AskConsent | WaitForPerson | Finish
 
 
-def next_step(view: View, journal: Journal) -> NextStep:
-    """Say what the journal's turn does next; total, and the same for the same record."""
+def next_step(view: View, journal: Journal, gate: Gate = OPEN_GATE) -> NextStep:
+    """Say what the journal's turn does next; total, and the same for the same record under the same rules."""
     undecided = tuple(
         question.id
         for question in journal.questions
@@ -140,7 +154,7 @@ def next_step(view: View, journal: Journal) -> NextStep:
     if problem:
         return _failed(FinishReason.DAMAGED_TRANSCRIPT, problem=problem)
     if view.unpaired:
-        return _on_calls(view, journal)
+        return _on_calls(view, journal, gate)
     if view.tail in (Tail.ANSWER, Tail.PARTIAL):
         return _on_reply(view, view.replies[-1])
     return _call_model(view)
@@ -199,21 +213,25 @@ def _on_reply(view: View, reply: Replied) -> NextStep:
     return _call_model(view)
 
 
-def _on_calls(view: View, journal: Journal) -> NextStep:
+def _on_calls(view: View, journal: Journal, gate: Gate) -> NextStep:
     calls, questions = _by_id(journal), _newest_questions(journal)
     whole = view.replies[-1].finish in (Marker.CALLS, Marker.COMPLETE)
     verdicts = [
-        judge_call(calls[call], questions.get(call), journal.generation, whole=whole)
+        judge_call(calls[call], questions.get(call), journal.generation, whole=whole, gate=gate)
         for call in view.unpaired
     ]
     settlements = tuple(verdict for verdict in verdicts if isinstance(verdict, Settlement))
     if settlements:
         return Settle(settlements)
+    awaited = tuple(verdict.question for verdict in verdicts if isinstance(verdict, Awaited))
+    unasked = [verdict.call for verdict in verdicts if isinstance(verdict, NeedsConsent)]
+    if unasked and not awaited:
+        return AskConsent(unasked[0])
     to_run = tuple(verdict for verdict in verdicts if isinstance(verdict, ToRun))
     in_flight = tuple(verdict.call for verdict in verdicts if isinstance(verdict, InFlight))
     if to_run or in_flight:
         return RunTools(to_run, in_flight)
-    return WaitForPerson(tuple(verdict.question for verdict in verdicts if isinstance(verdict, Awaited)))
+    return WaitForPerson(awaited)
 
 
 def _by_id(journal: Journal) -> Mapping[CallId, CallRecord]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from asyncio import gather
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from holdfast.clock import Bell, Clock, first_of
+from holdfast.clock import Bell, Clock, both, first_of
 from holdfast.errors import Refused, Report, StoreClosed, SyncFailed, unreported
 from holdfast.model import ChatAddress, Owed, OwedKind, TurnId
 from holdfast.policy.parts import Longest, usual
@@ -204,7 +203,7 @@ class Reconciler:
         verdicts, outside = await self._next_page(None, outside)
         while verdicts:
             # While one page is written the next is judged; what moves meanwhile is left alone by its guard.
-            written, (verdicts, outside) = await gather(
+            written, (verdicts, outside) = await both(
                 self._settle(verdicts), self._next_page(verdicts[-1].stale.turn, outside)
             )
             outcomes.update(written)

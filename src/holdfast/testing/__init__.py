@@ -19,6 +19,7 @@ from .history import History
 from .kinds import KINDS
 from .options import Kill, Options, Outcome
 from .ports import SeededRng
+from .processes import SimProcesses, Simulated
 from .scenario import (
     Act,
     Admit,
@@ -70,6 +71,8 @@ __all__ = [
     "SeededIds",
     "SeededRng",
     "SetClock",
+    "SimProcesses",
+    "Simulated",
     "Stop",
     "Swept",
     "crash_points",

@@ -4,7 +4,7 @@ A message is a script and a tag: `tools read effect #3`. Scripts:
 
     plain               an answer at once
     tools A B+C …       one call after the other, with + side by side: read, idempotent, reconcilable, effect,
-                        or broken, which always fails
+                        broken, which always fails, or ask_person
     parallel            all four side by side
     long N              N reads, one after the other
     slow N              an answer after N seconds, written bit by bit
@@ -25,7 +25,7 @@ from holdfast.agents import ModelError, OnText, Prompt, unheard
 from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
 from holdfast.policy.views import Message, Role
 from holdfast.records import dataclass
-from holdfast.tools import Tool, ToolContext, ToolFailed
+from holdfast.tools import AskPerson, Tool, ToolContext, ToolFailed
 
 from .faults import SECRET_WORDS, Faults, Injected
 from .history import Asked, History, Ran, Span
@@ -36,7 +36,9 @@ from .ports import pause
 CLASSES = tuple(effect.value for effect in EffectClass)
 BROKEN = "broken"
 """A tool that always fails."""
-TOOLS = (*CLASSES, BROKEN)
+ASKS = "ask_person"
+"""The gateway's own tool that asks the person."""
+TOOLS = (*CLASSES, BROKEN, ASKS)
 THINKS = 0.5
 WORKS = 0.2
 SLOW = 8
@@ -53,12 +55,14 @@ class Witness:
     trace: Callable[[str], None]
     generation_of: Callable[[str], int | None]
     """The generation of a running turn's session; None if the turn does not run."""
-    turn_saying: Callable[[str], tuple[str, str, bool] | None]
-    """Session, turn and whether it runs, of the turn that holds this text."""
+    turn_saying: Callable[[Sequence[str]], tuple[str, str, bool] | None]
+    """Session, turn and whether it runs, of the turn that holds the last of what people said."""
     barred_for: Callable[[str], float]
     """Seconds for which whoever a turn is for has not been allowed to talk."""
     kills: Callable[[str, Life], None]
     """The work of a turn ends the process."""
+    may_run: Callable[[str, EffectClass], bool]
+    """Whether a call of this class needs no consent, or has it."""
     done: dict[str, str] = field(default_factory=dict)
     """What idempotent and reconcilable tools have done in the world, by key."""
 
@@ -76,6 +80,7 @@ class Witness:
                 context.generation,
                 self.generation_of(context.turn),
                 self.barred_for(context.turn),
+                self.may_run(context.key, tool.effect),
             )
         )
 
@@ -132,9 +137,9 @@ class ScriptedTool:
 
 
 def scripted_tools(life: Life, witness: Witness) -> tuple[Tool, ...]:
-    """A tool of each effect class, named after it, and one that fails."""
+    """A tool of each effect class, named after it, one that fails, and one that asks."""
     made = [ScriptedTool(effect.value, effect, life, witness) for effect in EffectClass]
-    return (*made, ScriptedTool(BROKEN, EffectClass.READ, life, witness))
+    return (*made, ScriptedTool(BROKEN, EffectClass.READ, life, witness), AskPerson())
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +154,8 @@ class ScriptedModel:
         witness = self.witness
         requests, results = unanswered(prompt.messages)
         last = requests[-1] if requests else ""
-        found = witness.turn_saying(last)
+        said = [message.text for message in prompt.messages if message.role is Role.USER]
+        found = witness.turn_saying(said if requests else ())
         witness.trace(f"model {last}")
         session, turn, running = found or ("?", "?", False)
         witness.history.asked.append(
@@ -205,12 +211,16 @@ def script_reply(requests: Sequence[str], results: int) -> Replied:
         if results < len(group):
             # One id per call is enough: the gateway gives its own.
             calls = tuple(
-                ToolCall(CallId(f"{name}{place}"), name, json.dumps({"step": number, "place": place}))
+                ToolCall(CallId(f"{name}{place}"), name, _arguments(name, number, place))
                 for place, name in enumerate(group)
             )
             return Replied("", Finish.CALLS, calls)
         results -= len(group)
     return Replied(f"answer to {' | '.join(requests)}{''.join(map(_wordy, requests))}", Finish.COMPLETE)
+
+
+def _arguments(name: str, step: int, place: int) -> str:
+    return json.dumps({"question": f"step {step}?"} if name == ASKS else {"step": step, "place": place})
 
 
 def _wordy(request: str) -> str:

@@ -10,6 +10,7 @@ from holdfast.policy.settings import RecoverySettings
 
 from .history import History
 from .promises import acknowledged_is_not_dropped
+from .reasons import left_for_its_age, parked_for_a_reason
 
 _RECOVERY = RecoverySettings()
 FATAL = _RECOVERY.strikes
@@ -29,18 +30,34 @@ TOLD = frozenset(
 def i11_poison_is_parked(history: History) -> Iterator[str]:
     """A turn whose work kills the process does so three times at most, or eight if it takes its time.
 
-    As long as nothing else kills processes, nobody but those who do is parked.
+    As long as nothing else kills processes, nobody but the one that does is parked. (Of two at once, one that
+    nobody suspects yet may put the blame on a suspect.)
     """
     deaths = Counter(death.turn for death in history.deaths if death.turn is not None)
     patient = {asked.turn for asked in history.asked if _takes_its_time(asked.request)}
+    yield from _one_suspect_at_a_time(history)
+    yield from parked_for_a_reason(history)
     for turn, count in deaths.items():
         if count > (FATAL_AFTER_QUARANTINE if turn in patient else FATAL):
             yield f"turn {turn} killed the process {count} times"
-    # A death under which nothing ran is nobody's strike.
-    if all(death.turn is not None or not death.running for death in history.deaths):
+    # A death under which nothing ran is nobody's strike; a stop that cuts a run with nothing to show is one.
+    if len(deaths) < 2 and all(death.turn is not None or not death.running for death in history.deaths):
+        cut = history.ledger.cut
         for line in history.ledger.turns:
-            if line.state == TurnState.PARKED and line.id not in deaths:
+            if line.state == TurnState.PARKED and line.id not in deaths and line.id not in cut:
                 yield f"turn {line.id} is parked and killed nothing"
+
+
+def _one_suspect_at_a_time(history: History) -> Iterator[str]:
+    """Who is suspected runs alone among the suspected; who never did cannot be blamed for its strikes."""
+    alone = set[str]()
+    for turns in history.quarantined:
+        alone |= turns
+        if len(turns) > 1:
+            yield f"{len(turns)} suspects ran at once: {', '.join(sorted(turns))}"
+    for turn in history.ledger.turns:
+        if turn.why == "too_many_strikes" and turn.id not in alone:
+            yield f"turn {turn.id} is parked and never ran as the only suspect"
 
 
 def _takes_its_time(request: str) -> bool:
@@ -60,9 +77,10 @@ def i12_too_old_is_left(history: History) -> Iterator[str]:
     for shown in history.shown:
         if windows.delivery and (shown.owed or 0) > windows.delivery + SLACK:
             yield f"{shown.key} was sent {shown.owed} ms after it was owed"
-    told = {line.turn for line in history.ledger.outbox}
+    yield from left_for_its_age(history)
+    told = {line.dedupe.rpartition(":")[0] for line in history.ledger.outbox}
     for turn in history.ledger.turns:
-        if turn.why in TOLD and turn.id not in told:
+        if turn.why in TOLD and f"{turn.why}:{turn.id}" not in told:
             yield f"turn {turn.id} is {turn.state} ({turn.why}) and nobody was told"
 
 
@@ -106,6 +124,13 @@ def i19_size_is_bounded(history: History) -> Iterator[str]:
         most = ROWS_PER_MESSAGE * (size.messages + 1) + ROWS_PER_BOOT * size.boots
         if size.rows > most:
             yield f"{size.rows} rows for {size.messages} messages and {size.boots} boots"
+
+
+def waits_are_kept(history: History) -> Iterator[str]:
+    """R10.3: when a platform says how long it wants to hear nothing, that holds for every process to come."""
+    for tried in history.tried:
+        if tried.early:
+            yield f"{tried.key} was sent to {tried.platform}/{tried.chat} {tried.early} ms too early"
 
 
 def nobody_is_deaf(history: History) -> Iterator[str]:

@@ -142,7 +142,7 @@ def cell_world(fault: str, state: str, seed: int) -> tuple[Scenario, Options]:
     options = Options(
         seed=seed,
         edge_rate=_EDGE if fault == "killed at the edge of a commit" else 0.0,
-        most_kills=3,
+        most_kills=6,
         faults=rates,
         calm_for=_AT_ONCE if way.rates != NONE else way.at,
         lets_rest=8.0,

@@ -22,6 +22,7 @@ from .bounds import (
     i15_secrets_stay_secret,
     i19_size_is_bounded,
     nobody_is_deaf,
+    waits_are_kept,
 )
 from .history import EntryLine, History, Span
 from .progress import one_notice, only_what_runs_is_shown
@@ -32,6 +33,13 @@ from .promises import (
     r1_sessions_last,
     shown_to_a_model_is_kept,
 )
+from .reasons import (
+    ended_for_a_reason,
+    given_up_for_a_reason,
+    sent_where_it_belongs,
+    turned_away_for_a_reason,
+)
+from .together import all_are_answered, commands_once, joined_where_wanted, said_in_order
 
 Invariant = Callable[[History], Iterator[str]]
 
@@ -45,6 +53,8 @@ def i1_confirmed_means_kept(history: History) -> Iterator[str]:
     for account, event_id, known in history.confirmed:
         event = (account, event_id)
         if kinds.get(event) == "revision":
+            if not known:
+                yield f"{account} {event_id} was confirmed, and what it changes stands as it was"
             continue
         if not known:
             yield f"{account} {event_id} was confirmed before it was kept"
@@ -56,8 +66,8 @@ def i1_confirmed_means_kept(history: History) -> Iterator[str]:
 def i2_consumed_once(history: History) -> Iterator[str]:
     """Every inbox row is consumed exactly once, visibly; every turn reaches one final state."""
     ledger = history.ledger
-    said = Counter(text for text in map(_said, ledger.entries) if text is not None)
-    taken = Counter(row.text for row in ledger.inbox if row.state == "taken")
+    said = Counter((line.turn, text) for line in ledger.entries if (text := _said(line)) is not None)
+    taken = Counter((row.turn or "", row.text) for row in ledger.inbox if row.state == "taken")
     asked = {turn.key for turn in ledger.turns if turn.id in ledger.open_questions}
     for row in ledger.inbox:
         # What comes after a question waits until it is answered.
@@ -67,13 +77,17 @@ def i2_consumed_once(history: History) -> Iterator[str]:
         if row.state in ("refused", "dropped", "offered") and not row.reason:
             yield f"inbox row {row.position} ({row.text}) is {row.state} without a reason"
         # What was erased has no text any more.
-        if row.text and said[row.text] != taken[row.text]:
-            yield f"{row.text!r} was taken {taken[row.text]} times and said {said[row.text]} times"
+        one = (row.turn or "", row.text)
+        if row.text and said[one] != taken[one]:
+            yield f"{row.text!r} was taken {taken[one]} times and said {said[one]} times"
     for turn in ledger.turns:
         if turn.state not in TURN.finals and turn.id not in ledger.open_questions:
             yield f"turn {turn.id} is still {turn.state}"
     yield from _commands_answered(history)
+    yield from commands_once(history)
     yield from cancelled_by_somebody(history)
+    yield from turned_away_for_a_reason(history)
+    yield from ended_for_a_reason(history)
 
 
 def _commands_answered(history: History) -> Iterator[str]:
@@ -83,7 +97,9 @@ def _commands_answered(history: History) -> Iterator[str]:
     for line in ledger.outbox:
         if line.dedupe.startswith("command:") and line.part == 1:
             answers[line.dedupe.split(":")[1]].append(line.text)
-    stopped = {turn.key for turn in ledger.turns if turn.why in ("stop", "new", "stop_asked")}
+    # A message that interrupts may have asked for the same stop before.
+    stops = ("stop", "new", "stop_asked", "interrupt")
+    stopped = {turn.key for turn in ledger.turns if turn.why in stops}
     for row in ledger.inbox:
         if row.state == "offered" or (row.kind != "command" and row.reason != "made from a command"):
             continue
@@ -109,6 +125,9 @@ def i3_replies_arrive(history: History) -> Iterator[str]:
     yield from _too_long(history)
     yield from failures_are_told(history)
     yield from answers_are_remembered(history)
+    yield from all_are_answered(history)
+    yield from given_up_for_a_reason(history)
+    yield from sent_where_it_belongs(history)
     causes = {row.position: row.text for row in history.ledger.inbox}
     for turn in history.ledger.turns:
         if turn.state != "done" or not causes.get(turn.cause, "erased"):
@@ -158,11 +177,12 @@ def i5_effects_once(history: History) -> Iterator[str]:
 def i6_unknown_is_told_once(history: History) -> Iterator[str]:
     """An effect that began and never returned is unknown to the model, once, and never a success."""
     returned = {ran.key for ran in history.ran if ran.what == "returned"}
+    asked = {ran.key for ran in history.ran if ran.what == "asked"}
     begun = {ran.key for ran in history.ran if ran.what == "begun"}
     for call in history.ledger.calls:
         key = f"{call.turn}:{call.id}"
         effect = call.effect == EffectClass.EFFECT
-        if call.state == CallState.DONE and effect and key not in returned:
+        if call.state == CallState.DONE and key not in (returned if effect else returned | asked):
             yield f"{call.name} {key} is done in the ledger and never returned"
         if call.state in (CallState.SKIPPED, CallState.PLANNED) and key in begun:
             yield f"{call.name} {key} is {call.state} in the ledger and was run"
@@ -172,9 +192,20 @@ def i6_unknown_is_told_once(history: History) -> Iterator[str]:
             yield f"{call.name} {key} was cut off and is {call.state}, not unknown"
     unknown = {(call.turn, call.id) for call in history.ledger.calls if call.state == CallState.UNKNOWN}
     results = Counter((e.turn, e.call) for e in history.ledger.entries if e.kind == "returned")
+    yield from _shown_as_they_are(history)
     for turn, id_ in unknown:
         if results[turn, id_] != 1:
             yield f"unknown call {turn}:{id_} has {results[turn, id_]} results"
+
+
+def _shown_as_they_are(history: History) -> Iterator[str]:
+    """A result says of its call what the ledger says of it."""
+    states = {(call.turn, call.id): call.state for call in history.ledger.calls}
+    for line in history.ledger.entries:
+        if line.kind == "returned" and line.body:
+            told, state = json.loads(line.body)["state"], states.get((line.turn, line.call or ""))
+            if state is not None and told != state:
+                yield f"call {line.turn}:{line.call} is {state} and the model is told that it is {told}"
 
 
 def i7_no_phantom(history: History) -> Iterator[str]:
@@ -190,6 +221,7 @@ def i7_no_phantom(history: History) -> Iterator[str]:
             yield f"turn {turn.id} comes from {row.event_id}, which nobody sent"
         if causes[turn.cause] > 1:
             yield f"inbox row {turn.cause} caused {causes[turn.cause]} turns"
+    yield from joined_where_wanted(history)
     for asked in history.asked:
         if not asked.running:
             yield f"a model was called outside a running turn, about {asked.request!r}"
@@ -265,6 +297,7 @@ def i10_in_order(history: History) -> Iterator[str]:
         if turn.cause < newest.get(turn.key, 0):
             yield f"turn {turn.id} of {turn.key} began after a later message's"
         newest[turn.key] = max(turn.cause, newest.get(turn.key, 0))
+    yield from said_in_order(history)
 
 
 def i16_transcripts_stay_valid(history: History) -> Iterator[str]:
@@ -299,6 +332,13 @@ def i18_booting_twice_is_booting_once(history: History) -> Iterator[str]:
                 yield f"another boot changed {table}: {gone[:2]} became {new[:2]}"
 
 
+def r7_consent_first(history: History) -> Iterator[str]:
+    """A call that needs consent begins only after it was given."""
+    for ran in history.ran:
+        if ran.what == "begun" and not ran.consented:
+            yield f"{ran.tool} {ran.key} began, and nobody had allowed it"
+
+
 INVARIANTS: dict[str, Invariant] = {
     "I1": i1_confirmed_means_kept,
     "I2": i2_consumed_once,
@@ -321,6 +361,8 @@ INVARIANTS: dict[str, Invariant] = {
     "I19": i19_size_is_bounded,
     "liveness": nobody_is_deaf,
     "R1": r1_sessions_last,
+    "R10.3": waits_are_kept,
+    "R7.3": r7_consent_first,
     "R10.5": only_what_runs_is_shown,
     "R12": one_notice,
 }

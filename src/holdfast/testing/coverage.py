@@ -6,6 +6,7 @@ it is listed here with the reason why there can be nothing in it.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
@@ -80,9 +81,54 @@ def _call_state(state: str) -> Happened:
     return lambda world: any(call.state == state for call in world.history.ledger.calls)
 
 
+def _decided(row: str) -> Happened:
+    """Recovery decided about a turn by this row of its table."""
+    return lambda world: row in world.history.ledger.decided
+
+
+def _noted(kind: str) -> Happened:
+    """A model was given a note of this kind."""
+    return lambda world: any(
+        line.kind == "noted" and line.body and json.loads(line.body)["note"] == kind
+        for line in world.history.ledger.entries
+    )
+
+
+def _by_key(world: Outcome) -> bool:
+    """A part was sent more than once, and the platform showed it once."""
+    tried = Counter((one.platform, one.key) for one in world.history.tried)
+    shown = Counter((one.platform, one.key) for one in world.history.shown)
+    return any(
+        count > 1 and shown[part] == 1 and part[0] in world.history.idempotent
+        for part, count in tried.items()
+    )
+
+
+def _joined(mode: str) -> Happened:
+    """Messages came into one turn where this is how they do."""
+    return lambda world: world.history.busy == mode and _said_together(world)
+
+
 def _said_together(world: Outcome) -> bool:
     taken = Counter(row.turn for row in world.history.ledger.inbox if row.state == "taken")
     return any(count > 1 for count in taken.values())
+
+
+def _was_changed(world: Outcome) -> bool:
+    texts = {event.text for event in world.history.events if event.kind == "revision" and event.text}
+    return any(row.text in texts for row in world.history.ledger.inbox)
+
+
+ROWS = (
+    *("stop_asked", "not_allowed", "answered", "too_many_strikes", "platform_down", "too_old", "quarantine"),
+    *("chat_says_never", "chat_says_ask", "safe_mode_message", "safe_mode"),
+)
+"""Rows of recovery's table that random worlds come to.
+
+The others need a newer version, another machine, a model that says nothing, or more deaths than are usual.
+"""
+NOTES = ("restarted", "interrupted", "left_behind", "dropped")
+"""Kinds of notes that random worlds come to often enough to count on it."""
 
 
 SOMETIMES: Mapping[str, Happened] = {
@@ -121,6 +167,13 @@ SOMETIMES: Mapping[str, Happened] = {
     "the owner told of safe mode": _owed("owner:safe_mode:"),
     "a transcript undone": lambda w: any(entry.kind == "undone" for entry in w.history.ledger.entries),
     "a conversation erased": lambda w: any(not row.text for row in w.history.ledger.inbox),
+    **{f"recovery decided by {row}": _decided(row) for row in ROWS},
+    **{f"a note of kind {kind}": _noted(kind) for kind in NOTES},
+    **{f"several messages in one turn by {mode}": _joined(mode) for mode in ("collect", "steer")},
+    "a repeated send known by its key": _by_key,
+    "a platform asked about a send": lambda w: w.history.looked_for > 0,
+    "a suspect in quarantine": lambda w: bool(w.history.quarantined),
+    "a message changed before it was taken": _was_changed,
     "several deaths in one world": lambda w: len(w.history.deaths) > 3,
     "a death with work cut off before": lambda w: any("turn:interrupted" in death for death in w.deaths),
 }

@@ -19,6 +19,7 @@ class Event(NamedTuple):
     """`message`, `revision` or `junk`."""
     chat: str
     text: str
+    person: str = ""
 
 
 class Confirmed(NamedTuple):
@@ -27,7 +28,7 @@ class Confirmed(NamedTuple):
     account: str
     event_id: str
     known: bool
-    """Whether the ledger held it at that instant."""
+    """Whether the ledger held it at that instant, or had carried it out if it changes something."""
 
 
 class Shown(NamedTuple):
@@ -41,6 +42,16 @@ class Shown(NamedTuple):
     marked: bool
     owed: int | None = 0
     """For how long the ledger had held it at that instant, in milliseconds; None if it did not."""
+
+
+class Tried(NamedTuple):
+    """A message was handed to a platform."""
+
+    platform: str
+    chat: str
+    key: str
+    early: int = 0
+    """Milliseconds before the end of a wait that the platform had asked for here, as the gateway knew."""
 
 
 class Seen(NamedTuple):
@@ -75,6 +86,8 @@ class Ran(NamedTuple):
     """The session's generation in the ledger at that instant; None if the turn was not running."""
     barred: float = 0.0
     """Seconds for which whoever the turn is for had not been allowed to talk at that instant."""
+    consented: bool = True
+    """Whether the ledger held the consent it needs at that instant, if it needs any."""
 
 
 class Asked(NamedTuple):
@@ -119,6 +132,13 @@ class Claim(NamedTuple):
     after: int
     age: int = 0
     """Of interrupted work taken up again: milliseconds since its last progress, less time in line."""
+
+
+class Left(NamedTuple):
+    """Interrupted work that a commit left for its age, with what the age was."""
+
+    turn: str
+    age: int
 
 
 class Answered(NamedTuple):
@@ -178,6 +198,7 @@ class TurnLine(NamedTuple):
     generation: int
     held: str | None
     why: str | None
+    interruptions: int = 0
 
 
 class EntryLine(NamedTuple):
@@ -211,6 +232,8 @@ class OutboxLine(NamedTuple):
     text: str
     state: str
     reason: str | None
+    age: int = 0
+    """Milliseconds from being owed to being settled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +249,10 @@ class Ledger:
     refused: frozenset[tuple[str, str]] = frozenset()
     open_questions: frozenset[str] = frozenset()
     """Turns that wait for a person."""
+    decided: frozenset[str] = frozenset()
+    """The rows of recovery's table that have decided about a turn, by name."""
+    cut: frozenset[str] = frozenset()
+    """Turns that a process cut off itself, because it was to end."""
 
 
 @dataclass(slots=True)
@@ -235,6 +262,10 @@ class History:
     events: list[Event] = field(default_factory=list)
     confirmed: list[Confirmed] = field(default_factory=list)
     shown: list[Shown] = field(default_factory=list)
+    tried: list[Tried] = field(default_factory=list)
+    """Every send, whatever came of it."""
+    looked_for: int = 0
+    """How often a platform was asked whether it has something."""
     seen: list[Seen] = field(default_factory=list)
     """What was to be seen of work in progress, in order."""
     editing: frozenset[str] = frozenset()
@@ -244,10 +275,23 @@ class History:
     spans: list[Span] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
+    left: list[Left] = field(default_factory=list)
     answers: list[Answered] = field(default_factory=list)
     vanished: list[str] = field(default_factory=list)
     """What the ledger held at one instant and no more at a later one."""
     deaths: list[Death] = field(default_factory=list)
+    stops: int = 0
+    """How often somebody outside asked a process to stop."""
+    ends: int = 0
+    """Processes that ended in order."""
+    barred: set[str] = field(default_factory=set)
+    """Everybody who was not allowed to talk at some time."""
+    troubles: frozenset[str] = frozenset()
+    """The faults of chance that happened."""
+    quarantined: set[frozenset[str]] = field(default_factory=set)
+    """Turns of suspects that ran at the same time."""
+    busy: str = "queue"
+    """What becomes of messages that come during a turn, unless a chat chose otherwise."""
     exposed: list[str] = field(default_factory=list)
     """Where a secret was seen that belongs nowhere."""
     sizes: list[Size] = field(default_factory=list)

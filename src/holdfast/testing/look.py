@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from holdfast.policy.settings import RecoverySettings
 from holdfast.store.sqlite.database import connect_reader
 
-from .history import Answered, CallLine, Claim, EntryLine, InboxLine, Ledger, OutboxLine, TurnLine, Write
+from .history import (
+    Answered,
+    CallLine,
+    Claim,
+    EntryLine,
+    InboxLine,
+    Ledger,
+    Left,
+    OutboxLine,
+    TurnLine,
+    Write,
+)
 
 Dump = dict[str, list[tuple[object, ...]]]
+SUSPECT = RecoverySettings().suspect_strikes
 
 _INBOX = """SELECT position, account, event_id, key, kind, coalesce(body ->> 'text', ''), state, turn,
                    question, reason, accepted_at - coalesce(sent_at, accepted_at)
             FROM inbox ORDER BY position"""
-_TURNS = """SELECT t.id, t.session, s.key, t.cause, t.state, t.generation, t.held, t.why
+_TURNS = """SELECT t.id, t.session, s.key, t.cause, t.state, t.generation, t.held, t.why,
+                   t.interruptions
             FROM turns t JOIN sessions s ON s.id = t.session ORDER BY t.id"""
 _ENTRIES = "SELECT session, seq, turn, kind, call, count, body, at FROM entries ORDER BY session, seq"
 _CALLS = "SELECT turn, id, name, arguments, effect, state FROM tool_calls ORDER BY turn, place"
-_OUTBOX = """SELECT id, chat, number, turn, kind, dedupe, part, coalesce(body, ''), state, reason
+_OUTBOX = """SELECT id, chat, number, turn, kind, dedupe, part, coalesce(body, ''), state, reason,
+                    coalesce(settled_at - created_at, 0)
              FROM outbox ORDER BY dedupe, part"""
 _UNSETTLED = """
 SELECT 'inbox row ' || i.position || ' is ' || i.state FROM inbox i
@@ -52,11 +68,22 @@ _APPENDED = """
 SELECT e.session, e.seq, e.turn, t.generation FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.session = :session AND e.seq > :seen AND e.kind NOT IN ('undone', 'summed') ORDER BY e.seq"""
 _RUNNING = """
-SELECT t.session, t.id, t.generation, s.generation, t.progress_at
+SELECT t.session, t.id, t.generation, s.generation, t.progress_at, s.strikes
 FROM turns t JOIN sessions s ON s.id = t.session WHERE t.state = 'running'"""
 _CUT_OFF = """
 SELECT id, progress_at, quarantined, consented = interruptions FROM turns
 WHERE ended_at IS NULL AND state <> 'running' AND interruptions > noted"""
+_DECIDED = """
+SELECT DISTINCT detail ->> 'row' FROM events
+WHERE subject >= 'turn:' AND subject < 'turn;' AND detail ->> 'row' IS NOT NULL"""
+_CUT = """
+SELECT DISTINCT substr(subject, 6) FROM events WHERE subject >= 'turn:' AND subject < 'turn;'
+  AND what = 'interrupted' AND detail ->> 'reason' IN ('restart_timeout', 'shutdown_timeout')"""
+_TOO_OLD = "SELECT 1 FROM turns WHERE id = :turn AND why = 'too_old'"
+_AS_IT_WAS = """
+SELECT body ->> 'text' FROM inbox
+WHERE chat = :chat AND message_id = :message AND state IN ('waiting', 'offered') AND kind = 'message'
+  AND reason IS NOT 'made from a command'"""
 _ANSWERED = """
 SELECT q.id, q.incarnation, s.incarnation FROM questions q JOIN sessions s ON s.id = q.session
 WHERE q.state = 'answered' ORDER BY q.id"""
@@ -74,7 +101,8 @@ SELECT (SELECT count(*) FROM entries WHERE kind IN ('said', 'replied', 'returned
 _SAYING = """
 SELECT e.session, e.turn, t.state = 'running' FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.kind = 'said' AND e.body ->> 'text' = :text
-ORDER BY t.state = 'running' DESC, e.turn DESC, e.seq DESC LIMIT 1"""
+ORDER BY t.state = 'running' DESC, e.turn DESC, e.seq DESC"""
+_SAID = "SELECT body ->> 'text' FROM entries WHERE session = :session AND kind = 'said'"
 _KEPT = {
     # Times of boots and heartbeats differ; nothing else may.
     "inbox": "SELECT * FROM inbox",
@@ -106,6 +134,10 @@ class Look:
         """Last progress of interrupted work and how long it stood in line, as last seen."""
         self._worked: dict[str, int | None] = {}
         """Last progress of each turn, as seen while it ran."""
+        self.left: tuple[Left, ...] = ()
+        """Interrupted work that was left for its age by the last commit."""
+        self.suspects: frozenset[str] = frozenset()
+        """The turns that ran after the last commit in sessions that have to run alone."""
         self._answered: frozenset[str] = frozenset()
         self.answered()
         self.claimed(0)
@@ -129,6 +161,16 @@ class Look:
         )
         return bool(found)
 
+    def is_revised(self, chat: str, message: str, texts: Sequence[str | None]) -> bool:
+        """Whether a message that nobody has taken yet says one of these; taken back, it waits no more."""
+        return all(text in texts for (text,) in self._all(_AS_IT_WAS, chat=chat, message=message))
+
+    def consented(self, key: str) -> bool:
+        """Whether somebody has allowed the call with this key."""
+        sql = """SELECT 1 FROM questions WHERE kind = 'approval' AND turn || ':' || call = :key
+                 AND state = 'answered' AND answer = 'yes'"""
+        return bool(self._all(sql, key=key))
+
     def generation_of(self, turn: str) -> int | None:
         """The generation of a running turn's session."""
         sql = """SELECT s.generation FROM turns t JOIN sessions s ON s.id = t.session
@@ -145,9 +187,15 @@ class Look:
         """What was set running since the last call. Before `appended`, which takes note of generations."""
         found = self._all(_RUNNING)
         self._worked.update({line[1]: line[4] for line in found})
+        # One of its strikes is that of the run itself.
+        self.suspects = frozenset(line[1] for line in found if line[5] > SUSPECT)
         running = {line[:3]: line[3] for line in found}
         before, self._running = self._running, frozenset(running)
         cut_off, self._cut_off = self._cut_off, dict(map(self._left, self._all(_CUT_OFF)))
+        gone = cut_off.keys() - self._cut_off.keys() - self.running
+        self.left = tuple(
+            Left(turn, _age(now, *cut_off[turn])) for turn in sorted(gone) if self._all(_TOO_OLD, turn=turn)
+        )
         return [
             Claim(
                 *line,
@@ -183,6 +231,11 @@ class Look:
         found = self._all(sql, dedupe=dedupe, part=part)
         return max(0, now - found[0][0]) if found else None
 
+    def is_sending(self, dedupe: str, part: int) -> bool:
+        """Whether nothing is known yet of the send of this part."""
+        sql = "SELECT 1 FROM outbox WHERE dedupe = :dedupe AND part = :part AND state = 'sending'"
+        return bool(self._all(sql, dedupe=dedupe, part=part))
+
     def asker(self, turn: str) -> str | None:
         """Whose message a turn came from."""
         found = self._all(_ASKER, turn=turn)
@@ -205,10 +258,20 @@ class Look:
         ((said, begun),) = self._all(_POINT)
         return bool(said >= entries and begun >= started)
 
-    def turn_saying(self, text: str) -> tuple[str, str, bool] | None:
-        """Session, turn and whether it runs, of the turn that holds this text."""
-        found = self._all(_SAYING, text=text)
-        return (found[0][0], found[0][1], bool(found[0][2])) if found else None
+    def turn_saying(self, said: Sequence[str]) -> tuple[str, str, bool] | None:
+        """Session, turn and whether it runs, of the turn that holds the last of this.
+
+        Where several people said the same, it is that of the conversation which holds the most of the rest.
+        """
+        found = self._all(_SAYING, text=said[-1]) if said else []
+        if not found:
+            return None
+        session, turn, running = max(found, key=lambda line: self._holds(line[0], said))
+        return session, turn, bool(running)
+
+    def _holds(self, session: str, said: Sequence[str]) -> int:
+        """How much of this was said in a session."""
+        return len({text for (text,) in self._all(_SAID, session=session)} & set(said))
 
     def appended(self) -> list[Write]:
         """What turns wrote since the last call, with the generation their sessions had then.
@@ -259,6 +322,8 @@ class Look:
             frozenset(self._all("SELECT account, event_id FROM set_aside")),
             frozenset(_event(row[0]) for row in refused),
             frozenset(row[0] for row in self._all("SELECT turn FROM questions WHERE state = 'open'")),
+            frozenset(row[0] for row in self._all(_DECIDED)),
+            frozenset(row[0] for row in self._all(_CUT)),
         )
 
 

@@ -39,6 +39,9 @@ class Observer:
         look, history = self.look, self._history
         claims = look.claimed(self._wall.now())
         history.claims += claims
+        if look.suspects:
+            history.quarantined.add(look.suspects)
+        history.left += [left._replace(age=left.age + abs(self._just_set())) for left in look.left]
         history.writes += look.appended()
         history.answers += look.answered()
         self._count_homes()
@@ -88,6 +91,7 @@ class Observer:
         life.kill()
 
     def bar(self, person: str) -> None:
+        self._history.barred.add(person)
         self._barred.setdefault(person, self._loop.time())
 
     def admit(self, person: str) -> None:

@@ -6,9 +6,9 @@ from holdfast.model import PersonId
 from holdfast.policy.access import Access
 
 from .observer import Observer
-from .platforms import Server, is_group, person_in
 from .ports import WallClock
 from .scenario import Admit, Babble, Bar, Outage, Press, Refusing, Revise, Say, Scenario, SetClock
+from .servers import Server, is_group, person_in
 
 STRANGER = "stranger"
 """The chat of somebody who may not talk."""
@@ -46,8 +46,8 @@ class People:
         match act:
             case Say():
                 self._say(act, number)
-            case Press(_, option, chat, platform):
-                self._servers[platform].press(chat, option)
+            case Press(_, option, chat, platform, person):
+                self._servers[platform].press(chat, option, person)
             case Revise():
                 self._revise(act, number)
             case Babble(_, text, platform):

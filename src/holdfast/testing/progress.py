@@ -35,12 +35,16 @@ def one_notice(history: History) -> Iterator[str]:
 def _live_at_once(history: History) -> Iterator[str]:
     """Where messages cannot be changed one stands as what was true when it was sent.
 
-    One that was sent again, marked as a possible repeat, stands for the first as well.
+    One that was sent again, marked as a possible repeat, stands for the first as well. One whose outcome
+    nobody ever learned has no id by which it could be changed.
     """
     sessions = {turn.id: turn.session for turn in history.ledger.turns}
+    given_up = {line.dedupe for line in history.ledger.outbox if line.state in ("failed", "expired")}
     live: dict[str, dict[str, Seen]] = defaultdict(dict)
     for seen in history.seen:
         if seen.what == "beside" or seen.platform not in history.editing:
+            continue
+        if f"{WORKING}{seen.turn}:{seen.generation}" in given_up:
             continue
         there = live[sessions.get(seen.turn, seen.turn)]
         if seen.what == "edit" and seen.message not in there and not _is_last(seen):
@@ -54,15 +58,8 @@ def _live_at_once(history: History) -> Iterator[str]:
             there[seen.message] = seen
         if len(there) > 1:
             yield f"turn {seen.turn} has {len(there)} notices that say it goes on: {sorted(there)}"
-    yield from _left_standing(history, [each for there in live.values() for each in there.items()])
-
-
-def _left_standing(history: History, live: list[tuple[str, Seen]]) -> Iterator[str]:
-    """One whose outcome nobody ever learned has no id by which it could be changed."""
-    given_up = {line.dedupe for line in history.ledger.outbox if line.state in ("failed", "expired")}
-    for id_, seen in live:
-        if f"{WORKING}{seen.turn}:{seen.generation}" not in given_up:
-            yield f"the notice {id_} of turn {seen.turn} still says {seen.text!r}"
+    for id_, seen in [each for there in live.values() for each in there.items()]:
+        yield f"the notice {id_} of turn {seen.turn} still says {seen.text!r}"
 
 
 def _said_twice(history: History) -> Iterator[str]:

@@ -6,7 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from holdfast.model import StopKind, TurnState
+from holdfast.model import StopKind, TurnId, TurnState, answer_key
 from holdfast.policy.admission import Refusal
 from holdfast.policy.notes import Dropped
 from holdfast.policy.views import Role
@@ -27,9 +27,9 @@ def cancelled_by_somebody(history: History) -> Iterator[str]:
 
 def failures_are_told(history: History) -> Iterator[str]:
     """Who asked for what failed is told so."""
-    told = {line.turn for line in history.ledger.outbox}
+    told = {line.dedupe for line in history.ledger.outbox}
     for turn in history.ledger.turns:
-        if turn.state == TurnState.FAILED and turn.id not in told:
+        if turn.state == TurnState.FAILED and answer_key(TurnId(turn.id)) not in told:
             yield f"turn {turn.id} failed ({turn.why}) and nobody was told"
 
 
@@ -69,20 +69,16 @@ def shown_to_a_model_is_kept(history: History) -> Iterator[str]:
 
 
 def r1_sessions_last(history: History) -> Iterator[str]:
-    """A conversation has one session, and one more for each that people ended and each that was parked.
-
-    Those that were erased count for nothing: what waited when somebody said so may have begun several.
-    """
+    """A conversation has one session, and one more for each that people ended and each that was parked."""
     ledger = history.ledger
-    erased = {row.position for row in ledger.inbox if not row.text}
     sessions: dict[str, set[str]] = defaultdict(set)
     may_end = Counter[str]()
     for turn in ledger.turns:
-        if turn.cause not in erased:
-            sessions[turn.key].add(turn.session)
-            may_end[turn.key] += turn.state == TurnState.PARKED
+        sessions[turn.key].add(turn.session)
+        may_end[turn.key] += turn.state == TurnState.PARKED
+    said = {(event.account, event.event_id): event.text for event in history.events}
     for row in ledger.inbox:
-        may_end[row.key] += row.kind == "command" and row.text.startswith(_ENDS_SESSIONS)
+        may_end[row.key] += said.get((row.account, row.event_id), "").startswith(_ENDS_SESSIONS)
     for key, found in sessions.items():
         if len(found) > 1 + may_end[key]:
             yield f"{key} has had {len(found)} sessions, and {may_end[key]} reasons to end one"

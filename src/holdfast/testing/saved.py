@@ -10,14 +10,18 @@ from typing import Any
 
 from holdfast.app.settings import AlertSettings, DrainSettings, GatewaySettings
 from holdfast.errors import Unusable
-from holdfast.model import BusyMode, OnInterruption, Sharing
+from holdfast.model import BusyMode, EffectClass, OnInterruption, Sharing
 from holdfast.policy.settings import (
+    ApprovalSettings,
     LimitSettings,
     ProgressSettings,
+    QuestionSettings,
     QueueSettings,
     RecoverySettings,
     ResetSettings,
     RetrySettings,
+    Rule,
+    Ruling,
     SafeModeSettings,
 )
 from holdfast.store import Keep
@@ -33,7 +37,8 @@ _KINDS: dict[str, Any] = {
         *ACTS,
         *(Scenario, Cue, Options, Kill, FaultRates, GatewaySettings, AlertSettings, DrainSettings),
         *(LimitSettings, ProgressSettings, QueueSettings, RecoverySettings, ResetSettings, RetrySettings),
-        *(SafeModeSettings, Keep, Sharing, BusyMode, OnInterruption),
+        *(SafeModeSettings, Keep, Sharing, BusyMode, OnInterruption, ApprovalSettings, QuestionSettings),
+        *(Rule, Ruling, EffectClass),
     )
 }
 _NOT_KEPT = ("boot", "folder")

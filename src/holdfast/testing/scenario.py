@@ -28,6 +28,8 @@ class Press:
     option: int
     chat: str = "a"
     platform: str = "strong"
+    person: str = ""
+    """Who, where a chat is a group."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,6 @@ from .faults import FaultRates
 from .kinds import EVERY
 from .options import Options
 from .people import STRANGER
-from .platforms import ACCOUNT
 from .ports import SeededRng
 from .scenario import (
     Act,
@@ -44,6 +43,7 @@ from .scenario import (
     SetClock,
     Stop,
 )
+from .servers import ACCOUNT
 
 DAYTIME = 10.0
 """Seconds in which people do what they do."""
@@ -109,7 +109,7 @@ def _double_texts(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
 
 
 def _stops_in_anger(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
-    yield person.says(at, rng.choice(WORK))
+    yield from rng.choice((_asks, _double_texts))(person, rng, at)
     for _ in range(rng.randint(1, 3)):
         at += rng.uniform(0.1, 1.2)
         yield person.says(at, "/stop")
@@ -127,7 +127,7 @@ def _answers_old_questions(person: Person, rng: SeededRng, at: float) -> Iterabl
     for _ in range(rng.randint(1, 3)):
         at += rng.uniform(1, 12)
         yield person.says(at, rng.choice(("continue", "drop", "yes", "2", "stop")), exact=True)
-    yield Press(at + rng.uniform(0, 6), rng.randint(0, 1), person.chat, person.platform)
+    yield Press(at + rng.uniform(0, 6), rng.randint(0, 1), person.chat, person.platform, person.name)
 
 
 def _begins_anew(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:

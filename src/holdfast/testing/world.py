@@ -12,8 +12,11 @@ from typing import Any
 
 from holdfast.agents import Agent, ModelError
 from holdfast.errors import DiskFull, HomeLocked, NotFound, StoreFault, WrongState
+from holdfast.model import EffectClass
 from holdfast.platforms import Idempotency, PlatformDown
 from holdfast.policy.admission import Drain
+from holdfast.policy.approvals import default_for
+from holdfast.policy.settings import Ruling
 from holdfast.store.sqlite.commit import Outcome as Committed
 from holdfast.store.sqlite.commit import Work
 
@@ -30,7 +33,7 @@ from .loop import SimLoop
 from .observer import Observer
 from .options import Kill, Options, Outcome
 from .people import People
-from .platforms import Around, FakePlatform, servers
+from .platforms import FakePlatform
 from .ports import SeededRng, SimClock, WallClock
 from .scenario import (
     Act,
@@ -40,11 +43,16 @@ from .scenario import (
     Scenario,
     Stop,
 )
+from .servers import Around, servers
 from .trace import Trace, in_words, step_named
 
 RAM_DISK = Path("/dev/shm")
 QUIET = 6.0
 """Seconds in which nothing may be left to do, before a world counts as at rest."""
+LONGEST_PAUSE = 70.0
+"""Seconds after which a platform that can be reached is heard again, however often it could not be before."""
+SOON = 120_000
+"""Milliseconds: a question whose time is up so soon is no rest, since another boot takes a while."""
 
 
 def run_world(scenario: Scenario, options: Options) -> Outcome:
@@ -69,7 +77,7 @@ class World:
         self.loop.on_step = self.trace
         self.wall = WallClock(self.loop)
         self.faults = Faults(SeededRng(seed, "faults"), options.faults)
-        self.history = History(windows=_windows(scenario))
+        self.history = History(windows=_windows(scenario), busy=scenario.settings.busy)
         self.disk = Disk(folder)
         self.observer = Observer(self.history, self.loop, self.wall, self.disk.ledger)
         around = Around(
@@ -81,23 +89,23 @@ class World:
             lambda a, e: self.look.is_known(a, e),
             lambda turn: self.look.generation_of(turn),
             self.observer.owed_for,
+            lambda dedupe, part: self.look.is_sending(dedupe, part),
+            lambda chat, message, texts: self.look.is_revised(chat, message, texts),
         )
         self.servers = servers(around, scenario.platforms)
         self.people = People(scenario, self.servers, self.observer, self.wall)
         self.faults.on_hit = self.observer.cover
-        strong = [s.name for s in self.servers.values() if s.capabilities.idempotency is Idempotency.STRONG]
-        self.history.idempotent = frozenset(strong)
-        self.history.editing = frozenset(s.name for s in self.servers.values() if s.capabilities.edit)
-        self.history.longest = {s.name: s.capabilities.longest for s in self.servers.values()}
+        self._note_what_platforms_can()
         self.witness = Witness(
             self.loop,
             self.history,
             self.faults,
             self.trace,
             lambda turn: self.look.generation_of(turn),
-            lambda text: self.look.turn_saying(text),
+            lambda said: self.look.turn_saying(said),
             self.observer.barred_for,
             self.observer.kills,
+            self._may_run,
         )
         self.life: Life | None = None
         self._beside: list[Life] = []
@@ -124,9 +132,21 @@ class World:
         self._stops = frozenset(kill.step for kill in options.kills if kill.orderly)
         self._edges = frozenset(kill.edge for kill in options.kills)
 
+    def _note_what_platforms_can(self) -> None:
+        """What is judged by it later."""
+        of = {server.name: server.capabilities for server in self.servers.values()}
+        strong = [name for name, can in of.items() if can.idempotency is Idempotency.STRONG]
+        self.history.idempotent = frozenset(strong)
+        self.history.editing = frozenset(name for name, can in of.items() if can.edit)
+        self.history.longest = {name: can.longest for name, can in of.items()}
+
     @property
     def look(self) -> Look:
         return self.observer.look
+
+    def _may_run(self, key: str, effect: EffectClass) -> bool:
+        needs = default_for(effect, self.scenario.settings.approvals) is Ruling.ASK
+        return not needs or self.look.consented(key)
 
     # The whole of it
 
@@ -145,6 +165,7 @@ class World:
             if self.options.boots_twice and not self.problems:
                 self._boot_again()
             self._end()
+        self.history.troubles = frozenset(self.faults.drawn)
         self.observer.at_the_end(self.runs)
         found = [*self.problems, *self.loop.complaints, *violations(self.history)]
         self.look.close()
@@ -187,7 +208,8 @@ class World:
         if self._quiet_since is None:
             self._quiet_since = self.loop.time()
             self._rested = (self.loop.process_steps, self.edges)
-        if self.loop.time() - self._quiet_since < QUIET:
+        quiet = self.loop.time() - self._quiet_since
+        if quiet < QUIET or (quiet < LONGEST_PAUSE and self._unheard()):
             return False
         if not self._cues:
             return True
@@ -199,19 +221,22 @@ class World:
     def _unsettled(self) -> list[str]:
         events = self.history.events
         while self._read < len(events):
-            account, event_id, kind, _, _ = events[self._read]
+            account, event_id, kind = events[self._read][:3]
             if not (self._is_confirmed if kind == "revision" else self.look.is_known)(account, event_id):
                 return [f"{account} {event_id} was not read"]
             self._read += 1
-        return self.look.unsettled(self.wall.now())
+        return self.look.unsettled(self.wall.now() + SOON)
 
     def _is_confirmed(self, account: str, event_id: str) -> bool:
         return any((one.account, one.event_id) == (account, event_id) for one in self.history.confirmed)
 
     def _listen(self) -> None:
         """At rest, every platform is heard."""
+        self.history.deaf += self._unheard()
+
+    def _unheard(self) -> list[str]:
         life = self.life
-        self.history.deaf += [s.account for s in self.servers.values() if life and not s.hears(life)]
+        return [s.account for s in self.servers.values() if life and not s.hears(life)]
 
     def _boot_again(self) -> None:
         """At rest, one more crash and boot must change nothing."""
@@ -301,6 +326,8 @@ class World:
             self.problems.append(f"process {life.number} fell over: {in_words(error)}")
         self.trace(f"process {life.number} ended")
         life.orderly = life.alive and error is None
+        if life.orderly and self._stopper is not None:
+            self.history.ends += 1
         life.end()
 
     def _reap(self) -> None:
@@ -351,6 +378,7 @@ class World:
             if self.faults.hits("sync_failed"):
                 if self.faults.between(0, 1) < 0.5:
                     write(works)
+                    self.observer.after_commit()
                 life.kill()
             outcomes = write(works)
             claims = self.observer.after_commit()
@@ -398,6 +426,7 @@ class World:
         self._on_claim = None
         if self.life is not None and self._stopper is not None:
             self.observer.cover("stopped at once" if act.at_once else "stopped in order")
+            self.history.stops += 1
             self._stopper(Drain.RESTART if act.restart else Drain.SHUTDOWN, act.at_once)
 
     def _play(self, act: Act) -> None:

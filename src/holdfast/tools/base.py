@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,6 +20,10 @@ def unnoticed() -> None:
     """Nobody counts."""
 
 
+def unread(text: str) -> None:
+    """Nobody looks."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool knows of the call it serves. It never sees the store."""
@@ -31,11 +35,23 @@ class ToolContext:
     key: str
     """The idempotency key: the same on every run of this call."""
     progress: Callable[[], None] = unnoticed
-    """To call when a long-running tool puts something out: it is alive, and not to be stopped as stuck."""
+    """To call when a long-running tool moves: it is alive, and not to be stopped as stuck."""
+    output: Callable[[str], None] = unread
+    """To call with what a running tool puts out, piece by piece: that is progress, and seen by who watches.
+    It is no part of the result; what the model is to be told the tool returns."""
+    effect: EffectClass = EffectClass.EFFECT
+    """The class this call was planned with, whatever its tool declares by now."""
 
 
 class ToolFailed(Exception):
     """The tool ran and failed; its words become the call's result."""
+
+
+class CutShort(Exception):
+    """The tool was ended before it was done, for its time or for what it used; the words say what is known.
+
+    The call is settled by its class, like one that was cut off: an effect may have happened, or a part of it.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +78,7 @@ class Tool(Protocol):
     """One thing an agent can do.
 
     It may also have a `description` and `parameters` (a JSON schema) for the model to read, and a `timeout`
-    in seconds after which a run of it is given up.
+    in seconds after which a run of it is given up (otherwise that of the configuration).
     """
 
     @property
@@ -78,10 +94,46 @@ class Tool(Protocol):
 
         An `Intention` instead is carried out by the gateway and committed with the journal.
 
-        Cancelled when a person stops the turn, with a moment to end: what it still returns is its result;
-        without one the call counts as unknown.
+        Cancelled when a person stops the turn or its time is up, with a moment to end: what it still returns
+        is its result; without one the call is settled by its class.
         """
         ...
+
+
+class ToolSource(Protocol):
+    """Tools that come and go while the gateway runs, for every agent."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether what there is now is known; if not, it is about to be."""
+        ...
+
+    async def settle(self) -> None:
+        """Return once it is settled, or what is missing has had its time."""
+        ...
+
+    def tools(self) -> Sequence[Tool]:
+        """Those there are now."""
+        ...
+
+    def find(self, name: str) -> Tool | None:
+        """What a call of that name runs now: the tool, or what says why it is gone; None: none of these."""
+        ...
+
+
+class NoMoreTools:
+    """A source of none."""
+
+    settled = True
+
+    async def settle(self) -> None:
+        return None
+
+    def tools(self) -> Sequence[Tool]:
+        return ()
+
+    def find(self, name: str) -> Tool | None:
+        return None
 
 
 class Checkable(Protocol):

@@ -75,6 +75,20 @@ class SearchHistory:
     limit: int = 20
 
 
+READ_OUTPUT = "read_output"
+"""The tool by which a model reads the rest of a result that was too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOutput:
+    """Show a part of a result that was too long to be shown whole."""
+
+    output: str
+    """The name it is kept by."""
+    first_line: int = 1
+    lines: int = 200
+
+
 @dataclass(frozen=True, slots=True)
 class WantRestart:
     """Have the gateway restarted once this turn's reply is delivered."""
@@ -97,6 +111,7 @@ Intention = (
     | WriteToProcess
     | KillProcess
     | SearchHistory
+    | ReadOutput
     | WantRestart
     | ReportGoal
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .cuts import STOP, Cut, CutKind, drain
 from .live import Live, Unseen, Watch, unwatched
+from .outputs import Nowhere, Outputs
 from .pool import Pool, PoolSettings
 from .report import Report, unreported
 from .runner import Run, Runner
@@ -14,6 +15,8 @@ __all__ = [
     "Cut",
     "CutKind",
     "Live",
+    "Nowhere",
+    "Outputs",
     "Pool",
     "PoolSettings",
     "Report",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from holdfast.agents import Metered, Model, ModelError, Prompt
+from holdfast.agents import ContextOverflow, Metered, Model, ModelError, Prompt
 from holdfast.clock import Rng
 from holdfast.model import CallId, Replied
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import SECOND, TurnSettings
 from holdfast.policy.steps import Finish, FinishReason, gave_up
+from holdfast.records import dataclass
 from holdfast.telemetry import without_secrets
 
 from .boundary import called
@@ -18,6 +19,13 @@ from .hands import Hands
 from .live import Live
 from .pulse import Pulse
 from .report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """The model cannot read so much at once."""
+
+    words: str
 
 
 class Asking:
@@ -41,21 +49,26 @@ class Asking:
         self._settings = settings
         self._report = report
 
-    async def reply(self, prompt: Prompt, next_seq: int) -> Metered | Finish:
-        """The model's reply, or how the turn ends without one. A cut or a lack of progress breaks it off."""
+    async def reply(self, prompt: Prompt, next_seq: int, aloud: bool = True) -> Metered | Finish | TooLong:
+        """The model's reply, or how the turn ends without one. A cut or a lack of progress breaks it off.
+
+        What it writes is shown as it comes if that is for people to read.
+        """
         for attempt in range(1, self._settings.model_tries + 1):
-            answer = await self._once(prompt)
+            answer = await self._once(prompt, aloud)
             if isinstance(answer, Metered):
                 return replace(answer, reply=_named(answer.reply, next_seq))
             if isinstance(answer, Finish):
                 return answer
+            if isinstance(answer, ContextOverflow):
+                return TooLong(without_secrets(str(answer)))
             if not answer.transient or attempt == self._settings.model_tries:
                 return gave_up(FinishReason.MODEL_FAILED, without_secrets(str(answer)))
             self._live.over()
             await self._rest(attempt, answer.retry_after)
         raise AssertionError("a model is asked at least once")
 
-    async def _once(self, prompt: Prompt) -> Metered | ModelError | Finish:
+    async def _once(self, prompt: Prompt, aloud: bool) -> Metered | ModelError | Finish:
         """One try; what nobody foresaw is for the operator to read, and for the person the turn's end."""
         self._hands.check()
         listening = True
@@ -64,7 +77,7 @@ class Asking:
             # A model that was cut off and writes on is heard by nobody.
             if listening:
                 self._pulse.beat()
-                self._live.show(text)
+                self._live.show(text if aloud else "")
 
         task = self._hands.begin(called(lambda: self._model.reply(prompt, hear)))
         try:

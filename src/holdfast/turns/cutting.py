@@ -6,7 +6,7 @@ from holdfast.model import Claimed, Owed, StopKind, Tail, TurnState
 from holdfast.policy.parts import Longest
 from holdfast.policy.settings import MINUTE, TurnSettings
 from holdfast.policy.steps import FinishReason, gave_up
-from holdfast.store import Store
+from holdfast.store import Step, Store
 
 from .cuts import Cut, CutKind
 from .draft import Draft
@@ -52,7 +52,7 @@ class Cutting:
                 await self._hands.end(self._settings.grace)
             case CutKind.DRAIN if begun:
                 await self._mark(cut.reason)
-                # Marked first: should the cancelling hang or kill us, the ledger knows.
+                # Marked before it is waited for: should the cancelling hang or kill us, the ledger knows.
                 await self._hands.end(self._settings.grace)
             case CutKind.DRAIN:
                 await self._keeper.once(lambda: self._store.put_back(self._fence))
@@ -67,7 +67,7 @@ class Cutting:
         """Keep what was produced, then mark the turn; neither waits for a machine that is at fault."""
         self._draft.take(*self._tools.results())
         produced = self._draft.produced
-        if produced.append:
+        if produced != Step():
             await self._keeper.once(lambda: self._store.record(self._fence, produced))
         await self._keeper.once(lambda: self._store.interrupt(self._fence, reason))
 
@@ -89,6 +89,10 @@ class Cutting:
     async def _finish(self, state: TurnState, why: str, *owed: Owed) -> None:
         results, usage = self._draft.results, self._draft.unsaved.usage
         tail = Tail.WORK if results else None
+        begun = self._draft.begun
+        if begun != Step():
+            # A process that was started is known before its turn is over.
+            await self._keeper.surely(lambda: self._store.record(self._fence, begun))
         await self._keeper.surely(
             lambda: self._store.finish(self._fence, state, results, owed, why, tail, usage)
         )

@@ -18,6 +18,7 @@ from holdfast.model import (
     QuestionState,
     Replied,
     Returned,
+    TurnId,
     Usage,
     call_key,
 )
@@ -70,6 +71,16 @@ class Draft:
         return seen.messages
 
     @property
+    def turn(self) -> TurnId:
+        return self._turn
+
+    @property
+    def whole(self) -> tuple[Entry, ...]:
+        """The session's transcript with this turn in it; its past must be known."""
+        assert self._past is not None
+        return (*self._past, *self._entries)
+
+    @property
     def steps(self) -> int:
         """How often the model has replied in this turn, by whichever of its runs."""
         return sum(isinstance(entry.body, Replied) for entry in self._entries)
@@ -89,12 +100,25 @@ class Draft:
 
     @property
     def produced(self) -> Step:
-        """What is unsaved of model output and results, to be kept although nothing new may begin.
+        """What is unsaved of model output, results and questions, to be kept although nothing new may begin.
 
         Calls it planned stay planned; notes and messages are for whoever takes the turn up again.
         """
         append = tuple(body for body in self._unsaved.append if isinstance(body, (Replied, Returned)))
-        return replace(self.unsaved, append=append, start=(), consume=(), ask=()) if append else Step()
+        if not append and not self._unsaved.ask:
+            return Step()
+        return replace(self.unsaved, append=append, start=(), consume=())
+
+    @property
+    def begun(self) -> Step:
+        """What is unsaved of processes that run or were seen and of the goal: true however the turn ends."""
+        step = self._unsaved
+        return Step(
+            spawn=step.spawn,
+            looked_at=step.looked_at,
+            consume_processes=step.consume_processes,
+            goal=step.goal,
+        )
 
     @property
     def results(self) -> tuple[Returned, ...]:
@@ -130,6 +154,8 @@ class Draft:
                 self._unsaved,
                 owe=(*self._unsaved.owe, *step.owe),
                 spawn=(*self._unsaved.spawn, *step.spawn),
+                looked_at=(*self._unsaved.looked_at, *step.looked_at),
+                goal=step.goal or self._unsaved.goal,
                 consume_processes=(*self._unsaved.consume_processes, *step.consume_processes),
             )
 
@@ -159,7 +185,15 @@ class Draft:
     def ask(self, ask: Ask) -> None:
         """Open a question: the turn waits for its answer."""
         asked = QuestionRecord(
-            ask.id, ask.kind, ask.call, QuestionState.OPEN, ask.text, ask.options, ask.asked_of
+            ask.id,
+            ask.kind,
+            ask.call,
+            QuestionState.OPEN,
+            ask.text,
+            ask.options,
+            ask.asked_of,
+            ask.expires_at,
+            call_hash=ask.call_hash,
         )
         self._journal = replace(self._journal, questions=(*self._journal.questions, asked))
         self._unsaved = replace(self._unsaved, ask=(*self._unsaved.ask, ask))

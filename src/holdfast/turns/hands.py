@@ -43,8 +43,9 @@ class Hands:
             self._signal.set_result(None)
 
     def carrying_out(self, cut: Cut) -> None:
-        """From here on only a stronger cut breaks in."""
+        """From here on only a stronger cut breaks in, and nothing begins any more: all are asked to end."""
         self._under_way = cut
+        self.cancel()
         if self._asked is not None and self._asked.kind <= cut.kind:
             self._asked = None
             self._signal = _future()
@@ -98,9 +99,10 @@ class Hands:
             timer.cancel()
 
     def cancel(self) -> None:
-        """Ask every effect to end, without waiting."""
+        """Ask every effect to end, without waiting, and once: one that tidies up is left to it."""
         for task in self._tasks:
-            task.cancel()
+            if not task.cancelling():
+                task.cancel()
 
     def _timer(self, milliseconds: float) -> asyncio.Task[None]:
         return asyncio.get_running_loop().create_task(_sleep(self._clock, max(0.0, milliseconds)))

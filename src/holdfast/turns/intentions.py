@@ -2,16 +2,59 @@
 
 from __future__ import annotations
 
-from holdfast.model import CallRecord
+from holdfast.model import CallRecord, Claimed
 from holdfast.records import dataclass
-from holdfast.store import Step
-from holdfast.tools import Intention, ToolContext, ToolFailed
+from holdfast.store import Step, Store
+from holdfast.tools import (
+    Ask,
+    Intention,
+    KillProcess,
+    LookAtProcess,
+    ReadOutput,
+    ReportGoal,
+    SearchHistory,
+    StartProcess,
+    ToolContext,
+    ToolFailed,
+    WantRestart,
+    WriteToProcess,
+)
+
+from .asked import Asked
+from .goals import GoalWork
+from .outputs import Outputs, read_output
+from .processes import ProcessWork
+from .remembering import search_history
+from .restarting import want_restart
 
 
 @dataclass(frozen=True, slots=True)
 class Intentions:
     """One run's way to carry out what its tools intend."""
 
+    store: Store
+    claimed: Claimed
+    asked: Asked
+    goals: GoalWork
+    outputs: Outputs
+    shown: int
+    """Characters of one result that a model is shown."""
+    processes: ProcessWork | None = None
+    """None where nothing can run in the background."""
+
     async def carry_out(self, intention: Intention, context: ToolContext, call: CallRecord) -> Step:
         """Do it, and give what is to be committed; `ToolFailed` says why that cannot be."""
-        raise ToolFailed(f"this gateway cannot do that yet ({type(intention).__name__})")
+        match intention:
+            case Ask():
+                return self.asked.person(intention, call)
+            case SearchHistory():
+                return await search_history(self.store, self.claimed, intention, call)
+            case ReadOutput():
+                return await read_output(self.outputs, intention, call, self.shown)
+            case WantRestart():
+                return await want_restart(self.store, self.claimed, intention, call)
+            case ReportGoal():
+                return await self.goals.report(intention, call)
+            case StartProcess() | LookAtProcess() | WriteToProcess() | KillProcess() if self.processes:
+                return await self.processes.carry_out(intention, context, call)
+        raise ToolFailed("nothing can run in the background here")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.clock import Clock
-from holdfast.model import Claimed, InboxKind, Owed, OwedKind, QuestionKind
+from holdfast.model import Claimed, Owed, OwedKind, QuestionKind
 from holdfast.policy.limits import (
     CONTINUE_OR_STOP,
     EXPIRES,
@@ -18,6 +18,7 @@ from holdfast.policy.limits import (
 from holdfast.policy.settings import LimitSettings
 from holdfast.store import Ask, Store
 
+from .asked import person_asked
 from .draft import Draft
 from .keeper import Keeper
 
@@ -43,7 +44,7 @@ class Limits:
         turn, cause, chat = self._claimed.turn.id, self._claimed.cause, self._claimed.session.chat
         id_ = question_id(turn, found, asked_before(questions) + 1)
         owed = Owed(chat, id_, (found.words,), OwedKind.QUESTION, cause.message_id, CONTINUE_OR_STOP)
-        asked_of = cause.sender if cause.kind is InboxKind.MESSAGE else None
+        asked_of = person_asked(self._claimed)
         expires_at = self._clock.now() + EXPIRES
         draft.ask(
             Ask(id_, QuestionKind.CONTINUE, None, found.words, expires_at, owed, asked_of, CONTINUE_OR_STOP)

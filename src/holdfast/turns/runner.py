@@ -5,30 +5,38 @@ from __future__ import annotations
 from dataclasses import field
 from pathlib import Path
 
-from holdfast.agents import Agent, Metered, Prompt
+from holdfast.agents import Chooser, Metered, Prompt
 from holdfast.clock import Clock, Rng
 from holdfast.errors import StaleWrite, StopAsked, StoreClosed, StoreFault, WrongState
 from holdfast.model import Claimed, InboxKind, Returned, TurnId
+from holdfast.policy.approvals import Gate
 from holdfast.policy.calls import How, Settlement
 from holdfast.policy.parts import Longest, usual
 from holdfast.policy.settings import TurnSettings
-from holdfast.policy.steps import CallModel, Finish, RunTools, Settle, WaitForPerson, next_step
+from holdfast.policy.steps import AskConsent, CallModel, Finish, RunTools, Settle, WaitForPerson, next_step
 from holdfast.records import dataclass
-from holdfast.store import ClaimSettings, Store
+from holdfast.store import ClaimSettings, Step, Store
+from holdfast.tools import NoMoreTools, Processes, ToolSource
+from holdfast.tools.process import LOOK
 
+from .asked import Asked
 from .asking import Asking
 from .cuts import LOST, NOT_ALLOWED, STOP, Cut, CutOff
 from .cutting import Cutting
 from .draft import Draft
+from .fitting import Fitting
+from .goals import GoalWork
 from .hands import Hands
 from .intentions import Intentions
 from .keeper import Keeper
 from .limits import Limits
 from .live import Watch, unwatched
 from .opening import Opening
+from .outputs import Nowhere, Outputs
+from .processes import ProcessWork
 from .pulse import Pulse
 from .report import Report, unreported
-from .telling import owed_for
+from .telling import gone_for, owed_for
 from .tool_work import ToolWork
 from .toolbox import Toolbox
 
@@ -40,7 +48,8 @@ class Runner:
     store: Store
     clock: Clock
     rng: Rng
-    agent: Agent
+    agent: Chooser
+    """Who answers: one agent, or several among which each chat has its own."""
     workspace: Path
     settings: TurnSettings = TurnSettings()
     report: Report = field(default=unreported)
@@ -48,6 +57,12 @@ class Runner:
     """What one message to a chat may hold: a longer answer is owed in parts."""
     watch: Watch = field(default=unwatched)
     """What lets people see a run while it goes on."""
+    outputs: Outputs = field(default_factory=Nowhere)
+    """Where results are kept that are too long to be shown."""
+    processes: Processes | None = None
+    """Where background processes run, if they can here."""
+    more_tools: ToolSource = field(default_factory=NoMoreTools)
+    """Tools that come and go, for every agent."""
 
     def begin(self, claimed: Claimed, settings: ClaimSettings) -> Run:
         """A run of this turn, under the settings it was claimed with; `Run.go` sets it off."""
@@ -69,16 +84,38 @@ class Run:
         """A model call or a tool has started."""
         settings, fence = runner.settings, claimed.fence
         self._draft = draft = Draft(claimed)
+        self._choice = choice = runner.agent.choose(claimed.session.chat, claimed.settings)
+        draft.take(Step(owe=gone_for(claimed, choice)))
         self._claim = claim
         self._hands = hands = Hands(runner.clock, self._bars)
         self._pulse = pulse = Pulse(runner.clock, settings, self._journal_output)
-        self._toolbox = Toolbox(runner.agent, runner.workspace, runner.report, Intentions().carry_out)
-        self._instructions = runner.agent.instructions
-        self._tools = ToolWork(self._toolbox, fence, hands, pulse)
+        self._clock, self._approvals = runner.clock, settings.approvals
+        self._asked = asked = Asked(runner.clock, claimed, settings, runner.longest, lambda: draft.journal)
+        self._processes = (
+            ProcessWork(runner.store, runner.processes, runner.clock, settings.processes)
+            if runner.processes
+            else None
+        )
+        goals, outputs = GoalWork(runner.store, claimed.session.key), runner.outputs
+        shown = settings.tools.shown
+        intentions = Intentions(runner.store, claimed, asked, goals, outputs, shown, self._processes)
+        self._toolbox = Toolbox(
+            choice.agent,
+            runner.more_tools,
+            runner.workspace,
+            runner.report,
+            intentions.carry_out,
+            runner.clock,
+            settings,
+            outputs,
+        )
+        self._instructions = choice.agent.instructions
         self._live = live = runner.watch(claimed, pulse.silent)
+        self._tools = ToolWork(self._toolbox, fence, hands, pulse, live)
         rng, report = runner.rng, runner.report
-        self._asking = Asking(runner.agent.model, hands, pulse, live, rng, settings, report)
+        asking = Asking(choice.agent.model, hands, pulse, live, rng, settings, report)
         self._keeper = Keeper(runner.store, fence, draft, hands, pulse, live, rng, settings, report)
+        self._fitting = Fitting(asking, self._keeper, draft, live, choice.agent.room, self._prompt)
         self._opening = Opening(runner.store, runner.clock, self._keeper, claimed, claim)
         self._limits = Limits(runner.store, runner.clock, self._keeper, claimed, settings.limits)
         self._cutting = Cutting(
@@ -118,7 +155,7 @@ class Run:
 
     async def _loop(self) -> None:
         while True:
-            match next_step(self._draft.view, self._draft.journal):
+            match next_step(self._draft.view, self._draft.journal, self._gate()):
                 case CallModel():
                     failure = await self._call_model()
                     if failure is not None:
@@ -127,11 +164,18 @@ class Run:
                     await self._run_tools(tools)
                 case Settle(settlements):
                     await self._settle(settlements)
+                case AskConsent(call):
+                    self._hands.check()
+                    self._draft.ask(self._asked.consent(call))
                 case WaitForPerson():
                     if await self._lay_down():
                         return None
                 case Finish() as end:
                     return await self._finish(end)
+
+    def _gate(self) -> Gate:
+        """What the calls of this turn have to pass, now."""
+        return Gate(self._approvals, self.claimed.session.chat, self._clock.now())
 
     async def _call_model(self) -> Finish | None:
         """Commit everything so far, then ask the model; its reply is committed before anything of it runs."""
@@ -139,6 +183,7 @@ class Run:
         if not self._draft.knows_past:
             session = self.claimed.session.id
             self._draft.remember(await self._keeper.surely(lambda: self._store.transcript(session)))
+            await self._mention()
         await self._opening.take_in(self._draft)
         await self._keeper.save()
         if await self._limits.asks(self._draft):
@@ -146,15 +191,28 @@ class Run:
         self._hands.check()
         self._begun = True
         self._live.step("thinking")
-        answer = await self._asking.reply(self._prompt(), self._draft.next_seq)
+        await self._look_for_tools()
+        answer = await self._fitting.reply()
         if isinstance(answer, Finish):
             return answer
         self._take_down(answer)
         return None
 
+    async def _look_for_tools(self) -> None:
+        """The model is told of the tools as they are now; what is about to be known is waited for."""
+        if not self._toolbox.settled:
+            await self._hands.wait((self._hands.begin(self._toolbox.settle()),), self._pulse.left)
+        self._toolbox.look()
+
     def _prompt(self) -> Prompt:
-        chosen = self.claimed.settings.model
-        return Prompt(self._draft.messages, self._toolbox.specs, self._instructions, chosen)
+        model = self._choice.model
+        return Prompt(self._draft.messages, self._toolbox.specs, self._instructions, model)
+
+    async def _mention(self) -> None:
+        """Tell the model, beside its instructions, what its background processes said to nobody."""
+        if self._processes is not None and any(spec.name == LOOK for spec in self._toolbox.specs):
+            words = await self._processes.mention(self.claimed.session.id)
+            self._instructions = "\n\n".join(filter(None, (self._instructions, words)))
 
     def _take_down(self, answer: Metered) -> None:
         self._draft.say(answer.reply)

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from holdfast.agents import Choice
 from holdfast.model import Claimed, Owed, OwedKind, TurnState, answer_key
 from holdfast.policy.parts import Longest, parts_for
 from holdfast.policy.steps import Finish
+
+
+def gone_for(claimed: Claimed, choice: Choice) -> tuple[Owed, ...]:
+    """What a chat is owed, once, when whom or what it chose is gone: the turn goes on all the same."""
+    if not choice.words:
+        return ()
+    chat = claimed.session.chat
+    return (Owed(chat, f"gone:{chat}:{choice.gone}", (choice.words,), OwedKind.NOTICE),)
 
 
 def owed_for(claimed: Claimed, end: Finish, longest: Longest) -> Owed:

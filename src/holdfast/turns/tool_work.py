@@ -11,27 +11,33 @@ from holdfast.store import Step
 
 from .cuts import STUCK, CutOff
 from .hands import Hands
+from .live import Live
 from .pulse import Pulse
-from .toolbox import Toolbox
+from .toolbox import Ear, Toolbox
+
+_LINES = 12
+_WIDEST = 2_000
+"""What is seen of the output of a tool that runs: the last of its lines."""
 
 
 class ToolWork:
     """Calls side by side, in the order they were begun."""
 
-    def __init__(self, toolbox: Toolbox, fence: Fence, hands: Hands, pulse: Pulse) -> None:
+    def __init__(self, toolbox: Toolbox, fence: Fence, hands: Hands, pulse: Pulse, live: Live) -> None:
         self._toolbox = toolbox
         self._fence = fence
         self._hands = hands
         self._pulse = pulse
+        self._live = live
         self._tasks: dict[CallId, asyncio.Task[Step]] = {}
 
     def run(self, call: CallRecord) -> None:
         """Run a call that is committed as started."""
-        self._begin(call, self._toolbox.run(self._fence, call, self._pulse.beat))
+        self._begin(call, self._toolbox.run(self._fence, call, self._ear(call)))
 
     def ask(self, call: CallRecord) -> None:
         """Ask what became of a call that was cut off."""
-        self._begin(call, self._asked(call))
+        self._begin(call, self._toolbox.ask(self._fence, call, self._ear(call)))
 
     @property
     def busy(self) -> bool:
@@ -50,10 +56,23 @@ class ToolWork:
         """Take what there is now; of a call that was cut off nothing came."""
         ended = {call: task for call, task in self._tasks.items() if task.done()}
         self._tasks = {call: task for call, task in self._tasks.items() if call not in ended}
+        self._live.over()
         return tuple(task.result() for task in ended.values() if not task.cancelled())
 
-    async def _asked(self, call: CallRecord) -> Step:
-        return Step((await self._toolbox.ask(self._fence, call, self._pulse.beat),))
+    def _ear(self, call: CallRecord) -> Ear:
+        """What a tool puts out counts as progress and is seen while it runs, and not a moment longer."""
+        seen = ""
+
+        def hear(text: str) -> None:
+            nonlocal seen
+            task = self._tasks.get(call.id)
+            if not text or task is None or task.done():
+                return
+            self._pulse.beat()
+            seen = "\n".join((seen + text).split("\n")[-_LINES:])[-_WIDEST:]
+            self._live.show(f"{call.name}:\n{seen}")
+
+        return Ear(self._pulse.beat, hear)
 
     def _begin(self, call: CallRecord, work: Coroutine[Any, Any, Step]) -> None:
         self._tasks[call.id] = self._hands.begin(work)

@@ -36,6 +36,7 @@ _DELIVERY = record(
     part=NUMBER,
     parts=NUMBER,
     options=many(TEXT),
+    question=maybe(TEXT),
     reply_to=maybe(TEXT),
     state=TEXT,
     reason=maybe(TEXT),
@@ -54,7 +55,18 @@ _TURN = record(
 _WAITING = record(
     position=NUMBER, event_id=TEXT, text=TEXT, attachments=many(_ATTACHMENT), at=NUMBER, state=TEXT
 )
-_QUESTION = record(id=TEXT, kind=TEXT, text=TEXT, options=many(TEXT), expires_at=NUMBER)
+_QUESTION = record(
+    id=TEXT,
+    kind={"enum": ["clarify", "approval", "continue"]},
+    text=TEXT,
+    options=many(TEXT),
+    state=TEXT,
+    asked_at=maybe(NUMBER),
+    expires_at=NUMBER,
+    closed_at=maybe(NUMBER),
+    answer=maybe(TEXT),
+    answered_by=maybe(TEXT),
+)
 _SAID = record(
     seq=NUMBER, turn=TEXT, at=NUMBER, text=TEXT, attachments=many(_ATTACHMENT), position=maybe(NUMBER)
 )

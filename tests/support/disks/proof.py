@@ -14,15 +14,16 @@ from tests.unit.project.tree import ROOT
 from .recorder import Fault
 
 WORKERS = 2
+CUTTING = 0.65
 
 
 def run(seconds: float, seed: int, workers: int = WORKERS, keep: Path | None = None) -> dict[str, Any]:
-    """Cut the power for half of the time and let disks fail for the other half; what came of it.
+    """Cut the power for most of the time and let disks fail for the rest; what came of it.
 
     Disks that were found wrong are written down in `keep`.
     """
-    cuts = cut_power(seed, workers, seconds=seconds / 2, keep=keep)
-    faults = fail_writes(seed, workers, seconds=seconds / 2)
+    cuts = cut_power(seed, workers, seconds=CUTTING * seconds, keep=keep)
+    faults = fail_writes(seed, workers, seconds=(1 - CUTTING) * seconds)
     return {**cuts, **faults, "violations": cuts["violations"] + faults["violations"]}
 
 

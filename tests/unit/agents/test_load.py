@@ -10,6 +10,9 @@ import pytest
 from holdfast.agents import Agent, DemoModel, EchoModel, load_agent
 from holdfast.clock import SystemClock
 from holdfast.errors import BadAgent, Unusable
+from holdfast.policy.settings import ToolSettings
+from holdfast.tools import Tool
+from holdfast.tools.builtin import builtin_tools
 from tests.unit.project.tree import ROOT
 
 CLOCK = SystemClock()
@@ -100,3 +103,24 @@ def test_the_example_in_the_documentation_has_twenty_lines_and_loads(home: Path)
     assert isinstance(agent, Agent)
     assert [tool.name for tool in agent.tools] == ["roll"]
     assert len([line for line in example().splitlines() if line.strip()]) <= 20
+
+
+def given() -> tuple[Tool, ...]:
+    return builtin_tools(("todo", "history"), ToolSettings(), CLOCK)
+
+
+def test_it_is_given_the_tools_that_are_configured_besides_its_own(home: Path) -> None:
+    write(home, "with_tools", f"{MODEL}{TOOL}agent = Agent(EchoModel(), (T(),))")
+    agent = load_agent("with_tools:agent", CLOCK, home, tools=given())
+    assert [tool.name for tool in agent.tools] == ["dig", "todo", "history_search", "read_output"]
+
+
+def test_a_tool_of_its_own_may_not_have_the_name_of_one_it_is_given(home: Path) -> None:
+    write(home, "same_name", f"{MODEL}{TOOL.replace('dig', 'todo')}agent = Agent(EchoModel(), (T(),))")
+    with pytest.raises(BadAgent, match="two of its tools are called 'todo'"):
+        load_agent("same_name:agent", CLOCK, home, tools=given())
+
+
+def test_the_demonstrations_stay_as_they_are(tmp_path: Path) -> None:
+    tools = load_agent("demo", CLOCK, tmp_path, tools=given()).tools
+    assert [tool.name for tool in tools] == ["count", "write_note", "read_notes"]

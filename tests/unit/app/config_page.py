@@ -3,9 +3,7 @@
 After a change that is meant:  .venv/bin/python -m tests.unit.app.config_page
 """
 
-from pathlib import Path
-
-from holdfast.app.config import describe, load_settings
+from holdfast.app.config import Described, needed, reference
 from tests.unit.project.tree import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "configuration.md"
@@ -22,6 +20,10 @@ which wins over the file: `HOLDFAST_DRAIN_WAIT` for `drain.wait`; lists have com
 not allowed, or a key nobody knows, keeps the gateway from starting: it says key, value and what is allowed,
 and ends with exit code 78.
 
+NAME in a key is a name you give: `agents.NAME.model` is `[agents.main]` with `model = "..."`, and there may
+be several such tables. Their names have small letters, digits and dashes. A secret never stands in the
+file: `key_env` says in which variable of the environment it is, `key_file` in which file.
+
 Times are seconds, or a number with its unit: `500ms`, `90s`, `10m`, `24h`, `7d`.
 
 | key | default | allowed | what it is |
@@ -30,12 +32,12 @@ Times are seconds, or a number with its unit: `500ms`, `90s`, `10m`, `24h`, `7d`
 
 
 def page() -> str:
-    lines = describe(load_settings(Path("nowhere"), {}))
-    rows = [
-        f"| `{line.key}` | {_shown(line.default)} | {line.allowed} | {line.help} |\n".replace("|  |", "| |")
-        for line in lines
-    ]
-    return HEAD + "".join(rows)
+    return HEAD + "".join(map(_row, reference()))
+
+
+def _row(line: Described) -> str:
+    default = "needed" if line.key in needed() else _shown(line.default)
+    return f"| `{line.key}` | {default} | {line.allowed} | {line.help} |\n".replace("|  |", "| |")
 
 
 def _shown(value: object) -> str:

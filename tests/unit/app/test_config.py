@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.config import Loaded, Surroundings, describe, load_settings, surroundings
+from holdfast.app.config import Loaded, Surroundings, describe, load_settings, secret, surroundings
 from holdfast.app.keys import KEYS, shown_time, value_at
-from holdfast.app.settings import LOCAL_PERSON, Settings
+from holdfast.app.sections import SECTIONS
+from holdfast.app.settings import LOCAL_PERSON, NamedAgent, Provider, Settings
 from holdfast.errors import BadConfig
-from holdfast.model import BusyMode, OnInterruption, PersonId
-from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND
+from holdfast.model import BusyMode, EffectClass, OnInterruption, PersonId
+from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND, Rule, Ruling
 
 
 def load(home: Path, toml: str = "", **environment: str) -> Loaded:
@@ -165,3 +166,172 @@ def test_the_service_that_a_desktop_session_is_does_not_keep_us_up() -> None:
     elsewhere = {"INVOCATION_ID": "x", "SYSTEMD_EXEC_PID": str(os.getpid() + 1)}
     assert not surroundings(elsewhere).under_systemd
     assert surroundings({**elsewhere, "SYSTEMD_EXEC_PID": str(os.getpid())}).under_systemd
+
+
+def test_rules_for_tool_calls_are_read_in_their_order(tmp_path: Path) -> None:
+    loaded = load(
+        tmp_path,
+        """
+        [approvals]
+        effect = "ask"
+        expires = "10m"
+        [[approvals.rules]]
+        tool = "terminal"
+        arguments = {command = 'git (status|diff)'}
+        then = "allow"
+        [[approvals.rules]]
+        tool = ["terminal", "*_file"]
+        effect = "effect"
+        chat = "telegram/*"
+        matches = "rm"
+        then = "deny"
+        """,
+    )
+    found = loaded.settings.gateway.approvals
+    assert (found.effect, found.read, found.expires) == (Ruling.ASK, Ruling.ALLOW, 10 * MINUTE)
+    assert found.rules == (
+        Rule(Ruling.ALLOW, ("terminal",), arguments=(("command", "git (status|diff)"),)),
+        Rule(Ruling.DENY, ("terminal", "*_file"), EffectClass.EFFECT, "telegram/*", "rm"),
+    )
+    (described,) = [line for line in describe(loaded) if line.key == "approvals.rules"]
+    assert described.value == [
+        {"tool": "terminal", "arguments": {"command": "git (status|diff)"}, "then": "allow"},
+        {
+            "tool": ["terminal", "*_file"],
+            "effect": "effect",
+            "chat": "telegram/*",
+            "matches": "rm",
+            "then": "deny",
+        },
+    ]
+
+
+def test_one_line_has_a_tool_asked_about_in_the_file_or_the_environment(tmp_path: Path) -> None:
+    rules = (Rule(Ruling.ASK, ("terminal", "write_file")),)
+    line = 'approvals.rules = [{tool = ["terminal", "write_file"], then = "ask"}]'
+    assert load(tmp_path, line).settings.gateway.approvals.rules == rules
+    said = '[{"tool": ["terminal", "write_file"], "then": "ask"}]'
+    assert load(tmp_path, HOLDFAST_APPROVALS_RULES=said).settings.gateway.approvals.rules == rules
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        '"ask"',
+        "{}",
+        '{tool = "terminal"}',
+        '{tool = "terminal", then = "maybe"}',
+        '{tool = "terminal", then = "ask", when = "night"}',
+        '{tool = [], then = "ask"}',
+        '{tool = 3, then = "ask"}',
+        '{effect = "bad", then = "ask"}',
+        '{matches = "(", then = "ask"}',
+        '{arguments = {command = "("}, then = "ask"}',
+        '{arguments = "x", then = "ask"}',
+        '{chat = 1, then = "ask"}',
+    ],
+)
+def test_a_rule_that_cannot_be_followed_keeps_the_gateway_from_starting(tmp_path: Path, rule: str) -> None:
+    found = complaint(tmp_path, f"approvals.rules = [{rule}]")
+    assert "approvals.rules" in str(found) and "then is allow, ask or deny" in str(found)
+
+
+TWO_AGENTS = """
+agent.use = "main"
+[routes]
+"telegram/bot/*" = "local"
+"web/*" = "echo"
+[agents.main]
+provider = "anthropic"
+model = "claude-x"
+key_env = "ANTHROPIC_API_KEY"
+price_input = 3
+[agents.local]
+base_url = "http://127.0.0.1:11434/v1"
+model = "qwen3:8b"
+tools = ["terminal", "todo"]
+instructions = "local.md"
+"""
+
+
+def test_tables_whose_names_people_give_have_the_same_keys_each_with_its_own_values(tmp_path: Path) -> None:
+    settings = load(tmp_path, TWO_AGENTS).settings
+    main, local = settings.agents["main"], settings.agents["local"]
+    assert (main.provider, main.model, main.key_env) == (Provider.ANTHROPIC, "claude-x", "ANTHROPIC_API_KEY")
+    assert (main.price_input, main.base_url, main.tools) == (3_000_000, None, NamedAgent().tools)
+    assert (local.provider, local.base_url) == (Provider.OPENAI, "http://127.0.0.1:11434/v1")
+    assert (local.tools, local.instructions) == (("terminal", "todo"), Path("local.md"))
+    assert settings.agent.routes == (("telegram/bot/*", "local"), ("web/*", "echo"))
+
+
+def test_the_environment_wins_in_a_table_too(tmp_path: Path) -> None:
+    loaded = load(
+        tmp_path, TWO_AGENTS, HOLDFAST_AGENTS_LOCAL_BASE_URL="http://box:1/v1", HOLDFAST_ROUTES="a=echo"
+    )
+    assert loaded.settings.agents["local"].base_url == "http://box:1/v1"
+    assert loaded.settings.agent.routes == (("a", "echo"),)
+    lines = {line.key: line for line in describe(loaded)}
+    assert lines["agents.local.base_url"].source == "HOLDFAST_AGENTS_LOCAL_BASE_URL"
+    assert lines["agents.local.base_url"].default == "none"
+    assert lines["agents.main.price_input"].value == "3"
+    assert lines["agents.main.tools"].source == "default"
+    assert (
+        "HOLDFAST_AGENTS_LOCAL_MODEL"
+        in complaint(tmp_path, TWO_AGENTS, HOLDFAST_AGENTS_LOCAL_MODLE="").allowed
+    )
+
+
+@pytest.mark.parametrize(
+    ("toml", "key", "value", "allowed"),
+    [
+        ("[agents.main]", "agents.main.model", "", "the name of a model"),
+        ("[agents.main]\nmodel = 3", "agents.main.model", 3, "the name of a model"),
+        ("[agents.main]\nmodel = 'm'\nmodle = 3", "agents.main.modle", "[secret]", "mean agents.main.model?"),
+        ("[agents.main]\nmodel = 'm'\nxyzzy = 3", "agents.main.xyzzy", "[secret]", "a known key: provider"),
+        ("[agents.main]\nmodel = 'm'\nbase_url = 'box'", "agents.main.base_url", "box", "an address"),
+        ("[agents.main]\nmodel = 'm'\ntools = 'a b'", "agents.main.tools", "a b", "a list of tools"),
+        ("[agents.main]\nmodel = 'm'\ncontext = 1", "agents.main.context", 1, "a whole number from 1000"),
+        ("[agents.Main]\nmodel = 'm'", "agents.Main", "Main", "small letters"),
+        ("[agents]\nmain = 'm'", "agents.main", "m", "a table: [agents.main]"),
+        ("agents = 1", "agents", 1, "tables: [agents.NAME]"),
+        ("agent.use = 'main'\n[agents.other]\nmodel = 'm'", "agent.use", "main", "there are: other"),
+        ("[routes]\n'web/*' = 'main'", "routes", "main", "there are: none"),
+        ("routes = 3", "routes", 3, "a table of addresses and agents"),
+    ],
+)
+def test_a_bad_table_is_named_with_its_key_and_what_is_allowed(
+    tmp_path: Path, toml: str, key: str, value: object, allowed: str
+) -> None:
+    error = complaint(tmp_path, toml)
+    assert (error.key, error.value) == (key, value)
+    assert allowed in error.allowed
+
+
+def test_a_secret_written_where_its_variable_should_be_named_is_not_repeated(tmp_path: Path) -> None:
+    for line in ("key_env = 'sk-proj-123'", "key = 'sk-proj-123'", "api_key = 'sk-proj-123'"):
+        error = complaint(tmp_path, f"[agents.main]\nmodel = 'm'\n{line}")
+        assert "sk-proj" not in str(error)
+        assert "key_env" in str(error)
+
+
+def test_a_secret_is_read_where_it_is_and_what_holds_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("from a file\n")
+    assert secret("agents.main.key", None, None, tmp_path, {}) is None
+    assert secret("agents.main.key", "KEY", None, tmp_path, {"KEY": " told "}) == "told"
+    assert secret("agents.main.key", None, Path("key"), tmp_path, {}) == "from a file"
+    with pytest.raises(BadConfig, match="agents.main.key_env = 'KEY'"):
+        secret("agents.main.key", "KEY", None, tmp_path, {"KEY": ""})
+    with pytest.raises(BadConfig, match="agents.main.key_file = 'other'"):
+        secret("agents.main.key", None, Path("other"), tmp_path, {})
+    with pytest.raises(BadConfig, match="only one of"):
+        secret("agents.main.key", "KEY", Path("key"), tmp_path, {"KEY": "told"})
+
+
+def test_the_keys_of_tables_read_back_too_and_no_variable_could_mean_two_of_them() -> None:
+    for section in SECTIONS:
+        for key in section.keys:
+            value = value_at(section.make(), key.path)
+            if key.name not in section.needed:
+                assert key.kind.read(key.kind.show(value)) == value, key.name
+            others = [other.name for other in section.keys if other is not key]
+            assert not any(key.name.endswith(f"_{other}") for other in others), key.name

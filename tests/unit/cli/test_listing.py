@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 from holdfast.cli.program import run
-from holdfast.model import Batch, SetAside
+from holdfast.model import Batch, ProcessState, SetAside
 from tests.support.backends import SqliteBackend
-from tests.support.ledger import Ledger
+from tests.support.ledger import Ledger, address, spawned
 from tests.support.loops import on_a_loop
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """Three conversations whose turn is done, one at work, and two things nobody could read."""
+    """Three conversations whose turn is done, one at work with two processes of which one runs, and two
+    things nobody could read."""
 
     @on_a_loop
     async def fill() -> None:
@@ -23,7 +24,9 @@ def home(tmp_path: Path) -> Path:
         await ledger.open()
         for chat in ("apple", "pear", "plum"):
             await ledger.complete(chat=chat)
-        await ledger.begin(chat="quince")
+        quince = await ledger.begin(chat="quince")
+        await ledger.append(quince.fence, spawn=(spawned("p1", 101), spawned("p2", 102)))
+        await ledger.store.end_process("p2", ProcessState.EXITED, 3)
         odd = tuple(SetAside(f"e{number}", "no text in it", '{"odd": [1]}') for number in (1, 2))
         await ledger.store.accept(Batch("fake", unreadable=odd))
         await ledger.store.close()
@@ -106,3 +109,17 @@ def test_status_names_what_waits_for_somebody_and_where_to_look(listed: Listed) 
     _, out, _ = listed.words("status")
     assert "set aside\t2 events; `holdfast set-aside`" in out
     assert "parked" not in out, "what is not there is not mentioned"
+
+
+def test_background_processes_are_listed_those_that_run_and_of_one_conversation_all(listed: Listed) -> None:
+    def ids(*arguments: str) -> list[str]:
+        return [one["id"] for one in listed.json("processes", *arguments)["processes"]]
+
+    (session,) = [one["session"] for one in listed.json("processes")["processes"]]
+    assert ids() == ["p1"]
+    assert ids("--session", session) == ids("--chat", address("quince")) == ["p1", "p2"]
+    assert ids("--chat", address("plum")) == ids("--chat", "nowhere") == []
+    code, out, _ = listed.words("processes", "--session", session)
+    assert code == 0
+    assert "exited (3)" in out
+    assert listed.words("processes", "--chat", "nowhere")[1] == "No background process is known here.\n"

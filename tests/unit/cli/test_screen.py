@@ -7,6 +7,7 @@ from rich.console import Console
 from holdfast.cli.chat.screen import Screen, event_line
 
 REPLY = {"number": 1, "kind": "reply", "text": "done [x]", "options": []}
+CALL = {"id": "c1", "name": "note", "arguments": "{}"}
 ENTRY = {"seq": 1, "turn": "t", "at": 0}
 
 
@@ -26,10 +27,15 @@ def plain(event: dict[str, Any], show_said: bool = False) -> str | None:
         ({"delivery": REPLY}, "agent    done [x]"),
         ({"delivery": {**REPLY, "kind": "notice"}}, "gateway  done [x]"),
         (
-            {"delivery": {**REPLY, "kind": "question", "options": ["yes", "no"]}},
-            "question done [x] [yes / no]",
+            {"delivery": {**REPLY, "kind": "question", "options": ["yes", "no [x]"]}},
+            "question done [x]\n         1. yes\n         2. no [x]",
         ),
-        ({"entry": {**ENTRY, "kind": "replied", "text": "Step 1", "calls": [{}]}}, "agent    Step 1"),
+        (
+            {"delivery": {**REPLY, "kind": "question", "text": "May I?\n\nfile: a"}},
+            "question May I?\n\n         file: a",
+        ),
+        ({"entry": {**ENTRY, "kind": "replied", "text": "Step 1", "calls": [CALL]}}, "agent    Step 1"),
+        ({"entry": {**ENTRY, "kind": "replied", "text": "", "calls": [CALL]}}, "agent    calls note"),
         ({"entry": {**ENTRY, "kind": "replied", "text": "the end", "calls": []}}, None),
         ({"entry": {**ENTRY, "kind": "returned", "state": "done", "text": "3\n"}}, "         ✓ 3"),
         ({"entry": {**ENTRY, "kind": "returned", "state": "unknown", "text": "?"}}, "         ? ?"),

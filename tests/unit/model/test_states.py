@@ -8,6 +8,7 @@ from holdfast.errors import ForbiddenTransition
 from holdfast.model import (
     CALL,
     DELIVERY,
+    GOAL,
     INBOX,
     MACHINES,
     OPEN_TURN_STATES,
@@ -39,6 +40,7 @@ ARROWS = {
     },
     QUESTION.name: {"open": "answered expired set_aside undeliverable cancelled"},
     PROCESS.name: {"running": "exited killed lost"},
+    GOAL.name: {"active": "done blocked stopped spent"},
 }
 
 PAIRS: list[tuple[Machine, str, str]] = [

@@ -238,6 +238,22 @@ def test_a_button_of_a_closed_question_answers_nothing() -> None:
     assert isinstance(found, Refuse) and "closed" in found.ack
 
 
+@pytest.mark.guards("R13", "F13")
+@pytest.mark.parametrize(
+    ("closed", "words"),
+    [
+        (QuestionState.ANSWERED, "That question was answered before"),
+        (QuestionState.EXPIRED, "The time to answer that question was up"),
+        (QuestionState.SET_ASIDE, "That question was set aside when something else was written"),
+        (QuestionState.CANCELLED, "The work that asked this was stopped"),
+        (None, "That question is closed"),
+    ],
+)
+def test_who_presses_too_late_reads_how_it_was_closed(closed: QuestionState | None, words: str) -> None:
+    found = admitted(replace(CHOICE, question=None, text="red", pressed=QuestionId("q1"), closed=closed))
+    assert found == Refuse(Refusal.QUESTION_CLOSED, f"{words}, so nothing was done with this answer.")
+
+
 def test_a_button_pressed_by_somebody_else_does_nothing() -> None:
     found = admitted(replace(CHOICE, sender=BEN, text="red", pressed=QuestionId("q1")))
     assert isinstance(found, Refuse) and found.reason is Refusal.NOT_ASKED

@@ -18,12 +18,13 @@ _SECTIONS: Mapping[int, tuple[int, ...]] = {
     3: (1, 2, 3, 4, 5, 6),
     4: (1, 2, 3, 4, 5),
     6: (1, 2, 3, 4),
-    7: (1, 2, 4),
+    7: (1, 2, 3, 4),
     8: (1, 2, 3),
     9: (1, 2, 3, 5, 6),
     10: (1, 2, 3, 4, 5),
+    11: (1, 2, 3),
 }
-ALONE = ("R5", "R12", "R13", "R14", "R15", "R16", "R18", "R19", "R20", "R21")
+ALONE = ("R5", "R12", "R13", "R14", "R15", "R16", "R17", "R18", "R19", "R20", "R21")
 RULES = (*(f"R{n}.{part}" for n, parts in _SECTIONS.items() for part in parts), *ALONE)
 
 FAILURES: Mapping[str, str] = {
@@ -56,6 +57,7 @@ FAILURES: Mapping[str, str] = {
     "C6": "a resume that led to nothing is resumed at each boot",
     "C7": "a question nobody answered counts as unfinished work",
     "C9": "what restarted the host is done again",
+    "C10": "an old yes lets something happen again",
     "C11": "a restart is asked for again by who asked for it",
     "C12": "a restart every few seconds is resumed for ever",
     "C14": "hung work comes back at every boot",
@@ -88,7 +90,14 @@ FAILURES: Mapping[str, str] = {
     "E8": "a reply stands there half and whole",
     "E14": "a command brought again is carried out again",
     "E16": "a reply goes to another topic",
+    "F1": "a restart costs a background process",
+    "F3": "a killed process is told of once more when it is gone",
+    "F4": "what was put out during a turn begins another one after it",
+    "F6": "output that is watched for begins turns without end",
     "F8": "a call cut off leaves no result",
+    "F11": "a restart turns a question into a silent no",
+    "F13": "an answer that comes late meets silence",
+    "F10": "somebody else, or the gateway itself, is taken for a background process",
     "F14": "clocks of an old turn go on beside the new one's",
     "F15": "a sign of work stays after a restart",
     "F16": "a drain does not see work that no chat began",

@@ -10,7 +10,19 @@ PURE_PACKAGES = ("model", "policy")
 # What a pure module may import. A list of what is allowed, so that nothing impure gets in for lack of a ban.
 ALLOWED = {
     *("__future__", "abc", "base64", "binascii", "bisect", "collections", "copy", "dataclasses", "datetime"),
-    *("decimal", "enum", "fractions", "functools", "hashlib", "heapq", "hmac", "itertools", "json", "math"),
+    *(
+        "decimal",
+        "enum",
+        "fnmatch",
+        "fractions",
+        "functools",
+        "hashlib",
+        "heapq",
+        "hmac",
+        "itertools",
+        "json",
+        "math",
+    ),
     *("operator", "re", "string", "struct", "textwrap", "types", "typing", "unicodedata", "urllib.parse"),
     *("holdfast.errors", "holdfast.model", "holdfast.records"),
 }

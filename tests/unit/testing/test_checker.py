@@ -1,7 +1,7 @@
 """The checker checked: a sound history passes, one spoilt by hand is flagged by the invariant it breaks."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -21,18 +21,21 @@ from holdfast.testing.history import (
     History,
     InboxLine,
     Ledger,
+    Left,
     OutboxLine,
     Ran,
     Seen,
     Shown,
     Size,
     Span,
+    Tried,
     TurnLine,
     Windows,
     Write,
 )
 
 ACCOUNT = "plain/bot"
+ANN = "plain:ann"
 HOUR = 3_600_000
 
 
@@ -56,7 +59,8 @@ def ran(what: str, effect: EffectClass = EffectClass.EFFECT, key: str = "t1:c1")
 
 
 def shown(key: str, order: int, marked: bool = False, platform: str = "plain") -> Shown:
-    return Shown(platform, "a", key, order, "…", marked)
+    text = {"answer:t1/1": "to one", "answer:t2/1": "to two"}.get(key, "…")
+    return Shown(platform, "a", key, order, text, marked)
 
 
 def seen(what: str, text: str, message: str = "m1", current: int | None = 1, generation: int = 1) -> Seen:
@@ -101,7 +105,10 @@ def sound() -> History:
         refused=frozenset({(ACCOUNT, "e4")}),
     )
     return History(
-        events=[Event(ACCOUNT, f"e{n}", kind, "a", "") for n, kind in enumerate(("message",) * 4, 1)],
+        events=[
+            *(Event(ACCOUNT, f"e{n}", "message", "a", "", ANN) for n in range(1, 4)),
+            Event(ACCOUNT, "e4", "message", "stranger", "", "plain:nobody"),
+        ],
         confirmed=[Confirmed(ACCOUNT, f"e{n}", True) for n in range(1, 5)],
         shown=[shown("answer:t1/1", 1), shown("answer:t2/1", 2), shown("answer:t2/1", 2, marked=True)],
         ran=[ran("begun"), ran("happened"), ran("returned")],
@@ -130,7 +137,7 @@ def in_ledger(**changes: object) -> Callable[[History], None]:
     return change
 
 
-def with_command(*answers: str) -> Callable[[History], None]:
+def with_command(*answers: str, turns: Sequence[TurnLine] | None = None) -> Callable[[History], None]:
     """Somebody said `/stop`, and these were its answers."""
 
     def change(history: History) -> None:
@@ -140,9 +147,18 @@ def with_command(*answers: str) -> Callable[[History], None]:
             for n, text in enumerate(answers)
         ]
         history.events.append(Event(ACCOUNT, "e5", "message", "a", "/stop"))
-        history.ledger = replace(GOOD, inbox=(*GOOD.inbox, row), outbox=(*GOOD.outbox, *lines))
+        history.ledger = replace(
+            GOOD,
+            inbox=(*GOOD.inbox, row),
+            outbox=(*GOOD.outbox, *lines),
+            turns=GOOD.turns if turns is None else tuple(turns),
+        )
 
     return change
+
+
+def ended_in_order(history: History) -> None:
+    history.stops, history.ends = 1, 2
 
 
 def cut_off(**more: object) -> Callable[[History], None]:
@@ -150,7 +166,8 @@ def cut_off(**more: object) -> Callable[[History], None]:
 
     def change(history: History) -> None:
         del history.ran[1:]
-        in_ledger(calls=(GOOD.calls[0]._replace(state="started"),), **more)(history)
+        entries = tuple(line for line in GOOD.entries if line.kind != "returned")
+        in_ledger(calls=(GOOD.calls[0]._replace(state="started"),), entries=entries, **more)(history)
 
     return change
 
@@ -164,6 +181,29 @@ def acknowledged_and_dropped(history: History) -> None:
 def killed_after_long(history: History) -> None:
     history.asked.append(Asked("crash 90 #1", (), True, "t1"))
     history.deaths += [Death("t1", frozenset())] * 8
+
+
+def row(**changes: object) -> Callable[[History], None]:
+    """The second message is none of a turn, but this."""
+    changed = GOOD.inbox[1]._replace(turn=None, **changes)  # type: ignore[arg-type]  # names are fields
+    return in_ledger(
+        inbox=(GOOD.inbox[0], changed), turns=GOOD.turns[:1], entries=GOOD.entries[:4], outbox=GOOD.outbox[:1]
+    )
+
+
+def turn(**changes: object) -> Callable[[History], None]:
+    """The second turn came to another end."""
+    return in_ledger(turns=(GOOD.turns[0], GOOD.turns[1]._replace(**changes)))  # type: ignore[arg-type]  # as above
+
+
+def part(**changes: object) -> Callable[[History], None]:
+    """The second answer is another."""
+    return in_ledger(outbox=(GOOD.outbox[0], GOOD.outbox[1]._replace(**changes)))  # type: ignore[arg-type]  # as above
+
+
+def unchanged(history: History) -> None:
+    history.events.append(Event(ACCOUNT, "e9", "revision", "a", "another"))
+    history.confirmed.append(Confirmed(ACCOUNT, "e9", False))
 
 
 GOOD = sound().ledger
@@ -294,7 +334,7 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "longer than the platform takes": (
         "I3",
-        "answer:t1/1 has 1 characters, more than plain takes",
+        "answer:t1/1 has 6 characters, more than plain takes",
         lambda h: h.longest.update(plain=0),
     ),
     "parts with another's between them": (
@@ -405,6 +445,11 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
         "beside 'typing' was shown for turn t1 under generation 1, when it had 2",
         spoken(seen("beside", "typing", current=2)),
     ),
+    "a call nobody allowed": (
+        "R7.3",
+        "effect k began, and nobody had allowed it",
+        lambda h: h.ran.append(ran("begun", key="k")._replace(consented=False)),
+    ),
     "a notice that is never ended": (
         "R12",
         "the notice m1 of turn t1 still says 'Still working'",
@@ -471,6 +516,144 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
             )
         ),
     ),
+    "a wait that a restart forgot": (
+        "R10.3",
+        "answer:t1/1 was sent to plain/a 1500 ms too early",
+        lambda h: h.tried.append(Tried("plain", "a", "answer:t1/1", 1_500)),
+    ),
+    "a burst in one turn": (
+        "I7",
+        "turn t1 was interrupted 0 times and holds 'one', 'two'",
+        in_ledger(inbox=(GOOD.inbox[0], GOOD.inbox[1]._replace(turn="t1"))),
+    ),
+    "a message nobody answered": (
+        "I3",
+        "turn t1 has taken 'three' and answers without it",
+        in_ledger(inbox=(*GOOD.inbox, GOOD.inbox[0]._replace(position=3, event_id="e5", text="three"))),
+    ),
+    "a stop carried out twice": (
+        "I2",
+        "2 turns of k ended by stop, and 1 commands asked for that",
+        with_command("Stopped.", turns=[turn._replace(state="cancelled", why="stop") for turn in GOOD.turns]),
+    ),
+    "an undo carried out twice": (
+        "I2",
+        "1 turns of k were undone by 0 commands",
+        in_ledger(entries=(*GOOD.entries, EntryLine("s", 7, "t2", "undone", None, None, "{}", 7))),
+    ),
+    "a restart carried out twice": (
+        "I2",
+        "2 processes ended in order, 1 were asked to, and 0 commands did",
+        ended_in_order,
+    ),
+    "two suspects at once": (
+        "I11",
+        "2 suspects ran at once: t1, t2",
+        lambda h: h.quarantined.add(frozenset({"t1", "t2"})),
+    ),
+    "blamed without a trial": (
+        "I11",
+        "turn t1 is parked and never ran as the only suspect",
+        in_ledger(turns=(GOOD.turns[0]._replace(state="parked", why="too_many_strikes"),)),
+    ),
+    "an edit that is confirmed and lost": ("I1", "what it changes stands as it was", unchanged),
+    "said in another turn": (
+        "I2",
+        "'one' was taken 1 times and said 0 times",
+        in_ledger(entries=(said(1, "t2", "one"), *GOOD.entries[1:])),
+    ),
+    "somebody refused who is allowed": (
+        "I2",
+        "inbox row 2 (two) was refused, and plain:ann was always allowed",
+        row(state="refused", reason="not_allowed"),
+    ),
+    "taken for a stranger": (
+        "I2",
+        "plain/bot e1 was refused, and plain:ann was always allowed",
+        in_ledger(refused=frozenset({(ACCOUNT, "e1")})),
+    ),
+    "withdrawn by nobody": (
+        "I2",
+        "inbox row 2 (two) was withdrawn by nobody",
+        row(state="withdrawn", reason="withdrawn by its sender"),
+    ),
+    "offered although it is new": (
+        "I2",
+        "inbox row 2 (two) was only offered, and came 0 ms late",
+        row(state="offered", reason="backlog"),
+    ),
+    "an answer to nothing": ("I2", "inbox row 2 (two) answers no question", row(state="answered")),
+    "overtaken where nobody wants that": (
+        "I2",
+        "turn t2 was overtaken where messages wait",
+        turn(state="cancelled", why="interrupt"),
+    ),
+    "cancelled for somebody who is allowed": (
+        "I2",
+        "turn t2 was cancelled, and plain:ann was always allowed",
+        turn(state="cancelled", why="not_allowed"),
+    ),
+    "dropped without a question": (
+        "I2",
+        "turn t2 was dropped (dropped_unanswered), and nobody was asked",
+        turn(state="cancelled", why="dropped_unanswered"),
+    ),
+    "failed by itself": ("I2", "turn t2 failed, and no model did", turn(state="failed", why="model_failed")),
+    "given up untried": (
+        "I3",
+        "part 2 (answer:t2) failed (no) and nobody tried to send it",
+        part(state="failed", reason="no"),
+    ),
+    "given up without a word": (
+        "I3",
+        "part 2 (answer:t2) is failed (no) and no line says so",
+        part(state="failed", reason="no"),
+    ),
+    "expired too soon": (
+        "I3",
+        "part 2 (answer:t2) expired after 1000 ms",
+        part(state="expired", reason="too_old", age=1_000),
+    ),
+    "shown to others": (
+        "I3",
+        "answer:t2/1 is owed to plain/bot/a and was shown in plain/b",
+        lambda h: h.shown.append(shown("answer:t2/1", 2, marked=True)._replace(chat="b")),
+    ),
+    "other words": (
+        "I3",
+        "answer:t2/1 is 'to two' and was shown as 'to you'",
+        lambda h: h.shown.append(shown("answer:t2/1", 2, marked=True)._replace(text="to you")),
+    ),
+    "answered elsewhere": (
+        "I3",
+        "turn t2 came from plain/bot/a and is answered in plain/bot/b",
+        part(chat="plain/bot/b"),
+    ),
+    "a failure told as done": (
+        "I6",
+        "call t1:c1 is failed and the model is told that it is done",
+        in_ledger(calls=(GOOD.calls[0]._replace(state="failed"),)),
+    ),
+    "said out of order": (
+        "I10",
+        "inbox row 1 stands in s after row 2",
+        in_ledger(entries=(*GOOD.entries[4:], *GOOD.entries[:4])),
+    ),
+    "parked too soon": (
+        "I11",
+        "turn t2 is parked for its strikes, and was cut off 0 times",
+        turn(state="parked", why="too_many_strikes"),
+    ),
+    "left too soon": (
+        "I12",
+        "turn t2 was left as too old 60000 ms after its last progress",
+        lambda h: h.left.append(Left("t2", 60_000)),
+    ),
+    "told of something else": (
+        "I12",
+        "turn t2 is expired (too_old) and nobody was told",
+        turn(state="expired", why="too_old"),
+    ),
     "a boot that does something": (
         "I18",
         "another boot changed inbox",
@@ -491,6 +674,13 @@ def test_a_cut_off_effect_stays_as_it_was_while_a_person_is_asked_about_its_turn
     history = sound()
     cut_off(open_questions=frozenset({"t1"}))(history)
     assert list(INVARIANTS["I6"](history)) == []
+
+
+def test_who_was_cut_off_by_a_stop_has_its_strike_for_that() -> None:
+    history = sound()
+    parked = (GOOD.turns[0], GOOD.turns[1]._replace(state="parked"))
+    in_ledger(turns=parked, cut=frozenset({"t2"}))(history)
+    assert list(INVARIANTS["I11"](history)) == []
 
 
 def test_every_invariant_is_shown_to_bite() -> None:

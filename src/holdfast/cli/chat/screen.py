@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import indent
 
 from rich.console import Console
 from rich.markup import escape
@@ -99,9 +100,14 @@ def delivery_line(delivery: Json) -> str:
     if delivery["kind"] == "reply":
         return f"[bold green]agent[/]    {text}"
     if delivery["kind"] == "question":
-        options = escape(f" [{' / '.join(delivery['options'])}]") if delivery["options"] else ""
-        return f"[bold magenta]question[/] {text}{options}"
+        return f"[bold magenta]question[/] {indent(text, _INDENT).strip()}{_options(delivery['options'])}"
     return f"[bold yellow]gateway[/]  {text}"
+
+
+def _options(options: list[str]) -> str:
+    """What can be chosen, each with its number: that is enough to type."""
+    lines = [f"{number}. {option}" for number, option in enumerate(options, start=1)]
+    return "".join(f"\n{_INDENT}{escape(line)}" for line in lines)
 
 
 def entry_line(entry: Json, show_said: bool = False) -> str | None:
@@ -110,7 +116,8 @@ def entry_line(entry: Json, show_said: bool = False) -> str | None:
         case "said" if show_said:
             return f"[bold cyan]you[/]      {escape(entry['text'])}"
         case "replied" if entry["calls"]:
-            return f"[bold]agent[/]    {escape(entry['text'])}"
+            names = ", ".join(call["name"] for call in entry["calls"])
+            return f"[bold]agent[/]    {escape(entry['text']) or f'[dim]calls {escape(names)}[/]'}"
         case "returned":
             return f"{_INDENT}{CALL_MARKS[entry['state']]} {escape(entry['text'].strip())}"
         case "noted":

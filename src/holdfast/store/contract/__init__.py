@@ -8,7 +8,8 @@ from holdfast.model import InstanceId
 
 from .blobs import Blob, Blobs
 from .delivery import Deliveries, Processes
-from .erasing import FORGOTTEN, Erasing, Scope
+from .erasing import BEGUN, FORGOTTEN, Erasing, Scope
+from .goals import Goals
 from .intake import Intake
 from .looking import Looking
 from .operators import (
@@ -36,12 +37,14 @@ from .values import (
     ClaimSettings,
     Continuity,
     Edit,
+    GoalReport,
     Happening,
     HeldItem,
     Judge,
     Keep,
     KeptReport,
     Recorded,
+    Remembered,
     SessionLine,
     Spawned,
     StaleTurn,
@@ -68,6 +71,7 @@ __all__ = [
     "Wanted",
     "Whereabouts",
     "AS_CONFIGURED",
+    "BEGUN",
     "FORGOTTEN",
     "TOPICS",
     "ArrivalSettings",
@@ -77,6 +81,7 @@ __all__ = [
     "ClaimSettings",
     "Continuity",
     "Edit",
+    "GoalReport",
     "Happening",
     "HeldItem",
     "Judge",
@@ -85,6 +90,7 @@ __all__ = [
     "LiveNotice",
     "Looking",
     "Recorded",
+    "Remembered",
     "RunningTurn",
     "Scope",
     "SessionLine",
@@ -107,6 +113,7 @@ class Store(
     Deliveries,
     Notices,
     Processes,
+    Goals,
     Stopping,
     Upkeep,
     Erasing,

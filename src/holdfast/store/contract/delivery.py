@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from holdfast.model import (
@@ -13,7 +14,10 @@ from holdfast.model import (
     ProcessState,
     SendResult,
     SessionId,
+    TurnId,
 )
+
+from .values import Spawned
 
 FIRST = DeliveryId(0)
 """Before every part there is."""
@@ -85,18 +89,34 @@ class Processes(Protocol):
         """Running processes, or all of one session."""
         ...
 
-    async def end_process(self, id: str, state: ProcessState, exit_code: int | None) -> bool:
-        """Record how a process ended; with `notify` and nobody having seen it, one wake-up row is written.
+    async def known_processes(self, ids: Sequence[str]) -> tuple[Process, ...]:
+        """Those of these processes that the ledger knows, whatever became of them."""
+        ...
 
-        False when its end was known already. A session that has ended is not woken.
+    async def adopt_process(self, spawned: Spawned, turn: TurnId) -> bool:
+        """Take in a process that this turn started and could not write down; True if it was unknown.
+
+        False, too, when nobody knows the turn. The turn itself may still write it down: that adds nothing.
         """
         ...
 
-    async def match_process(self, id: str, number: int, text: str, cap: int) -> bool:
+    async def end_process(self, id: str, state: ProcessState, exit_code: int | None, words: str = "") -> bool:
+        """Record how a process ended; with `notify` and nobody having seen it, one wake-up row is written.
+
+        It says how it ended, and `words`. False when its end was known already. A session that has ended is
+        not woken.
+        """
+        ...
+
+    async def match_process(
+        self, id: str, number: int, text: str, cap: int, upto: int = 0, since: int | None = None
+    ) -> bool:
         """Wake the session for a watch match, if it is current and no turn runs; True if it does.
 
-        A match of an older generation than the session's, of a running turn, of an ended incarnation or
-        beyond the cap wakes nothing. The same match number wakes once.
+        A match of an older generation than the session's, of a running turn, of one that has ended since the
+        output was last looked at (`since`), of an ended incarnation or beyond the cap wakes nothing; but for
+        the last two it counts as missed, until somebody looks at the process. The same match number wakes
+        once, and with it is kept how far the output was looked through (`upto`).
         """
         ...
 

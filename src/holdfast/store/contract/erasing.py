@@ -9,14 +9,17 @@ from holdfast.records import dataclass
 
 FORGOTTEN = "forgotten"
 """Why a session ended whose content was erased; it is never taken up again."""
+BEGUN = "begun"
+"""Stands on a command that waits, once its first step is done: it is finished, whoever is allowed by then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is to be forgotten: one session, or all of a conversation; nothing that came after `before`."""
+    """What is to be forgotten: one session, or all of a conversation; nothing that came after the command."""
 
     key: Key
     before: Position
+    """Where the command stands that asks for it."""
     session: SessionId | None = None
 
 
@@ -28,6 +31,8 @@ class Erasing(Protocol):
 
     async def quiet(self, scope: Scope) -> bool:
         """End what is unfinished there, and the live session with it; False while something still moves.
+
+        The command is marked as `BEGUN` with it.
 
         A running turn is asked to stop, as by `/new`, and its owner ends it; a part that is being sent is let
         land. Of a whole conversation, messages that waited are withdrawn and offered ones dropped; of one

@@ -14,6 +14,8 @@ from holdfast.model import (
     Journal,
     Key,
     Position,
+    Process,
+    QuestionRecord,
     Request,
     Session,
     SessionId,
@@ -54,6 +56,8 @@ class Looking(Operators, Protocol):
         self, after: DeliveryId = FIRST, limit: int = 100, unknown_only: bool = False
     ) -> tuple[Delivery, ...]: ...
 
+    async def processes(self, session: SessionId | None = None) -> tuple[Process, ...]: ...
+
     async def running_turns(self) -> tuple[RunningTurn, ...]: ...
 
     async def sessions(
@@ -71,6 +75,8 @@ class Looking(Operators, Protocol):
     async def session(self, id: SessionId) -> Session: ...
 
     async def turns(self, session: SessionId, limit: int = 100) -> tuple[Turn, ...]: ...
+
+    async def questions(self, turns: tuple[TurnId, ...]) -> tuple[QuestionRecord, ...]: ...
 
     async def row(self, position: Position) -> InboxRow: ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from holdfast.model import Entry, InboxRow, Key, Position, Session, SessionId, Turn, TurnId
+from holdfast.model import Entry, InboxRow, Key, Position, QuestionRecord, Session, SessionId, Turn, TurnId
 
 from .values import (
     ChatLine,
@@ -77,6 +77,10 @@ class Upkeep(Protocol):
 
     async def turns(self, session: SessionId, limit: int = 100) -> tuple[Turn, ...]:
         """A session's turns, newest first."""
+        ...
+
+    async def questions(self, turns: tuple[TurnId, ...]) -> tuple[QuestionRecord, ...]:
+        """What these turns asked people and how that was closed, by whom; in the order it was asked."""
         ...
 
     async def row(self, position: Position) -> InboxRow:

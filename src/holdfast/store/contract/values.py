@@ -14,6 +14,7 @@ from holdfast.model import (
     CallId,
     ChatAddress,
     Entry,
+    GoalState,
     InstanceId,
     Key,
     OnInterruption,
@@ -100,6 +101,15 @@ class Spawned:
     log: str
     notify: bool = False
     patterns: tuple[str, ...] = ()
+    boot: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GoalReport:
+    """What an agent says of the standing goal: it is reached, or it cannot be."""
+
+    state: GoalState
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +129,10 @@ class Step:
     ask: tuple[Ask, ...] = ()
     owe: tuple[Owed, ...] = ()
     spawn: tuple[Spawned, ...] = ()
+    looked_at: tuple[str, ...] = ()
+    """Processes that this turn was shown: their matches are its own from here on."""
     consume_processes: tuple[str, ...] = ()
+    goal: GoalReport | None = None
     usage: tuple[Usage, ...] = ()
 
 
@@ -227,6 +240,8 @@ class Stop:
     """Texts of the messages that were waiting and are no longer."""
     kept: int = 0
     """How many messages that came before it still wait."""
+    goal: bool = False
+    """A standing goal was stopped with it."""
 
 
 Telling = Callable[[Stop], tuple[Owed, ...]]
@@ -236,6 +251,13 @@ Telling = Callable[[Stop], tuple[Owed, ...]]
 def untold(stop: Stop) -> tuple[Owed, ...]:
     """Nobody is told."""
     return ()
+
+
+class Remembered(NamedTuple):
+    """Something that was said in a conversation, and in which of its sessions."""
+
+    session: SessionId
+    entry: Entry
 
 
 class HeldItem(NamedTuple):

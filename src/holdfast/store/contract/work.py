@@ -29,7 +29,7 @@ from holdfast.model import (
 )
 from holdfast.policy.limits import Spent
 
-from .values import ClaimSettings, Judge, Recorded, Step
+from .values import ClaimSettings, Judge, Recorded, Remembered, Step
 
 
 class Work(Protocol):
@@ -187,6 +187,16 @@ class Work(Protocol):
 
     async def transcript(self, session: SessionId, after: int = 0) -> tuple[Entry, ...]:
         """Every entry of a session after that number, in order."""
+        ...
+
+    async def search(
+        self, key: Key, words: tuple[str, ...], but: TurnId, limit: int = 20
+    ) -> tuple[Remembered, ...]:
+        """What was said in this conversation that holds all of these words, newest first.
+
+        Looks through the last few thousand entries of all its sessions, that turn's left out. What was
+        forgotten or taken back is not found.
+        """
         ...
 
     async def journal(self, turn: TurnId, generation: int) -> Journal:

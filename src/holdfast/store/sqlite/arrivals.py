@@ -15,6 +15,8 @@ from holdfast.model import (
     OwedKind,
     Position,
     QuestionRecord,
+    QuestionState,
+    SessionId,
     StopKind,
     TurnId,
     TurnState,
@@ -38,6 +40,7 @@ from . import rows
 from .codec import load_message
 from .commit import Row, Tx
 from .endings import ask_to_stop
+from .goal_turns import goal_was_interrupted
 from .intake import accept_one, accept_rest, keep_row, line_up, settle_row
 from .owing import owe_all
 from .questions import answer, set_aside_by, set_question_aside
@@ -46,6 +49,7 @@ BACKLOG = "backlog"
 """Why a message is offered: it is older than what is begun with unasked."""
 _ENDS_TURNS = ("stop", "new")
 _turn_state = rows.reader(TurnState)
+_question_state = rows.reader(QuestionState)
 
 
 def accept(tx: Tx, batch: Batch, settings: ArrivalSettings = AS_CONFIGURED) -> tuple[Accepted, ...]:
@@ -71,6 +75,8 @@ def _take_in(tx: Tx, account: str, message: Inbound, settings: ArrivalSettings) 
         if not (isinstance(admission, Offer) and _told_of_the_backlog(tx, message.key, settings)):
             _owe_words(tx, message, kept)
     _carry_out(tx, message, kept.position, admission, standing)
+    if standing is not None and standing[6] and not isinstance(admission, (Answer, Refuse, Offer)):
+        goal_was_interrupted(tx, SessionId(standing[5]), kept.position)
     return kept
 
 
@@ -88,7 +94,7 @@ def _owe_words(tx: Tx, message: Inbound, kept: Accepted) -> None:
 
 
 def _facts(tx: Tx, message: Inbound, standing: Row | None, settings: ArrivalSettings) -> ArrivalFacts:
-    busy, turn, state, waiting, asks = standing or (None, None, None, 0, False)
+    busy, turn, state, waiting, asks, *_ = standing or (None, None, None, 0, False)
     question: QuestionRecord | None = None
     if message.pressed is not None:
         question = _pressed(tx, message)
@@ -105,6 +111,7 @@ def _facts(tx: Tx, message: Inbound, standing: Row | None, settings: ArrivalSett
         question,
         question.asked_at if question else None,
         message.pressed,
+        _how_closed(tx, message) if message.pressed is not None and question is None else None,
         settings.draining,
     )
 
@@ -118,6 +125,13 @@ def _pressed(tx: Tx, message: Inbound) -> QuestionRecord | None:
         now=tx.now,
     )
     return rows.question(row) if row else None
+
+
+def _how_closed(tx: Tx, message: Inbound) -> QuestionState | None:
+    """What became of a question somebody answers too late; one that should be closed by now has expired."""
+    row = tx.one("pressed_late", id=message.pressed, chat=message.place.address, person=message.sender)
+    state = _question_state(row[0]) if row else None
+    return QuestionState.EXPIRED if state is QuestionState.OPEN else state
 
 
 def _open_question(tx: Tx, turn: TurnId, message: Inbound) -> QuestionRecord | None:

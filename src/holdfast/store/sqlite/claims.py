@@ -40,7 +40,7 @@ from holdfast.policy.admission import Refusal
 from holdfast.policy.notes import Before, NoteFacts, note_for
 from holdfast.policy.recovery import Outcome
 from holdfast.policy.reset import Fresh, SessionFacts, session_for
-from holdfast.policy.settings import ResetSettings
+from holdfast.policy.settings import RecoverySettings, ResetSettings
 from holdfast.policy.strikes import is_suspect
 from holdfast.store.contract import ClaimSettings, Judge
 
@@ -230,7 +230,13 @@ def _claim_again(tx: Tx, settings: ClaimSettings, chat: _Chat, begun: _Begun) ->
         now=tx.now,
     )
     assert row is not None
-    tx.run("processes_follow", session=session.id, turn=turn.id, generation=session.generation + 1)
+    tx.run(
+        "processes_follow",
+        session=session.id,
+        turn=turn.id,
+        before=turn.generation,
+        generation=session.generation + 1,
+    )
     tx.event("claimed", f"turn:{turn.id}", attempt=row[5], generation=row[4])
     return _claimed(tx, settings, begun._replace(turn=rows.turn(row)), chat, fresh=False)
 
@@ -325,6 +331,14 @@ def _session_for(
     if session is not None:
         end_session(tx, session.id, answer.began)
     return _begin_session(tx, key, chat, answer.began, answer.told), True
+
+
+def session_to_go_on(tx: Tx, key: Key, chat: ChatAddress) -> SessionId:
+    """The conversation's session for what is no message: its live one, else one made in this commit."""
+    row = tx.one("live_session", key=key)
+    live = rows.session(row) if row else None
+    settings = ClaimSettings(ResetSettings(), RecoverySettings())
+    return _session_for(tx, settings, key, chat, live, InboxKind.WAKEUP)[0].id
 
 
 def _begin_session(tx: Tx, key: Key, chat: ChatAddress, began: Began, told: str | None) -> Session:

@@ -73,7 +73,8 @@ def dump_body(body: Body) -> tuple[str, str | None, int | None, str]:
     """An entry's body as kind, call, count and JSON."""
     match body:
         case Returned():
-            return "returned", body.call, None, encode({"state": body.state, "text": body.text})
+            data = {"state": body.state, "text": body.text, **_files(body.files)}
+            return "returned", body.call, None, encode(data)
         case Replied():
             return "replied", None, None, encode(_reply(body))
         case Said():
@@ -161,7 +162,7 @@ def _load_replied(_call: str | None, _count: int | None, data: dict[str, Any]) -
 
 def _load_returned(call: str | None, _count: int | None, data: dict[str, Any]) -> Body:
     state = _word(data, "state", CallState, CallState.DONE, CallState.UNKNOWN)
-    return Returned(CallId(call or ""), state, _text(data))
+    return Returned(CallId(call or ""), state, _text(data), _attachments(data))
 
 
 def _load_noted(_call: str | None, count: int | None, data: dict[str, Any]) -> Body:

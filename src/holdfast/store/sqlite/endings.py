@@ -6,6 +6,7 @@ from holdfast.errors import StaleWrite, StopAsked, WrongState
 from holdfast.model import (
     Body,
     Fence,
+    GoalState,
     InboxState,
     InstanceId,
     Key,
@@ -23,6 +24,7 @@ from holdfast.store.contract import Stop, StopOutcome, Telling, untold
 from . import rows
 from .codec import load_message
 from .commit import Tx
+from .goal_turns import end_goal, end_goals, queue_goal_turn
 from .intake import drop_wakeups_of, refresh_conversation, settle_row
 from .owing import owe_all
 from .readers import Read
@@ -71,10 +73,12 @@ def finish(
         tx.run("cancel_questions", turn=fence.turn, now=tx.now)
     left = tx.one("after_done" if done else "take_strike_back", session=fence.session, now=tx.now)
     assert left is not None
-    key, something_waits = left
+    key, something_waits, has_goal = left
     if state is TurnState.CANCELLED:
         _carry_out_stop(tx, fence.session, rows.stop(stop))
     owe_all(tx, owe, fence.session, fence.turn)
+    if has_goal:
+        queue_goal_turn(tx, fence.session, fence.turn)
     # Nobody stood in line while the turn ran.
     if something_waits and refresh_conversation(tx, key):
         tx.changed("turns")
@@ -99,6 +103,7 @@ def end_session(tx: Tx, session: SessionId, why: str) -> None:
     """The conversation is over: both counters grow, so nothing that outlives it can speak for it."""
     tx.run("end_session", session=session, why=why, now=tx.now)
     drop_wakeups_of(tx, (session,))
+    end_goals(tx, (session,))
     tx.event("ended", f"session:{session}", why=why)
 
 
@@ -172,11 +177,12 @@ def _stop(tx: Tx, key: Key, kind: StopKind, by: Position | None) -> Stop:
         return Stop(StopOutcome.NOTHING, withdrawn=withdrawn, kept=kept)
     session, turn, state = SessionId(row[0]), row[13], row[16]
     outcome = _stop_turn(tx, session, turn, state, row[30] is not None, kind)
+    goal = end_goal(tx, session, GoalState.STOPPED) is not None
     if kind is StopKind.NEW and outcome is not StopOutcome.ASKED:
         end_session(tx, session, "new")
     release(tx, session)
     is_open = outcome is not StopOutcome.NOTHING
-    return Stop(outcome, TurnId(turn) if is_open else None, session, withdrawn, kept)
+    return Stop(outcome, TurnId(turn) if is_open else None, session, withdrawn, kept, goal)
 
 
 def _stop_turn(

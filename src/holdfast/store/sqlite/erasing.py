@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from holdfast.errors import WrongState
 from holdfast.model import InboxKind, Key, PersonId, SessionId, StopKind, TurnId, TurnState, Undone
-from holdfast.store.contract import FORGOTTEN, Scope
+from holdfast.store.contract import BEGUN, FORGOTTEN, Scope
 
 from .codec import load_message
 from .commit import Tx
@@ -39,6 +39,10 @@ def _sessions(tx: Tx, scope: Scope) -> list[tuple[str, str | None]]:
 
 
 def quiet(tx: Tx, scope: Scope) -> bool:
+    tx.run("begin_command", position=scope.before, reason=BEGUN)
+    if scope.session is None:
+        tx.all("withdraw_waiting", key=scope.key, before=scope.before, reason=FORGOTTEN, now=tx.now)
+        tx.run("drop_offered", key=scope.key, before=scope.before, now=tx.now)
     row = tx.one("session_with_last_turn", key=scope.key)
     if row is not None and scope.session in (None, row[0]):
         session, turn, state, stop, ended_at = SessionId(row[0]), row[13], row[16], row[28], row[30]
@@ -49,9 +53,6 @@ def quiet(tx: Tx, scope: Scope) -> bool:
                 return False
             end_turn(tx, session, TurnId(turn), TurnState.CANCELLED, StopKind.NEW)
         end_session(tx, session, FORGOTTEN)
-    if scope.session is None:
-        tx.all("withdraw_waiting", key=scope.key, before=scope.before, reason=FORGOTTEN, now=tx.now)
-        tx.run("drop_offered", key=scope.key, before=scope.before, now=tx.now)
     refresh_conversation(tx, scope.key)
     return all(state != "sending" for _, _, state in _parts(tx, _find(tx, scope)))
 

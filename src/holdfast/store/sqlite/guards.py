@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.model import CALL, DELIVERY, INBOX, PROCESS, QUESTION, TURN, Machine
+from holdfast.model import CALL, DELIVERY, GOAL, INBOX, PROCESS, QUESTION, TURN, Machine
 
 GUARDED = {
     "turns": TURN,
@@ -11,6 +11,7 @@ GUARDED = {
     "inbox": INBOX,
     "questions": QUESTION,
     "processes": PROCESS,
+    "goals": GOAL,
 }
 """Which table each state machine rules."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from holdfast.model import (
     ChatAddress,
     Inbound,
@@ -9,13 +11,18 @@ from holdfast.model import (
     Key,
     PersonId,
     Process,
+    ProcessId,
     ProcessState,
     SessionId,
+    TurnId,
     place_at,
 )
+from holdfast.policy.processes import ended_text
+from holdfast.store.contract import Spawned
 
 from . import rows
-from .commit import Row, Tx
+from .codec import dump_list
+from .commit import Row, Tx, Value
 from .intake import accept_one, refresh_conversation
 from .readers import Read
 
@@ -31,7 +38,33 @@ def processes(read: Read, session: SessionId | None = None) -> tuple[Process, ..
     return tuple(rows.process(row) for row in read.all("session_processes", session=session))
 
 
-def end_process(tx: Tx, id: str, state: ProcessState, exit_code: int | None) -> bool:
+def known_processes(read: Read, ids: Sequence[str]) -> tuple[Process, ...]:
+    return tuple(rows.process(row) for id in ids for row in read.all("known_process", id=id))
+
+
+def adopt_process(tx: Tx, spawned: Spawned, turn: TurnId) -> bool:
+    known = tx.run("adopt_process", turn=turn, now=tx.now, **spawned_values(spawned))
+    if known:
+        tx.event("adopted", f"process:{spawned.id}", turn=turn)
+        tx.changed("processes")
+    return known == 1
+
+
+def spawned_values(spawned: Spawned) -> dict[str, Value]:
+    """A process as its row holds it."""
+    return {
+        "id": spawned.id,
+        "boot": spawned.boot,
+        "pid": spawned.pid,
+        "started_ticks": spawned.started_ticks,
+        "command": spawned.command,
+        "log": spawned.log,
+        "notify": spawned.notify,
+        "patterns": dump_list(spawned.patterns),
+    }
+
+
+def end_process(tx: Tx, id: str, state: ProcessState, exit_code: int | None, words: str = "") -> bool:
     row = tx.one("end_process", id=id, state=state, exit_code=exit_code, now=tx.now)
     if row is None:
         return False
@@ -43,18 +76,24 @@ def end_process(tx: Tx, id: str, state: ProcessState, exit_code: int | None) -> 
     at_rest = tx.one("session_at_rest", session=session)
     if notify and not consumed and at_rest and at_rest[3] == incarnation:
         _drop_wakeups(tx, id, "its end says it all")
-        text = f"The background process {id} ({command}) has ended: {state}, exit code {exit_code}."
-        _wake(tx, at_rest, f"process:{id}:ended", text, turn, incarnation)
+        text = ended_text(ProcessId(id), command or "", state, exit_code)
+        _wake(tx, at_rest, f"process:{id}:ended", f"{text}\n{words}" if words else text, turn, incarnation)
     return True
 
 
-def match_process(tx: Tx, id: str, number: int, text: str, cap: int) -> bool:
-    row = tx.one("match_process", id=id, number=number, cap=cap)
+def match_process(
+    tx: Tx, id: str, number: int, text: str, cap: int, upto: int = 0, since: int | None = None
+) -> bool:
+    row = tx.one("match_process", id=id, number=number, cap=cap, upto=upto)
     if row is None:
         return False
     session, incarnation, turn, generation = row
     at_rest = tx.one("session_at_rest", session=session)
-    if not at_rest or at_rest[3] != incarnation or at_rest[2] != generation or at_rest[4] is not None:
+    if not at_rest or at_rest[3] != incarnation:
+        return False
+    just_completed = since is not None and at_rest[5] is not None and at_rest[5] >= since
+    if at_rest[2] != generation or at_rest[4] is not None or just_completed:
+        tx.run("miss_match", id=id)
         return False
     _wake(tx, at_rest, f"process:{id}:match:{number}", text, turn, incarnation)
     return True

@@ -10,6 +10,7 @@ from holdfast.model import (
     Position,
     QuestionId,
     QuestionKind,
+    QuestionRecord,
     QuestionState,
     SessionId,
     TurnId,
@@ -17,10 +18,12 @@ from holdfast.model import (
 )
 from holdfast.policy.notes import Dropped
 
+from . import rows
 from .commit import Tx
 from .endings import end_turn, release
 from .intake import refresh_conversation, row_is_not
 from .owing import owe_all
+from .readers import Read
 
 CONTINUE = "continue"
 """The answer to the gateway's own question that lets interrupted work go on; any other drops it."""
@@ -31,6 +34,11 @@ _DROPS = {
     QuestionState.EXPIRED: Dropped.UNANSWERED,
     QuestionState.UNDELIVERABLE: Dropped.UNANSWERED,
 }
+
+
+def questions(read: Read, turns: tuple[TurnId, ...]) -> tuple[QuestionRecord, ...]:
+    found = [row for turn in turns for row in read.all("questions_of_turn", turn=turn)]
+    return tuple(sorted(rows.readable(rows.question, found), key=lambda one: (one.asked_at or 0, one.id)))
 
 
 def answer(

@@ -15,6 +15,8 @@ from holdfast.store.contract import Continuity
 
 from . import claims, intake, lists, operators, steps
 from . import deliveries as sending
+from . import processes as background
+from . import questions as asked
 from . import stopping as drains
 from .database import connect_reader, migrations, schema_version
 from .faults import translate
@@ -79,10 +81,12 @@ class ReadOnlyLedger:
     last_number = _look(sending.last_number)
     unsettled = _look(sending.unsettled)
     running_turns = _look(drains.running_turns)
+    processes = _look(background.processes)
     sessions = _look(lists.sessions)
     chats = _look(lists.chats)
     session = _look(lists.session)
     turns = _look(lists.turns)
+    questions = _look(asked.questions)
     row = _look(lists.row)
     arrivals_of = _look(lists.arrivals_of)
     session_of = _look(lists.session_of)

@@ -20,6 +20,8 @@ from holdfast.model import (
     DeliveryState,
     EffectClass,
     Entry,
+    Goal,
+    GoalState,
     InboxKind,
     InboxRow,
     InboxState,
@@ -214,7 +216,8 @@ def call(turn: TurnId, row: Row) -> CallRecord:
 
 
 def question(row: Row) -> QuestionRecord:
-    id_, kind, call_, state, text, options, asked_of, expires_at, answer, call_hash, asked_at = row
+    id_, kind, call_, state, text, options, asked_of, expires_at, answer, call_hash, asked_at = row[:11]
+    closed_at, answered_by = row[11:13]
     return QuestionRecord(
         QuestionId(id_),
         QuestionKind(kind),
@@ -227,6 +230,8 @@ def question(row: Row) -> QuestionRecord:
         answer,
         call_hash,
         asked_at,
+        closed_at,
+        PersonId(answered_by) if answered_by else None,
     )
 
 
@@ -259,7 +264,7 @@ def delivery(row: Row) -> Delivery:
 
 def process(row: Row) -> Process:
     id_, session_, incarnation, generation, turn_, pid, ticks, command, log, notify, patterns = row[:11]
-    state, exit_code, consumed, matches, started_at, ended_at = row[11:17]
+    state, exit_code, consumed, matches, started_at, ended_at, boot, watched, missed = row[11:20]
     return Process(
         ProcessId(id_),
         SessionId(session_),
@@ -278,4 +283,22 @@ def process(row: Row) -> Process:
         matches,
         started_at,
         ended_at,
+        boot,
+        watched,
+        missed,
+    )
+
+
+def goal(row: Row) -> Goal:
+    session_, text, state, budget, used, set_at, set_by, words, waits = row
+    return Goal(
+        SessionId(session_),
+        text or "",
+        GoalState(state),
+        budget,
+        used,
+        set_at,
+        PersonId(set_by),
+        words or "",
+        bool(waits),
     )

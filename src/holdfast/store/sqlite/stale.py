@@ -21,6 +21,7 @@ from holdfast.policy.recovery import LEADS_TO, Outcome
 from holdfast.store.contract import StaleTurn, Verdict
 
 from .commit import Tx
+from .goal_turns import end_goals, queue_goal_turn
 from .intake import drop_wakeups_of
 from .owing import Debt, owe_debts
 from .readers import Read
@@ -106,12 +107,23 @@ def settle_stale(tx: Tx, verdicts: tuple[Verdict, ...]) -> tuple[TurnId, ...]:
     return tuple(v.stale.turn for v in written)
 
 
+_COUNTERS = (attrgetter("generation"), attrgetter("incarnation"), attrgetter("consented"))
+
+
 def _unmoved(tx: Tx, verdicts: tuple[Verdict, ...]) -> list[Verdict]:
-    """Those whose turn still is what was decided on; within this transaction nothing can change that."""
+    """Those whose turn still is what was decided on; within this transaction nothing can change that.
+
+    Counters only grow, and consent is only given: where the sums are what they were, so is every single one.
+    Asked first, because that is nearly always so.
+    """
     stale = [v.stale for v in verdicts]
+    sums = [len(stale)] + [sum(map(counter, stale)) for counter in _COUNTERS]
+    found = tx.one("as_decided_on", turns=_turns(verdicts))
+    if found is not None and list(found) == sums:
+        return list(verdicts)
     guards = {s.turn: f"{s.generation}:{s.incarnation}:{s.consented:d}" for s in stale}
     moved = {row[0] for row in tx.all("moved", guards=json.dumps(guards))}
-    return [v for v in verdicts if v.stale.turn not in moved] if moved else list(verdicts)
+    return [v for v in verdicts if v.stale.turn not in moved]
 
 
 def _resume(tx: Tx, group: list[Verdict]) -> list[Verdict]:
@@ -157,6 +169,9 @@ def _end(tx: Tx, group: list[Verdict]) -> list[Verdict]:
     sessions = json.dumps([(s.session, state) for s, state, _ in endings])
     tx.run("after_stale_end", sessions=sessions, now=tx.now)
     _end_sessions(tx, [v.stale.session for v in group if v.stale.stop is StopKind.NEW])
+    for verdict in group:
+        if verdict.decision.row.outcome is Outcome.DONE:
+            queue_goal_turn(tx, verdict.stale.session, verdict.stale.turn)
     tx.run("ready_freed", keys=_keys(group), now=tx.now)
     _log(tx, group)
     tx.changed("turns")
@@ -168,6 +183,7 @@ def _end_sessions(tx: Tx, sessions: list[SessionId]) -> None:
     if sessions:
         tx.run("end_sessions", sessions=json.dumps(sessions), why="new", now=tx.now)
         drop_wakeups_of(tx, sessions)
+        end_goals(tx, sessions)
         _events(tx, [("ended", f"session:{session}", {"why": "new"}) for session in sessions])
 
 

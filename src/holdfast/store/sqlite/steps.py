@@ -42,9 +42,10 @@ from holdfast.store.contract import Ask, Recorded, Spawned, Step
 from . import rows
 from .codec import dump_body, dump_list, load_message
 from .commit import Tx, Value
+from .goal_turns import end_goal
 from .intake import refresh_conversation, row_is_not, settle_row
 from .owing import Debt, owe_all, owe_debts
-from .processes import consume_process
+from .processes import consume_process, spawned_values
 from .readers import Read
 
 _REAL_RESULTS = (CallState.DONE, CallState.FAILED)
@@ -194,8 +195,12 @@ def record(tx: Tx, fence: Fence, step: Step) -> Recorded:
         owe_all(tx, step.owe, fence.session, fence.turn)
     for spawned in step.spawn:
         _spawn(tx, fence, spawned)
+    for process in step.looked_at:
+        tx.run("look_at_process", id=process, session=fence.session, generation=fence.generation)
     for process in step.consume_processes:
         consume_process(tx, process)
+    if step.goal is not None:
+        end_goal(tx, fence.session, step.goal.state, step.goal.words)
     add_usage(tx, fence, step.usage)
     return Recorded(entries, stop, waiting - len(taken))
 
@@ -285,17 +290,11 @@ def add_questions(tx: Tx, asked: Sequence[tuple[SessionId, TurnId, Ask]]) -> Non
 def _spawn(tx: Tx, fence: Fence, spawned: Spawned) -> None:
     tx.run(
         "add_process",
-        id=spawned.id,
         session=fence.session,
         turn=fence.turn,
         generation=fence.generation,
-        pid=spawned.pid,
-        started_ticks=spawned.started_ticks,
-        command=spawned.command,
-        log=spawned.log,
-        notify=spawned.notify,
-        patterns=dump_list(spawned.patterns),
         now=tx.now,
+        **spawned_values(spawned),
     )
     tx.changed("processes")
 

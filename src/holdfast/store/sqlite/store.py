@@ -24,11 +24,12 @@ from . import (
     claims,
     endings,
     erasing,
+    goals,
     intake,
     lists,
     notices,
     operators,
-    questions,
+    remembering,
     retention,
     revivals,
     stale,
@@ -36,6 +37,7 @@ from . import (
 )
 from . import deliveries as sending
 from . import processes as background
+from . import questions as asked
 from . import stopping as drains
 from .changes import Changes
 from .commit import Tx
@@ -163,13 +165,15 @@ class SqliteStore:
     reopen = _commit(revivals.reopen)
     find_session = _look(revivals.find_session)
     transcript = _look(steps.transcript)
+    search = _look(remembering.search)
     journal = _look(steps.journal)
     live_session = _look(claims.live_session)
     waiting = _look(claims.waiting)
-    answer = _commit(questions.answer)
-    set_question_aside = _commit(questions.set_question_aside)
-    question_undeliverable = _commit(questions.question_undeliverable)
-    expire_questions = _commit(questions.expire_questions)
+    answer = _commit(asked.answer)
+    questions = _look(asked.questions)
+    set_question_aside = _commit(asked.set_question_aside)
+    question_undeliverable = _commit(asked.question_undeliverable)
+    expire_questions = _commit(asked.expire_questions)
 
     owe = _commit(sending.owe)
     claim_deliveries = _commit(sending.claim_deliveries)
@@ -192,7 +196,13 @@ class SqliteStore:
     blob = _look(blobs.blob)
     known_blobs = _look(blobs.known_blobs)
 
+    set_goal = _commit(goals.set_goal)
+    stop_goal = _commit(goals.stop_goal)
+    goal = _look(goals.goal)
+
     processes = _look(background.processes)
+    known_processes = _look(background.known_processes)
+    adopt_process = _commit(background.adopt_process)
     end_process = _commit(background.end_process)
     match_process = _commit(background.match_process)
     consume_process = _commit(background.consume_process)

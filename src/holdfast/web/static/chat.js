@@ -28,8 +28,14 @@ const side = new Side(open, () => talk?.chat);
 const composer = new Composer((text, attachments) => say(text, { attachments }), toast);
 const demo = new Demo({ confirm: confirmed, toast, say, focus: () => composer.focus(), sessionTurn: () => talk?.turn });
 
+const answered = new Map(); // questions answered here, until the ledger says so itself
+
 const acts = {
-  answer: (question, option) => say(option, { question }),
+  answer(question, words) {
+    if (answered.has(question)) return;
+    answered.set(question, words);
+    say(words, { question });
+  },
   edit(position) {
     editing = position;
     draw();
@@ -51,6 +57,13 @@ const acts = {
   again: (id) => outbox.again(id),
   drop: (id) => outbox.drop(id),
 };
+
+/** The answer that is on its way to this question: from here, or kept from before a reload. */
+function answerTo(question, locals) {
+  const mine = locals.findLast((one) => one.question === question);
+  if (mine?.refused) answered.delete(question);
+  return answered.get(question) ?? (mine && !mine.refused ? mine.text : null);
+}
 
 const log = new Keyed($("log"), fillItem(acts));
 const waiting = new Keyed($("waiting"), fillWaiting(acts));
@@ -203,7 +216,8 @@ function paint(still = false) {
   const queued = (talk.standing?.waiting ?? []).filter((one) => one.state === "waiting" && one.position !== talk.turn?.position);
   // What nobody stands before is taken in a moment: it is said, not queued.
   const kind = talk.turn ? "queued" : "sent";
-  const mine = locals.filter((one) => !talk.known(one));
+  const mine = locals.filter((one) => !talk.known(one) && (!one.question || one.refused));
+  for (const item of items) if (item.question?.state === "open") Object.assign(item, { answer: answerTo(item.question.id, locals), away: isAway });
   log.show(items, still);
   waiting.show([
     ...queued.map((one) => ({ kind, key: `p:${one.position}`, position: one.position, text: one.text, attachments: one.attachments ?? [], editing: editing === one.position })),

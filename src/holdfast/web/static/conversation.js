@@ -131,18 +131,20 @@ export class Conversation {
   }
 
   #told() {
-    const open = new Map((this.standing?.questions ?? []).map((one) => [one.text, one]));
+    const asked = new Map((this.standing?.questions ?? []).map((one) => [one.id, one]));
     // That a message waits is shown where it waits, and only for as long as it does.
     const worth = [...this.deliveries.values()].filter((one) => !(one.kind === "notice" && one.text.startsWith("Queued.")));
     const told = worth.sort((a, b) => b.number - a.number).map((one) => {
       const item = { kind: one.kind, key: this.keys.get(`d:${one.number}`) ?? `d:${one.number}`, at: one.at, text: one.text, turn: one.turn, options: one.options, repeated: one.repeated };
-      if (one.kind === "question" && open.has(one.text)) {
-        item.question = open.get(one.text);
-        open.delete(one.text);
+      // Of a long question only the last part is the card.
+      if (asked.has(one.question) && one.part === one.parts) {
+        item.question = asked.get(one.question);
+        asked.delete(one.question);
       }
       return item;
     }).reverse();
-    for (const one of open.values()) told.push({ kind: "question", key: `q:${one.id}`, at: Number.MAX_SAFE_INTEGER, text: one.text, options: one.options, question: one });
+    const left = [...asked.values()].filter((one) => one.state === "open");
+    for (const one of left) told.push({ kind: "question", key: `q:${one.id}`, at: Number.MAX_SAFE_INTEGER, text: one.text, options: one.options, question: one });
     return told;
   }
 

@@ -2,7 +2,7 @@
 // there, and is filled again only when what it shows has changed.
 import { get } from "./api.js";
 import { showMarkdown } from "./markdown.js";
-import { aroundCut, clock, cutLine, cutStory, dayOf, shortTime, size } from "./words.js";
+import { aroundCut, clock, cutLine, cutStory, dayOf, moment, questionEnd, shortTime, size } from "./words.js";
 
 export function el(tag, className = "", ...inside) {
   const node = document.createElement(tag);
@@ -115,20 +115,7 @@ const FILL = {
 
   cut: fillCut,
 
-  question(node, item, acts) {
-    node.className = `question${item.question ? " open" : ""}`;
-    const words = el("div", "md");
-    showMarkdown(words, item.text);
-    node.replaceChildren(el("p", "label", item.question ? "A question for you" : "Question"), words);
-    if (!item.question) return;
-    const options = item.question.options.map((option) => button("plain", option, (event) => {
-      for (const one of event.currentTarget.parentElement.children) one.disabled = true;
-      acts.answer(item.question.id, option);
-    }));
-    if (options.length) node.append(el("div", "options", ...options));
-    const until = item.question.expires_at ? ` Open until ${clock(item.question.expires_at)}.` : "";
-    node.append(el("p", "expiry", `${options.length ? "Or write an answer below." : "Write your answer below."}${until}`));
-  },
+  question: fillQuestion,
 };
 
 export const fillItem = (acts) => (node, item) => FILL[item.kind](node, item, acts);
@@ -140,6 +127,52 @@ function answer(node, text) {
     node.replaceChildren(el("span", "sr", "Agent: "), words);
   }
   showMarkdown(words, text);
+}
+
+/** A question as a card: with ways to answer it while it is open, then with what became of it. */
+function fillQuestion(node, item, acts) {
+  const asked = item.question;
+  const typed = node.querySelector("textarea")?.value ?? "";
+  const isOpen = asked?.state === "open";
+  const isConsent = asked?.kind === "approval";
+  node.className = `question${isOpen ? " open" : ""}${isConsent ? " consent" : ""}`;
+  const words = el("div", "md");
+  showMarkdown(words, item.text);
+  const label = isConsent ? (isOpen ? "Your permission is needed" : "Permission") : isOpen ? "A question for you" : "Question";
+  node.replaceChildren(el("p", "label", label), words);
+  if (!asked) return;
+  if (!isOpen) return void node.append(el("p", "outcome", questionEnd(asked)));
+  const send = (answer) => {
+    if (!answer) return;
+    for (const one of node.querySelectorAll("button, textarea")) one.disabled = true;
+    acts.answer(asked.id, answer);
+  };
+  const ways = asked.options.length ? answerButtons(asked.options, send) : answerField(typed, send);
+  node.append(ways, el("p", "expiry", answerHint(item)));
+  if (item.answer) for (const one of ways.querySelectorAll("button, textarea")) one.disabled = true;
+}
+
+function answerButtons(options, send) {
+  return el("div", "options", ...options.map((option) => button("plain", option, () => send(option))));
+}
+
+function answerField(typed, send) {
+  const text = el("textarea");
+  text.rows = 1;
+  text.value = typed;
+  text.setAttribute("aria-label", "Your answer");
+  text.placeholder = "Your answer";
+  const give = () => send(text.value.trim());
+  text.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); give(); }
+  });
+  return el("div", "field", text, button("fill", "Answer", give));
+}
+
+function answerHint({ question, answer, away }) {
+  if (answer) return `${away ? "Kept here, and sent when the gateway is back" : "On its way"}: ${answer}`;
+  const way = question.options.length ? "Or write below: a number will do. " : "";
+  return `${way}Open until ${moment(question.expires_at)}.`;
 }
 
 function fillStep(node, item) {

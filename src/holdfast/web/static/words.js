@@ -17,6 +17,27 @@ export const clock = (at, seconds = false) =>
 
 export const dayOf = (at) => new Date(at).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long" });
 
+/** A time of today by its clock, another with its day. */
+export const moment = (at) =>
+  new Date(at).toDateString() === new Date().toDateString()
+    ? clock(at)
+    : new Date(at).toLocaleString([], { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+
+const UNANSWERED = {
+  expired: "Nobody answered in time",
+  set_aside: "Set aside: something else was written instead",
+  undeliverable: "It could not be delivered",
+  cancelled: "Withdrawn: the work was stopped",
+};
+
+/** How a question was closed, by whom and when. */
+export function questionEnd({ kind, state, answer, answered_by, closed_at }) {
+  const said = kind === "approval" ? { yes: "Allowed, this once", no: "Not allowed" }[answer] : `Answered: ${answer ?? "(erased)"}`;
+  const end = state === "answered" ? said : UNANSWERED[state] ?? state;
+  const by = answered_by && answered_by !== "web:local" ? `, by ${answered_by}` : "";
+  return `${end}${by}${closed_at ? ` · ${moment(closed_at)}` : ""}`;
+}
+
 export function shortTime(at, now = Date.now()) {
   const minutes = Math.floor((now - at) / 60_000);
   if (minutes < 1) return "now";

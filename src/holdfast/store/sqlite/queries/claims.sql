@@ -106,8 +106,9 @@ WHERE key = :key AND state = 'waiting' AND kind <> 'command'
 ORDER BY position
 
 -- name: processes_follow
--- A resumed turn takes its processes along to its new generation.
-UPDATE processes SET generation = :generation WHERE session = :session AND turn = :turn
+-- A resumed turn takes the processes it started or last looked at along to its new generation.
+UPDATE processes SET generation = :generation
+WHERE session = :session AND (turn = :turn OR generation = :before)
 
 -- name: take_seqs
 UPDATE turns SET last_seq = last_seq + j.count
@@ -132,8 +133,9 @@ SELECT seq, turn, at, kind, call, count, body FROM entries WHERE session = :sess
 SELECT id, name, arguments, effect, state, generation FROM tool_calls WHERE turn = :turn ORDER BY place
 
 -- name: questions_of_turn
-SELECT id, kind, call, state, text, options, asked_of, expires_at, answer, call_hash, asked_at
-FROM questions WHERE turn = :turn ORDER BY id
+SELECT q.id, q.kind, q.call, q.state, q.text, q.options, q.asked_of, q.expires_at, q.answer, q.call_hash, q.asked_at,
+       q.closed_at, i.sender
+FROM questions q LEFT JOIN inbox i ON i.position = q.answered_by WHERE q.turn = :turn ORDER BY q.id
 
 -- name: live_session
 SELECT id, key, chat, began, began_at, generation, incarnation, strikes,

@@ -18,12 +18,13 @@ WHERE id = :turn
 -- name: after_done
 UPDATE sessions SET strikes = 0, longest_fatal = 0, completed_at = :now WHERE id = :session
 RETURNING key, EXISTS (
-    SELECT 1 FROM inbox i WHERE i.key = sessions.key AND i.state = 'waiting' AND i.kind <> 'command')
+    SELECT 1 FROM inbox i WHERE i.key = sessions.key AND i.state = 'waiting' AND i.kind <> 'command'),
+    EXISTS (SELECT 1 FROM goals g WHERE g.session = sessions.id AND g.state = 'active')
 
 -- name: take_strike_back
 UPDATE sessions SET strikes = max(strikes - 1, 0) WHERE id = :session
 RETURNING key, EXISTS (
-    SELECT 1 FROM inbox i WHERE i.key = sessions.key AND i.state = 'waiting' AND i.kind <> 'command')
+    SELECT 1 FROM inbox i WHERE i.key = sessions.key AND i.state = 'waiting' AND i.kind <> 'command'), 0
 
 -- name: bump_generation
 UPDATE sessions SET generation = generation + 1 WHERE id = :session

@@ -32,10 +32,10 @@ CROSS JOIN (SELECT 'ack:' AS word UNION ALL SELECT 'command:' UNION ALL SELECT '
 JOIN outbox o ON o.dedupe = w.word || p.value
 
 -- name: bodies_with_files
--- Each with the message it came with.
+-- Each with the message it came with. What a tool put out came with none: nobody brings it before it is named.
 SELECT body, position FROM inbox WHERE position IN (SELECT value FROM json_each(:positions)) AND instr(body, '"files"')
 UNION ALL
-SELECT e.body, t.cause FROM entries e JOIN turns t ON t.id = e.turn
+SELECT e.body, CASE e.kind WHEN 'returned' THEN 9223372036854775807 ELSE t.cause END FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.session IN (SELECT value FROM json_each(:sessions)) AND instr(e.body, '"files"')
 
 -- name: named_elsewhere
@@ -79,8 +79,11 @@ RETURNING id
 UPDATE processes SET command = NULL, patterns = '[]' WHERE session IN (SELECT value FROM json_each(:sessions))
 
 -- name: erase_goals
-UPDATE goals SET text = NULL WHERE session IN (SELECT value FROM json_each(:sessions))
+UPDATE goals SET text = NULL, words = NULL WHERE session IN (SELECT value FROM json_each(:sessions))
 
 -- name: mark_forgotten
 UPDATE sessions SET ended_why = 'forgotten'
 WHERE id IN (SELECT value FROM json_each(:sessions)) AND ended_at IS NOT NULL
+
+-- name: begin_command
+UPDATE inbox SET reason = :reason WHERE position = :position AND state = 'waiting' AND kind = 'command'

@@ -31,7 +31,8 @@ INSERT INTO chats (address, platform) VALUES (:address, :platform) ON CONFLICT (
 SELECT h.busy, t.id, t.state,
        (SELECT count(*) FROM (SELECT 1 FROM inbox i
                               WHERE i.key = :key AND i.state = 'waiting' AND i.kind <> 'command' LIMIT :most)),
-       EXISTS (SELECT 1 FROM questions q WHERE q.session = s.id AND q.state = 'open')
+       EXISTS (SELECT 1 FROM questions q WHERE q.session = s.id AND q.state = 'open'),
+       s.id, EXISTS (SELECT 1 FROM goals g WHERE g.session = s.id AND g.state = 'active')
 FROM conversations c JOIN chats h ON h.address = c.chat
 LEFT JOIN sessions s ON s.key = c.key AND s.ended_at IS NULL
 LEFT JOIN turns t ON t.id = s.last_turn AND t.ended_at IS NULL

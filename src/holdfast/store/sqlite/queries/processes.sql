@@ -1,12 +1,17 @@
 -- name: running_processes
 SELECT id, session, incarnation, generation, turn, pid, started_ticks, command, log, notify, patterns, state,
-       exit_code, consumed, matches, started_at, ended_at
+       exit_code, consumed, matches, started_at, ended_at, boot, watched, missed
 FROM processes WHERE state = 'running' ORDER BY id
 
 -- name: session_processes
 SELECT id, session, incarnation, generation, turn, pid, started_ticks, command, log, notify, patterns, state,
-       exit_code, consumed, matches, started_at, ended_at
+       exit_code, consumed, matches, started_at, ended_at, boot, watched, missed
 FROM processes WHERE session = :session ORDER BY id
+
+-- name: known_process
+SELECT id, session, incarnation, generation, turn, pid, started_ticks, command, log, notify, patterns, state,
+       exit_code, consumed, matches, started_at, ended_at, boot, watched, missed
+FROM processes WHERE id = :id
 
 -- name: end_process
 UPDATE processes SET state = :state, exit_code = :exit_code, ended_at = :now,
@@ -19,13 +24,29 @@ UPDATE processes SET consumed = 1 WHERE id = :id AND consumed = 0
 
 -- name: match_process
 -- Each number is looked at once, and none beyond the cap. An end that is reported has the last word.
-UPDATE processes SET matches = :number
+UPDATE processes SET matches = :number, watched = max(watched, :upto)
 WHERE id = :id AND consumed = 0 AND matches < :number AND :number <= :cap AND NOT (notify AND state <> 'running')
 RETURNING session, incarnation, turn, generation
 
+-- name: miss_match
+-- Nobody is woken for it: the next turn mentions that there was one.
+UPDATE processes SET missed = missed + 1 WHERE id = :id
+
+-- name: look_at_process
+-- Whoever looks is told of what comes from here on, and has seen what was missed.
+UPDATE processes SET generation = :generation, missed = 0 WHERE id = :id AND session = :session
+
+-- name: adopt_process
+-- Started by a turn that could not write it down any more: it is this turn's all the same.
+INSERT INTO processes (id, session, incarnation, generation, turn, boot, pid, started_ticks, command, log, notify,
+                       patterns, started_at)
+SELECT :id, s.id, s.incarnation, t.generation, t.id, :boot, :pid, :started_ticks, :command, :log, :notify, :patterns, :now
+FROM turns t JOIN sessions s ON s.id = t.session WHERE t.id = :turn
+ON CONFLICT DO NOTHING
+
 -- name: session_at_rest
-SELECT s.key, s.chat, s.generation, s.incarnation, t.state
-FROM sessions s LEFT JOIN turns t ON t.id = s.last_turn AND t.ended_at IS NULL
+SELECT s.key, s.chat, s.generation, s.incarnation, CASE WHEN t.ended_at IS NULL THEN t.state END, t.ended_at
+FROM sessions s LEFT JOIN turns t ON t.id = s.last_turn
 WHERE s.id = :session AND s.ended_at IS NULL
 
 -- name: sender_of_turn

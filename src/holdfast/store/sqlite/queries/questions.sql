@@ -6,15 +6,22 @@ RETURNING turn, session, kind
 
 -- name: open_questions
 -- Those that `answer_question` would let somebody answer now.
-SELECT q.id, q.kind, q.call, q.state, q.text, q.options, q.asked_of, q.expires_at, q.answer, q.call_hash, q.asked_at
+SELECT q.id, q.kind, q.call, q.state, q.text, q.options, q.asked_of, q.expires_at, q.answer, q.call_hash, q.asked_at,
+       NULL, NULL
 FROM questions q JOIN sessions s ON s.id = q.session AND s.ended_at IS NULL AND s.incarnation = q.incarnation
 WHERE q.turn = :turn AND q.state = 'open' AND q.expires_at > :now ORDER BY q.id
 
 -- name: pressed_question
 -- The same for the one whose button was pressed; from elsewhere only by who was asked.
-SELECT q.id, q.kind, q.call, q.state, q.text, q.options, q.asked_of, q.expires_at, q.answer, q.call_hash, q.asked_at
+SELECT q.id, q.kind, q.call, q.state, q.text, q.options, q.asked_of, q.expires_at, q.answer, q.call_hash, q.asked_at,
+       NULL, NULL
 FROM questions q JOIN sessions s ON s.id = q.session AND s.ended_at IS NULL AND s.incarnation = q.incarnation
 WHERE q.id = :id AND q.state = 'open' AND q.expires_at > :now AND (s.chat = :chat OR q.asked_of = :person)
+
+-- name: pressed_late
+-- How that one stands if it cannot be answered any more; for the same people.
+SELECT q.state FROM questions q JOIN sessions s ON s.id = q.session
+WHERE q.id = :id AND (s.chat = :chat OR q.asked_of = :person)
 
 -- name: set_aside_beside
 -- What else of that turn the same person was asked.

@@ -63,9 +63,15 @@ FROM turns t JOIN sessions s ON s.id = t.session JOIN inbox c ON c.position = t.
 JOIN chats h ON h.address = s.chat
 WHERE t.id = :turn
 
+-- name: as_decided_on
+-- The guard of every write-back in one look: how many are still interrupted, and the sums of what only grows.
+SELECT count(*), sum(t.generation), sum(s.incarnation), sum(t.consented = t.interruptions)
+FROM json_each(:turns) AS j CROSS JOIN turns t ON t.id = j.value CROSS JOIN sessions s ON s.id = t.session
+WHERE t.state = 'interrupted'
+
 -- name: moved
--- The guard of every write-back: what is no longer interrupted, or has another generation or incarnation by now,
--- or somebody has said continue. Asked for what moved, because that is hardly ever anything.
+-- The same one by one: what is no longer interrupted, or has another generation or incarnation by now, or somebody
+-- has said continue.
 SELECT j.key FROM json_each(:guards) AS j
 LEFT JOIN turns t ON t.id = j.key AND t.state = 'interrupted' LEFT JOIN sessions s ON s.id = t.session
 WHERE t.generation || ':' || s.incarnation || ':' || (t.consented = t.interruptions) IS NOT j.value

@@ -65,9 +65,12 @@ SELECT :id, s.id, s.incarnation, :turn, :call, :kind, :call_hash, :asked_of, :te
 FROM sessions s WHERE s.id = :session
 
 -- name: add_process
-INSERT INTO processes (id, session, incarnation, generation, turn, pid, started_ticks, command, log, notify, patterns, started_at)
-SELECT :id, s.id, s.incarnation, :generation, :turn, :pid, :started_ticks, :command, :log, :notify, :patterns, :now
+-- It may have been found on the disk before its turn could write it down.
+INSERT INTO processes (id, session, incarnation, generation, turn, boot, pid, started_ticks, command, log, notify,
+                       patterns, started_at)
+SELECT :id, s.id, s.incarnation, :generation, :turn, :boot, :pid, :started_ticks, :command, :log, :notify, :patterns, :now
 FROM sessions s WHERE s.id = :session
+ON CONFLICT (id) DO UPDATE SET generation = excluded.generation
 
 -- name: mark_guard
 -- A marker may be set only between turns, on the session as it was read.

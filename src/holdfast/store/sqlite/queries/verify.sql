@@ -91,6 +91,8 @@ SELECT 'unreadable state of question ' || id FROM questions WHERE instr(:questio
 UNION ALL
 SELECT 'unreadable state of process ' || id FROM processes WHERE instr(:process, ',' || state || ',') = 0
 UNION ALL
+SELECT 'unreadable state of the goal of ' || session FROM goals WHERE instr(:goal, ',' || state || ',') = 0
+UNION ALL
 SELECT 'unreadable word on turn ' || id FROM turns
 WHERE instr(:tail, ',' || tail || ',') = 0 OR instr(:stop, ',' || stop || ',') = 0
 UNION ALL

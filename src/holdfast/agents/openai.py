@@ -1,0 +1,37 @@
+"""Models that speak the chat completions protocol, wherever they are served."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import openai_wire
+from .provider import ProviderModel, Speech
+from .served import Read, Served, check_installed
+from .wire import Json
+
+_OWN_ADDRESS = "https://api.openai.com/v1"
+_NO_KEY = "none"
+"""Local servers want none, and the library wants something."""
+
+
+def openai_model(served: Served, read: Read) -> ProviderModel:
+    """The model, or `BadAgent` when the library for it is not installed."""
+    check_installed("openai", served.name)
+    return ProviderModel(OPENAI, served, read)
+
+
+def _client(library: Any, served: Served) -> Any:
+    # All is said here: the library would look in the environment for what is not.
+    return library.AsyncOpenAI(
+        api_key=served.key or _NO_KEY,
+        base_url=served.base_url or _OWN_ADDRESS,
+        timeout=served.timeout,
+        max_retries=0,
+    )
+
+
+async def _create(client: Any, body: Json) -> Any:
+    return await client.chat.completions.create(**body)
+
+
+OPENAI = Speech("openai", openai_wire.request, openai_wire.Stream, _client, _create)

@@ -1,0 +1,227 @@
+"""The chat completions protocol: a prompt as a request, a stream's chunks as a reply. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from holdfast.model import CallId, Finish, Replied, ToolCall
+from holdfast.policy.views import Message, Role
+
+from .base import Prompt
+from .served import Counted, Served
+from .wire import (
+    NO_OUTPUT,
+    Json,
+    Turn,
+    arguments_object,
+    call_name,
+    encoded,
+    file_text,
+    in_turns,
+    note_text,
+    pack,
+    unpack,
+)
+
+_TOGETHER = frozenset({Role.USER, Role.NOTE})
+_REASONING = ("reasoning_content", "reasoning")
+"""Text a model thought aloud; some providers refuse a call whose reasoning does not come back with it."""
+_DETAILS = "reasoning_details"
+_EXTRA = "extra_content"
+"""What some providers leave at a call, such as a signature."""
+_FINISHES = {
+    "stop": Finish.COMPLETE,
+    "end_turn": Finish.COMPLETE,
+    "stop_sequence": Finish.COMPLETE,
+    "eos": Finish.COMPLETE,
+    "eos_token": Finish.COMPLETE,
+    "tool_calls": Finish.CALLS,
+    "function_call": Finish.CALLS,
+    "length": Finish.LENGTH,
+    "max_tokens": Finish.LENGTH,
+    "content_filter": Finish.FILTERED,
+}
+
+
+def request(prompt: Prompt, served: Served, model: str, pictures: Mapping[str, bytes]) -> Json:
+    """One question to the model, with all it needs to know."""
+    messages = [*_system(prompt), *_messages(prompt, served.maker(model), pictures)]
+    body: Json = {
+        "model": model,
+        "messages": messages,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        # The provider's own models know only the newer name, most others only the older.
+        "max_completion_tokens" if served.base_url is None else "max_tokens": served.max_output,
+    }
+    if prompt.tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": dict(tool.parameters),
+                },
+            }
+            for tool in prompt.tools
+        ]
+    if served.effort is not None:
+        body["reasoning_effort"] = served.effort
+    return body
+
+
+def _system(prompt: Prompt) -> list[Json]:
+    return [{"role": "system", "content": prompt.instructions}] if prompt.instructions.strip() else []
+
+
+def _messages(prompt: Prompt, maker: str, pictures: Mapping[str, bytes]) -> Iterator[Json]:
+    for turn in in_turns(prompt.messages, _TOGETHER):
+        first = turn.messages[0]
+        if turn.role is Role.USER:
+            yield {"role": "user", "content": _content(turn, pictures)}
+        elif turn.role is Role.ASSISTANT:
+            yield _assistant(first, maker)
+        else:
+            yield {"role": "tool", "tool_call_id": first.call, "content": first.text or NO_OUTPUT}
+
+
+def _content(turn: Turn, pictures: Mapping[str, bytes]) -> str | list[Json]:
+    """Text alone is a string, which the simplest servers understand; with pictures it comes in parts."""
+    parts = [part for message in turn.messages for part in _parts(message, pictures)]
+    if all(part["type"] == "text" for part in parts):
+        return "\n\n".join(part["text"] for part in parts)
+    return parts
+
+
+def _parts(message: Message, pictures: Mapping[str, bytes]) -> Iterator[Json]:
+    text = note_text(message.text) if message.role is Role.NOTE else message.text
+    if text.strip():
+        yield {"type": "text", "text": text}
+    for file in message.attachments:
+        if file.digest in pictures:
+            url = f"data:{file.media_type};base64,{encoded(pictures[file.digest])}"
+            yield {"type": "image_url", "image_url": {"url": url}}
+        else:
+            yield {"type": "text", "text": file_text(file)}
+
+
+def _assistant(message: Message, maker: str) -> Json:
+    kept = unpack(maker, message.opaque)
+    said: Json = {"role": "assistant", "content": message.text or None, **kept.get("fields", {})}
+    if message.calls:
+        extras = kept.get("calls", [])
+        said["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {
+                    "name": call_name(call.name),
+                    "arguments": json.dumps(arguments_object(call.arguments)),
+                },
+                **(extras[number] if number < len(extras) else {}),
+            }
+            for number, call in enumerate(message.calls)
+        ]
+    return said
+
+
+class _Call:
+    def __init__(self) -> None:
+        self.name = ""
+        self.arguments = ""
+        self.extra: Json = {}
+
+
+class Stream:
+    """Grows by chunks, in the order they come; `replied` says what they amount to, also of a cut stream."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.counted: Counted | None = None
+        self._calls: dict[int, _Call] = {}
+        self._finish: str | None = None
+        self._fields: Json = {}
+
+    @property
+    def has_something(self) -> bool:
+        """Whether anything has come that is worth keeping."""
+        return bool(self.text or self._calls)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing has come, not even a word that this is all."""
+        return not self.has_something and self._finish is None
+
+    def take(self, chunk: Mapping[str, Any]) -> None:
+        usage = chunk.get("usage")
+        if usage:
+            self.counted = _counted(usage)
+        for choice in (chunk.get("choices") or ())[:1]:
+            self._finish = choice.get("finish_reason") or self._finish
+            self._delta(choice.get("delta") or {})
+
+    def replied(self, maker: str) -> Replied:
+        calls = [self._calls[index] for index in sorted(self._calls)]
+        kept: Json = {}
+        if self._fields:
+            kept["fields"] = self._fields
+        if any(call.extra for call in calls):
+            kept["calls"] = [call.extra for call in calls]
+        return Replied(
+            self.text,
+            self._marker(),
+            tuple(
+                ToolCall(CallId(str(number)), call.name, call.arguments or "{}")
+                for number, call in enumerate(calls)
+            ),
+            pack(maker, kept),
+        )
+
+    def _marker(self) -> Finish:
+        finish = _FINISHES.get((self._finish or "").lower(), Finish.CUT)
+        return Finish.CALLS if finish is Finish.COMPLETE and self._calls else finish
+
+    def _delta(self, delta: Mapping[str, Any]) -> None:
+        self.text += (delta.get("content") or "") + (delta.get("refusal") or "")
+        for name in _REASONING:
+            if isinstance(delta.get(name), str):
+                # Also an empty one: some providers want back that there was none.
+                self._fields[name] = self._fields.get(name, "") + delta[name]
+        if isinstance(delta.get(_DETAILS), list):
+            self._fields[_DETAILS] = _merged(self._fields.get(_DETAILS, []), delta[_DETAILS])
+        for fragment in delta.get("tool_calls") or ():
+            self._fragment(fragment)
+
+    def _fragment(self, fragment: Mapping[str, Any]) -> None:
+        """A piece of a call; some servers number none of them, and give each whole."""
+        index = fragment.get("index")
+        call = self._calls.setdefault(len(self._calls) if index is None else index, _Call())
+        function = fragment.get("function") or {}
+        call.name += function.get("name") or ""
+        call.arguments += function.get("arguments") or ""
+        if fragment.get(_EXTRA):
+            call.extra[_EXTRA] = fragment[_EXTRA]
+
+
+def _merged(known: list[Json], more: list[Json]) -> list[Json]:
+    """Details come in pieces that say by their index which of them they continue."""
+    merged = [dict(one) for one in known]
+    for piece in more:
+        last = next((one for one in merged if one.get("index") == piece.get("index")), None)
+        if last is None or piece.get("index") is None or last.get("type") != piece.get("type"):
+            merged.append(dict(piece))
+            continue
+        for name, value in piece.items():
+            joins = name in ("text", "summary", "data") and isinstance(last.get(name), str)
+            last[name] = last[name] + value if joins and isinstance(value, str) else value
+    return merged
+
+
+def _counted(usage: Mapping[str, Any]) -> Counted:
+    read = usage.get("prompt_tokens") or 0
+    details = usage.get("prompt_tokens_details") or {}
+    cached = min(read, details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or 0)
+    return Counted(read - cached, cached, output=usage.get("completion_tokens") or 0)

@@ -1,0 +1,48 @@
+"""The MCP servers of a configuration, ready to be begun; secrets are read here and given to nobody else."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+
+from holdfast.clock import Clock, Rng
+from holdfast.errors import BadConfig, Unusable
+from holdfast.telemetry.log import FOLDER
+from holdfast.tools.mcp import McpSettings, Means, Servers
+
+from .config import secret
+from .home import WORKSPACE
+from .settings import Settings
+
+_VARIABLE = re.compile(r"\$(\w+)")
+
+
+def servers_of(settings: Settings, clock: Clock, rng: Rng) -> Servers | None:
+    """The servers, or None where none is configured; raises `Unusable` for what a person has to change."""
+    if not settings.mcp:
+        return None
+    if find_spec("mcp") is None:
+        table = next(iter(settings.mcp))
+        raise Unusable(f"[mcp.{table}] needs a package that is not installed: pip install 'holdfast[mcp]'")
+    means = {name: _means(name, one, settings) for name, one in settings.mcp.items()}
+    home = settings.home
+    return Servers(settings.mcp, means, home / FOLDER, home / WORKSPACE, clock, rng)
+
+
+def _means(name: str, server: McpSettings, settings: Settings) -> Means:
+    def value(key: str, variable: str) -> str:
+        try:
+            found = secret(f"mcp.{name}.{key}", variable, None, settings.home)
+        except BadConfig:
+            allowed = "variables that are set where the gateway is started"
+            raise BadConfig(f"mcp.{name}.{key}", variable, allowed) from None
+        assert found is not None
+        return found
+
+    return Means(
+        {variable: value("env", variable) for variable in server.env},
+        {
+            header: _VARIABLE.sub(lambda found: value("headers", found[1]), held)
+            for header, held in server.headers
+        },
+    )

@@ -1,0 +1,45 @@
+"""`/goal`: what this conversation works at by itself, shown, set and stopped."""
+
+from __future__ import annotations
+
+from holdfast.model import GoalState
+from holdfast.policy.goals import (
+    LONGEST,
+    NOTHING_TO_STOP,
+    set_words,
+    state_words,
+    stopped_words,
+)
+
+from .desk import Asked, Desk, done, refuse
+
+STOP = "stop"
+
+
+async def goal(desk: Desk, asked: Asked) -> None:
+    row, text = asked.row, asked.command.args
+    if not text:
+        await _show(desk, asked)
+    elif text.lower() == STOP:
+        await _stop(desk, asked)
+    elif len(text) > LONGEST:
+        await refuse(desk, asked, "too_long", f"Not set: a goal has {LONGEST} characters at the most.")
+    else:
+        reply = asked.reply(set_words(text, desk.goal_budget))
+        await desk.store.set_goal(
+            row.key, row.place.address, text, desk.goal_budget, row.sender, row.position, reply
+        )
+
+
+async def _show(desk: Desk, asked: Asked) -> None:
+    found = await desk.store.goal(asked.row.key)
+    turns = await desk.store.turns(found.session, limit=1) if found else ()
+    await done(desk, asked, state_words(found, any(turn.ended_at is None for turn in turns)))
+
+
+async def _stop(desk: Desk, asked: Asked) -> None:
+    found = await desk.store.goal(asked.row.key)
+    if found is None or found.state is not GoalState.ACTIVE:
+        await refuse(desk, asked, "no_goal", NOTHING_TO_STOP)
+    else:
+        await desk.store.stop_goal(asked.row.key, asked.row.position, asked.reply(stopped_words(found.text)))

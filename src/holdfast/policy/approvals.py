@@ -1,0 +1,84 @@
+"""Which tool calls run at once, which need a person's consent, and which never run: the owner's rules."""
+
+from __future__ import annotations
+
+import json
+import re
+from fnmatch import fnmatchcase
+
+from holdfast.model import CallRecord, ChatAddress, EffectClass, QuestionRecord
+from holdfast.records import dataclass
+
+from .ages import age
+from .plain import Unreadable, plain_value
+from .settings import ApprovalSettings, Rule, Ruling
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What a call has to pass before it runs: the rules as they are now, for one chat."""
+
+    settings: ApprovalSettings = ApprovalSettings()
+    chat: ChatAddress = ChatAddress("")
+    now: int = 0
+
+    def ruling(self, call: CallRecord) -> Ruling:
+        """The first rule that fits decides; what none fits goes by its effect class."""
+        for rule in self.settings.rules:
+            if fits(rule, call, self.chat):
+                return rule.then
+        return default_for(call.effect, self.settings)
+
+    def is_stale(self, consent: QuestionRecord) -> bool:
+        """Whether a yes was given so long ago that it says nothing about now."""
+        return consent.closed_at is None or age(self.now, consent.closed_at) >= self.settings.expires
+
+
+OPEN_GATE = Gate()
+"""Everything may run."""
+
+
+def default_for(effect: EffectClass, settings: ApprovalSettings) -> Ruling:
+    """What becomes of a call that no rule fits."""
+    match effect:
+        case EffectClass.READ:
+            return settings.read
+        case EffectClass.IDEMPOTENT:
+            return settings.idempotent
+        case EffectClass.RECONCILABLE:
+            return settings.reconcilable
+        case EffectClass.EFFECT:
+            return settings.effect
+
+
+def fits(rule: Rule, call: CallRecord, chat: ChatAddress) -> bool:
+    """Whether everything the rule says is so of this call."""
+    if not any(fnmatchcase(call.name, tool) for tool in rule.tools):
+        return False
+    if rule.effect not in (None, call.effect) or not fnmatchcase(chat, rule.chat):
+        return False
+    return not (rule.matches or rule.arguments) or _fits_arguments(rule, call.arguments)
+
+
+def _fits_arguments(rule: Rule, arguments: str) -> bool:
+    try:
+        given = plain_value(arguments)
+    except Unreadable:
+        # What a tool makes of it nobody can say: it must not slip past a rule that keeps it back, nor
+        # through one that lets it pass.
+        return rule.then is not Ruling.ALLOW
+    if rule.matches and not re.search(rule.matches, plain_text(given)):
+        return False
+    named = given if isinstance(given, dict) else {}
+    return all(
+        name in named and re.fullmatch(pattern, _value_text(named[name])) for name, pattern in rule.arguments
+    )
+
+
+def plain_text(value: object) -> str:
+    """Arguments as rules see them: JSON with its keys in order, one space after a comma or colon."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def _value_text(value: object) -> str:
+    return value if isinstance(value, str) else plain_text(value)

@@ -1,0 +1,297 @@
+"""Files of a workspace: read, written, edited, listed and searched, and nothing outside it.
+
+What changes a file is idempotent by its content: before the change a record says what was there and what
+will be, by hash, so that the same call run again after a crash knows whether it has happened.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import json
+import os
+import shutil
+import stat
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from holdfast.model import EffectClass
+
+from ..base import Tool, ToolContext, ToolFailed
+from ..functions import tool
+from .places import Places, folder_at, names_of, open_file, put_file, put_state, said, state_of
+
+MOST_READ = 256_000
+"""Bytes of a file shown by one call."""
+MOST_CHANGED = 10_000_000
+"""Bytes of a file that is written or edited."""
+MOST_LISTED = 500
+MOST_FOUND = 200
+MOST_LOOKED_AT = 20_000
+"""Files that one search looks at."""
+_SEARCHED = 5_000_000
+_LINE = 400
+_BINARY = 8_192
+
+
+class _Before(NamedTuple):
+    """A file as it is before a change; `data` is None where there is none."""
+
+    data: bytes | None
+    mode: int
+
+
+class Files:
+    """The tools on the files of a workspace. Changes come one after the other: none is lost to another."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._alone = threading.Lock()
+
+    def tools(self) -> tuple[Tool, ...]:
+        looking = tool(EffectClass.READ)
+        changing = tool(EffectClass.IDEMPOTENT)
+        return (
+            looking(self.read_file),
+            changing(self.write_file),
+            changing(self.edit_file),
+            looking(self.list_files),
+            looking(self.search_files),
+        )
+
+    def read_file(self, context: ToolContext, path: str, first_line: int = 1, lines: int = 1000) -> str:
+        """Show lines of a text file of the workspace.
+
+        Args:
+            path: Relative to the workspace.
+            first_line: The first line to show, counted from 1.
+            lines: How many lines to show at most.
+        """
+        first, shown, size, number = max(1, first_line), list[str](), 0, 0
+        with self._opened(context, path) as file:
+            for number, line in enumerate(_text_lines(file, path), 1):
+                if first <= number < first + lines and size < MOST_READ:
+                    shown.append(line[: MOST_READ - size])
+                    size += len(line)
+        if number and not shown:
+            raise ToolFailed(f"{path} has only {number} lines")
+        last = first + len(shown) - 1
+        whole = first == 1 and last >= number and size <= MOST_READ
+        return "".join(shown) if whole else f"{''.join(shown)}\n[lines {first} to {last} of {number}]"
+
+    def write_file(self, context: ToolContext, path: str, content: str) -> str:
+        """Write a text file of the workspace, in place of what is there; folders are made as needed.
+
+        Args:
+            path: Relative to the workspace.
+            content: All of the file's new text.
+        """
+        data = content.encode("utf-8", "surrogatepass")
+        there = self._change(context, path, lambda before: data, folders=True)
+        return f"{'replaced' if there else 'created'} {path} ({len(data)} bytes)"
+
+    def edit_file(self, context: ToolContext, path: str, old: str, new: str, everywhere: bool = False) -> str:
+        """Replace a piece of a text file of the workspace by another.
+
+        Args:
+            path: Relative to the workspace.
+            old: The text to replace, exactly as it stands in the file, spaces and line ends included.
+            new: What stands there instead.
+            everywhere: Replace every place; otherwise there must be exactly one.
+        """
+
+        def edited(before: bytes | None) -> bytes:
+            if before is None:
+                raise ToolFailed(f"{path} does not exist; write_file makes it")
+            text = _decoded(before, path)
+            count = text.count(old) if old else 0
+            if count == 0:
+                raise ToolFailed(f"{path} does not hold that text; read it and give it exactly as it stands")
+            if count > 1 and not everywhere:
+                raise ToolFailed(
+                    f"{path} holds that text {count} times; give more around it, or say everywhere"
+                )
+            return text.replace(old, new).encode("utf-8")
+
+        self._change(context, path, edited)
+        return f"edited {path}"
+
+    def list_files(self, context: ToolContext, path: str = ".", below: bool = False) -> str:
+        """List what is in a folder of the workspace: folders end in a slash, files have their size in bytes.
+
+        Args:
+            path: Relative to the workspace.
+            below: List everything below it, too.
+        """
+        found: list[str] = []
+        for place, name, folder, kind in self._walk(context, path, below):
+            if len(found) == MOST_LISTED:
+                return "\n".join([*found, f"[there is more; these are the first {MOST_LISTED}]"])
+            found.append(_listed(f"{place}{name}", folder, name, kind))
+        return "\n".join(found) or "(nothing)"
+
+    def search_files(
+        self, context: ToolContext, text: str, path: str = ".", files: str = "*", ignore_case: bool = False
+    ) -> str:
+        """Find the lines of text files that hold a piece of text; given as file, line and what stands there.
+
+        Args:
+            text: What to look for, letter by letter: no pattern.
+            path: The folder of the workspace to look in, with everything below it.
+            files: Only files whose name fits this, like *.py.
+            ignore_case: Take large and small letters for the same.
+        """
+        if not text:
+            raise ToolFailed("say which text to look for")
+        wanted = text.casefold() if ignore_case else text
+        found: list[str] = []
+        looked = 0
+        for place, name, folder, kind in self._walk(context, path, below=True):
+            if not stat.S_ISREG(kind) or not fnmatch.fnmatch(name, files):
+                continue
+            looked += 1
+            found += _matches(folder, name, f"{place}{name}", wanted, ignore_case)
+            if len(found) >= MOST_FOUND or looked >= MOST_LOOKED_AT:
+                return "\n".join([*found[:MOST_FOUND], "[there may be more: look for less at once]"])
+        return "\n".join(found) or f"no file holds {text!r}"
+
+    def _opened(self, context: ToolContext, path: str) -> _Reading:
+        root = self._places.files(context)
+        names = names_of(path, root)
+        if not names:
+            raise ToolFailed(f"{path} is a folder")
+        with folder_at(root, names[:-1]) as folder:
+            return _Reading(open_file(folder, names[-1], path))
+
+    def _walk(self, context: ToolContext, path: str, below: bool) -> Iterator[tuple[str, str, int, int]]:
+        """What is in a folder: the path to it, its name, the open folder and its kind."""
+        root = self._places.files(context)
+        names = names_of(path, root)
+        start = "".join(f"{name}/" for name in names)
+        with folder_at(root, names) as top:
+            for place, folders, others, folder in os.fwalk(".", dir_fd=top, follow_symlinks=False):
+                inside = start + "".join(f"{name}/" for name in place.split("/")[1:])
+                folders.sort()
+                for name in sorted((*folders, *others)):
+                    try:
+                        kind = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+                    except FileNotFoundError:
+                        continue
+                    yield inside, name, folder, kind
+                if not below:
+                    return
+
+    def _change(
+        self, context: ToolContext, path: str, make: Callable[[bytes | None], bytes], folders: bool = False
+    ) -> bool:
+        """Give a file the content that `make` gives for what it holds; True if there was a file before."""
+        root = self._places.files(context)
+        names = names_of(path, root)
+        if not names:
+            raise ToolFailed(f"{path} is a folder")
+        record = self._record(context)
+        with self._alone, folder_at(root, names[:-1], folders) as folder:
+            before = _before(folder, names[-1], path)
+            known = _known(record)
+            if known is not None and _digest(before.data) == known[1]:
+                return known[0] != _digest(None)
+            if known is not None and _digest(before.data) != known[0]:
+                raise ToolFailed(
+                    f"{path} was changed by somebody else while this call was cut off; look at it"
+                )
+            after = make(before.data)
+            if len(after) > MOST_CHANGED:
+                raise ToolFailed(f"{path} would be larger than {MOST_CHANGED} bytes")
+            put_state(record, json.dumps([_digest(before.data), _digest(after)]))
+            with said(path):
+                put_file(folder, names[-1], after, before.mode, context.key)
+            return before.data is not None
+
+    def _record(self, context: ToolContext) -> Path:
+        """Where this call says what it is about to change; those of earlier turns are of no use any more."""
+        changes = self._places.state(context) / "changes"
+        mine = changes / context.turn
+        for other in changes.iterdir() if changes.is_dir() else ():
+            if other != mine:
+                shutil.rmtree(other, ignore_errors=True)
+        return mine / hashlib.sha256(context.key.encode()).hexdigest()
+
+
+class _Reading:
+    """A file that is open, until the end of the block."""
+
+    def __init__(self, fd: int) -> None:
+        self._file = os.fdopen(fd, "rb")
+
+    def __enter__(self) -> Iterator[bytes]:
+        return iter(self._file)
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+def _text_lines(lines: Iterator[bytes], path: str) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        if number == 0 and b"\0" in line[:_BINARY]:
+            raise ToolFailed(f"{path} is no text")
+        yield line.decode("utf-8", "replace")
+
+
+def _decoded(data: bytes, path: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ToolFailed(f"{path} is no text in UTF-8") from None
+
+
+def _before(folder: int, name: str, path: str) -> _Before:
+    try:
+        kind = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return _Before(None, 0o600)
+    if not stat.S_ISREG(kind.st_mode):
+        raise ToolFailed(f"{path} is no file (links are not followed)")
+    if kind.st_size > MOST_CHANGED:
+        raise ToolFailed(f"{path} is larger than {MOST_CHANGED} bytes")
+    with _Reading(open_file(folder, name, path)) as lines:
+        return _Before(b"".join(lines), stat.S_IMODE(kind.st_mode))
+
+
+def _known(record: Path) -> tuple[str, str] | None:
+    """What this very call has said before; a record that is not whole was never acted on."""
+    try:
+        before, after = json.loads(state_of(record) or "null")
+    except (ValueError, TypeError):
+        return None
+    return str(before), str(after)
+
+
+def _digest(data: bytes | None) -> str:
+    return "none" if data is None else hashlib.sha256(data).hexdigest()
+
+
+def _listed(path: str, folder: int, name: str, kind: int) -> str:
+    if stat.S_ISDIR(kind):
+        return f"{path}/"
+    if stat.S_ISLNK(kind):
+        return f"{path} (a link, not followed)"
+    return f"{path} {os.stat(name, dir_fd=folder, follow_symlinks=False).st_size}"
+
+
+def _matches(folder: int, name: str, path: str, wanted: str, ignore_case: bool) -> list[str]:
+    """The lines of one file that hold the text; what is large, no text or gone holds none."""
+    try:
+        with _Reading(open_file(folder, name, path)) as lines:
+            data = b"".join(lines) if os.stat(name, dir_fd=folder).st_size <= _SEARCHED else b""
+    except (OSError, ToolFailed):
+        return []
+    if b"\0" in data[:_BINARY]:
+        return []
+    text = data.decode("utf-8", "replace")
+    return [
+        f"{path}:{number}: {line.strip()[:_LINE]}"
+        for number, line in enumerate(text.splitlines(), 1)
+        if wanted in (line.casefold() if ignore_case else line)
+    ]

@@ -1,0 +1,227 @@
+"""Commands in a shell: in processes of their own, of which nothing is left when the call is over.
+
+`guard.py` says what keeps them from the gateway, and the documentation what that guarantees where.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from holdfast.clock import Clock, in_time
+from holdfast.model import EffectClass
+from holdfast.policy.settings import SECOND, TerminalSettings
+from holdfast.records import dataclass
+
+from ..base import CutShort, Tool, ToolContext, ToolFailed
+from ..functions import FunctionTool
+from .places import Places, put_state, state_of
+from .shield import shield
+
+USUAL = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR")
+"""What a command sees of the gateway's environment; besides these all `LC_*`, and what is configured."""
+_GUARD = str(Path(__file__).with_name("guard.py"))
+_SHELLS = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/bin/sh")
+_PIECE = 65_536
+_DEFAULT = 120.0
+_ENDS = 3.0
+"""Seconds for the guard to end what it guards, before it is ended itself."""
+_BEYOND = 15.0
+"""Seconds beyond its longest time before a call is given up although its command should have ended."""
+
+
+def environment(known: Mapping[str, str], more: frozenset[str] = frozenset()) -> dict[str, str]:
+    """What commands see of an environment: a list of what is allowed, so that no secret can be forgotten."""
+    seen = {
+        name: value
+        for name, value in known.items()
+        if name in USUAL or name in more or name.startswith("LC_")
+    }
+    return {**seen, "TERM": "dumb", "PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """The shell of an agent's sessions."""
+
+    clock: Clock
+    settings: TerminalSettings
+    places: Places
+    environment: Mapping[str, str]
+    home: Path | None = None
+    """The gateway's home, which commands do not see where that can be kept from them."""
+    contain: bool = True
+    """Whether namespaces are tried; where they are not allowed nothing changes."""
+
+    def tools(self) -> tuple[Tool, ...]:
+        # Its own time is over first; this one is for a guard that does not end.
+        most = self.settings.timeout / SECOND + _BEYOND
+        return (FunctionTool(self.terminal, None, EffectClass.EFFECT, most),)
+
+    async def terminal(self, context: ToolContext, command: str, seconds: float = _DEFAULT) -> str:
+        """Run a command in a shell of its own, in the workspace, and give its output and exit code.
+
+        The folder it ends in is where the next one begins; nothing else is kept from one to the next, and
+        whatever it leaves running is ended with it. It has no input.
+
+        Args:
+            command: What the shell runs; several lines are fine.
+            seconds: The time after which it is ended.
+        """
+        seconds = min(max(1.0, seconds), self.settings.timeout / SECOND)
+        kept = _Kept(self.settings.output)
+        running = await self._begin(context, command)
+        try:
+            status = await in_time(self.clock, seconds, running.listen(context, kept))
+        except TimeoutError:
+            await running.end()
+            raise CutShort(_cut(f"it was ended after {seconds:g} seconds", kept)) from None
+        except asyncio.CancelledError:
+            await running.end()
+            raise CutShort(_cut("it was stopped, and everything it had begun", kept)) from None
+        except BaseException:
+            await running.end()
+            raise
+        return self._told(context, status, kept)
+
+    async def _begin(self, context: ToolContext, command: str) -> _Running:
+        folder = self.places.files(context)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-I", "-S", _GUARD),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            # Once more, whoever gave it: what is on no list is seen by no command.
+            env=environment(self.environment, self.settings.env),
+            cwd=folder,
+            start_new_session=True,
+        )
+        order = {
+            "command": command,
+            "cwd": state_of(self._cwd(context)) or str(folder),
+            "show": str(folder),
+            "hide": str(self.home) if self.home else None,
+            "contain": self.contain,
+            "shell": next(shell for shell in _SHELLS if os.access(shell, os.X_OK)),
+            "memory": self.settings.memory,
+            "processes": self.settings.processes,
+            # Whoever starts the gateway again is not to be ended either.
+            "shield": shield((os.getpid(), os.getppid(), process.pid)).hex(),
+        }
+        running = _Running(process, self.clock)
+        await running.order(order)
+        return running
+
+    def _cwd(self, context: ToolContext) -> Path:
+        return self.places.state(context) / "cwd"
+
+    def _told(self, context: ToolContext, status: Mapping[str, Any], kept: _Kept) -> str:
+        over = status.get("ended")
+        if over in ("memory", "processes"):
+            most = {
+                "memory": f"{self.settings.memory} MB",
+                "processes": f"{self.settings.processes} processes",
+            }
+            raise CutShort(_cut(f"it used more than {most[over]} and was ended", kept))
+        if over is not None:
+            raise CutShort(_cut("it ended in a way nobody saw", kept))
+        cwd = status.get("cwd")
+        if isinstance(cwd, str) and cwd != state_of(self._cwd(context)):
+            put_state(self._cwd(context), cwd)
+        output = kept.text
+        if output and not output.endswith("\n"):
+            output += "\n"
+        number = status.get("signal")
+        end = f"ended by signal {number}" if number else f"exit code {status.get('exit')}"
+        return f"{output}[{end}]"
+
+
+class _Running:
+    """A guard at work."""
+
+    def __init__(self, process: asyncio.subprocess.Process, clock: Clock) -> None:
+        self._process = process
+        self._clock = clock
+
+    async def order(self, order: Mapping[str, Any]) -> None:
+        """Tell it what to run; its input stays open for as long as that may go on."""
+        assert self._process.stdin is not None
+        # A guard that ended at once is heard of when it is listened to.
+        with suppress(ConnectionError):
+            self._process.stdin.write(json.dumps(order).encode() + b"\n")
+            await self._process.stdin.drain()
+
+    async def listen(self, context: ToolContext, kept: _Kept) -> Mapping[str, Any]:
+        """Take in what the command puts out until it is over; how it ended."""
+        output, words = self._process.stdout, self._process.stderr
+        assert output is not None
+        assert words is not None
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        while piece := await output.read(_PIECE):
+            kept.add(piece)
+            context.output(decoder.decode(piece))
+        said = (await words.read()).decode("utf-8", "replace").strip().splitlines()
+        await self._process.wait()
+        try:
+            status = json.loads(said[-1])
+        except (IndexError, ValueError):
+            raise ToolFailed(f"no command could be run here: {' '.join(said)[-500:]}") from None
+        return status if isinstance(status, dict) else {"ended": "lost"}
+
+    async def end(self) -> None:
+        """End everything the command has begun, and return when it is gone; bounded, not to be broken off."""
+        ending = asyncio.ensure_future(self._end())
+        while not ending.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.shield(ending)
+
+    async def _end(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            await in_time(self._clock, _ENDS, self._process.wait())
+        except TimeoutError:
+            # Its death is the command's as well, wherever the machine can promise that.
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+
+class _Kept:
+    """The output of a command: its beginning and its end, if it is too much."""
+
+    def __init__(self, most: int) -> None:
+        self._half = most // 2
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._dropped = 0
+
+    def add(self, piece: bytes) -> None:
+        room = self._half - len(self._head)
+        self._head += piece[: max(0, room)]
+        self._tail += piece[max(0, room) :]
+        over = len(self._tail) - self._half
+        if over > self._half:
+            # Seldom, so that what comes in small pieces is not moved for each of them.
+            del self._tail[:over]
+            self._dropped += over
+
+    @property
+    def text(self) -> str:
+        over = max(0, len(self._tail) - self._half)
+        tail, dropped = bytes(self._tail[over:]), self._dropped + over
+        middle = f"\n[{dropped} bytes in the middle were not kept]\n".encode() if dropped else b""
+        return (bytes(self._head) + middle + tail).decode("utf-8", "replace")
+
+
+def _cut(why: str, kept: _Kept) -> str:
+    output = kept.text
+    return f"{why}. Its output until then: {output}" if output else f"{why}, without any output until then"

@@ -1,0 +1,283 @@
+"""A connection to an MCP server by the official SDK, which is imported only when a server is there."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar, cast
+
+import mcp_types as types
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client import IncomingMessage, Transport
+from mcp.client.stdio import get_default_environment, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import SubscriptionLost
+from mcp_types import (
+    CONNECTION_CLOSED,
+    PARSE_ERROR,
+    REQUEST_TIMEOUT,
+    Implementation,
+    ToolListChangedNotification,
+)
+from pydantic import ValidationError
+
+from holdfast import __version__
+from holdfast.tools.base import ToolFailed
+
+from . import guard
+from .base import Connect, Garbled, Listed, Lost, NotReached, Signs
+from .http import LARGEST, NOT_REACHED, http_client
+from .results import shortened, told
+from .settings import McpSettings, Means
+
+T = TypeVar("T")
+Why = Callable[[], str]
+
+MOST_TOOLS = 1_000
+_MOST_PAGES = 100
+_MOST_GARBAGE = 20
+"""Messages of one connection that could not be read, before it is given up."""
+_LAST = 400
+"""Bytes at the end of a log in which its last line is looked for."""
+_KEY = "holdfast/idempotency-key"
+_ME = Implementation(name="holdfast", version=__version__)
+_TALKATIVE = ("mcp", "client", "httpx2", "httpcore2")
+"""Loggers of the SDK and below; they repeat messages, addresses and faults that we tell in our own words."""
+
+
+def connecting(settings: McpSettings, means: Means, log: Path, cwd: Path) -> Connect:
+    """How this server is connected to; `log` is where a program's own words go, `cwd` where it runs."""
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+    @asynccontextmanager
+    async def connect() -> AsyncIterator[SdkConnection]:
+        signs = Signs()
+
+        async def hear(message: IncomingMessage) -> None:
+            if isinstance(message, ToolListChangedNotification):
+                signs.changed.ring()
+
+        transport: AbstractAsyncContextManager[Any]
+        ended: Why
+        if settings.url:
+            transport, ended = _over_http(settings, means, signs), _closed
+        else:
+            transport, ended = _started(settings, means, log, cwd), partial(_last_words, log)
+        watched = cast(Transport, _Watched(transport, signs, ended))
+        async with AsyncExitStack() as stack:
+            try:
+                client = await stack.enter_async_context(
+                    Client(watched, message_handler=hear, client_info=_ME, cache=None)
+                )
+            except Exception as fault:
+                error = _first(fault)
+                if not isinstance(error, MCPError):
+                    raise
+                lost = error.code == CONNECTION_CLOSED and signs.why
+                raise Lost(lost or means.without(error.message)) from None
+            listening = asyncio.ensure_future(_listen(client, signs))
+            try:
+                yield SdkConnection(client, signs, means)
+            finally:
+                listening.cancel()
+                await asyncio.gather(listening, return_exceptions=True)
+
+    return connect
+
+
+class SdkConnection:
+    """One connection, as long as it is there."""
+
+    def __init__(self, client: Client, signs: Signs, means: Means) -> None:
+        self.signs = signs
+        self._client = client
+        self._means = means
+
+    async def tools(self) -> tuple[Listed, ...]:
+        found: list[types.Tool] = []
+        cursor: str | None = None
+        for _ in range(_MOST_PAGES):
+            page = await self._asked(self._client.list_tools(cursor=cursor))
+            found += page.tools
+            cursor = page.next_cursor
+            if cursor is None or len(found) >= MOST_TOOLS:
+                break
+        return tuple(_listed(tool) for tool in found[:MOST_TOOLS])
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], key: str, beat: Callable[[], None]) -> str:
+        async def moved(progress: float, total: float | None, message: str | None) -> None:
+            beat()
+
+        try:
+            result = await self._asked(
+                self._client.call_tool(tool, dict(arguments), progress_callback=moved, meta=_meta(key))
+            )
+            return self._means.without(told(result))
+        except ToolFailed as failure:
+            raise ToolFailed(self._means.without(str(failure))) from None
+
+    async def _asked(self, asking: Coroutine[Any, Any, T]) -> T:
+        """Ask the server, and sort out how that may fail."""
+        try:
+            return await asking
+        except MCPError as error:
+            words = self._means.without(error.message)
+            if error.code == NOT_REACHED:
+                raise NotReached(words) from None
+            if error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
+                raise Lost(self.signs.why or words) from None
+            if error.code == PARSE_ERROR:
+                raise Garbled("its answer cannot be read") from None
+            raise ToolFailed(shortened(f"the server refused: {words}")) from None
+        except (ValidationError, RuntimeError) as fault:
+            # What it says, or lacks, does not fit what it promised; the fault repeats the answer at length.
+            raise Garbled(f"its answer cannot be read ({type(fault).__name__})") from None
+
+
+def _meta(key: str) -> types.RequestParamsMeta:
+    """The same on every run of a call: a server that knows it may tell a repetition."""
+    return cast(types.RequestParamsMeta, {_KEY: key})
+
+
+def _listed(tool: types.Tool) -> Listed:
+    hints = tool.annotations
+    return Listed(
+        tool.name,
+        tool.description or tool.title or "",
+        tool.input_schema,
+        bool(hints and hints.read_only_hint),
+        bool(hints and hints.idempotent_hint),
+    )
+
+
+async def _listen(client: Client, signs: Signs) -> None:
+    """Hear of other tools from a server that says so only to who listens; older ones say it anyway."""
+    tools = client.server_capabilities.tools
+    if client.session.discover_result is None or tools is None or not tools.list_changed:
+        return
+    try:
+        async with client.listen(tools_list_changed=True) as events:
+            async for _ in events:
+                signs.changed.ring()
+    except (MCPError, SubscriptionLost, TimeoutError):
+        # Whatever ended that says nothing of calls; over HTTP the tools are looked at now and then as well.
+        signs.changed.ring()
+
+
+@asynccontextmanager
+async def _started(settings: McpSettings, means: Means, log: Path, cwd: Path) -> AsyncIterator[Any]:
+    """The program, behind its guard, in an environment without the gateway's secrets."""
+    assert settings.command is not None
+    environment = {**get_default_environment(), **means.env}
+    command = shutil.which(settings.command, path=environment.get("PATH"))
+    if command is None:
+        raise NotReached(f"there is no program {settings.command!r} that can be run")
+    secrets = ",".join(means.env)
+    parameters = StdioServerParameters(
+        command=sys.executable,
+        args=["-I", "-S", guard.__file__, str(os.getpid()), str(log), secrets, command, *settings.args],
+        env=dict(means.env),
+        cwd=cwd,
+    )
+    # The guard has the program's stderr; what it has to say itself nobody needs.
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: ASYNC230 - no disk behind it
+        async with stdio_client(parameters, errlog=nowhere) as streams:
+            yield streams
+
+
+@asynccontextmanager
+async def _over_http(settings: McpSettings, means: Means, signs: Signs) -> AsyncIterator[Any]:
+    assert settings.url is not None
+    async with (
+        http_client(means.headers, signs) as client,
+        streamable_http_client(settings.url, http_client=client, max_sse_event_size=LARGEST) as streams,
+    ):
+        yield streams
+
+
+def _first(fault: BaseException) -> BaseException:
+    """What a group of faults began with."""
+    while isinstance(fault, BaseExceptionGroup):
+        fault = fault.exceptions[0]
+    return fault
+
+
+def _closed() -> str:
+    return "it closed the connection"
+
+
+def _last_words(log: Path) -> str:
+    """How a program ended, by what its guard wrote last."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _LAST))
+            last = file.read().decode(errors="replace").rstrip().rpartition("\n")[2]
+    except OSError:
+        last = "ended"
+    return f"its program {last}; more may stand in {log.name}"
+
+
+class _Watched:
+    """A transport that shows when nothing more comes through it."""
+
+    def __init__(self, inner: AbstractAsyncContextManager[Any], signs: Signs, ended: Why) -> None:
+        self._inner = inner
+        self._signs = signs
+        self._ended = ended
+
+    async def __aenter__(self) -> tuple[Any, Any]:
+        read, write = await self._inner.__aenter__()
+        return _Reading(read, self._signs, self._ended), write
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        self._signs.end("")
+        return await self._inner.__aexit__(kind, fault, trace)
+
+
+class _Reading:
+    """A stream of messages, whose end is seen."""
+
+    def __init__(self, inner: Any, signs: Signs, ended: Why) -> None:
+        self._inner = inner
+        self._signs = signs
+        self._ended = ended
+        self._garbage = 0
+
+    async def receive(self) -> Any:
+        return await self._inner.receive()
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> _Reading:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            found = await self._inner.__anext__()
+        except StopAsyncIteration:
+            self._signs.end(self._ended())
+            raise
+        self._garbage += isinstance(found, Exception)
+        if self._garbage > _MOST_GARBAGE:
+            self._signs.end("it answers what is no message of the protocol")
+            raise StopAsyncIteration
+        return found
+
+    async def __aenter__(self) -> _Reading:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *how: Any) -> Any:
+        return await self._inner.__aexit__(*how)

@@ -1,0 +1,81 @@
+"""What a model is told of a tool's result: text as it is, everything else in words, never too much of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from mcp_types import (
+    AudioContent,
+    BlobResourceContents,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+)
+
+from holdfast.tools.base import ToolFailed
+
+LONGEST = 200_000
+"""Characters of a result that are kept."""
+
+
+def told(result: CallToolResult) -> str:
+    """The result in words; raises them as `ToolFailed` if the server calls it an error."""
+    texts = [text for block in result.content for text in _shown(block)]
+    texts += _structured(result.structured_content, texts)
+    words = shortened("\n".join(texts))
+    if result.is_error:
+        raise ToolFailed(words or "the server says that it failed, and not why")
+    return words
+
+
+def shortened(text: str) -> str:
+    """The beginning of what is too long, and how much more there was."""
+    more = len(text) - LONGEST
+    return text if more <= 0 else f"{text[:LONGEST]}\n[{more} more characters were left out]"
+
+
+def _shown(block: ContentBlock) -> Iterator[str]:
+    match block:
+        case TextContent():
+            yield block.text
+        case ImageContent() | AudioContent():
+            kind = "picture" if isinstance(block, ImageContent) else "sound"
+            yield f"[a {kind}, {block.mime_type}, {_size(block.data)}, which cannot be shown here]"
+        case ResourceLink():
+            what = ", ".join(word for word in (block.name, block.mime_type, block.description) if word)
+            yield f"[a link to {block.uri}: {what}]"
+        case EmbeddedResource(resource=TextResourceContents() as text):
+            yield f"[{text.uri}]"
+            yield text.text
+        case EmbeddedResource(resource=BlobResourceContents() as blob):
+            yield f"[{blob.uri}, {blob.mime_type or 'data'}, {_size(blob.blob)}, which cannot be shown here]"
+
+
+def _size(encoded: str) -> str:
+    return f"about {max(1, len(encoded) * 3 // 4 // 1024)} kB"
+
+
+def _structured(content: object, texts: Sequence[str]) -> list[str]:
+    """Structured content as JSON, unless a text says the same, as servers are asked to have it."""
+    if content is None:
+        return []
+    same = [content]
+    if isinstance(content, dict) and list(content) == ["result"]:
+        same.append(content["result"])
+    if any(text in same or _read(text) in same for text in texts):
+        return []
+    if isinstance(same[-1], list) and texts and [_read(text) for text in texts] == same[-1]:
+        return []
+    return [json.dumps(content, ensure_ascii=False)]
+
+
+def _read(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

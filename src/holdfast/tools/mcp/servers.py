@@ -1,0 +1,106 @@
+"""All MCP servers of a gateway: begun beside everything else, and asked for their tools."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from holdfast.clock import Clock, Rng
+from holdfast.model import EffectClass
+from holdfast.records import dataclass
+from holdfast.tools.base import Tool, ToolContext, ToolFailed
+
+from .base import Connect
+from .naming import server_of
+from .server import Server, ServerLook
+from .settings import McpSettings, Means
+
+Connecting = Callable[[McpSettings, Means, Path, Path], Connect]
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Stands for a tool that a server is asked for and does not offer; it says so."""
+
+    name: str
+    words: str
+    effect: EffectClass = EffectClass.READ
+
+    async def run(self, context: ToolContext, arguments: str) -> str:
+        raise ToolFailed(self.words)
+
+
+class Servers:
+    """The servers of the configuration, and all their tools: what the toolbox of a turn asks for more."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, McpSettings],
+        means: Mapping[str, Means],
+        logs: Path,
+        workspace: Path,
+        clock: Clock,
+        rng: Rng,
+    ) -> None:
+        self._settings = settings
+        self._means = means
+        self._logs = logs
+        self._workspace = workspace
+        self._servers = {name: Server(name, one, clock, rng) for name, one in settings.items()}
+
+    async def work(self) -> None:
+        """Keep all of them up until cancelled; none waits for another."""
+        # The SDK takes a second or two to be imported; the gateway works meanwhile.
+        connecting = await asyncio.to_thread(_sdk)
+        await asyncio.to_thread(self._make_folders)
+        async with asyncio.TaskGroup() as lives:
+            for name, server in self._servers.items():
+                settings = self._settings[name]
+                cwd = self._workspace / settings.cwd if settings.cwd else self._workspace
+                log = self._logs / f"mcp-{name}.log"
+                lives.create_task(server.work(connecting(settings, self._means[name], log, cwd)), name=name)
+
+    def looks(self) -> tuple[ServerLook, ...]:
+        """Each server as it stands."""
+        return tuple(server.look for server in self._servers.values())
+
+    # As a source of tools.
+
+    @property
+    def settled(self) -> bool:
+        return all(server.settled for server in self._servers.values())
+
+    async def settle(self) -> None:
+        await asyncio.gather(*(server.settle() for server in self._servers.values()))
+
+    def tools(self) -> tuple[Tool, ...]:
+        return tuple(tool for server in self._servers.values() for tool in server.tools.values())
+
+    def find(self, name: str) -> Tool | None:
+        server = self._servers.get(server_of(name))
+        if server is None:
+            return None
+        tool = server.tools.get(name)
+        return Gone(name, _why(name, server)) if tool is None else tool
+
+    def _make_folders(self) -> None:
+        self._logs.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._workspace.mkdir(parents=True, exist_ok=True)
+
+
+def _why(name: str, server: Server) -> str:
+    look = server.look
+    if not look.tools:
+        down = look.words or f"it is {look.state}"
+        return (
+            f"The MCP server {server.name!r} has told no tools yet: {down}. Go on without it, or try later."
+        )
+    there = ", ".join(server.tools)
+    return f"The MCP server {server.name!r} does not offer {name!r} any more. It offers: {there}."
+
+
+def _sdk() -> Connecting:
+    from .connection import connecting  # noqa: PLC0415 - only a gateway with servers pays for the SDK
+
+    return connecting

@@ -1,0 +1,71 @@
+"""What is said of an MCP server in the configuration; times are milliseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from holdfast.model import EffectClass
+from holdfast.policy.settings import MINUTE, SECOND
+from holdfast.records import dataclass
+from holdfast.telemetry import without_secrets
+from holdfast.telemetry.secrets import SECRET
+
+SHORTEST = 6
+"""Characters below which a value is a setting and no secret: without it every text would be garbled."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpSettings:
+    """One `[mcp.NAME]`: a program to be run, or an address where a server is."""
+
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    """Names of variables it is given besides the harmless ones; their values stand in no settings."""
+    cwd: Path | None = None
+    url: str | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    """Each with its value, in which `$NAME` stands for what the variable of that name holds."""
+    tools: tuple[str, ...] = ()
+    """Patterns of the tools that are offered; none: all of them."""
+    effects: tuple[tuple[str, EffectClass], ...] = ()
+    """Patterns of tools and what class they have, whatever the server says of them; the first that fits."""
+    timeout: int = 5 * MINUTE
+    """Without an answer or a word of progress, before a call is given up."""
+    wait: int = 20 * SECOND
+    """For a server that is down, before a call of it fails."""
+
+    def offers(self, tool: str) -> bool:
+        """Whether an agent may know of this tool."""
+        return not self.tools or any(fnmatchcase(tool, pattern) for pattern in self.tools)
+
+    def effect_of(self, tool: str, read_only: bool, idempotent: bool) -> EffectClass:
+        """What may be done with a cut-off call: somebody's word here, else the server's, else nothing."""
+        for pattern, effect in self.effects:
+            if fnmatchcase(tool, pattern):
+                return effect
+        if read_only:
+            return EffectClass.READ
+        return EffectClass.IDEMPOTENT if idempotent else EffectClass.EFFECT
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a server is given and nobody else may see; never shown."""
+
+    env: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Means({', '.join((*self.env, *self.headers))})"
+
+    def without(self, text: str) -> str:
+        """The text with what is not to be seen left out of it, longest first."""
+        for value in sorted((*self.env.values(), *self.headers.values()), key=len, reverse=True):
+            for part in dict.fromkeys((value, *value.split(" ", 1))):
+                if len(part) >= SHORTEST:
+                    text = text.replace(part, SECRET)
+        return without_secrets(text)

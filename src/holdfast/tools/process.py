@@ -1,0 +1,214 @@
+"""The tools for background processes and for the standing goal: each only says what it wants done.
+
+One tool per class of effect rather than one with seven actions: what may be repeated after a crash differs,
+so does what a person may want to be asked about, and a model fills in a short form better than a long one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from holdfast.model import EffectClass, ProcessId
+from holdfast.policy.goals import REPORTING
+from holdfast.policy.processes import LONGEST_COMMAND, refused_patterns
+from holdfast.records import dataclass
+
+from .base import Tool, ToolContext, ToolFailed
+from .intentions import KillProcess, LookAtProcess, Looking, ReportGoal, StartProcess, WriteToProcess
+
+LOOK = "process_look"
+LONGEST_WAIT = 600.0
+"""Seconds one call may wait for an end."""
+_MOST_LINES = 2_000
+_LONGEST_INPUT = 32_000
+
+
+def _schema(required: tuple[str, ...], **properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+_PROCESS = {"type": "string", "description": "The id of the process, as process_start gave it."}
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessStart:
+    """Starts a command that goes on after the turn; by its key once, however often it is tried."""
+
+    name: str = "process_start"
+    effect: EffectClass = EffectClass.IDEMPOTENT
+    description: str = (
+        "Start a shell command in the background. It goes on when this turn ends and when the gateway "
+        "restarts; its output is kept and it can be given input. Use it for servers, builds and anything "
+        "that takes minutes. Do not add & or nohup. Gives the id of the process. You are woken when it ends, "
+        "unless notify is false, and when a line of its output has one of the texts in watch."
+    )
+    parameters: Mapping[str, Any] = field(
+        default_factory=lambda: _schema(
+            ("command",),
+            command={"type": "string", "description": "As for sh -c, in the workspace."},
+            notify={"type": "boolean", "description": "Wake me once when it has ended. Default: true."},
+            watch={
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Texts to look for in its output, in any case; * stands for anything.",
+            },
+        )
+    )
+
+    async def run(self, context: ToolContext, arguments: str) -> StartProcess:
+        given = _read(arguments, "command", "notify", "watch")
+        command = _text(given, "command")
+        if not command.strip() or len(command) > LONGEST_COMMAND:
+            raise ToolFailed(f"command is a text of 1 to {LONGEST_COMMAND} characters")
+        patterns = given.get("watch") or []
+        if not isinstance(patterns, list) or not all(isinstance(each, str) for each in patterns):
+            raise ToolFailed("watch is a list of texts")
+        refusal = refused_patterns(patterns)
+        if refusal is not None:
+            raise ToolFailed(f"watch: {refusal}")
+        notify = given.get("notify")
+        return StartProcess(command, notify is None or bool(notify), tuple(patterns))
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessLook:
+    """Shows background processes; what it has shown of an end wakes nobody any more."""
+
+    name: str = LOOK
+    effect: EffectClass = EffectClass.READ
+    description: str = (
+        "Look at background processes. how=list names all of this conversation; poll shows how one stands "
+        "and the end of its output; wait does the same, and waits for its end first; log shows more of its "
+        "output. An end you have been shown does not wake you again."
+    )
+    parameters: Mapping[str, Any] = field(
+        default_factory=lambda: _schema(
+            ("how",),
+            how={"type": "string", "enum": [how.value for how in Looking]},
+            process={"type": "string", "description": "The id; needed for all but list."},
+            seconds={"type": "number", "description": f"For wait: at most {LONGEST_WAIT:.0f}. Default: 60."},
+            lines={"type": "integer", "description": f"For log: at most {_MOST_LINES}. Default: 100."},
+        )
+    )
+
+    async def run(self, context: ToolContext, arguments: str) -> LookAtProcess:
+        given = _read(arguments, "how", "process", "seconds", "lines")
+        try:
+            how = Looking(_text(given, "how"))
+        except ValueError:
+            raise ToolFailed(f"how is one of {', '.join(Looking)}") from None
+        if how is Looking.LIST:
+            return LookAtProcess(how)
+        seconds = _number(given, "seconds", 60.0, LONGEST_WAIT)
+        lines = int(_number(given, "lines", 100.0, float(_MOST_LINES)))
+        return LookAtProcess(how, ProcessId(_text(given, "process")), seconds, lines)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessWrite:
+    """Gives a background process input; whether a cut-off one arrived nobody knows."""
+
+    name: str = "process_write"
+    effect: EffectClass = EffectClass.EFFECT
+    description: str = "Give a background process input, exactly as it is: end a line with a newline."
+    parameters: Mapping[str, Any] = field(
+        default_factory=lambda: _schema(("process", "text"), process=_PROCESS, text={"type": "string"})
+    )
+
+    async def run(self, context: ToolContext, arguments: str) -> WriteToProcess:
+        given = _read(arguments, "process", "text")
+        text = _text(given, "text")
+        if not text or len(text) > _LONGEST_INPUT:
+            raise ToolFailed(f"text has 1 to {_LONGEST_INPUT} characters")
+        return WriteToProcess(ProcessId(_text(given, "process")), text)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessKill:
+    """Ends a background process; one that is gone stays gone, so this may be done again."""
+
+    name: str = "process_kill"
+    effect: EffectClass = EffectClass.IDEMPOTENT
+    description: str = (
+        "End a background process and all it started. You are not woken for it then, also if it had ended by "
+        "itself."
+    )
+    parameters: Mapping[str, Any] = field(default_factory=lambda: _schema(("process",), process=_PROCESS))
+
+    async def run(self, context: ToolContext, arguments: str) -> KillProcess:
+        return KillProcess(ProcessId(_text(_read(arguments, "process"), "process")))
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOnGoal:
+    """Says that the standing goal is reached, or cannot be: no further turn follows by itself."""
+
+    name: str = REPORTING
+    effect: EffectClass = EffectClass.IDEMPOTENT
+    description: str = (
+        "Report on the standing goal of this conversation, once: reached, or blocked when you cannot go on "
+        "without a person. No further turn follows by itself then; say in your answer what was done or is "
+        "missing."
+    )
+    parameters: Mapping[str, Any] = field(
+        default_factory=lambda: _schema(
+            ("outcome",),
+            outcome={"type": "string", "enum": ["reached", "blocked"]},
+            words={"type": "string", "description": "What was reached, or what is missing, in a sentence."},
+        )
+    )
+
+    async def run(self, context: ToolContext, arguments: str) -> ReportGoal:
+        given = _read(arguments, "outcome", "words")
+        outcome = _text(given, "outcome")
+        if outcome not in ("reached", "blocked"):
+            raise ToolFailed("outcome is reached or blocked")
+        words = given.get("words")
+        return ReportGoal(outcome == "reached", words if isinstance(words, str) else "")
+
+
+def process_tools() -> tuple[Tool, ...]:
+    """The tools for background processes."""
+    return (ProcessStart(), ProcessLook(), ProcessWrite(), ProcessKill())
+
+
+def goal_tool() -> Tool:
+    """The tool by which an agent ends a standing goal."""
+    return ReportOnGoal()
+
+
+def _read(arguments: str, *names: str) -> dict[str, Any]:
+    try:
+        given = json.loads(arguments or "{}")
+    except ValueError as error:
+        raise ToolFailed(f"the arguments are no JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise ToolFailed("the arguments are a JSON object")
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise ToolFailed(f"there is no argument {unknown[0]!r}; there are {', '.join(names)}")
+    return given
+
+
+def _text(given: Mapping[str, Any], name: str) -> str:
+    value = given.get(name)
+    if not isinstance(value, str) or not value:
+        raise ToolFailed(f"{name} is needed, as text")
+    return value
+
+
+def _number(given: Mapping[str, Any], name: str, default: float, most: float) -> float:
+    value = given.get(name)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most:
+        raise ToolFailed(f"{name} is a number from 0 to {most:.0f}")
+    return float(value)

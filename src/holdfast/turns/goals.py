@@ -1,0 +1,28 @@
+"""What an agent says of the standing goal, written down with its call."""
+
+from __future__ import annotations
+
+from holdfast.errors import StoreFault
+from holdfast.model import CallRecord, CallState, GoalState, Key, Returned
+from holdfast.records import dataclass
+from holdfast.store import GoalReport, Step, Store
+from holdfast.tools import ReportGoal, ToolFailed
+
+
+@dataclass(frozen=True, slots=True)
+class GoalWork:
+    """One run's way to the goal of its conversation."""
+
+    store: Store
+    key: Key
+
+    async def report(self, said: ReportGoal, call: CallRecord) -> Step:
+        try:
+            goal = await self.store.goal(self.key)
+        except StoreFault as fault:
+            raise ToolFailed(f"nothing was done: the ledger could not be read ({fault})") from fault
+        if goal is None or goal.state is not GoalState.ACTIVE:
+            raise ToolFailed("there is no standing goal in this conversation")
+        state = GoalState.DONE if said.reached else GoalState.BLOCKED
+        text = "Noted. No further turn follows by itself; tell the person in your answer."
+        return Step((Returned(call.id, CallState.DONE, text),), goal=GoalReport(state, said.words))

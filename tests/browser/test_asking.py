@@ -1,0 +1,152 @@
+"""R13 and R7.3 on the page: a question is a card that works after a kill, once, and says its end."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from tests.browser import houses
+from tests.browser.houses import SETTINGS, House, opened, picture, say, signed_in
+from tests.browser.test_looks import violations
+
+expect.set_options(timeout=30_000)
+
+CAREFUL = f"""{SETTINGS}
+approvals.rules = [{{tool = "delete_*", then = "ask"}}]
+"""
+
+FITS = """[...document.querySelectorAll("html, #scroll, .question pre")]
+    .every((one) => one.scrollWidth <= one.clientWidth)"""
+"""Nothing has to be scrolled to the side to be read."""
+
+
+@pytest.fixture(scope="module")
+def shared(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    with houses.house(tmp_path_factory.mktemp("careful"), CAREFUL) as house:
+        yield house
+
+
+def card(page: Page) -> Locator:
+    return page.locator(".question.open")
+
+
+def closed(page: Page) -> Locator:
+    return page.locator(".question .outcome")
+
+
+def deleted(house: House, path: str) -> int:
+    file = house.home / "deleted"
+    return file.read_text().count(path) if file.exists() else 0
+
+
+def is_back(page: Page) -> None:
+    """The gateway was away, and the page has found it again."""
+    expect(page.locator("#banner")).to_be_hidden()
+
+
+@pytest.mark.guards("R7.3", "R13", "F11")
+def test_killed_while_permission_is_asked_for_the_same_button_works_once(page: Page, house: House) -> None:
+    say(page, "delete old.txt")
+    expect(card(page)).to_contain_text("May I run delete_file?")
+    expect(card(page)).to_contain_text("path: old.txt")
+    expect(page.locator("#activity")).to_have_text("Waiting for your answer")
+    picture(page, "permission")
+    house.kill()
+    expect(page.locator("#banner")).to_be_visible()
+    is_back(page)
+    assert deleted(house, "old.txt") == 0
+    card(page).get_by_role("button", name="allow once").click()
+    expect(page.locator(".answer:not(.live)")).to_contain_text("You said: deleted")
+    expect(closed(page)).to_contain_text("Allowed, this once")
+    expect(page.locator(".question .options button")).to_have_count(0)
+    expect(page.locator("#waiting > li")).to_have_count(0)
+    expect(page.locator(".you")).to_have_count(1)
+    assert deleted(house, "old.txt") == 1
+    page.reload()
+    expect(closed(page)).to_contain_text("Allowed, this once")
+    picture(page, "permission-given")
+
+
+@pytest.mark.guards("R7.3", "R13")
+def test_what_is_pressed_while_the_gateway_is_away_is_kept_across_a_reload_and_cannot_be_pressed_again(
+    page: Page, house: House, context: BrowserContext, chat: str
+) -> None:
+    say(page, "delete kept.txt")
+    expect(card(page)).to_be_visible()
+    context.route("**/messages", lambda route: route.abort())
+    card(page).get_by_role("button", name="deny").click()
+    for tab in (page, opened(context, chat)):
+        expect(card(tab)).to_contain_text("deny")
+        for name in ("allow once", "deny"):
+            expect(card(tab).get_by_role("button", name=name)).to_be_disabled()
+    context.unroute("**/messages")
+    page.reload()
+    expect(closed(page)).to_contain_text("Not allowed")
+    expect(page.locator(".answer:not(.live)")).to_contain_text("was not run")
+    assert deleted(house, "kept.txt") == 0
+
+
+@pytest.mark.guards("R13")
+def test_a_free_question_has_a_field_whose_words_survive_a_kill(page: Page, house: House) -> None:
+    say(page, "ask Which **colour** shall it be?")
+    field = card(page).get_by_label("Your answer")
+    expect(card(page).locator("strong")).to_have_text("colour")
+    field.fill("a warm grey")
+    house.kill()
+    expect(page.locator("#banner")).to_be_visible()
+    is_back(page)
+    expect(field).to_have_value("a warm grey")
+    picture(page, "free-question")
+    card(page).get_by_role("button", name="Answer").click()
+    expect(closed(page)).to_contain_text("Answered: a warm grey")
+    expect(page.locator(".answer:not(.live)")).to_contain_text("You said: a warm grey")
+
+
+@pytest.mark.guards("R13")
+@pytest.mark.parametrize(
+    ("words", "end"),
+    [("2", "Answered: blue"), ("none of these", "Set aside"), ("/stop", "Withdrawn")],
+)
+def test_what_is_typed_closes_the_card_too_and_it_says_how(page: Page, words: str, end: str) -> None:
+    say(page, "ask Which one? | red | blue")
+    expect(card(page).get_by_role("button")).to_have_text(["red", "blue"])
+    say(page, words)
+    expect(closed(page)).to_contain_text(end)
+    expect(page.locator(".question .options button")).to_have_count(0)
+
+
+def test_two_tabs_show_one_card_and_its_end(page: Page, context: BrowserContext, chat: str) -> None:
+    say(page, "ask Which one? | red | blue")
+    expect(card(page)).to_be_visible()
+    other = opened(context, chat)
+    card(other).get_by_role("button", name="red").click()
+    for tab in (page, other):
+        expect(closed(tab)).to_contain_text("Answered: red")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_card_fits_a_narrow_phone(browser: Browser, house: House, scheme: str) -> None:
+    size = {"width": 360, "height": 740}
+    context = signed_in(browser, house, viewport=size, color_scheme=scheme, has_touch=True)
+    page = opened(context, f"phone-{scheme}")
+    say(page, f"delete {'a-very-long-folder-name/' * 6}old.txt")
+    expect(card(page)).to_be_visible()
+    picture(page, f"permission-phone-{scheme}")
+    assert violations(page) == []
+    assert page.evaluate(FITS)
+    for one in card(page).get_by_role("button").all():
+        box = one.bounding_box()
+        assert box is not None and box["height"] >= 44
+    say(page, "no")
+    say(page, f"ask Where to? | {'a long way to say it ' * 4} | here")
+    expect(card(page)).to_be_visible()
+    picture(page, f"question-phone-{scheme}")
+    assert page.evaluate(FITS)
+    say(page, "2")
+    say(page, "ask And why?")
+    expect(card(page).get_by_label("Your answer")).to_be_visible()
+    picture(page, f"free-phone-{scheme}")
+    say(page, "because")
+    expect(closed(page)).to_have_count(3)
+    picture(page, f"closed-phone-{scheme}")
+    context.close()

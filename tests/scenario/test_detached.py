@@ -1,0 +1,262 @@
+"""Background processes of the real machine: started once, known again, ended whole, whatever dies when."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from holdfast.clock import SystemClock
+from holdfast.model import ProcessId, ProcessState, TurnId
+from holdfast.policy.processes import Identity, Standing
+from holdfast.policy.settings import ProcessSettings
+from holdfast.tools import Detached, Launch, ToolFailed, minder
+from holdfast.tools.detached import FOLDER, read_output
+from tests.support.machine import alive, end_session, gate, gone, open_gate, parent_of, wait_for
+
+ENVIRONMENT = {"PATH": os.defpath, "GREETING": "hello"}
+ID = ProcessId("p1")
+
+
+class Machine:
+    """A home, and the processes that a test starts in it."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.started: list[Identity] = []
+        self.port = self.another()
+
+    def another(self, **settings: int) -> Detached:
+        """The port of a gateway that has just begun on this home."""
+        return Detached(self.home, SystemClock(), ENVIRONMENT, ProcessSettings(**settings), segment=1_000)
+
+    def launch(self, command: str, id: ProcessId = ID) -> Launch:
+        return Launch(id, command, self.home, TurnId("t1"), 0, True, ("error",))
+
+    async def start(self, command: str, id: ProcessId = ID) -> Identity:
+        self.started.append(await self.port.start(self.launch(command, id)))
+        return self.started[-1]
+
+    async def text(self) -> str:
+        return (await self.port.output(ID, 0, 1_000_000)).data.decode()
+
+    async def ends(self, identity: Identity) -> Standing:
+        await asyncio.to_thread(gone, identity.pid)
+        return await self.port.stands(ID, identity)
+
+
+@pytest.fixture
+def machine(tmp_path: Path, loop: asyncio.Runner) -> Iterator[Machine]:
+    machine = Machine(tmp_path)
+    yield machine
+    for identity in machine.started:
+        end_session(identity.pid)
+
+
+async def test_a_command_runs_in_its_folder_and_leaves_its_output_and_exit_code(machine: Machine) -> None:
+    identity = await machine.start("pwd; echo $GREETING; env | wc -l; echo trouble >&2; exit 3")
+    assert await machine.ends(identity) == Standing(ProcessState.EXITED, 3)
+    lines = (await machine.text()).splitlines()
+    assert lines[:2] == [str(machine.home), "hello"]
+    assert lines[-1] == "trouble"
+    assert int(lines[2]) <= 6, "nothing of the surroundings but what it was given, and the shell's own"
+
+
+@pytest.mark.guards("R11.1", "F1")
+async def test_it_is_in_a_session_of_its_own_and_nobodys_child(machine: Machine) -> None:
+    identity = await machine.start(f"cat {gate(machine.home, 'gate')}")
+    stat = minder.stat_of(identity.pid)
+    assert stat is not None
+    assert stat[1] == identity.pid != os.getsid(0)
+    assert parent_of(identity.pid) != os.getpid()
+    assert await machine.another().stands(ID, identity) == Standing(ProcessState.RUNNING)
+
+
+async def test_the_same_id_is_started_once(machine: Machine) -> None:
+    waits = gate(machine.home, "gate")
+    first = await machine.start(f"echo ran; cat {waits}")
+    assert await machine.another().start(machine.launch("echo again")) == first
+    open_gate(waits)
+    await machine.ends(first)
+    assert await machine.another().start(machine.launch("echo again")) == first
+    assert await machine.text() == "ran\n"
+
+
+async def test_killed_after_the_plan_and_before_the_start_it_is_started_once(machine: Machine) -> None:
+    launch = machine.launch("echo ran")
+    machine.port._plan(machine.home / FOLDER / ID, launch)
+    found = await machine.port.find(ID)
+    assert found is not None
+    assert (found.identity, found.launch) == (None, launch)
+    identity = await machine.start("echo ran")
+    await machine.ends(identity)
+    assert await machine.text() == "ran\n"
+
+
+async def test_of_two_who_start_it_at_once_one_does(machine: Machine) -> None:
+    machine.port._plan(machine.home / FOLDER / ID, machine.launch("echo ran"))
+    command = [sys.executable, "-I", "-S", minder.__file__, str(machine.home / FOLDER / ID)]
+    both = [await asyncio.create_subprocess_exec(*command) for _ in range(2)]
+    assert [await one.wait() for one in both] == [0, 0]
+    identity = await machine.start("echo ran")
+    assert await machine.ends(identity) == Standing(ProcessState.EXITED, 0)
+    assert await machine.text() == "ran\n"
+
+
+async def test_a_start_that_comes_too_late_finds_that_it_was_given_up(machine: Machine) -> None:
+    folder = machine.home / FOLDER / ID
+    machine.port._plan(folder, machine.launch("echo ran"))
+    minder.write_whole(str(folder / minder.STARTED), {"pid": 0, "ticks": 0, "boot": ""}, once=True)
+    late = await asyncio.create_subprocess_exec(sys.executable, "-I", "-S", minder.__file__, str(folder))
+    assert await late.wait() == 0
+    with pytest.raises(ToolFailed):
+        await machine.start("echo ran")
+    assert await machine.text() == ""
+
+
+async def test_who_is_cancelled_while_it_starts_is_told_all_the_same(machine: Machine) -> None:
+    starting = asyncio.ensure_future(machine.port.start(machine.launch("exit 0")))
+    await asyncio.wait([starting], timeout=0)
+    starting.cancel()
+    identity = await starting
+    await machine.ends(identity)
+
+
+@pytest.mark.guards("R11.1", "F10")
+async def test_a_pid_that_is_used_again_is_not_it_and_is_not_killed(machine: Machine) -> None:
+    identity = await machine.start(f"cat {gate(machine.home, 'gate')}")
+    reused = replace(identity, ticks=identity.ticks + 1)
+    assert (await machine.port.stands(ID, reused)).state is ProcessState.LOST
+    assert (await machine.port.kill(ID, reused)).state is ProcessState.LOST
+    with pytest.raises(ToolFailed):
+        await machine.port.write(ID, reused, "hello")
+    assert alive(identity.pid)
+
+
+async def test_the_gateway_itself_is_never_taken_for_one(machine: Machine) -> None:
+    stat = minder.stat_of(os.getpid())
+    assert stat is not None
+    ourselves = Identity(os.getpid(), stat[0], minder.boot_id())
+    assert (await machine.port.stands(ID, ourselves)).state is ProcessState.LOST
+    assert (await machine.port.kill(ID, ourselves)).state is ProcessState.LOST
+
+
+async def test_what_is_killed_hard_with_who_minds_it_is_lost_and_the_command_goes_with_it(
+    machine: Machine,
+) -> None:
+    said = gate(machine.home, "said")
+    identity = await machine.start(f"echo $$ > {said}; exec cat {gate(machine.home, 'gate')}")
+    command = int(await asyncio.to_thread(wait_for, said))
+    os.kill(identity.pid, signal.SIGKILL)
+    assert await machine.ends(identity) == Standing(ProcessState.LOST)
+    await asyncio.to_thread(gone, command)
+
+
+async def test_input_reaches_it_also_from_another_gateway(machine: Machine) -> None:
+    identity = await machine.start("read first; read second; echo $second $first")
+    await machine.port.write(ID, identity, "world\n")
+    await machine.another().write(ID, identity, "hello\n")
+    assert await machine.ends(identity) == Standing(ProcessState.EXITED, 0)
+    assert await machine.text() == "hello world\n"
+    with pytest.raises(ToolFailed, match="has ended"):
+        await machine.port.write(ID, identity, "more\n")
+
+
+async def test_input_that_is_not_read_is_not_waited_for(machine: Machine) -> None:
+    said = gate(machine.home, "said")
+    identity = await machine.start(f"echo > {said}; cat {gate(machine.home, 'gate')}")
+    await asyncio.to_thread(wait_for, said)
+    with pytest.raises(ToolFailed, match="does not read its input: 65536 of 100000 bytes"):
+        await machine.port.write(ID, identity, "x" * 100_000)
+
+
+async def test_a_kill_ends_all_of_it_and_how_it_ended_is_known(machine: Machine) -> None:
+    said = gate(machine.home, "said")
+    waits = gate(machine.home, "gate")
+    identity = await machine.start(f"(cat {waits}) & (cat {waits} & echo $! > {said}; wait)")
+    child = int(await asyncio.to_thread(wait_for, said))
+    assert await machine.port.kill(ID, identity) == Standing(ProcessState.RUNNING)
+    await asyncio.to_thread(gone, child)
+    assert await machine.port.stands(ID, identity) == Standing(ProcessState.EXITED, -signal.SIGTERM)
+    assert (await machine.port.kill(ID, identity)).state is ProcessState.EXITED
+
+
+async def test_what_does_not_end_when_asked_is_ended(machine: Machine) -> None:
+    machine.port = machine.another(grace=100)
+    said = gate(machine.home, "said")
+    waits = gate(machine.home, "gate")
+    identity = await machine.start(f"trap '' TERM; echo > {said}; while true; do cat {waits}; done")
+    await asyncio.to_thread(wait_for, said)
+    await machine.port.kill(ID, identity)
+    assert await machine.port.stands(ID, identity) == Standing(ProcessState.EXITED, -signal.SIGKILL)
+
+
+async def test_what_it_leaves_in_the_background_is_still_it(machine: Machine) -> None:
+    waits = gate(machine.home, "gate")
+    identity = await machine.start(f"(cat {waits}; echo late) & exit 4")
+    assert await machine.port.stands(ID, identity) == Standing(ProcessState.RUNNING)
+    open_gate(waits)
+    assert await machine.ends(identity) == Standing(ProcessState.EXITED, 4)
+    assert await machine.text() == "late\n"
+
+
+async def test_of_much_output_the_end_is_kept_and_every_byte_keeps_its_place(machine: Machine) -> None:
+    machine.port = machine.another(log=1)
+    identity = await machine.start("seq 1 200")
+    await machine.ends(identity)
+    whole = "".join(f"{number}\n" for number in range(1, 201)).encode()
+    folder = machine.home / FOLDER / ID
+    assert sorted(name for name in os.listdir(folder) if name.startswith(minder.OUTPUT)) == ["output.0"]
+    assert read_output(folder, 0, 10_000, 1_000).data == whole
+    assert len(whole) < 1_000
+
+
+def test_old_output_goes_and_what_is_left_is_found_by_its_place(tmp_path: Path) -> None:
+    kept_in, here = tmp_path / "kept", Path.cwd()
+    kept_in.mkdir()
+    os.chdir(kept_in)
+    try:
+        kept = minder.Kept(segment=10, keep=3)
+        for number in range(8):
+            kept.add(f"line {number}\n".encode())
+    finally:
+        os.chdir(here)
+    whole = b"".join(f"line {number}\n".encode() for number in range(8))
+    assert sorted(os.listdir(kept_in)) == ["output.3", "output.4", "output.5"]
+    found = read_output(kept_in, 0, 1_000, 10)
+    assert (found.start, found.end, found.size, found.data) == (30, 56, 56, whole[30:])
+    assert read_output(kept_in, 35, 10, 10).data == whole[35:45]
+    assert read_output(kept_in, -5, 100, 10).data == whole[-5:]
+    assert read_output(kept_in, 56, 100, 10).data == b""
+    assert read_output(tmp_path / "nowhere", 0, 100, 10).size == 0
+
+
+async def test_what_is_forgotten_leaves_nothing_and_cannot_start_any_more(machine: Machine) -> None:
+    identity = await machine.start("echo secret")
+    await machine.ends(identity)
+    assert await machine.port.all() == (ID,)
+    await machine.port.forget(ID)
+    await machine.port.forget(ID)
+    assert await machine.port.all() == ()
+    assert await machine.port.find(ID) is None
+    assert list((machine.home / FOLDER).iterdir()) == []
+
+
+async def test_a_folder_nobody_can_read_is_nothing(machine: Machine) -> None:
+    folder = machine.home / FOLDER / ID
+    folder.mkdir(parents=True)
+    assert await machine.port.find(ID) is None
+    (folder / minder.PLAN).write_text(json.dumps(["nonsense"]))
+    (folder / minder.STARTED).write_text("{")
+    assert await machine.port.find(ID) is None
+
+
+async def test_a_command_that_cannot_begin_says_why_in_its_output(machine: Machine) -> None:
+    identity = await machine.start("/nowhere/at/all")
+    assert await machine.ends(identity) == Standing(ProcessState.EXITED, 127)
+    assert "not found" in await machine.text()

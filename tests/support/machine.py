@@ -1,0 +1,58 @@
+"""Real processes of this machine, waited for by what the kernel says: never by time."""
+
+import os
+import select
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+from holdfast.tools import minder
+from tests.support.stage import LONG
+
+
+def gate(folder: Path, name: str) -> Path:
+    """A pipe with a name: who reads it waits until `open_gate`."""
+    path = folder / name
+    os.mkfifo(path)
+    return path
+
+
+def open_gate(path: Path, text: str = "") -> None:
+    """Let through whoever waits there, or comes to."""
+    with path.open("w") as pipe:
+        pipe.write(text)
+
+
+def wait_for(path: Path) -> str:
+    """Wait until somebody says something there; what it was."""
+    with path.open() as pipe:
+        return pipe.read()
+
+
+def alive(pid: int) -> bool:
+    return minder.stat_of(pid) is not None
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+
+
+def gone(pid: int) -> None:
+    """Wait until this process is gone."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        assert select.select([handle], [], [], LONG)[0], f"{pid} does not end"
+    finally:
+        os.close(handle)
+
+
+def end_session(pid: int) -> None:
+    """Kill everybody of a session, as the end of a test does."""
+    for name in os.listdir("/proc"):
+        stat = minder.stat_of(int(name)) if name.isdigit() else None
+        if stat is not None and stat[1] == pid:
+            with suppress(ProcessLookupError):
+                os.kill(int(name), signal.SIGKILL)
