@@ -64,6 +64,7 @@ class Town:
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._end.set)
         self._thread.join(LONG)
+        self._loop.close()
 
     # What people do and see.
 
