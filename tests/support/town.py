@@ -29,6 +29,12 @@ telegram.base_url = "{address}"
 """
 
 
+def free_port() -> int:
+    """One that nobody listens at."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return int(found.getsockname()[1])
+
+
 class Town:
     """The fake Bot API in a thread of its own; everything about it happens there."""
 
