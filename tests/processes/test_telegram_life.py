@@ -187,6 +187,8 @@ def test_a_word_about_work_in_progress_is_ended_after_a_kill_and_the_answer_come
     office.reached("model a 0")
     town.until(lambda: any("Still working" in text for text in ada.hears(forum, topic)))
     town.until(lambda: ada.typing(forum, topic))
+    # A group has no room for drafts: what is written is seen in that message.
+    town.until(lambda: any("thinking about a" in text for text in ada.hears(forum, topic)))
     office.until_sent()
     gateway.kill()
     office.hold()
@@ -232,3 +234,22 @@ def test_the_token_appears_nowhere_whatever_goes_wrong(office: Office, town: Tow
     gateway.stop()
     assert "canary" not in "".join(said)
     assert office.leaks() == []
+
+
+@pytest.mark.guards("R10.4", "E8")
+def test_what_is_written_is_seen_as_a_draft_and_after_a_kill_the_answer_comes_once(
+    office: Office, town: Town
+) -> None:
+    ada = town.add("Ada")
+    topic = town.do(lambda: ada.open_topic("plans"))
+    office.hold("model a 0")
+    town.write(ada, "do #a", thread=topic)
+    gateway = office.begin()
+    town.until(lambda: ada.drafts(topic) == ["thinking about a"])
+    gateway.kill()
+    office.hold()
+    gateway = office.begin().ready()
+    town.until_heard(ada, "answer to a", thread=topic)
+    office.until_settled()
+    gateway.stop()
+    assert (town.hears(ada, thread=topic), town.do(lambda: ada.drafts(topic))) == (["answer to a"], [])

@@ -68,6 +68,7 @@ CONNECTIONS = "connections"
 ASKS = "ask_person"
 _SCRIPT = re.compile(r"do ([a-z_ ]*)#(\w+)")
 _LOOK_AGAIN = 0.02
+SERVES_BOT = "telegram.token" in (HOME / "holdfast.toml").read_text() if (HOME / HELD).exists() else False
 
 
 def write_down(file: str, **what: object) -> None:
@@ -108,6 +109,8 @@ class Scripted:
             pid=os.getpid(),
             shown=[(one.role, one.text, one.state) for one in prompt.messages],
         )
+        if SERVES_BOT:
+            on_text(f"thinking about {tags}")
         await pass_by(f"model {tags} {results}")
         if results < len(steps):
             tag, name = steps[results]
@@ -349,7 +352,7 @@ def _add_letters() -> None:
 
 def _hold_telegram() -> None:
     """Places around what goes over the wire, if a bot is served here."""
-    if "telegram.token" not in (HOME / "holdfast.toml").read_text():
+    if not SERVES_BOT:
         return
     from holdfast.platforms.telegram.adapter import Telegram  # noqa: PLC0415 - only where it is served
 
