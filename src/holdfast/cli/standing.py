@@ -41,6 +41,7 @@ async def standing_of(home: Path) -> Json:
         "page": known.get("url"),
         "agent": known.get("agent"),
         "safe_mode": known.get("safe_mode"),
+        "platforms": known.get("platforms", []),
         "mcp": known.get("mcp", []),
     }
 

@@ -22,6 +22,8 @@ from holdfast.model import (
 from holdfast.policy.retry import Settling
 from holdfast.records import dataclass
 
+from .pace import Rate
+
 
 class Ack(StrEnum):
     """When a platform considers what it gave us as received."""
@@ -65,6 +67,14 @@ class Capabilities:
     """It shows beside the messages that work goes on; elsewhere that is a message, edited with `edit`."""
     show_every: float = 3.0
     """Seconds between two things shown in one chat: these share the platform's limits with messages."""
+    catch_up: int = 0
+    """Milliseconds for which it keeps what people wrote while nobody read it; 0 when it does not."""
+    attachments: int = 0
+    """Bytes that a file may have which people send us; 0 when none can come."""
+    each_chat: Rate | None = None
+    """How much may be said in one chat; None when there is no such limit."""
+    all_chats: Rate | None = None
+    """And in all of them together."""
 
     @property
     def shows(self) -> bool:
@@ -196,8 +206,11 @@ class Shows(Protocol):
     line. A platform that cannot be reached raises `PlatformDown`, with the seconds it asked for.
     """
 
-    async def show(self, chat: ChatAddress, working: Working) -> None:
-        """Show this of a run beside the messages, or, if there is nothing in it, take away what was shown."""
+    async def show(self, chat: ChatAddress, working: Working) -> bool:
+        """Show this of a run beside the messages, or, if there is nothing in it, take away what was shown.
+
+        False when this chat, unlike others there, has no room for a draft.
+        """
         ...
 
     async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from holdfast.model import ChatAddress
 
 Longest = Callable[[ChatAddress], int]
-"""How many characters one message to this chat may have."""
+"""How many characters one message to this chat may have; see `width`."""
 
 POSSIBLY_REPEATED = "(possibly repeated) "
 """What a platform puts before a part that may have arrived before; every part leaves room for it."""
@@ -35,25 +35,38 @@ def parts_for(text: str, longest: int) -> tuple[str, ...]:
 
 
 def split(text: str, longest: int) -> tuple[str, ...]:
-    """Cut a text into parts of at most `longest` characters that together hold all its words, in order.
+    """Cut a text into parts at most `longest` wide that together hold all its words, in order.
 
     Cut at a paragraph, else a line, a sentence, a word; a longer word is broken. A fenced block that goes
     over a cut is closed before it and opened again after it, unless its fence leaves too little room.
     """
-    if len(text) <= longest:
+    if width(text) <= longest:
         return (text,)
     parts = tuple(part for part in _parts(text, longest) if part.strip())
     return parts or (text[:longest],)
+
+
+def width(text: str) -> int:
+    """How long a text is where that is counted strictest: in UTF-16, where emoji and the like are two."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _reach(text: str, room: int) -> int:
+    """How many of its characters have room, at least one."""
+    end = min(room, len(text))
+    while end > 1 and (over := width(text[:end]) - room) > 0:
+        end = max(end - (over + 1) // 2, 1)
+    return end
 
 
 def _parts(rest: str, longest: int) -> Iterator[str]:
     fence = ""
     while True:
         head = f"{fence}\n" if fence else ""
-        if len(head) + len(rest) <= longest:
+        if width(head) + width(rest) <= longest:
             yield head + rest
             return
-        end, start, still = _cut_with_fence(rest, longest - len(head), fence, longest // 4)
+        end, start, still = _cut_with_fence(rest, longest - width(head), fence, longest // 4)
         yield head + rest[:end].rstrip() + (_closing(still) if still else "")
         rest, fence = rest[start:], still
         line, _, after = rest.partition("\n")
@@ -66,7 +79,7 @@ def _cut_with_fence(text: str, room: int, fence: str, most: int) -> tuple[int, i
     """Where to cut, and the fence that is open there, such that its closing still fits."""
     kept = 0
     while True:
-        end, start = _cut(text, room - kept, bool(fence))
+        end, start = _cut(text, _reach(text, room - kept), bool(fence))
         still = _fence_after(text[:end], fence, most)
         needed = len(_closing(still)) if still else 0
         if needed <= kept:
@@ -99,7 +112,7 @@ def _fence_after(piece: str, fence: str, most: int) -> str:
     for line in piece.split("\n"):
         if fence:
             fence = "" if _closes(line, fence) else fence
-        elif len(line) <= most and _FENCE.fullmatch(line):
+        elif width(line) <= most and _FENCE.fullmatch(line):
             fence = line
     return fence
 

@@ -1,0 +1,42 @@
+"""A bot, put together; whoever has none to serve imports none of it."""
+
+from __future__ import annotations
+
+from holdfast.clock import Clock
+from holdfast.errors import Report, unreported
+from holdfast.platforms.base import Ack
+
+from .adapter import Asked, Menu, Source, Telegram, nothing_asked
+from .client import Client, Listening
+from .files import Files, Keep
+from .polling import Polling
+
+
+def telegram_bot(
+    token: str,
+    base_url: str,
+    clock: Clock,
+    keep: Keep,
+    asked: Asked = nothing_asked,
+    menu: Menu = (),
+    listening: Listening | None = None,
+    report: Report = unreported,
+) -> Telegram:
+    """The bot that has this token; it asks for updates, or, with `listening`, has them brought."""
+    client = Client(token, base_url)
+    source: Source = Polling(client, clock)
+    if listening is not None:
+        from .webhook import Webhook  # noqa: PLC0415 - brings a server with it, which most do not need
+
+        source = Webhook(client, clock, listening, token)
+    return Telegram(
+        client,
+        token.partition(":")[0],
+        clock,
+        source,
+        Files(client, clock, keep),
+        Ack.OFFSET if listening is None else Ack.ANSWER,
+        asked,
+        menu,
+        report,
+    )

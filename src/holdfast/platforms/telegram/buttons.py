@@ -1,0 +1,76 @@
+"""What a button carries: the question and the option, in the 64 bytes Telegram gives, good after any restart.
+
+    q1.42:asked:01hx…:c3-1      option 1 of this question, asked in topic 42
+    q1#3zKf…                    the same for a question whose id is too long: a hash of it stands for it
+
+The topic stands there because a press on an old message comes without one.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+
+from holdfast.model import QuestionId
+from holdfast.records import dataclass
+
+LONGEST_DATA = 64
+LONGEST_LABEL = 60
+_SHORT_LABEL, _IN_A_ROW = 14, 3
+_DATA = re.compile(r"q([0-9]{1,3})(?:\.((?:dm)?[0-9]{1,19}))?([:#])(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """Which option of which question, and the topic it was asked in."""
+
+    option: int
+    question: QuestionId | None
+    hashed: str | None = None
+    """Instead of the question, if that is too long."""
+    thread: str | None = None
+
+    def is_of(self, question: QuestionId) -> bool:
+        """Whether this is the question that was meant."""
+        return question == self.question or _hash(question) == self.hashed
+
+
+def data_for(question: QuestionId, option: int, thread: str | None) -> str:
+    """What the button for this option carries."""
+    head = f"q{option}" if thread is None else f"q{option}.{thread}"
+    data = f"{head}:{question}"
+    return data if len(data.encode()) <= LONGEST_DATA else f"{head}#{_hash(question)}"
+
+
+def press_of(data: str) -> Press | None:
+    """Read it back; None if it is none of ours."""
+    found = _DATA.fullmatch(data)
+    if found is None:
+        return None
+    option, thread, kind, name = int(found[1]), found[2], found[3], found[4]
+    if kind == "#":
+        return Press(option, None, name, thread)
+    return Press(option, QuestionId(name), None, thread)
+
+
+def _hash(question: QuestionId) -> str:
+    digest = hashlib.sha256(question.encode("utf-8", "surrogatepass")).digest()[:24]
+    return base64.urlsafe_b64encode(digest).decode()
+
+
+def label(option: str) -> str:
+    """What stands on a button: one line, not too long, never nothing."""
+    line = " ".join(option.split()) or "…"
+    return line if len(line) <= LONGEST_LABEL else f"{line[: LONGEST_LABEL - 1]}…"
+
+
+def keyboard(question: QuestionId, options: tuple[str, ...], thread: str | None) -> dict[str, object]:
+    """The buttons below a question; short ones share a row."""
+    buttons = [
+        {"text": label(option), "callback_data": data_for(question, number, thread)}
+        for number, option in enumerate(options)
+    ]
+    in_a_row = _IN_A_ROW if all(len(option) <= _SHORT_LABEL for option in options) else 1
+    rows = [buttons[start : start + in_a_row] for start in range(0, len(buttons), in_a_row)]
+    return {"inline_keyboard": rows}

@@ -1,0 +1,312 @@
+"""Updates as what they mean to Holdfast, and deliveries as what Telegram is asked. Pure; nothing here raises.
+
+What comes over the wire may be anything. A field that is not what it should be counts as absent; an update
+that cannot be understood without it is set aside with the reason.
+
+An event is known by the message it is about, not by its update: update ids begin anywhere after a week of
+silence, and one that had been there before would make us pass a new message over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TypeGuard
+
+from holdfast.model import ChatKind, Delivery, Origin, OwedKind, Place, QuestionId, SetAside, place_at
+from holdfast.platforms.base import Arrival, Revision
+from holdfast.policy.parts import POSSIBLY_REPEATED
+from holdfast.records import dataclass
+
+from .buttons import Press, keyboard, press_of
+from .content import NO_CONTENT, File, content_of, integer, part, text_in
+from .format import NOTHING_SEEN, has_something_to_see, readable, render
+
+PLATFORM = "telegram"
+WANTED = ("message", "edited_message", "callback_query", "my_chat_member")
+"""The kinds to ask Telegram for."""
+_DIRECT_TOPIC = "dm"
+_MOST_SHOWN = 4_000
+_KINDS = {"private": ChatKind.DIRECT, "group": ChatKind.GROUP, "supergroup": ChatKind.GROUP}
+_CHANNELS = ("channel_post", "edited_channel_post")
+_OTHERS = frozenset(
+    (
+        *("chat_member", "chat_join_request", "chat_boost", "removed_chat_boost", "poll", "poll_answer"),
+        *("message_reaction", "message_reaction_count", "chosen_inline_result", "inline_query"),
+        *("business_connection", "business_message", "edited_business_message", "deleted_business_messages"),
+        *("shipping_query", "pre_checkout_query", "purchased_paid_media"),
+    )
+)
+"""Kinds that say nothing to an assistant."""
+
+Json = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Me:
+    """The bot that reads: its id, and the name that commands in groups are addressed to."""
+
+    account: str
+    username: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A message, an edit or a press; its files are still on Telegram's side."""
+
+    event: Arrival | Revision
+    files: tuple[File, ...] = ()
+    album: str | None = None
+    """Messages with the same one were sent as one."""
+    press: Press | None = None
+    query: str | None = None
+    """The press that waits to be answered, so that the button stops to spin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A group has another id from now on."""
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether the bot may speak in a chat has changed."""
+
+    chat: str
+    welcome: bool
+
+
+Read = Found | SetAside | Moved | Standing | None
+"""None: nothing of interest."""
+
+
+def read(update: object, me: Me) -> Read:
+    """What an update means; never raises, whatever it is."""
+    if not _is_object(update):
+        return SetAside(None, "an update that is no object", shown(update))
+    id_ = integer(update, "update_id")
+    event_id = None if id_ is None else f"update:{id_}"
+    for kind in WANTED:
+        content = update.get(kind)
+        if content is not None:
+            reader = _READERS[kind]
+            found = reader(content, me, id_) if _is_object(content) else f"a {kind} that is no object"
+            return SetAside(event_id, found, shown(update)) if isinstance(found, str) else found
+    if any(kind in update for kind in _CHANNELS):
+        return SetAside(event_id, "posts of channels are not read", shown(update))
+    if not _OTHERS.isdisjoint(update):
+        return None
+    return SetAside(event_id, "an update of a kind that is not known", shown(update))
+
+
+def _is_object(value: object) -> TypeGuard[Json]:
+    return isinstance(value, dict) and all(isinstance(name, str) for name in value)
+
+
+def shown(payload: object) -> str:
+    """Input as text, for who looks at what was set aside; cut where it is long."""
+    try:
+        return json.dumps(payload)[:_MOST_SHOWN]
+    except (TypeError, ValueError, RecursionError):
+        return "(cannot be shown)"
+
+
+def _message(message: Json, me: Me, update: int | None) -> Found | Moved | str | None:
+    chat, number = part(message, "chat"), integer(message, "message_id")
+    chat_id = integer(chat, "id")
+    if chat_id is None or number is None:
+        return "a message without its chat or its id"
+    moved = _moved(message, chat_id)
+    if moved is not None:
+        return moved
+    origin = _origin(message, me)
+    if isinstance(origin, str):
+        return origin
+    content = content_of(message)
+    if content is None:
+        return None
+    if content == NO_CONTENT:
+        return f"a message with nothing in it that can be read ({', '.join(sorted(message))[:200]})"
+    if origin.kind is ChatKind.GROUP and _is_for_another(content.text, me):
+        return None
+    arrival = Arrival(
+        f"message:{chat_id}:{number}",
+        origin,
+        _meant(content.text),
+        str(number),
+        _time(integer(message, "date")),
+    )
+    return Found(arrival, content.files, text_in(message, "media_group_id") or None)
+
+
+def _moved(message: Json, chat: int) -> Moved | None:
+    """Both groups say so; one of them is enough, and each may come first."""
+    new, old = integer(message, "migrate_to_chat_id"), integer(message, "migrate_from_chat_id")
+    if new is not None:
+        return Moved(str(chat), str(new))
+    return Moved(str(old), str(chat)) if old is not None else None
+
+
+def _edit(message: Json, me: Me, update: int | None) -> Found | str | None:
+    found = _message(message, me, update)
+    if not isinstance(found, Found) or not isinstance(found.event, Arrival):
+        return found if isinstance(found, str) else None
+    was = found.event
+    assert was.message_id is not None
+    changed = integer(message, "edit_date")
+    event_id = f"edit:{was.event_id}:{changed if update is None else update}"
+    return Found(Revision(event_id, was.origin.place, was.message_id, was.text), found.files)
+
+
+def _origin(message: Json, me: Me) -> Origin | str:
+    kind = _KINDS.get(text_in(part(message, "chat"), "type"))
+    sender = integer(part(message, "from"), "id")
+    if kind is None:
+        return "a message from a kind of chat that is not read"
+    if "sender_chat" in message:
+        # An anonymous admin, or a channel: nobody who could be allowed by their id.
+        return "a message in the name of a chat, not of a person"
+    if sender is None:
+        return "a message without its sender"
+    return Origin(_place(message, me), kind, str(sender))
+
+
+def _place(message: Json, me: Me) -> Place:
+    """Chat and topic. A thread that is no topic is only how replies hang together in a group."""
+    direct = integer(part(message, "direct_messages_topic"), "topic_id")
+    thread = integer(message, "message_thread_id") if message.get("is_topic_message") is True else None
+    topic = f"{_DIRECT_TOPIC}{direct}" if direct is not None else None if thread is None else str(thread)
+    return Place(PLATFORM, me.account, str(integer(part(message, "chat"), "id")), topic)
+
+
+def _meant(text: str) -> str:
+    """What clients say by themselves when somebody opens a chat is a wish to know what to do there."""
+    return "/help" if text.partition(" ")[0].partition("@")[0] == "/start" else text
+
+
+def _is_for_another(text: str, me: Me) -> bool:
+    command = text.split(maxsplit=1)[0] if text.startswith("/") else ""
+    _, at, name = command.partition("@")
+    return bool(at and me.username) and name.lower() != me.username.lower()
+
+
+def _press(query: Json, me: Me, update: int | None) -> Found | str:
+    id_, sender = text_in(query, "id"), integer(part(query, "from"), "id")
+    message, data = part(query, "message"), text_in(query, "data")
+    kind = _KINDS.get(text_in(part(message, "chat"), "type"))
+    if not id_ or sender is None or kind is None or integer(part(message, "chat"), "id") is None:
+        return "a press without its id, its person or its chat"
+    press = press_of(data)
+    if press is None:
+        return "a press of a button that is not ours"
+    place = _place(message, me)
+    place = Place(place.platform, place.account, place.chat, press.thread or place.thread)
+    words = _pressed_label(message, data) or str(press.option + 1)
+    pressed = press.question or QuestionId(f"#{press.hashed}")
+    arrival = Arrival(f"press:{id_}", Origin(place, kind, str(sender)), words, pressed=pressed)
+    return Found(arrival, press=press, query=id_)
+
+
+def _pressed_label(message: Json, data: str) -> str:
+    """What stands on the button, if the whole of the option does."""
+    rows = part(message, "reply_markup").get("inline_keyboard")
+    for row in rows if isinstance(rows, list) else ():
+        for button in row if isinstance(row, list) else ():
+            if _is_object(button) and button.get("callback_data") == data:
+                words = text_in(button, "text")
+                return "" if words.endswith("…") else words
+    return ""
+
+
+def _standing(change: Json, me: Me, update: int | None) -> Standing | str:
+    chat, status = integer(part(change, "chat"), "id"), text_in(part(change, "new_chat_member"), "status")
+    if chat is None or not status:
+        return "a change of membership without its chat or its state"
+    return Standing(str(chat), status in ("member", "administrator", "creator", "restricted"))
+
+
+_READERS = {
+    "message": _message,
+    "edited_message": _edit,
+    "callback_query": _press,
+    "my_chat_member": _standing,
+}
+
+
+def _time(seconds: int | None) -> int | None:
+    return seconds * 1_000 if seconds is not None and 0 < seconds < 1 << 40 else None
+
+
+def joined(found: list[Read]) -> list[Read]:
+    """Albums as one message each, as far as one read brought them together.
+
+    Telegram brings the items of an album one by one and does not say which is the last: to wait for more
+    would mean to leave unconfirmed, or to keep in memory, what was already read. What comes later is a
+    message of its own.
+    """
+    result: list[Read] = []
+    for each in found:
+        last = result[-1] if result else None
+        whole = _with(last, each)
+        if whole is None:
+            result.append(each)
+        else:
+            result[-1] = whole
+    return result
+
+
+def _with(album: Read, item: Read) -> Found | None:
+    if not isinstance(album, Found) or not isinstance(item, Found):
+        return None
+    first, more = album.event, item.event
+    if not isinstance(first, Arrival) or not isinstance(more, Arrival):
+        return None
+    if album.album is None or album.album != item.album or first.origin != more.origin:
+        return None
+    text = "\n\n".join(filter(None, (first.text, more.text)))
+    whole = Arrival(first.event_id, first.origin, text, first.message_id, first.sent_at)
+    return Found(whole, (*album.files, *item.files), album.album)
+
+
+def chat_and_topic(place: Place) -> dict[str, object]:
+    """Where something goes, as parameters of a request."""
+    chat = int(place.chat) if place.chat.lstrip("-").isdecimal() else place.chat
+    thread = place.thread or ""
+    if is_direct_topic(place) and thread[len(_DIRECT_TOPIC) :].isdecimal():
+        return {"chat_id": chat, "direct_messages_topic_id": int(thread.removeprefix(_DIRECT_TOPIC))}
+    return {"chat_id": chat, "message_thread_id": int(thread)} if thread.isdecimal() else {"chat_id": chat}
+
+
+def is_direct_topic(place: Place) -> bool:
+    """Whether this is a topic of a channel's direct messages."""
+    return (place.thread or "").startswith(_DIRECT_TOPIC)
+
+
+def to_send(delivery: Delivery, plain: bool = False) -> dict[str, object]:
+    """The parameters of `sendMessage` for one part of something owed; `plain`: without any looks.
+
+    A reply whose message is gone goes to the same topic without it: Telegram does that by itself if asked.
+    """
+    place = place_at(delivery.chat)
+    mark = POSSIBLY_REPEATED if delivery.repeated else ""
+    request = chat_and_topic(place) | text_for(delivery.text, mark, plain)
+    if delivery.reply_to is not None and delivery.reply_to.isdecimal():
+        request["reply_parameters"] = {
+            "message_id": int(delivery.reply_to),
+            "allow_sending_without_reply": True,
+        }
+    if delivery.options and delivery.kind is OwedKind.QUESTION and delivery.part == delivery.parts:
+        request["reply_markup"] = keyboard(QuestionId(delivery.dedupe), delivery.options, place.thread)
+    return request
+
+
+def text_for(text: str, mark: str = "", plain: bool = False) -> dict[str, object]:
+    """The parameters of a text, for messages, edits and drafts."""
+    if plain:
+        return {"text": mark + (readable(text) if has_something_to_see(text) else NOTHING_SEEN)}
+    rendered = render(text, mark)
+    request: dict[str, object] = {"text": rendered.text}
+    return request | {"parse_mode": "HTML"} if rendered.html else request
