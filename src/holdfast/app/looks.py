@@ -46,6 +46,10 @@ class Looks:
     platforms: tuple[str, ...] = (_WEB.name,)
     """Those that are served here; the ledger may know more."""
 
+    async def people(self) -> Json:
+        """Who was let in besides the configuration, and who asks to be."""
+        return {"grants": shown(await self.store.grants()), "asking": shown(await self.store.asking())}
+
     async def runs(self, limit: int = 20) -> Json:
         return {"runs": shown(await self.store.instances(min(limit, MOST_LISTED)))}
 

@@ -16,6 +16,7 @@ from holdfast.policy.settings import (
     ApprovalSettings,
     GoalSettings,
     LimitSettings,
+    PairingSettings,
     ProcessSettings,
     ProgressSettings,
     QuestionSettings,
@@ -89,6 +90,7 @@ class GatewaySettings:
     processes: ProcessSettings = ProcessSettings()
     goals: GoalSettings = GoalSettings()
     sharing: Sharing = Sharing()
+    pairing: PairingSettings = PairingSettings()
     keep: Keep = Keep(events=90 * DAY, set_aside=30 * DAY, instances=30 * DAY)
 
 

@@ -22,6 +22,8 @@ from holdfast.model import (
 from holdfast.policy.retry import Settling
 from holdfast.records import dataclass
 
+from .pace import Rate
+
 
 class Ack(StrEnum):
     """When a platform considers what it gave us as received."""
@@ -65,6 +67,18 @@ class Capabilities:
     """It shows beside the messages that work goes on; elsewhere that is a message, edited with `edit`."""
     show_every: float = 3.0
     """Seconds between two things shown in one chat: these share the platform's limits with messages."""
+    catch_up: int | None = 0
+    """Milliseconds for which it keeps what people write while nobody reads: None for good, 0 not at all."""
+    chat_rate: Rate | None = None
+    """Messages one chat may be sent."""
+    account_rate: Rate | None = None
+    """Messages all chats together may be sent."""
+    files_in: int = 0
+    """Bytes a file may have that people send; 0: none are taken."""
+    files_out: int = 0
+    """Bytes a file may have that is sent to them; 0: none are."""
+    newcomers: bool = False
+    """Anybody can write to it: who is not let in is told, there, how to ask for that."""
 
     @property
     def shows(self) -> bool:
