@@ -31,6 +31,8 @@ class Connection:
     name: str
     account: str
     connected: bool
+    trouble: str | None = None
+    """What it said when it could last not be read, as long as that is so."""
 
 
 class Alerts:
@@ -90,6 +92,7 @@ class Alerts:
                 "go on trying; what is owed there waits, and nothing is lost. If it stays so, look at the "
                 "network and at the bot's token; the gateway's log says what the platform answers."
             )
+            words += f" The last was: {one.trouble}" if one.trouble else ""
             await self._trouble(f"deaf:{name}", words)
 
     async def _disk(self) -> None:

@@ -13,15 +13,16 @@ from holdfast.errors import BadConfig
 from holdfast.policy.processes import environment_for
 from holdfast.policy.settings import ToolSettings
 from holdfast.records import dataclass
-from holdfast.telemetry.secrets import SECRET
+from holdfast.telemetry.secrets import SECRET, is_secret_name
 from holdfast.tools.builtin import environment
 from holdfast.tools.mcp import McpSettings
 
 from .home import VARIABLE as HOME_VARIABLE
 from .home import home_at
 from .keys import AGENT_NAMES, KEYS, OUR_AGENTS, Key, value_at, with_value
+from .platform_keys import PLATFORM_KEYS
 from .sections import NAME, NAMES, SECTIONS, Section, is_name
-from .settings import LOCAL_PERSON, Settings
+from .settings import LOCAL_PERSON, Reading, Settings, TelegramSettings
 
 FILE = "holdfast.toml"
 PREFIX = "HOLDFAST_"
@@ -52,7 +53,7 @@ class Loaded:
     settings: Settings
     sources: Mapping[str, str]
     """By key, only those that were set."""
-    keys: tuple[Key, ...] = KEYS
+    keys: tuple[Key, ...] = (*KEYS, *PLATFORM_KEYS)
     """All there are: also those of the tables that the file has."""
 
 
@@ -206,7 +207,7 @@ def _with_tables(
     settings: Settings, given: Mapping[Section, Sequence[str]]
 ) -> tuple[Settings, tuple[Key, ...]]:
     """The settings with those tables in which nothing is said yet, and all keys there are then."""
-    keys = list(KEYS)
+    keys = [*KEYS, *PLATFORM_KEYS]
     for section, names in given.items():
         settings = with_value(settings, section.path, {name: section.make() for name in names})
         keys += [key for name in names for key in section.keys_of(name)]
@@ -226,7 +227,7 @@ def _from_file(
     for name, value in _flat(tree, by_name):
         if name not in by_name:
             # In such a table it may be a key somebody wrote where its variable should be named.
-            shown = SECRET if _in_table(name) else value
+            shown = SECRET if _in_table(name) or is_secret_name(name) else value
             raise BadConfig(name, shown, _known_keys(name, by_name))
         yield by_name[name], value, source
 
@@ -263,7 +264,8 @@ def _from_environment(
         elif variable.startswith(PREFIX) and variable not in _OTHER_VARIABLES:
             near = difflib.get_close_matches(variable, by_variable, n=1, cutoff=_ALIKE)
             if near:
-                raise BadConfig(variable, value, f"a known variable; did you mean {near[0]}?")
+                shown = SECRET if is_secret_name(variable) else value
+                raise BadConfig(variable, shown, f"a known variable; did you mean {near[0]}?")
 
 
 def _read(key: Key, value: object, source: str) -> object:
@@ -297,9 +299,15 @@ def _check_together(settings: Settings) -> None:
     progress = settings.gateway.progress
     if progress.abort < progress.warn:
         raise BadConfig("progress.abort", progress.abort / 1_000, "at least progress.warn")
+    _check_telegram(settings.telegram)
     web = settings.web
     if not web.allow_remote and not _LOOPBACK.fullmatch(web.host):
         raise BadConfig("web.host", web.host, "a loopback address, unless web.allow_remote is true")
+
+
+def _check_telegram(telegram: TelegramSettings) -> None:
+    if telegram.reading is Reading.WEBHOOK and telegram.webhook_url is None:
+        raise BadConfig("telegram.webhook_url", "none", "an address, since telegram.reading is webhook")
 
 
 def _check_server(table: str, server: McpSettings) -> None:

@@ -149,7 +149,7 @@ class Gateway:
     def connections(self) -> tuple[Connection, ...]:
         """Every platform, and whether it can be reached."""
         return tuple(
-            Connection(platform.name, platform.account, receiver.connected)
+            Connection(platform.name, platform.account, receiver.connected, receiver.trouble)
             for platform, receiver in zip(self._platforms, self._receivers, strict=True)
         )
 

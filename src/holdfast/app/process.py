@@ -46,6 +46,7 @@ from .local import Unwilling
 from .looks import Looks
 from .notify import ALIVE, READY, STOPPING, Notifier
 from .outputs import OutputFiles
+from .outside import check_platforms, platforms_of
 from .people import Doorkeeper
 from .previews import Previews
 from .servers import servers_of
@@ -159,6 +160,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
     ids = SystemIds(clock)
     notifier = Notifier(around.notify_socket)
     agent = load_agents(settings, clock, _tools(settings, clock))
+    check_platforms(settings)
     # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
     watchdog.start()
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
@@ -226,7 +228,7 @@ async def _composed(
         clock,
         rng,
         ids,
-        (web,),
+        (web, *platforms_of(settings, clock, store, blobs)),
         agent,
         settings.gateway,
         people.access,

@@ -168,6 +168,31 @@ class NamedAgent:
     price_output: int = 0
 
 
+class Reading(StrEnum):
+    """How what people write reaches us."""
+
+    POLLING = "polling"
+    WEBHOOK = "webhook"
+
+
+@dataclass(frozen=True, slots=True)
+class TelegramSettings:
+    """One bot; its token stands in no settings."""
+
+    token_env: str | None = None
+    token_file: Path | None = None
+    base_url: str = "https://api.telegram.org"
+    reading: Reading = Reading.POLLING
+    webhook_url: str | None = None
+    webhook_host: str = "127.0.0.1"
+    webhook_port: int = 8443
+
+    @property
+    def is_on(self) -> bool:
+        """Whether there is a bot to be served."""
+        return self.token_env is not None or self.token_file is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """One gateway, as configured."""
@@ -181,6 +206,7 @@ class Settings:
     """Servers of tools, by the names people gave them."""
     watchdog: WatchdogSettings = WatchdogSettings()
     web: WebSettings = WebSettings()
+    telegram: TelegramSettings = TelegramSettings()
     access: Access = field(default_factory=lambda: Access(owners=frozenset({LOCAL_PERSON})))
 
     @property

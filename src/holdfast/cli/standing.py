@@ -40,6 +40,7 @@ async def standing_of(home: Path) -> Json:
         **found,
         "page": known.get("url"),
         "safe_mode": known.get("safe_mode"),
+        "platforms": known.get("platforms", []),
         "mcp": known.get("mcp", []),
     }
 

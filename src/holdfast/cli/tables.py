@@ -32,6 +32,7 @@ def print_standing(console: Console, found: Json, now: int) -> None:
         pairs.append(("last run", f"process {last['pid']}, ended {ago(last['seen_at'], now)}: {how}"))
     if "owed" in found:
         pairs += _numbers(found)
+    pairs += [_platform(one) for one in found.get("platforms") or () if one["name"] != "web"]
     pairs += [_server(server, now) for server in found.get("mcp") or ()]
     if (found.get("safe_mode") or {}).get("active"):
         pairs.append(
@@ -56,6 +57,13 @@ def counted(held: Sequence[Json]) -> str:
     """How many of each are held."""
     numbers = Counter(one["kind"] for one in held)
     return ", ".join(plural(numbers[kind], kind) for kind in ("turn", "part", "message") if numbers[kind])
+
+
+def _platform(one: Json) -> tuple[str, str]:
+    """How a platform stands; loudly if nothing is heard from it."""
+    words = "[green]connected[/]" if one["connected"] else "[red]not connected[/]"
+    why = f": {escape(one['trouble'])}" if one.get("trouble") else ""
+    return (one["name"], f"{words} as {escape(one['account'])}{why}")
 
 
 def _server(server: Json, now: int) -> tuple[str, str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .commands import Commands
+from .commands import COMMANDS, Commands
 from .desk import Desk, keep_files
 from .intake import Intake
 from .processes import Watcher
 from .receiver import Receiver
 
-__all__ = ["Commands", "Desk", "Intake", "Receiver", "Watcher", "keep_files"]
+__all__ = ["COMMANDS", "Commands", "Desk", "Intake", "Receiver", "Watcher", "keep_files"]

@@ -15,6 +15,7 @@ from holdfast.policy.retry import delay
 from holdfast.policy.settings import MINUTE, SECOND, RetrySettings
 from holdfast.records import dataclass
 from holdfast.store import ArrivalSettings, Edit, Store
+from holdfast.telemetry import without_secrets
 
 from .intake import account_of, inbound_of
 
@@ -71,12 +72,18 @@ class Receiver:
         self._report = report
         self._account = account_of(platform.name, platform.account)
         self._connected = False
+        self._trouble: str | None = None
         self._failures = 0
 
     @property
     def connected(self) -> bool:
         """Whether the platform can be sent to and read just now; `on_change` is called when this changes."""
         return self._connected
+
+    @property
+    def trouble(self) -> str | None:
+        """What the platform said when it could last not be read, as long as that is so."""
+        return self._trouble
 
     async def work(self) -> None:
         """Read, keep, confirm, for ever; neither a platform that is down nor a full disk ends it."""
@@ -85,7 +92,7 @@ class Receiver:
                 try:
                     await self._connect()
                     await self.read_once()
-                    self._failures = 0
+                    self._failures, self._trouble = 0, None
                 except (SyncFailed, StoreClosed):
                     raise
                 except StoreFault as fault:
@@ -122,6 +129,10 @@ class Receiver:
 
     async def _lose(self, error: Exception, retry_after: float | None) -> None:
         self._report(f"reading {self._account}", error)
+        # Words of our own adapters are for people; any other fault may hold anything.
+        self._trouble = (
+            without_secrets(str(error)) if isinstance(error, PlatformDown) else type(error).__name__
+        )
         self._now_connected(False)
         await self._pause(retry_after)
 

@@ -69,14 +69,12 @@ class Capabilities:
     """Seconds between two things shown in one chat: these share the platform's limits with messages."""
     catch_up: int | None = 0
     """Milliseconds for which it keeps what people write while nobody reads: None for good, 0 not at all."""
-    chat_rate: Rate | None = None
-    """Messages one chat may be sent."""
-    account_rate: Rate | None = None
-    """Messages all chats together may be sent."""
-    files_in: int = 0
-    """Bytes a file may have that people send; 0: none are taken."""
-    files_out: int = 0
-    """Bytes a file may have that is sent to them; 0: none are."""
+    attachments: int = 0
+    """Bytes that a file may have which people send us; 0 when none can come."""
+    each_chat: Rate | None = None
+    """How much may be said in one chat; None when there is no such limit."""
+    all_chats: Rate | None = None
+    """And in all of them together."""
     newcomers: bool = False
     """Anybody can write to it: who is not let in is told, there, how to ask for that."""
 

@@ -85,8 +85,8 @@ def guarantees(can: Capabilities) -> tuple[Guarantee, ...]:
             f"A message holds {can.longest:,} characters; a longer reply comes in several, in order.",
         ),
         _pace(can),
-        _files_in(can.files_in),
-        _files_out(can.files_out),
+        _files_in(can.attachments),
+        Guarantee(About.FILES_OUT, Holds.NO, "Files are not sent; replies are text."),
         _newcomers(can),
     )
 
@@ -168,15 +168,15 @@ def _working(can: Capabilities) -> Guarantee:
 
 def _pace(can: Capabilities) -> Guarantee:
     rates = [
-        *([f"{_rate(can.chat_rate)} to one chat"] if can.chat_rate else []),
-        *([f"{_rate(can.account_rate)} in all"] if can.account_rate else []),
+        *([f"{_rate(can.each_chat)} to one chat"] if can.each_chat else []),
+        *([f"{_rate(can.all_chats)} in all"] if can.all_chats else []),
     ]
     if not rates:
         words = "No limits of the platform are known. If it asks to wait, that is kept, also over a restart."
         return Guarantee(About.PACE, Holds.YES, words)
     words = (
-        f"The platform takes {' and '.join(rates)}: more waits in line, and nothing is dropped for it. If it "
-        "asks to wait longer, that is kept, also over a restart."
+        f"The platform takes at most {' and '.join(rates)}: more waits in line, and no message is dropped for "
+        "it. If it asks to wait longer, that is kept, also over a restart."
     )
     return Guarantee(About.PACE, Holds.PARTLY, words)
 
@@ -188,19 +188,13 @@ def _files_in(most: int) -> Guarantee:
     return Guarantee(About.FILES_IN, Holds.PARTLY, words)
 
 
-def _files_out(most: int) -> Guarantee:
-    if not most:
-        return Guarantee(About.FILES_OUT, Holds.NO, "Files are not sent; replies are text.")
-    return Guarantee(About.FILES_OUT, Holds.PARTLY, f"Files of up to {_size(most)} are sent.")
-
-
 def _newcomers(can: Capabilities) -> Guarantee:
     if not can.newcomers:
         words = "Who is not let in gets no answer; nothing of what they write is kept."
         return Guarantee(About.NEWCOMERS, Holds.NO, words)
     words = (
-        "Who is not let in gets a code, a few in an hour, that the owner can approve. Nothing of what they "
-        "wrote before that is kept, and they are told so."
+        "Who is not let in gets a code that the owner can approve, unless [pairing] says otherwise; in a "
+        "group, nothing. What they wrote before that is not kept, and they are told so."
     )
     return Guarantee(About.NEWCOMERS, Holds.YES, words)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
@@ -11,7 +12,6 @@ from holdfast.errors import Unusable
 from holdfast.records import dataclass
 
 from .base import Capabilities, Platform
-from .telegram.capabilities import CAPABILITIES as TELEGRAM
 from .web import WebChat
 
 GROUP = "holdfast.platforms"
@@ -41,9 +41,18 @@ def known(offered: Iterable[EntryPoint] | None = None) -> tuple[Known, ...]:
     """Every platform there is on this machine. Raises `Unusable` for an offer that cannot be read."""
     return (
         Known("web", WebChat().capabilities),
-        Known("telegram", TELEGRAM),
+        *_telegram(),
         *(_known(point) for point in _points(offered)),
     )
+
+
+def _telegram() -> Iterator[Known]:
+    """Only where its library is, which takes longer to be imported than all of ours."""
+    if find_spec("aiogram") is None or find_spec("markdown_it") is None:
+        return
+    from .telegram.adapter import capabilities  # noqa: PLC0415 - as said
+
+    yield Known("telegram", capabilities())
 
 
 def offer(name: str, offered: Iterable[EntryPoint] | None = None) -> Offer:

@@ -29,10 +29,9 @@ capabilities = st.builds(
     notices=st.booleans(),
     show_every=st.sampled_from([0.1, 3.0]),
     catch_up=st.sampled_from([None, 0, MINUTE, DAY]),
-    chat_rate=rates,
-    account_rate=rates,
-    files_in=st.sampled_from([0, 1_500, 20_000_000]),
-    files_out=st.sampled_from([0, 50_000_000]),
+    each_chat=rates,
+    all_chats=rates,
+    attachments=st.sampled_from([0, 1_500, 20_000_000]),
     newcomers=st.booleans(),
 )
 
@@ -44,8 +43,8 @@ def said(can: Capabilities, about: About) -> Guarantee:
 
 def test_every_capability_is_drawn() -> None:
     drawn = {"ack", "idempotency", "repeat_within", "reconcile", "edit", "threads", "buttons", "longest"}
-    drawn |= {"typing", "drafts", "notices", "show_every", "catch_up", "chat_rate", "account_rate"}
-    assert {one.name for one in fields(Capabilities)} == drawn | {"files_in", "files_out", "newcomers"}
+    drawn |= {"typing", "drafts", "notices", "show_every", "catch_up", "each_chat", "all_chats"}
+    assert {one.name for one in fields(Capabilities)} == drawn | {"attachments", "newcomers"}
 
 
 @given(capabilities)
@@ -106,8 +105,7 @@ def test_what_is_written_meanwhile_is_promised_as_far_as_the_platform_keeps_it(
     [
         (About.TOPICS, "threads", True),
         (About.BUTTONS, "buttons", True),
-        (About.FILES_IN, "files_in", 5),
-        (About.FILES_OUT, "files_out", 5),
+        (About.FILES_IN, "attachments", 5),
         (About.NEWCOMERS, "newcomers", True),
     ],
 )
@@ -132,7 +130,7 @@ def test_of_work_in_progress_only_what_can_be_seen_is_named() -> None:
 
 def test_the_limits_of_a_platform_stand_in_its_words() -> None:
     can = Capabilities(
-        Ack.OFFSET, longest=4096, chat_rate=Rate(20, 60), account_rate=Rate(30), files_in=20_000_000
+        Ack.OFFSET, longest=4096, each_chat=Rate(20, 60), all_chats=Rate(30), attachments=20_000_000
     )
     assert (
         "20 messages in 60 seconds to one chat and 30 messages a second in all" in said(can, About.PACE).words

@@ -54,7 +54,7 @@ class WebChat:
         drafts=True,
         notices=True,
         show_every=_SHOW_EVERY,
-        files_in=_LARGEST_FILE,
+        attachments=_LARGEST_FILE,
     )
     cursor: str | None = None
     shown: Callable[[ChatAddress, Working], None] = _unseen

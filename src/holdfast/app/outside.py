@@ -1,0 +1,73 @@
+"""Platforms outside this process, by the configuration; their tokens are read here and given to nobody else.
+
+The library of a platform is imported only where that platform is configured.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+
+from holdfast.clock import Clock
+from holdfast.errors import BadConfig, Report, Unusable
+from holdfast.inbox import COMMANDS
+from holdfast.model import ChatAddress, OwedKind, QuestionId
+from holdfast.platforms import Platform
+from holdfast.store import Store
+from holdfast.telemetry.secrets import SECRET
+
+from .blobs import BlobFiles
+from .config import secret
+from .crew import to_log
+from .settings import Reading, Settings
+
+_TOKEN = re.compile(r"[0-9]{1,19}:[A-Za-z0-9_-]{1,200}")
+_LATELY = 500
+"""Messages of a chat among which the question of a button is looked for."""
+
+
+def check_platforms(settings: Settings) -> None:
+    """Raises `Unusable` for what a person has to change; asked before a ledger is opened."""
+    if not settings.telegram.is_on:
+        return
+    if find_spec("aiogram") is None or find_spec("markdown_it") is None:
+        raise Unusable("[telegram] needs packages that are not installed: pip install 'holdfast[telegram]'")
+    telegram_token(settings)
+
+
+def platforms_of(
+    settings: Settings, clock: Clock, store: Store, blobs: BlobFiles, report: Report = to_log
+) -> tuple[Platform, ...]:
+    """Those that are configured, and are usable as `check_platforms` has found."""
+    return (_telegram(settings, clock, store, blobs, report),) if settings.telegram.is_on else ()
+
+
+def telegram_token(settings: Settings, environment: Mapping[str, str] | None = None) -> str:
+    """The bot's token; what stands before its colon is the bot's id, and the name of its account."""
+    telegram = settings.telegram
+    token = secret("telegram.token", telegram.token_env, telegram.token_file, settings.home, environment)
+    if token is None or not _TOKEN.fullmatch(token):
+        raise BadConfig("telegram.token", SECRET, "a token as BotFather gives it: digits, a colon, letters")
+    return token
+
+
+def _telegram(settings: Settings, clock: Clock, store: Store, blobs: BlobFiles, report: Report) -> Platform:
+    # Its library takes longer to be imported than all of ours.
+    from holdfast.platforms.telegram.bot import telegram_bot  # noqa: PLC0415 - as said
+    from holdfast.platforms.telegram.webhook import Listening  # noqa: PLC0415 - as said
+
+    async def keep(content: bytes, media_type: str) -> str:
+        return str((await blobs.keep(content, media_type))["digest"])
+
+    async def asked(chat: ChatAddress) -> Sequence[QuestionId]:
+        last = await store.last_number(chat)
+        lately = await store.deliveries(chat, max(0, last - _LATELY), _LATELY)
+        return [QuestionId(one.dedupe) for one in lately if one.kind is OwedKind.QUESTION]
+
+    given = settings.telegram
+    listening = None
+    if given.reading is Reading.WEBHOOK and given.webhook_url is not None:
+        listening = Listening(given.webhook_url, given.webhook_host, given.webhook_port)
+    menu = [(name, entry.says) for name, entry in COMMANDS.items()]
+    return telegram_bot(telegram_token(settings), given.base_url, clock, keep, asked, menu, listening, report)

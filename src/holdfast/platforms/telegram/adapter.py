@@ -1,0 +1,360 @@
+"""A bot of Telegram as a platform: reads and sends through `Client`, and keeps nothing that matters."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from holdfast.clock import Clock
+from holdfast.errors import Report, unreported
+from holdfast.model import (
+    Accepted,
+    ChatAddress,
+    Cursor,
+    Delivery,
+    Fence,
+    Place,
+    QuestionId,
+    SendResult,
+    SetAside,
+    TryAgain,
+    place_at,
+)
+from holdfast.platforms.base import Ack, Arrival, Capabilities, Incoming, PlatformDown, Revision, Working
+from holdfast.platforms.pace import Pace, Rate
+from holdfast.policy.parts import width
+from holdfast.policy.settings import DAY, SECOND
+
+from .client import CallFault, Client, Flood, Refusal
+from .content import integer, text_in
+from .files import LARGEST, Files
+from .format import LONGEST
+from .reached import Reached, reached
+from .results import down, is_about_looks, is_edited, sent, unsent
+from .wire import PLATFORM, Found, Me, Moved, Read, chat_and_topic, joined, read, text_for, to_send
+
+Asked = Callable[[ChatAddress], Awaitable[Sequence[QuestionId]]]
+"""What was asked in a chat lately."""
+Menu = Sequence[tuple[str, str]]
+"""Commands, and what each is for."""
+
+CURSOR = "updates"
+DIRECT = Rate(2, 2.0)
+"""What Telegram advises: one message a second in a chat, with a little at once ..."""
+GROUP = Rate(20, 60.0)
+"""... and twenty a minute in a group ..."""
+ALL = Rate(30, 1.0)
+"""... and thirty a second in all."""
+TYPING = 4.0
+"""Seconds; it fades after five."""
+SHOW_EVERY = 1.5
+_PATIENT = 5.0
+"""Seconds a send waits for its place; what has to wait longer goes back into the ledger."""
+_MOST_MENU = 100
+_LONGEST_HINT = 200
+
+
+class Source(Protocol):
+    """Where updates come from."""
+
+    async def begin(self) -> None: ...
+
+    async def read(self, offset: int | None) -> list[object]: ...
+
+    def confirm(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+async def nothing_asked(chat: ChatAddress) -> Sequence[QuestionId]:
+    """Nobody remembers any question."""
+    return ()
+
+
+class Telegram:
+    """One bot. All that outlives this process stands in its read position (`Reached`) and in the outbox."""
+
+    name = PLATFORM
+    cursor: str | None = CURSOR
+
+    def __init__(
+        self,
+        client: Client,
+        account: str,
+        clock: Clock,
+        source: Source,
+        files: Files,
+        ack: Ack = Ack.OFFSET,
+        asked: Asked = nothing_asked,
+        menu: Menu = (),
+        report: Report = unreported,
+    ) -> None:
+        self.account = account
+        self.capabilities = capabilities(ack)
+        self._client = client
+        self._clock = clock
+        self._source = source
+        self._files = files
+        self._asked = asked
+        self._menu = menu
+        self._report = report
+        self._me = Me(account)
+        self._reached = Reached()
+        self._became: dict[str, str] = {}
+        """Groups that a refused send has told us have moved."""
+        self._presses: list[str] = []
+        self._without_drafts: set[ChatAddress] = set()
+        self._direct = Pace(clock.monotonic, DIRECT, ALL)
+        self._groups = Pace(clock.monotonic, GROUP, ALL)
+
+    # Reading.
+
+    async def connect(self) -> None:
+        try:
+            me = await self._client.call("getMe")
+            if not isinstance(me, dict) or str(integer(me, "id")) != self.account:
+                raise PlatformDown("the token is another bot's than the one that was configured")
+            self._me = Me(self.account, text_in(me, "username"))
+            await self._source.begin()
+        except CallFault as fault:
+            raise down(fault) from None
+        await self._offer_menu()
+
+    async def receive(self, after: str | None) -> Incoming:
+        """The next batch. Nothing of it is confirmed before the next call, whose position the ledger gave."""
+        self._reached = reached(after)
+        while True:
+            updates = await self._source.read(self._reached.offset(self._clock.now()))
+            if updates:
+                return await self._incoming(updates)
+
+    async def confirm(self, incoming: Incoming, accepted: tuple[Accepted, ...]) -> None:
+        self._source.confirm()
+        presses, self._presses = self._presses, []
+        for press in presses:
+            # A button that spins on does no harm; most often the press is from before a restart.
+            await self._quietly("answerCallbackQuery", {"callback_query_id": press})
+
+    async def close(self) -> None:
+        await self._source.close()
+        await self._client.close()
+
+    async def _offer_menu(self) -> None:
+        commands = [{"command": name, "description": words[:256]} for name, words in self._menu[:_MOST_MENU]]
+        if commands:
+            await self._quietly("setMyCommands", {"commands": commands})
+
+    async def _incoming(self, updates: list[object]) -> Incoming:
+        found = [read(update, self._me) for update in updates]
+        moves = [one for one in found if isinstance(one, Moved)]
+        now_at = self._reached.after(updates, moves, self._clock.now())
+        if now_at == self._reached and self.capabilities.ack is Ack.OFFSET:
+            raise PlatformDown("Telegram brought updates without ids")
+        self._presses = [one.query for one in found if isinstance(one, Found) and one.query is not None]
+        events = [await self._event(one, now_at) for one in self._in_albums(found)]
+        there = tuple(event for event in events if event is not None)
+        return Incoming(there, Cursor(CURSOR, now_at.value()))
+
+    def _in_albums(self, found: list[Read]) -> list[Read]:
+        """Albums as one message each; where items can come again by themselves, each is known by its id."""
+        whole = joined(found)
+        if self.capabilities.ack is Ack.OFFSET:
+            return whole
+        ids = {one.event.event_id for one in whole if isinstance(one, Found)}
+        items = [one.event.event_id for one in found if isinstance(one, Found) and one.album is not None]
+        rest = [SetAside(id_, "part of an album", "") for id_ in items if id_ not in ids]
+        return [*whole, *rest]
+
+    async def _event(self, found: Read, now_at: Reached) -> Arrival | Revision | SetAside | None:
+        if isinstance(found, SetAside):
+            return found
+        if not isinstance(found, Found):
+            return None
+        event = found.event
+        lines: list[str] = []
+        attachments = []
+        for file in found.files:
+            fetched = await self._files.fetch(file)
+            if isinstance(fetched, str):
+                lines.append(fetched)
+            else:
+                attachments.append(fetched)
+        text = "\n\n".join(filter(None, (event.text or "", *lines)))
+        if isinstance(event, Revision):
+            place = now_at.known(event.place)
+            number = _numbered(event.place, place, event.message_id)
+            return replace(event, place=place, text=text, attachments=tuple(attachments), message_id=number)
+        place = now_at.known(event.origin.place)
+        return replace(
+            event,
+            origin=replace(event.origin, place=place),
+            text=text,
+            attachments=tuple(attachments),
+            message_id=event.message_id and _numbered(event.origin.place, place, event.message_id),
+            pressed=await self._question(found, place),
+        )
+
+    async def _question(self, found: Found, place: Place) -> QuestionId | None:
+        """The question of a press; one whose id was too long for a button is found among those asked here."""
+        assert isinstance(found.event, Arrival)
+        press = found.press
+        if press is None or press.question is not None:
+            return found.event.pressed
+        asked = await self._asked(place.address)
+        return next((one for one in asked if press.is_of(one)), found.event.pressed)
+
+    # Sending.
+
+    async def send(self, delivery: Delivery) -> SendResult:
+        chat = place_at(delivery.chat)
+        wait = self._pace(chat).to_send(_whole(chat))
+        if wait > _PATIENT:
+            return TryAgain(self._clock.now() + round(wait * SECOND), "too many messages", counts=False)
+        if wait > 0:
+            await self._clock.sleep(wait)
+        try:
+            return await self._send(delivery, chat)
+        except CallFault as fault:
+            if isinstance(fault, Flood):
+                self._pace(chat).wait(_whole(chat), fault.seconds)
+            return unsent(fault, self._clock.now())
+
+    async def _send(self, delivery: Delivery, chat: Place) -> SendResult:
+        """Ask, and ask again where the answer was no and says what would be taken."""
+        now_at, plain = self._now_at(chat), False
+        for _ in range(3):
+            prefix = "" if now_at == chat else f"{now_at.chat}:"
+            there = delivery._replace(chat=now_at.address, reply_to=_anchor(delivery.reply_to, prefix))
+            try:
+                return sent(await self._client.call("sendMessage", to_send(there, plain)), prefix)
+            except Refusal as refusal:
+                if refusal.moved_to is not None and str(refusal.moved_to) != now_at.chat:
+                    self._became[chat.chat] = str(refusal.moved_to)
+                    now_at = replace(chat, chat=str(refusal.moved_to))
+                elif not plain and is_about_looks(refusal):
+                    plain = True
+                else:
+                    raise
+        raise Refusal(400, "refused in every form")
+
+    async def find(self, delivery: Delivery) -> None:
+        """A bot cannot look at what it said."""
+
+    def _now_at(self, chat: Place) -> Place:
+        return replace(chat, chat=self._became.get(chat.chat, self._reached.last_id(chat.chat)))
+
+    def _pace(self, chat: Place) -> Pace:
+        return self._groups if _is_group(chat) else self._direct
+
+    # What is only for eyes.
+
+    async def show(self, chat: ChatAddress, working: Working) -> None:
+        place = place_at(chat)
+        if working.draft and not _is_group(place) and chat not in self._without_drafts:
+            await self._draft(chat, place, working)
+        elif working.typing and not (place.thread or "").startswith("dm"):
+            where = chat_and_topic(self._now_at(place))
+            await self._shown(place, "sendChatAction", {**where, "action": "typing"})
+
+    async def _draft(self, chat: ChatAddress, place: Place, working: Working) -> None:
+        if not self._direct.may_show(_whole(place)):
+            return
+        draft = {"draft_id": _draft_id(working.by), **text_for(_end_of(working.draft))}
+        try:
+            await self._shown(place, "sendMessageDraft", {**chat_and_topic(place), **draft})
+        except Refusal:
+            self._without_drafts.add(chat)
+
+    async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
+        place = place_at(chat)
+        now_at = self._now_at(place)
+        number = _anchor(message_id, "" if now_at == place else f"{now_at.chat}:")
+        if number is None:
+            # What stands in a group that is no more cannot be changed.
+            return True
+        if not self._pace(place).may_show(_whole(place)):
+            return False
+        for plain in (False, True):
+            words = {**text_for(text, plain=plain), "message_id": int(number)}
+            try:
+                await self._shown(place, "editMessageText", {"chat_id": int(now_at.chat), **words})
+            except Refusal as refusal:
+                if plain or not is_about_looks(refusal):
+                    return is_edited(refusal)
+            else:
+                return True
+        return False
+
+    async def _shown(self, place: Place, method: str, parameters: Mapping[str, object]) -> None:
+        """Ask for something to be seen; raises `PlatformDown`, or `Refusal` if it will never be."""
+        try:
+            await self._client.call(method, parameters)
+        except Refusal:
+            raise
+        except CallFault as fault:
+            if isinstance(fault, Flood):
+                self._pace(place).wait(_whole(place), fault.seconds)
+            raise down(fault) from None
+
+    async def _quietly(self, method: str, parameters: Mapping[str, object]) -> None:
+        """Ask for something that nobody misses."""
+        try:
+            await self._client.call(method, parameters)
+        except CallFault as fault:
+            self._report(f"asking Telegram for {method}", fault)
+
+
+def capabilities(ack: Ack = Ack.OFFSET) -> Capabilities:
+    """What Telegram can do for a bot: it forgets keys and cannot be asked, so a doubt is resent marked."""
+    return Capabilities(
+        ack,
+        edit=True,
+        threads=True,
+        buttons=True,
+        longest=LONGEST,
+        typing=TYPING,
+        drafts=True,
+        show_every=SHOW_EVERY,
+        catch_up=DAY,
+        attachments=LARGEST,
+        each_chat=DIRECT,
+        all_chats=ALL,
+        newcomers=True,
+    )
+
+
+def _is_group(place: Place) -> bool:
+    return place.chat.startswith("-")
+
+
+def _whole(place: Place) -> ChatAddress:
+    """The chat with all its topics: limits know no topics."""
+    return replace(place, thread=None).address
+
+
+def _numbered(was: Place, known: Place, number: str) -> str:
+    """A message's name: in a group that has moved, with the chat whose number it is."""
+    return number if was == known else f"{was.chat}:{number}"
+
+
+def _anchor(name: str | None, prefix: str) -> str | None:
+    """The number of a message in the chat that is spoken to now; None if it stands in another."""
+    if name is None or not name.startswith(prefix):
+        return None
+    number = name.removeprefix(prefix)
+    return number if number.isdecimal() else None
+
+
+def _end_of(text: str) -> str:
+    """The end of a text that grows: what was just written is what people read."""
+    if width(text) <= LONGEST:
+        return text
+    return f"…{text[-LONGEST // 2 + 1 :]}"
+
+
+def _draft_id(by: Fence) -> int:
+    """One number per run, never 0: changes under the same number are shown as one text that grows."""
+    digest = hashlib.sha256(f"{by.turn}:{by.generation}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") % 0x7FFFFFFF + 1

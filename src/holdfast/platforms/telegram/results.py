@@ -1,0 +1,94 @@
+"""What the Bot API's answer to a send means for what is owed. Pure."""
+
+from __future__ import annotations
+
+from holdfast.model import Lost, Rejected, SendResult, Sent, TryAgain
+from holdfast.platforms.base import PlatformDown
+from holdfast.policy.settings import SECOND
+
+from .client import CallFault, Flood, Refusal, Unreached
+from .content import integer
+
+_TOKEN = (401, 404)
+"""Codes of an answer to a token that Telegram does not know, whatever was asked."""
+_GONE = (
+    "chat not found",
+    "group chat was deactivated",
+    "have no rights to send",
+    "not enough rights",
+    "need administrator rights",
+    "chat_write_forbidden",
+    "chat_restricted",
+    "channel_private",
+    "peer_id_invalid",
+    "user_is_blocked",
+    "input_user_deactivated",
+    "message thread not found",
+    "topic_closed",
+    "topic_deleted",
+    "topic_id_invalid",
+    "direct messages topic",
+)
+"""Refusals after which nothing more goes to this chat, or to this topic of it; never to another instead."""
+_LOOKS = ("can't parse entities", "entity_", "unsupported parse_mode", "message is too long")
+_REPLY = ("message to be replied not found", "message to reply not found", "reply_message_id_invalid")
+_AS_IT_IS = ("message is not modified",)
+_NOT_THERE = (
+    "message to edit not found",
+    "message can't be edited",
+    "message_id_invalid",
+    "there is no text in the message",
+)
+
+
+def sent(answer: object, prefix: str = "") -> Sent:
+    """It is there, by this name."""
+    number = integer(answer, "message_id") if isinstance(answer, dict) else None
+    return Sent(None if number is None else f"{prefix}{number}")
+
+
+def unsent(fault: CallFault, now: int) -> SendResult:
+    """What a fault says of a message; raises `PlatformDown` when none could go out."""
+    match fault:
+        case Flood():
+            return TryAgain(now + fault.seconds * SECOND, str(fault), counts=False)
+        case Unreached():
+            raise down(fault)
+        case Refusal() if fault.code in _TOKEN:
+            raise down(fault)
+        case Refusal():
+            gone = fault.code == 403 or _says(fault, _GONE)
+            return Rejected(fault.words, whole_chat=gone, reply_gone=_says(fault, _REPLY))
+    return Lost(f"no answer ({fault})")
+
+
+def down(fault: CallFault) -> PlatformDown:
+    """What is wrong, in words for who has to mend it."""
+    match fault:
+        case Flood():
+            return PlatformDown(str(fault), fault.seconds)
+        case Refusal() if fault.code in _TOKEN:
+            return PlatformDown("Telegram does not know the bot's token: look at telegram.token_env or _file")
+        case Refusal() if fault.code == 409:
+            return PlatformDown(
+                "somebody else reads this bot's messages (409): another program has the same token, or a "
+                "webhook is set; only one of them can be served"
+            )
+        case Refusal():
+            return PlatformDown(f"Telegram refused: {fault.words}")
+    return PlatformDown(f"Telegram cannot be reached ({fault})")
+
+
+def is_about_looks(fault: Refusal) -> bool:
+    """Whether the same text may be taken without any looks."""
+    return _says(fault, _LOOKS)
+
+
+def is_edited(fault: Refusal) -> bool:
+    """Whether there is nothing left to be edited: it reads so already, or it is not there."""
+    return fault.code == 403 or _says(fault, (*_AS_IT_IS, *_NOT_THERE, *_GONE))
+
+
+def _says(fault: Refusal, words: tuple[str, ...]) -> bool:
+    said = fault.words.lower()
+    return any(one in said for one in words)
