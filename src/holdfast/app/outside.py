@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 
 from holdfast.clock import Clock
@@ -34,6 +35,8 @@ def check_platforms(settings: Settings) -> None:
     if find_spec("aiogram") is None or find_spec("markdown_it") is None:
         raise Unusable("[telegram] needs packages that are not installed: pip install 'holdfast[telegram]'")
     telegram_token(settings)
+    # Its library takes seconds on a busy machine: here the loop may stand for that long, and later not.
+    import_module("holdfast.platforms.telegram.bot")
 
 
 def platforms_of(

@@ -175,8 +175,8 @@ def _pace(can: Capabilities) -> Guarantee:
         words = "No limits of the platform are known. If it asks to wait, that is kept, also over a restart."
         return Guarantee(About.PACE, Holds.YES, words)
     words = (
-        f"The platform takes at most {' and '.join(rates)}: more waits in line, and no message is dropped for "
-        "it. If it asks to wait longer, that is kept, also over a restart."
+        f"The platform takes at most {' and '.join(rates)}: more waits in line, and none is dropped. If it "
+        "asks to wait longer, that is kept, also over a restart."
     )
     return Guarantee(About.PACE, Holds.PARTLY, words)
 
