@@ -302,6 +302,7 @@ _VERBS = (
     "interrupt",
     "interrupt_orphans",
     "quiet",
+    "record_delivery",
     "scrub",
     "settle_request",
     "settle_row",
@@ -346,6 +347,33 @@ def _add_letters() -> None:
     setattr(Gateway, "__init__", with_letters)  # noqa: B010 - as above
 
 
+def _hold_telegram() -> None:
+    """Places around what goes over the wire, if a bot is served here."""
+    if "telegram.token" not in (HOME / "holdfast.toml").read_text():
+        return
+    from holdfast.platforms.telegram.adapter import Telegram  # noqa: PLC0415 - only where it is served
+
+    send, receive, confirm = Telegram.send, Telegram.receive, Telegram.confirm
+
+    async def held_send(self: Telegram, delivery: Delivery) -> SendResult:
+        await pass_by("before telegram")
+        found = await send(self, delivery)
+        await pass_by("after telegram")
+        return found
+
+    async def held_receive(self: Telegram, after: str | None) -> Incoming:
+        found = await receive(self, after)
+        await pass_by("telegram brought")
+        return found
+
+    async def held_confirm(self: Telegram, incoming: Incoming, accepted: tuple[Accepted, ...]) -> None:
+        await pass_by("before confirm")
+        await confirm(self, incoming, accepted)
+
+    for name, held in (("send", held_send), ("receive", held_receive), ("confirm", held_confirm)):
+        setattr(Telegram, name, held)
+
+
 def _set_clock() -> None:
     """Let the wall clock be wrong by as much as the test says; time that passes stays right."""
     real, wrong_by = SystemClock.now, int((HOME / CLOCK).read_text())
@@ -361,4 +389,5 @@ if (HOME / HELD).exists():
         _hold_verb(_verb)
     _hold_results()
     _add_letters()
+    _hold_telegram()
     _set_clock()

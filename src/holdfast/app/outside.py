@@ -56,9 +56,8 @@ def telegram_token(settings: Settings, environment: Mapping[str, str] | None = N
 
 
 def _telegram(settings: Settings, clock: Clock, store: Store, blobs: BlobFiles, report: Report) -> Platform:
-    # Its library takes longer to be imported than all of ours.
-    from holdfast.platforms.telegram.bot import telegram_bot  # noqa: PLC0415 - as said
-    from holdfast.platforms.telegram.webhook import Listening  # noqa: PLC0415 - as said
+    from holdfast.platforms.telegram.bot import telegram_bot  # noqa: PLC0415 - only where it is served
+    from holdfast.platforms.telegram.client import Listening  # noqa: PLC0415 - only where it is served
 
     async def keep(content: bytes, media_type: str) -> str:
         return str((await blobs.keep(content, media_type))["digest"])

@@ -112,6 +112,7 @@ class Telegram:
     # Reading.
 
     async def connect(self) -> None:
+        await self._client.open()
         try:
             me = await self._client.call("getMe")
             if not isinstance(me, dict) or str(integer(me, "id")) != self.account:

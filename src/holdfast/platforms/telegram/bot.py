@@ -6,11 +6,10 @@ from holdfast.clock import Clock
 from holdfast.errors import Report, unreported
 from holdfast.platforms.base import Ack
 
-from .adapter import Asked, Menu, Telegram, nothing_asked
-from .client import Client
+from .adapter import Asked, Menu, Source, Telegram, nothing_asked
+from .client import Client, Listening
 from .files import Files, Keep
 from .polling import Polling
-from .webhook import Listening, Webhook
 
 
 def telegram_bot(
@@ -25,14 +24,18 @@ def telegram_bot(
 ) -> Telegram:
     """The bot that has this token; it asks for updates, or, with `listening`, has them brought."""
     client = Client(token, base_url)
-    webhook = Webhook(client, clock, listening, token) if listening is not None else None
+    source: Source = Polling(client, clock)
+    if listening is not None:
+        from .webhook import Webhook  # noqa: PLC0415 - brings a server with it, which most do not need
+
+        source = Webhook(client, clock, listening, token)
     return Telegram(
         client,
         token.partition(":")[0],
         clock,
-        webhook or Polling(client, clock),
+        source,
         Files(client, clock, keep),
-        Ack.OFFSET if webhook is None else Ack.ANSWER,
+        Ack.OFFSET if listening is None else Ack.ANSWER,
         asked,
         menu,
         report,

@@ -1,4 +1,4 @@
-"""The Bot API, asked through `aiogram`; what goes wrong comes as one of four, in words without the token.
+"""The Bot API as it is asked; what goes wrong comes as one of four, in words without the token.
 
 Answers are given as they came: an update that no type fits must not keep the others of its batch from us, and
 a message that was sent is sent, whatever else its answer holds.
@@ -6,42 +6,27 @@ a message that was sent is sent, whatever else its answer holds.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
-from functools import cache
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from aiogram import Bot
-from aiogram.client.session.aiohttp import AiohttpSession
-from aiogram.client.telegram import TelegramAPIServer
-from aiogram.exceptions import (
-    AiogramError,
-    ClientDecodeError,
-    TelegramAPIError,
-    TelegramBadRequest,
-    TelegramConflictError,
-    TelegramEntityTooLarge,
-    TelegramForbiddenError,
-    TelegramMigrateToChat,
-    TelegramNetworkError,
-    TelegramNotFound,
-    TelegramRetryAfter,
-    TelegramServerError,
-    TelegramUnauthorizedError,
-)
-from aiogram.methods import TelegramMethod
-from aiogram.types import BufferedInputFile
-from aiohttp import ClientConnectorError, ClientError, ClientResponseError
+from holdfast.records import dataclass
+
+if TYPE_CHECKING:
+    from .session import Session
 
 WITHIN = 60
 """Seconds for an answer."""
-_CODES: Mapping[type[TelegramAPIError], int] = {
-    TelegramBadRequest: 400,
-    TelegramUnauthorizedError: 401,
-    TelegramForbiddenError: 403,
-    TelegramNotFound: 404,
-    TelegramConflictError: 409,
-    TelegramEntityTooLarge: 413,
-}
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where Telegram is to bring updates, and where we take them."""
+
+    url: str
+    host: str
+    port: int
 
 
 class CallFault(Exception):
@@ -76,64 +61,36 @@ class Unanswered(CallFault):
 
 
 class Client:
-    """One bot at one Bot API server."""
+    """One bot at one Bot API server, once it is opened."""
 
     def __init__(self, token: str, base_url: str) -> None:
-        server = TelegramAPIServer.from_base(base_url.rstrip("/"))
-        self._session = AiohttpSession(api=server)
-        self._bot = Bot(token, session=self._session)
+        self._token = token
+        self._base_url = base_url
+        self._session: Session | None = None
+
+    async def open(self) -> None:
+        """Be ready. The library takes seconds to be imported: it is, beside everything else that starts."""
+        if self._session is None:
+            found = await asyncio.to_thread(import_module, "holdfast.platforms.telegram.session")
+            self._session = found.Session(self._token, self._base_url)
 
     async def call(
         self, method: str, parameters: Mapping[str, object] | None = None, within: int = WITHIN
     ) -> Any:
         """Ask for something; what is answered, as it came."""
-        request = _method(method)(**parameters or {})
-        try:
-            return await self._bot(request, request_timeout=within)
-        except AiogramError as error:
-            # Not from it: it may hold more than is good for a log.
-            raise _fault(error) from None
-        except (OSError, ClientError) as error:
-            raise Unanswered(type(error).__name__) from None
+        return await self._opened.call(method, parameters or {}, within)
 
-    async def download(self, path: str, begin: int) -> AsyncIterator[bytes]:
+    def download(self, path: str, begin: int) -> AsyncIterator[bytes]:
         """What a file holds from there on, as it comes; `path` as `getFile` gave it."""
-        url = self._session.api.file_url(self._bot.token, path)
-        headers = {"Range": f"bytes={begin}-"} if begin else {}
-        try:
-            async for chunk in self._session.stream_content(url, headers, timeout=WITHIN):
-                yield chunk
-        except ClientResponseError as error:
-            raise Refusal(error.status, f"the file was refused ({error.status})") from None
-        except (OSError, ClientError, TimeoutError) as error:
-            raise Unanswered(type(error).__name__) from None
+        return self._opened.download(path, begin, WITHIN)
 
     async def close(self) -> None:
-        await self._session.close()
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
 
-
-def upload(content: bytes, name: str) -> object:
-    """A file, to be given as a parameter."""
-    return BufferedInputFile(content, name)
-
-
-@cache
-def _method(name: str) -> type[TelegramMethod[Any]]:
-    """A method by its name that takes and gives anything."""
-    return type(name, (TelegramMethod,), {"__returning__": Any, "__api_method__": name})
-
-
-def _fault(error: AiogramError) -> CallFault:
-    match error:
-        case TelegramRetryAfter():
-            return Flood(error.retry_after)
-        case TelegramMigrateToChat():
-            return Refusal(400, "the group has become a supergroup", error.migrate_to_chat_id)
-        case TelegramServerError() | ClientDecodeError():
-            return Unanswered(f"an answer that says nothing ({type(error).__name__})")
-        case TelegramAPIError() if type(error) in _CODES:
-            return Refusal(_CODES[type(error)], error.message)
-        case TelegramNetworkError() if isinstance(error.__cause__, ClientConnectorError):
-            return Unreached("no connection")
-    cause = error.__cause__
-    return Unanswered(type(error if cause is None else cause).__name__)
+    @property
+    def _opened(self) -> Session:
+        if self._session is None:
+            raise Unreached("not connected yet")
+        return self._session

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -15,7 +14,7 @@ from holdfast.clock import Bell, Clock, first_of
 from holdfast.platforms.base import PlatformDown
 from holdfast.records import dataclass
 
-from .client import CallFault, Client
+from .client import CallFault, Client, Listening
 from .content import integer, text_in
 from .results import down
 from .wire import WANTED
@@ -29,15 +28,6 @@ PATIENCE = 50.0
 """Seconds a delivery waits for its commit; Telegram brings it again after that."""
 AT_ONCE = 100
 LARGEST = 4 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Listening:
-    """Where Telegram brings updates to, and where we take them."""
-
-    url: str
-    host: str
-    port: int
 
 
 @dataclass(slots=True)
@@ -160,14 +150,3 @@ def _number(post: _Post) -> int:
 def _of_album(update: object) -> bool:
     message = update.get("message") if isinstance(update, dict) else None
     return isinstance(message, dict) and bool(text_in(message, "media_group_id"))
-
-
-def parts_of_albums(updates: list[object]) -> Iterator[tuple[str, str]]:
-    """Every item of an album: the album, and the event that the item is."""
-    for update in updates:
-        message = update.get("message") if isinstance(update, dict) else None
-        if isinstance(message, dict) and _of_album(update):
-            chat = message.get("chat")
-            number = integer(message, "message_id")
-            if isinstance(chat, dict):
-                yield text_in(message, "media_group_id"), f"message:{integer(chat, 'id')}:{number}"

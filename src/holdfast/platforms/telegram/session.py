@@ -1,0 +1,103 @@
+"""The Bot API over HTTP, by `aiogram`: the only module that knows it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from functools import cache
+from typing import Any
+
+from aiogram import Bot
+from aiogram.client.session.aiohttp import AiohttpSession
+from aiogram.client.telegram import TelegramAPIServer
+from aiogram.exceptions import (
+    AiogramError,
+    ClientDecodeError,
+    TelegramAPIError,
+    TelegramBadRequest,
+    TelegramConflictError,
+    TelegramEntityTooLarge,
+    TelegramForbiddenError,
+    TelegramMigrateToChat,
+    TelegramNetworkError,
+    TelegramNotFound,
+    TelegramRetryAfter,
+    TelegramServerError,
+    TelegramUnauthorizedError,
+)
+from aiogram.methods import TelegramMethod
+from aiogram.types import BufferedInputFile
+from aiohttp import ClientConnectorError, ClientError, ClientResponseError
+
+from .client import CallFault, Flood, Refusal, Unanswered, Unreached
+
+_CODES: Mapping[type[TelegramAPIError], int] = {
+    TelegramBadRequest: 400,
+    TelegramUnauthorizedError: 401,
+    TelegramForbiddenError: 403,
+    TelegramNotFound: 404,
+    TelegramConflictError: 409,
+    TelegramEntityTooLarge: 413,
+}
+
+
+class Session:
+    """One bot at one Bot API server."""
+
+    def __init__(self, token: str, base_url: str) -> None:
+        server = TelegramAPIServer.from_base(base_url.rstrip("/"))
+        self._session = AiohttpSession(api=server)
+        self._bot = Bot(token, session=self._session)
+
+    async def call(self, method: str, parameters: Mapping[str, object], within: int) -> Any:
+        """Ask for something; what is answered, as it came."""
+        request = _method(method)(**parameters)
+        try:
+            return await self._bot(request, request_timeout=within)
+        except AiogramError as error:
+            # Not from it: it may hold more than is good for a log.
+            raise _fault(error) from None
+        except (OSError, ClientError) as error:
+            raise Unanswered(type(error).__name__) from None
+
+    async def download(self, path: str, begin: int, within: int) -> AsyncIterator[bytes]:
+        """What a file holds from there on, as it comes; `path` as `getFile` gave it."""
+        url = self._session.api.file_url(self._bot.token, path)
+        headers = {"Range": f"bytes={begin}-"} if begin else {}
+        try:
+            async for chunk in self._session.stream_content(url, headers, timeout=within):
+                yield chunk
+        except ClientResponseError as error:
+            raise Refusal(error.status, f"the file was refused ({error.status})") from None
+        except (OSError, ClientError, TimeoutError) as error:
+            raise Unanswered(type(error).__name__) from None
+
+    async def close(self) -> None:
+        await self._session.close()
+
+
+def upload(content: bytes, name: str) -> object:
+    """A file, to be given as a parameter."""
+    return BufferedInputFile(content, name)
+
+
+@cache
+def _method(name: str) -> type[TelegramMethod[Any]]:
+    """A method by its name that takes and gives anything."""
+    given = {"__module__": __name__, "__returning__": Any, "__api_method__": name}
+    return type(name, (TelegramMethod,), given)
+
+
+def _fault(error: AiogramError) -> CallFault:
+    match error:
+        case TelegramRetryAfter():
+            return Flood(error.retry_after)
+        case TelegramMigrateToChat():
+            return Refusal(400, "the group has become a supergroup", error.migrate_to_chat_id)
+        case TelegramServerError() | ClientDecodeError():
+            return Unanswered(f"an answer that says nothing ({type(error).__name__})")
+        case TelegramAPIError() if type(error) in _CODES:
+            return Refusal(_CODES[type(error)], error.message)
+        case TelegramNetworkError() if isinstance(error.__cause__, ClientConnectorError):
+            return Unreached("no connection")
+    cause = error.__cause__
+    return Unanswered(type(error if cause is None else cause).__name__)

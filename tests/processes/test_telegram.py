@@ -1,0 +1,156 @@
+"""SIGKILL of a gateway that serves a bot, with real polling and real sends, at every place of its work.
+
+Ada works in two topics at once. What is judged is what she sees: every message of hers answered in the topic
+it stands in, nothing said twice unless it says so, nothing that nobody asked for.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from holdfast.policy.parts import POSSIBLY_REPEATED
+from holdfast.testing.botapi import Person, Slow
+from tests.support.inside import EFFECTS
+from tests.support.nursery import Nursery
+from tests.support.town import Office, Town
+
+READING = ("telegram brought", "before accept", "after accept", "before confirm", "after claim_ready")
+WORKING = (
+    "model a 0",
+    "before effect a",
+    "after effect a",
+    "before its result",
+    "model a 1",
+    "before finish",
+)
+SENDING = (
+    "after finish",
+    "before claim_deliveries",
+    "after claim_deliveries",
+    "before telegram",
+    "in the request",
+    "after telegram",
+    "before record_delivery",
+    "after record_delivery",
+)
+STARTING = ("before interrupt_orphans", "after interrupt_orphans")
+IN_THE_REQUEST = "in the request"
+"""Telegram has taken the message, and its answer is on the way."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Killed at one place of the work and, if it says so, again while starting."""
+
+    work: str
+    start: str | None = None
+
+    def __str__(self) -> str:
+        return self.work + (f", then {self.start}" if self.start else "")
+
+
+CASES = (
+    *(Case(work) for work in (*READING, *WORKING, *SENDING)),
+    *(Case(work, start) for start in STARTING for work in (*READING, *WORKING, *SENDING)),
+)
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    found = Nursery()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def town() -> Iterator[Town]:
+    found = Town()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def office(tmp_path: Path, town: Town, nursery: Nursery) -> Iterator[Office]:
+    found = Office(tmp_path, town, nursery)
+    yield found
+    found.close()
+
+
+@dataclass(frozen=True)
+class Topics:
+    """Two topics of Ada's chat, or of a group."""
+
+    ada: Person
+    chat: int
+    one: int
+    other: int
+
+
+def in_her_chat(town: Town) -> Topics:
+    ada = town.add("Ada")
+    one, other = (town.do(lambda name=name: ada.open_topic(name)) for name in ("one", "other"))  # type: ignore[misc]  # bound at once
+    return Topics(ada, ada.id, one, other)
+
+
+def in_a_forum(town: Town) -> Topics:
+    ada = town.add("Ada")
+    forum = town.do(lambda: town.people.group("Forum", ada, topics=True))
+    one, other = (town.do(lambda name=name: ada.open_topic(name, forum)) for name in ("one", "other"))  # type: ignore[misc]  # bound at once
+    return Topics(ada, forum, one, other)
+
+
+def wrongs(town: Town, topics: Topics, asked: dict[str, int]) -> Iterator[str]:
+    """What is wrong with what was ever put before people; `asked` says in which topic each tag stands."""
+    said = [one for one in town.api.shown if one.how == "message"]
+    for tag, thread in asked.items():
+        answers = [one for one in said if one.text.endswith(f"answer to {tag}")]
+        plain = [one for one in answers if not one.text.startswith(POSSIBLY_REPEATED)]
+        if not answers:
+            yield f"{tag} was never answered"
+        if len(plain) > 1:
+            yield f"{tag} was answered {len(plain)} times without a word about it"
+        yield from (
+            f"{tag} was answered in {one.chat}/{one.thread}"
+            for one in answers
+            if (one.chat, one.thread) != (topics.chat, thread)
+        )
+    known = tuple(f"answer to {tag}" for tag in asked)
+    yield from (f"nobody asked for {one.text!r}" for one in said if not one.text.endswith(known))
+
+
+def kill_at(office: Office, town: Town, topics: Topics, case: Case) -> None:
+    """Kill it there, let it start and finish."""
+    office.hold(*() if case.work == IN_THE_REQUEST else (case.work,))
+    if case.work == IN_THE_REQUEST:
+        town.do(lambda: town.api.faults.add(Slow(3_600.0), "sendMessage"))
+    town.write(topics.ada, "do effect #a", topics.chat, topics.one)
+    gateway = office.begin()
+    if case.work == IN_THE_REQUEST:
+        town.until(lambda: any(one.text == "answer to a" for one in town.api.shown))
+    else:
+        office.reached(case.work)
+    gateway.kill()
+    town.write(topics.ada, "do effect #b", topics.chat, topics.other)
+    if case.start is not None:
+        office.hold(case.start)
+        gateway = office.begin()
+        office.reached(case.start)
+        gateway.kill()
+    office.hold()
+    gateway = office.begin().ready()
+    for tag, thread in (("a", topics.one), ("b", topics.other)):
+        town.until_heard(topics.ada, f"answer to {tag}", topics.chat, thread)
+    office.until_settled()
+    gateway.stop()
+
+
+@pytest.mark.guards("R10.1", "R10.2", "D5", "E1", "O2")
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_killed_anywhere_every_topic_gets_its_answer(office: Office, town: Town, case: Case) -> None:
+    topics = (in_her_chat if CASES.index(case) % 2 else in_a_forum)(town)
+    kill_at(office, town, topics, case)
+    assert list(wrongs(town, topics, {"a": topics.one, "b": topics.other})) == []
+    assert (office.times(EFFECTS, "a") <= 1, office.times(EFFECTS, "b")) == (True, 1)
+    assert office.is_sound()

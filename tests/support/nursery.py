@@ -1,0 +1,80 @@
+"""Fresh gateway processes without the wait: one process has imported everything, and forks each of them.
+
+What is forked runs what `holdfast up --no-supervise` turns into, and is killed like any other.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+from holdfast.app.process import run_and_exit
+from holdfast.web import open_page
+
+from .commands import environment
+
+
+class Nursery:
+    """The process that forks, as tests see it."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.nursery"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment(),
+            cwd=Path(__file__).parents[2],
+        )
+
+    def start(self, home: Path, log: Path, **more: str) -> int:
+        """A gateway on this home; its process."""
+        return int(self._ask(start=str(home), log=str(log), more=more))
+
+    def wait(self, pid: int) -> int:
+        """Its exit code, once it has ended; below zero the signal that ended it."""
+        return int(self._ask(wait=pid))
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def _ask(self, **what: object) -> Any:
+        given, taken = self._process.stdin, self._process.stdout
+        assert given is not None
+        assert taken is not None
+        given.write(json.dumps(what) + "\n")
+        given.flush()
+        return json.loads(taken.readline())
+
+
+def _be_gateway(home: str, log: str, more: dict[str, str]) -> None:
+    written = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for target, source in ((0, nothing), (1, written), (2, written)):
+        os.dup2(source, target)
+    os.environ.update(more)
+    run_and_exit([home], open_page)
+
+
+def main(asked: IO[str], answer: int) -> None:
+    for line in asked:
+        what = json.loads(line)
+        if "wait" in what:
+            _, status = os.waitpid(what["wait"], 0)
+            found = os.waitstatus_to_exitcode(status)
+        else:
+            found = os.fork()
+            if not found:
+                os.close(answer)
+                _be_gateway(what["start"], what["log"], what["more"])
+        os.write(answer, f"{found}\n".encode())
+
+
+if __name__ == "__main__":
+    import holdfast.platforms.telegram.bot
+    import holdfast.platforms.telegram.session  # noqa: F401 - what takes its time, for all of them
+
+    main(sys.stdin, os.dup(1))

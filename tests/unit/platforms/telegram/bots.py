@@ -1,0 +1,89 @@
+"""The real adapter with the real client, at the fake Bot API in the same loop; time stands still."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from holdfast.model import ChatAddress, QuestionId
+from holdfast.platforms import Arrival, Incoming
+from holdfast.platforms.telegram.adapter import Telegram
+from holdfast.platforms.telegram.bot import telegram_bot
+from holdfast.platforms.telegram.client import Listening
+from holdfast.testing import ManualClock
+from holdfast.testing.botapi import BotApi, People, Rates, serving
+from tests.unit.testing.botapi.clients import let_pass
+
+T = TypeVar("T")
+
+MENU = (("new", "begin anew"), ("stop", "stop the work"))
+
+
+@dataclass
+class Stage:
+    """A bot, its server and its people, and what the ledger would hold for it."""
+
+    bot: Telegram
+    api: BotApi
+    people: People
+    clock: ManualClock
+    address: str
+    kept: dict[str, bytes] = field(default_factory=dict)
+    asked: list[QuestionId] = field(default_factory=list)
+    position: str | None = None
+    reports: list[str] = field(default_factory=list)
+
+    async def read(self) -> Incoming:
+        """The next batch, committed and confirmed."""
+        incoming = await self.bot.receive(self.position)
+        self.commit(incoming)
+        await self.bot.confirm(incoming, ())
+        return incoming
+
+    def commit(self, incoming: Incoming) -> None:
+        assert incoming.cursor is not None
+        self.position = incoming.cursor.value
+
+    async def arrivals(self) -> list[Arrival]:
+        return [event for event in (await self.read()).events if isinstance(event, Arrival)]
+
+    async def passing(self, work: Coroutine[Any, Any, T]) -> T:
+        """What this gives, while time passes."""
+        task = asyncio.ensure_future(work)
+        await let_pass(self.clock, task)
+        return await task
+
+
+@asynccontextmanager
+async def stage(
+    rates: Rates | None = None,
+    listening: Listening | None = None,
+    connect: bool = True,
+    address: str | None = None,
+) -> AsyncIterator[Stage]:
+    clock = ManualClock()
+    api = BotApi(clock, rates=rates)
+    async with serving(api) as served_at:
+        address = address or served_at
+
+        async def keep(content: bytes, media_type: str) -> str:
+            digest = hashlib.sha256(content).hexdigest()
+            found.kept[digest] = content
+            return digest
+
+        async def asked(chat: ChatAddress) -> Sequence[QuestionId]:
+            return found.asked
+
+        def report(what: str, fault: BaseException) -> None:
+            found.reports.append(f"{what}: {fault!r}")
+
+        bot = telegram_bot(api.token, address, clock, keep, asked, MENU, listening, report)
+        found = Stage(bot, api, People(api), clock, address)
+        try:
+            if connect:
+                await bot.connect()
+            yield found
+        finally:
+            await bot.close()
