@@ -1,9 +1,11 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.nursery import Nursery
 from tests.support.outside import Build, House
+from tests.support.town import Office, Town
 
 
 @pytest.fixture
@@ -23,3 +25,38 @@ def build(tmp_path: Path) -> Iterator[Build]:
 @pytest.fixture
 def house(build: Build) -> House:
     return build()
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    """Forks gateways that serve a bot."""
+    found = Nursery()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def town() -> Iterator[Town]:
+    """Telegram, and the people there."""
+    found = Town()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def open_office(tmp_path: Path, town: Town, nursery: Nursery) -> Iterator[Callable[[str], Office]]:
+    """Builds a home whose gateway serves the town's bot, with more settings."""
+    offices: list[Office] = []
+
+    def build(more: str = "") -> Office:
+        offices.append(Office(tmp_path, town, nursery, more))
+        return offices[-1]
+
+    yield build
+    for office in offices:
+        office.close()
+
+
+@pytest.fixture
+def office(open_office: Callable[[str], Office]) -> Office:
+    return open_office("")

@@ -6,14 +6,12 @@ it stands in, nothing said twice unless it says so, nothing that nobody asked fo
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from holdfast.policy.parts import POSSIBLY_REPEATED
 from holdfast.testing.botapi import Person, Slow
 from tests.support.inside import EFFECTS
-from tests.support.nursery import Nursery
 from tests.support.town import Office, Town
 
 READING = ("telegram brought", "before accept", "after accept", "before confirm", "after claim_ready")
@@ -55,27 +53,6 @@ CASES = (
     *(Case(work) for work in (*READING, *WORKING, *SENDING)),
     *(Case(work, start) for start in STARTING for work in (*READING, *WORKING, *SENDING)),
 )
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    found = Nursery()
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def town() -> Iterator[Town]:
-    found = Town()
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def office(tmp_path: Path, town: Town, nursery: Nursery) -> Iterator[Office]:
-    found = Office(tmp_path, town, nursery)
-    yield found
-    found.close()
 
 
 @dataclass(frozen=True)
@@ -154,3 +131,4 @@ def test_killed_anywhere_every_topic_gets_its_answer(office: Office, town: Town,
     assert list(wrongs(town, topics, {"a": topics.one, "b": topics.other})) == []
     assert (office.times(EFFECTS, "a") <= 1, office.times(EFFECTS, "b")) == (True, 1)
     assert office.is_sound()
+    assert office.leaks() == [], "the token stands in its own file and nowhere else"

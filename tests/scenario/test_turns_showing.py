@@ -24,13 +24,14 @@ class Screen(FakePlatform):
         self.reached = asyncio.Event()
         self.during: Callable[[], Awaitable[object]] | None = None
 
-    async def show(self, chat: ChatAddress, working: Working) -> None:
+    async def show(self, chat: ChatAddress, working: Working) -> bool:
         self.reached.set()
         if self.during is not None:
             await self.during()
         assert chat == address()
         self.seen.append(working)
         self.bell.ring()
+        return True
 
     async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
         raise AssertionError("nothing is to be edited")

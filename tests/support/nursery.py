@@ -39,7 +39,8 @@ class Nursery:
 
     def close(self) -> None:
         self._process.kill()
-        self._process.wait()
+        with self._process:
+            """Its end, and that of its pipes."""
 
     def _ask(self, **what: object) -> Any:
         given, taken = self._process.stdin, self._process.stdout

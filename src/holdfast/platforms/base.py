@@ -208,8 +208,11 @@ class Shows(Protocol):
     line. A platform that cannot be reached raises `PlatformDown`, with the seconds it asked for.
     """
 
-    async def show(self, chat: ChatAddress, working: Working) -> None:
-        """Show this of a run beside the messages, or, if there is nothing in it, take away what was shown."""
+    async def show(self, chat: ChatAddress, working: Working) -> bool:
+        """Show this of a run beside the messages, or, if there is nothing in it, take away what was shown.
+
+        False when this chat, unlike others there, has no room for a draft.
+        """
         ...
 
     async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:

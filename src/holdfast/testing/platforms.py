@@ -138,11 +138,12 @@ class FakePlatform:
         self._around.history.looked_for += 1
         return await self._call(lambda: self._server.found(delivery.key))
 
-    async def show(self, chat: ChatAddress, working: Working) -> None:
+    async def show(self, chat: ChatAddress, working: Working) -> bool:
         by, where = working.by, place_at(chat).chat
         text = " | ".join(filter(None, ("typing" * working.typing, working.draft, working.notice)))
         if not text or self._pace.may_show(chat):
             await self._let_see("beside", where, text, by.turn, by.generation, "")
+        return True
 
     async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
         turn, generation = self._server.spoken_of(message_id)

@@ -82,6 +82,8 @@ class Shown:
         self._message: str | None = None
         """The platform's name of the message, once it is known."""
         self._said = ""
+        self._drafts = platform.capabilities.drafts
+        """Whether what is written can be seen beside the messages of this chat."""
         self._task: asyncio.Task[None] | None = None
         self.go_on()
 
@@ -200,7 +202,7 @@ class Shown:
 
     async def _show_beside(self) -> None:
         can, now = self._platform.capabilities, self._house.clock.monotonic()
-        draft = self._text if can.drafts else ""
+        draft = self._text if self._drafts else ""
         notice = self._words() if can.notices and self._speaks else ""
         if not can.shows or not (draft or notice or self._seen or self._elapsed >= AT_FIRST):
             return
@@ -209,7 +211,7 @@ class Shown:
         if working != self._seen or fades:
             self._seen, self._last = working, now
             self._house.shows(self)
-            await self._call(cast("Shows", self._platform).show(self.chat, working))
+            self._drafts &= await self._call(cast("Shows", self._platform).show(self.chat, working))
 
     async def _show_message(self) -> None:
         """Say once by a message that work goes on, and keep it true where messages can be edited."""
@@ -222,7 +224,7 @@ class Shown:
             self._told = await self._call(self._house.store.tell_working(self._fence, owed))
             self._said = words
         elif can.edit:
-            await self._edit(self._words("" if can.drafts else self._text))
+            await self._edit(self._words("" if self._drafts else self._text))
 
     async def _edit(self, words: str) -> None:
         if words == self._said:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol
 
@@ -33,7 +34,19 @@ from .files import LARGEST, Files
 from .format import LONGEST
 from .reached import Reached, reached
 from .results import down, is_about_looks, is_edited, sent, unsent
-from .wire import PLATFORM, Found, Me, Moved, Read, chat_and_topic, joined, read, text_for, to_send
+from .wire import (
+    PLATFORM,
+    Found,
+    Me,
+    Moved,
+    Read,
+    chat_and_topic,
+    is_direct_topic,
+    joined,
+    read,
+    text_for,
+    to_send,
+)
 
 Asked = Callable[[ChatAddress], Awaitable[Sequence[QuestionId]]]
 """What was asked in a chat lately."""
@@ -53,7 +66,6 @@ SHOW_EVERY = 1.5
 _PATIENT = 5.0
 """Seconds a send waits for its place; what has to wait longer goes back into the ledger."""
 _MOST_MENU = 100
-_LONGEST_HINT = 200
 
 
 class Source(Protocol):
@@ -251,22 +263,26 @@ class Telegram:
 
     # What is only for eyes.
 
-    async def show(self, chat: ChatAddress, working: Working) -> None:
+    async def show(self, chat: ChatAddress, working: Working) -> bool:
         place = place_at(chat)
-        if working.draft and not _is_group(place) and chat not in self._without_drafts:
-            await self._draft(chat, place, working)
-        elif working.typing and not (place.thread or "").startswith("dm"):
+        has_room = not _is_group(place) and chat not in self._without_drafts
+        if working.draft and has_room:
+            return await self._draft(chat, place, working)
+        if working.typing and not is_direct_topic(place):
             where = chat_and_topic(self._now_at(place))
-            await self._shown(place, "sendChatAction", {**where, "action": "typing"})
+            with suppress(Refusal):
+                await self._shown(place, "sendChatAction", {**where, "action": "typing"})
+        return has_room
 
-    async def _draft(self, chat: ChatAddress, place: Place, working: Working) -> None:
-        if not self._direct.may_show(_whole(place)):
-            return
-        draft = {"draft_id": _draft_id(working.by), **text_for(_end_of(working.draft))}
-        try:
-            await self._shown(place, "sendMessageDraft", {**chat_and_topic(place), **draft})
-        except Refusal:
-            self._without_drafts.add(chat)
+    async def _draft(self, chat: ChatAddress, place: Place, working: Working) -> bool:
+        if self._direct.may_show(_whole(place)):
+            draft = {"draft_id": _draft_id(working.by), **text_for(_end_of(working.draft))}
+            try:
+                await self._shown(place, "sendMessageDraft", {**chat_and_topic(place), **draft})
+            except Refusal:
+                self._without_drafts.add(chat)
+                return False
+        return True
 
     async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
         place = place_at(chat)

@@ -133,7 +133,11 @@ def _message(message: Json, me: Me, update: int | None) -> Found | Moved | str |
     if origin.kind is ChatKind.GROUP and _is_for_another(content.text, me):
         return None
     arrival = Arrival(
-        f"message:{chat_id}:{number}", origin, content.text, str(number), _time(integer(message, "date"))
+        f"message:{chat_id}:{number}",
+        origin,
+        _meant(content.text),
+        str(number),
+        _time(integer(message, "date")),
     )
     return Found(arrival, content.files, text_in(message, "media_group_id") or None)
 
@@ -176,6 +180,11 @@ def _place(message: Json, me: Me) -> Place:
     thread = integer(message, "message_thread_id") if message.get("is_topic_message") is True else None
     topic = f"{_DIRECT_TOPIC}{direct}" if direct is not None else None if thread is None else str(thread)
     return Place(PLATFORM, me.account, str(integer(part(message, "chat"), "id")), topic)
+
+
+def _meant(text: str) -> str:
+    """What clients say by themselves when somebody opens a chat is a wish to know what to do there."""
+    return "/help" if text.partition(" ")[0].partition("@")[0] == "/start" else text
 
 
 def _is_for_another(text: str, me: Me) -> bool:
@@ -266,9 +275,14 @@ def chat_and_topic(place: Place) -> dict[str, object]:
     """Where something goes, as parameters of a request."""
     chat = int(place.chat) if place.chat.lstrip("-").isdecimal() else place.chat
     thread = place.thread or ""
-    if thread.startswith(_DIRECT_TOPIC) and thread[len(_DIRECT_TOPIC) :].isdecimal():
+    if is_direct_topic(place) and thread[len(_DIRECT_TOPIC) :].isdecimal():
         return {"chat_id": chat, "direct_messages_topic_id": int(thread.removeprefix(_DIRECT_TOPIC))}
     return {"chat_id": chat, "message_thread_id": int(thread)} if thread.isdecimal() else {"chat_id": chat}
+
+
+def is_direct_topic(place: Place) -> bool:
+    """Whether this is a topic of a channel's direct messages."""
+    return (place.thread or "").startswith(_DIRECT_TOPIC)
 
 
 def to_send(delivery: Delivery, plain: bool = False) -> dict[str, object]:

@@ -113,8 +113,9 @@ class WebChat:
     async def find(self, delivery: Delivery) -> bool | None:
         return True
 
-    async def show(self, chat: ChatAddress, working: Working) -> None:
+    async def show(self, chat: ChatAddress, working: Working) -> bool:
         self.shown(chat, working)
+        return True
 
     async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
         return False

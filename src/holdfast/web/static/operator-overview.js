@@ -66,7 +66,7 @@ const fact = (name, value) => h("div", {}, h("dt", {}, name), h("dd", {}, value)
 
 function platforms(found) {
   const list = Array.isArray(found) ? found : Object.entries(found ?? {}).map(([name, state]) => ({ name, state }));
-  return list.map((one) => `${one.name ?? one.platform} ${one.state ?? (one.connected ? "connected" : "not connected")}`).join(", ") || "none";
+  return list.map((one) => `${one.name ?? one.platform} ${one.state ?? (one.connected ? "connected" : `not connected${one.trouble ? ` (${one.trouble})` : ""}`)}`).join(", ") || "none";
 }
 
 const safeMode = (found) => found.active

@@ -1,0 +1,173 @@
+"""A bot's life with real gateways: what people did while it was dead, and what outlives its deaths."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from holdfast.testing.botapi import Flood, LostAnswer
+from tests.support.inside import EFFECTS
+from tests.support.town import Office, Town
+
+Build = Callable[[str], Office]
+
+
+@pytest.mark.guards("D5", "R9.5")
+def test_what_was_written_and_changed_while_it_was_dead_is_read_as_it_is_now(
+    office: Office, town: Town
+) -> None:
+    ada = town.add("Ada")
+    town.write(ada, "do #first")
+    gateway = office.begin().ready()
+    town.until_heard(ada, "answer to first")
+    office.until_settled()
+    gateway.kill()
+    number = town.write(ada, "do #wrong")
+    town.do(lambda: ada.edit(number, "do #right"))
+    town.write(ada, "do #last")
+    gateway = office.begin().ready()
+    town.until_heard(ada, "answer to last")
+    gateway.stop()
+    assert town.hears(ada) == ["answer to first", "answer to right", "answer to last"]
+
+
+@pytest.mark.guards("R13", "R7.3")
+def test_a_button_that_was_shown_before_a_kill_still_works_once_after_it(
+    open_office: Build, town: Town
+) -> None:
+    office = open_office('approvals.effect = "ask"')
+    ada = town.add("Ada")
+    town.write(ada, "do effect #a")
+    gateway = office.begin()
+    town.until(lambda: any(one.buttons for one in ada.sees()))
+    gateway.kill()
+    label = town.do(lambda: next(one.buttons[0] for one in ada.sees() if one.buttons))
+    town.do(lambda: ada.press(label))
+    gateway = office.begin().ready()
+    town.until_heard(ada, "answer to a")
+    query = town.do(lambda: ada.press(label))
+    town.until(lambda: ada.answer(query) is not None)
+    office.until_settled()
+    gateway.stop()
+    assert office.times(EFFECTS, "a") == 1
+    assert sum(text == "answer to a" for text in town.hears(ada)) == 1
+
+
+@pytest.mark.guards("R10.3")
+def test_the_time_that_telegram_asked_for_is_kept_across_a_kill(office: Office, town: Town) -> None:
+    ada = town.add("Ada")
+    town.do(lambda: town.api.faults.add(Flood(5), "sendMessage"))
+    office.hold("after record_delivery")
+    town.write(ada, "do #a")
+    gateway = office.begin()
+    office.reached("after record_delivery")
+    gateway.kill()
+    office.hold()
+    gateway = office.begin().ready()
+    town.until_heard(ada, "answer to a")
+    gateway.stop()
+    first, second = (one.at for one in town.api.asked("sendMessage"))
+    assert second - first >= 5_000
+    assert town.hears(ada) == ["answer to a"]
+
+
+@pytest.mark.guards("R10.2")
+def test_a_send_without_an_answer_is_repeated_and_says_so(office: Office, town: Town) -> None:
+    ada = town.add("Ada")
+    town.do(lambda: town.api.faults.add(LostAnswer(), "sendMessage"))
+    town.write(ada, "do #a")
+    gateway = office.begin().ready()
+    town.until(lambda: len(ada.hears()) == 2)
+    gateway.stop()
+    assert town.hears(ada) == ["answer to a", "(possibly repeated) answer to a"]
+
+
+def test_a_group_that_became_a_supergroup_while_it_was_dead_goes_on(open_office: Build, town: Town) -> None:
+    ada = town.add("Ada")
+    group = town.do(lambda: town.people.group("Small", ada, kind="group"))
+    office = open_office("")
+    text = (office.home / "holdfast.toml").read_text()
+    (office.home / "holdfast.toml").write_text(
+        text.replace("telegram/1000/-1000000003001", f"telegram/1000/{group}")
+    )
+    office.hold("before telegram")
+    town.write(ada, "do #a", group)
+    gateway = office.begin()
+    office.reached("before telegram")
+    gateway.kill()
+    large = town.do(lambda: town.people.upgrade(group, ada))
+    town.write(ada, "do #b", large)
+    office.hold()
+    gateway = office.begin().ready()
+    town.until_heard(ada, "answer to a", large)
+    town.until_heard(ada, "answer to b", large)
+    gateway.stop()
+    sessions = office.look("sessions")["sessions"]
+    assert len(sessions) == 1, "it is the same conversation"
+
+
+def test_a_file_is_there_although_the_gateway_died_before_its_message_was_kept(
+    office: Office, town: Town
+) -> None:
+    ada = town.add("Ada")
+    town.do(lambda: ada.send_file(b"the bytes", "a.txt", caption="do #a"))
+    office.hold("before accept")
+    gateway = office.begin()
+    office.reached("before accept")
+    gateway.kill()
+    office.hold()
+    gateway = office.begin().ready()
+    town.until_heard(ada, "answer to a")
+    gateway.stop()
+    (session,) = office.look("sessions")["sessions"]
+    entries = json.dumps(office.look("session", session=session["id"])["entries"])
+    (blob,) = [path for path in (office.home / "blobs").rglob("*") if path.is_file()]
+    assert blob.name in entries
+    assert blob.read_bytes() == b"the bytes"
+
+
+@pytest.mark.guards("O18", "O15")
+def test_a_second_reader_is_loud_and_the_bot_goes_on_when_it_is_gone(office: Office, town: Town) -> None:
+    ada = town.add("Ada")
+    gateway = office.begin().ready()
+    town.until(lambda: bool(town.api.asked("getUpdates")))
+    town.do(lambda: town.api.updates.stop_polling("other getUpdates request"))
+    town.until(lambda: any(one.code == 409 for one in town.api.asked("getUpdates")))
+    trouble = None
+    while trouble is None:
+        (found,) = [one for one in office.ask("status")["platforms"] if one["name"] == "telegram"]
+        trouble = found["trouble"]
+    assert "409" in trouble
+    town.write(ada, "do #a")
+    town.until_heard(ada, "answer to a")
+    (found,) = [one for one in office.ask("status")["platforms"] if one["name"] == "telegram"]
+    assert (found["connected"], found["trouble"]) == (True, None)
+    gateway.stop()
+
+
+@pytest.mark.guards("R14")
+def test_strangers_are_not_answered_and_nothing_of_theirs_is_kept(office: Office, town: Town) -> None:
+    ada, eve = town.add("Ada"), town.add("Eve")
+    group = town.do(lambda: town.people.group("Elsewhere", ada, topics=False))
+    other = town.do(lambda: town.people.group("Elsewhere too", ada, topics=False))
+    assert group == -1000000003001, "the one that is allowed"
+    town.write(eve, "do #stranger")
+    town.write(ada, "do #elsewhere", other)
+    town.write(ada, "do #here", group)
+    gateway = office.begin().ready()
+    town.until_heard(ada, "answer to here", group)
+    gateway.stop()
+    assert town.hears(eve) == [] == town.hears(ada, other)
+    assert b"stranger" not in b"".join(path.read_bytes() for path in office.home.glob("ledger*"))
+
+
+@pytest.mark.guards("R3.1")
+def test_a_stop_lets_what_is_owed_out_and_a_bot_that_polls_does_not_hold_it_up(
+    office: Office, town: Town
+) -> None:
+    ada = town.add("Ada")
+    town.write(ada, "do #a")
+    gateway = office.begin().ready()
+    town.until_heard(ada, "answer to a")
+    gateway.stop()
+    assert office.leaks() == []
