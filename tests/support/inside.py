@@ -301,6 +301,7 @@ _VERBS = (
     "heartbeat",
     "interrupt",
     "interrupt_orphans",
+    "pair",
     "quiet",
     "record_delivery",
     "scrub",
