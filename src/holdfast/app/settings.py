@@ -207,6 +207,8 @@ class Settings:
     watchdog: WatchdogSettings = WatchdogSettings()
     web: WebSettings = WebSettings()
     telegram: TelegramSettings = TelegramSettings()
+    platforms: tuple[str, ...] = ()
+    """Platforms of other packages, by the names under which they are offered."""
     access: Access = field(default_factory=lambda: Access(owners=frozenset({LOCAL_PERSON})))
 
     @property
