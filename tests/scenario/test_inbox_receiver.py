@@ -344,7 +344,7 @@ async def words_told(ledger: Ledger, chat: str = "c1") -> list[str]:
     return [part.text for part in await ledger.store.deliveries(place(chat).address)]
 
 
-@pytest.mark.guards("R14", "R9.4")
+@pytest.mark.guards("R14")
 async def test_a_stranger_who_wrote_much_while_nobody_read_gets_one_code(ledger: Ledger) -> None:
     platform = FakePlatform(OPEN)
     platform.updates += [arrival(f"{n}", f"e{n}", sender="eve") for n in range(5)]

@@ -57,7 +57,7 @@ def test_a_platform_that_does_all_it_says_has_no_faults(capabilities: Capabiliti
 def test_each_check_finds_what_it_is_for(
     check: str, bug: str, capabilities: Capabilities, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.testing.conformance.PATIENCE", 1.0)
+    monkeypatch.setattr("holdfast.testing.conformance.checks.PATIENCE", 1.0)
     assert asyncio.run(run_check(check, partial(in_memory, capabilities, bug))) is not None
 
 
