@@ -255,7 +255,20 @@ class WebStand:
     async def press(self, label: str) -> None:
         raise NotImplementedError
 
-    babble = lose_answer = lose_request = block = go_away = open_thread  # type: ignore[assignment]
+    async def babble(self) -> None:
+        raise NotImplementedError
+
+    async def lose_answer(self) -> None:
+        raise NotImplementedError
+
+    async def lose_request(self) -> None:
+        raise NotImplementedError
+
+    async def block(self) -> None:
+        raise NotImplementedError
+
+    async def go_away(self) -> None:
+        raise NotImplementedError
 
 
 @asynccontextmanager
