@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-import httpx
 
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError
 from holdfast.records import dataclass
+
+if TYPE_CHECKING:
+    import httpx
 
 TOKEN = re.compile(r"[0-9]+:[A-Za-z0-9_-]+")
 """How a token looks."""
@@ -101,6 +102,8 @@ class Asking:
         return str(found.get("title") or found.get("first_name") or chat)
 
     async def _get(self, method: str, **params: str) -> httpx.Response:
+        import httpx  # noqa: PLC0415 - no other command waits for it
+
         try:
             async with httpx.AsyncClient(timeout=_PATIENCE, follow_redirects=False) as client:
                 return await client.get(f"{self._address}/{method}", params=params)
