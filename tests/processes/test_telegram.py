@@ -4,15 +4,16 @@ Ada works in two topics at once. What is judged is what she sees: every message 
 it stands in, nothing said twice unless it says so, nothing that nobody asked for.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
 
+from holdfast.clock import SystemRng
 from holdfast.policy.parts import POSSIBLY_REPEATED
 from holdfast.testing.botapi import Person, Slow
 from tests.support.inside import EFFECTS
-from tests.support.town import Office, Town
+from tests.support.town import Office, Town, free_port
 
 READING = ("telegram brought", "before accept", "after accept", "before confirm", "after claim_ready")
 WORKING = (
@@ -82,7 +83,7 @@ def wrongs(town: Town, topics: Topics, asked: dict[str, int]) -> Iterator[str]:
     """What is wrong with what was ever put before people; `asked` says in which topic each tag stands."""
     said = [one for one in town.api.shown if one.how == "message"]
     for tag, thread in asked.items():
-        answers = [one for one in said if one.text.endswith(f"answer to {tag}")]
+        answers = [one for one in said if tag in answered_in(one.text)]
         plain = [one for one in answers if not one.text.startswith(POSSIBLY_REPEATED)]
         if not answers:
             yield f"{tag} was never answered"
@@ -93,8 +94,13 @@ def wrongs(town: Town, topics: Topics, asked: dict[str, int]) -> Iterator[str]:
             for one in answers
             if (one.chat, one.thread) != (topics.chat, thread)
         )
-    known = tuple(f"answer to {tag}" for tag in asked)
-    yield from (f"nobody asked for {one.text!r}" for one in said if not one.text.endswith(known))
+    others = [one.text for one in said if not answered_in(one.text) & asked.keys()]
+    yield from (f"nobody asked for {text!r}" for text in others if "Queued." not in text)
+
+
+def answered_in(text: str) -> set[str]:
+    """The tags that a text answers: a turn that was cut off also takes the message that waited for it."""
+    return set(text.partition("answer to ")[2].split(","))
 
 
 def kill_at(office: Office, town: Town, topics: Topics, case: Case) -> None:
@@ -132,3 +138,65 @@ def test_killed_anywhere_every_topic_gets_its_answer(office: Office, town: Town,
     assert (office.times(EFFECTS, "a") <= 1, office.times(EFFECTS, "b")) == (True, 1)
     assert office.is_sound()
     assert office.leaks() == [], "the token stands in its own file and nowhere else"
+
+
+BROUGHT = ("telegram brought", "before accept", "after accept", "before confirm", "after claim_ready")
+
+
+@pytest.mark.guards("O2")
+@pytest.mark.parametrize("place", BROUGHT)
+def test_killed_anywhere_what_telegram_brings_is_kept_once(
+    open_office: Callable[[str], Office], town: Town, place: str
+) -> None:
+    port = free_port()
+    office = open_office(
+        f'telegram.reading = "webhook"\ntelegram.webhook_port = {port}\n'
+        f'telegram.webhook_url = "http://127.0.0.1:{port}/bring"\n'
+    )
+    topics = in_her_chat(town)
+    kill_at(office, town, topics, Case(place))
+    assert list(wrongs(town, topics, {"a": topics.one, "b": topics.other})) == []
+    assert (office.times(EFFECTS, "a"), office.times(EFFECTS, "b")) == (1, 1)
+    assert office.leaks() == []
+
+
+MESSAGES, DEATHS = 12, 10
+
+
+@pytest.mark.guards("R10.1", "R10.2", "E16")
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_long_conversation_in_two_topics_with_deaths_at_any_moment(
+    open_office: Callable[[str], Office], town: Town, seed: int
+) -> None:
+    """The moments are counted in requests that reach Telegram: reads, sends, typing, all of them."""
+    chance = SystemRng(seed)
+    office = open_office("safe_mode.exits = 100\nresume.strikes = 20\n")
+    topics = in_a_forum(town)
+    asked = {f"m{number}": (topics.one, topics.other)[number % 2] for number in range(MESSAGES)}
+    waiting, written = list(asked.items()), set[str]()
+    for _ in range(DEATHS):
+        for tag, thread in waiting[:2]:
+            town.write(topics.ada, f"do effect #{tag}", topics.chat, thread)
+            written.add(tag)
+        del waiting[:2]
+        gateway = office.begin()
+        moment = len(town.api.log) + 1 + int(chance.random() * 12)
+        _until_asked(town, moment, written)
+        gateway.kill()
+    gateway = office.begin().ready()
+    _until_asked(town, 10**9, written)
+    office.until_settled()
+    gateway.stop()
+    assert list(wrongs(town, topics, asked)) == []
+    assert all(office.times(EFFECTS, tag) <= 1 for tag in asked)
+    assert office.is_sound()
+    assert office.leaks() == []
+
+
+def _until_asked(town: Town, moment: int, written: set[str]) -> None:
+    """Until Telegram was asked so often, or has nothing more to be asked for."""
+
+    def answered() -> bool:
+        return written <= set[str]().union(*(answered_in(one.text) for one in town.api.shown))
+
+    town.until(lambda: len(town.api.log) >= moment or answered())

@@ -171,3 +171,29 @@ def test_a_stop_lets_what_is_owed_out_and_a_bot_that_polls_does_not_hold_it_up(
     town.until_heard(ada, "answer to a")
     gateway.stop()
     assert office.leaks() == []
+
+
+@pytest.mark.guards("R12", "R10.4", "E8")
+def test_a_word_about_work_in_progress_is_ended_after_a_kill_and_the_answer_comes_once(
+    open_office: Build, town: Town
+) -> None:
+    office = open_office('progress.notice = "1s"')
+    ada = town.add("Ada")
+    forum = town.do(lambda: town.people.group("Forum", ada, topics=True))
+    topic = town.do(lambda: ada.open_topic("plans", forum))
+    office.hold("model a 0")
+    town.write(ada, "do #a", forum, topic)
+    gateway = office.begin()
+    office.reached("model a 0")
+    town.until(lambda: any("Still working" in text for text in ada.hears(forum, topic)))
+    town.until(lambda: ada.typing(forum, topic))
+    office.until_sent()
+    gateway.kill()
+    office.hold()
+    gateway = office.begin().ready()
+    town.until_heard(ada, "answer to a", forum, topic)
+    town.until(lambda: not any("Still working" in text for text in ada.hears(forum, topic)))
+    gateway.stop()
+    heard = town.hears(ada, forum, topic)
+    assert sum("answer to a" in text for text in heard) == 1
+    assert town.hears(ada, forum) == [], "nothing of it stood outside its topic"

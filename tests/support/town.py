@@ -18,7 +18,7 @@ from .outside import LONG, House
 T = TypeVar("T")
 
 TOKEN = "1000:canary-that-nobody-may-ever-read"
-_LOOK_AGAIN = 1.0
+_LOOK_AGAIN = 0.1
 
 SETTINGS = """\
 owners = ["telegram:1001"]
@@ -27,6 +27,12 @@ telegram.token_file = "token"
 telegram.base_url = "{address}"
 {more}
 """
+
+
+def free_port() -> int:
+    """One that nobody listens at."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return int(found.getsockname()[1])
 
 
 class Town:
@@ -138,8 +144,15 @@ class Office(House):
 
     def until_settled(self) -> None:
         """Until nothing runs, waits or is owed any more."""
-        while any(self.ask("status")[name] for name in ("open_turns", "waiting", "owed", "unknown")):
-            threading.Event().wait(_LOOK_AGAIN / 10)
+        self._until_none("open_turns", "waiting", "owed", "unknown")
+
+    def until_sent(self) -> None:
+        """Until nothing is owed any more."""
+        self._until_none("owed", "unknown")
+
+    def _until_none(self, *names: str) -> None:
+        while any(self.ask("status")[name] for name in names):
+            threading.Event().wait(_LOOK_AGAIN)
 
     def leaks(self) -> list[str]:
         """Files of the home that hold the bot's secret, besides its own: ledger, logs, pages, all of them."""

@@ -162,8 +162,10 @@ class Telegram:
     async def _incoming(self, updates: list[object]) -> Incoming:
         found = [read(update, self._me) for update in updates]
         moves = [one for one in found if isinstance(one, Moved)]
-        now_at = self._reached.after(updates, moves, self._clock.now())
-        if now_at == self._reached and self.capabilities.ack is Ack.OFFSET:
+        asks = self.capabilities.ack is Ack.OFFSET
+        # What is brought comes in any order: there may be more before it that is not kept yet.
+        now_at = self._reached.after(updates if asks else [], moves, self._clock.now())
+        if asks and now_at == self._reached:
             raise PlatformDown("Telegram brought updates without ids")
         self._presses = [one.query for one in found if isinstance(one, Found) and one.query is not None]
         events = [await self._event(one, now_at) for one in self._in_albums(found)]
@@ -275,14 +277,20 @@ class Telegram:
         return has_room
 
     async def _draft(self, chat: ChatAddress, place: Place, working: Working) -> bool:
-        if self._direct.may_show(_whole(place)):
-            draft = {"draft_id": _draft_id(working.by), **text_for(_end_of(working.draft))}
+        if not self._direct.may_show(_whole(place)):
+            return True
+        where = {"draft_id": _draft_id(working.by), **chat_and_topic(place)}
+        for plain in (False, True):
+            text = text_for(_end_of(working.draft), plain=plain)
             try:
-                await self._shown(place, "sendMessageDraft", {**chat_and_topic(place), **draft})
-            except Refusal:
-                self._without_drafts.add(chat)
-                return False
-        return True
+                await self._shown(place, "sendMessageDraft", {**where, **text})
+            except Refusal as refusal:
+                if plain or not is_about_looks(refusal):
+                    break
+            else:
+                return True
+        self._without_drafts.add(chat)
+        return False
 
     async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
         place = place_at(chat)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from holdfast.clock import Clock
 from holdfast.model import Attachment
 
-from .client import CallFault, Client, Flood, Refusal
+from .client import CallFault, Client, Flood, Refusal, Unreached
 from .content import File, text_in
 from .results import down
 
@@ -51,9 +51,9 @@ class Files:
         """Go on until it is whole; as long as each try brings something, there may be many."""
         idle = 0
         while True:
-            before, path = len(content), await self._path(file)
+            before = len(content)
             try:
-                async for chunk in self._client.download(path, len(content)):
+                async for chunk in self._client.download(await self._path(file), before):
                     content += chunk
                     if len(content) > LARGEST:
                         raise Refusal(413, "it is larger than a bot may fetch")
@@ -70,15 +70,19 @@ class Files:
             await self._clock.sleep(_PAUSE * 2**idle)
 
     async def _path(self, file: File) -> str:
-        """Where it is to be had, for an hour."""
+        """Where it is to be had, for an hour.
+
+        What would befall every request is the platform's trouble; all else is this file's, and keeps no other
+        message waiting.
+        """
         try:
             answer = await self._client.call("getFile", {"file_id": file.id})
+        except (Flood, Unreached) as fault:
+            raise down(fault) from None
         except Refusal as refusal:
-            if refusal.code in (401, 409):
+            if refusal.code == 401:
                 raise down(refusal) from None
             raise
-        except (Flood, CallFault) as fault:
-            raise down(fault) from None
         path = text_in(answer, "file_path") if isinstance(answer, dict) else ""
         if not path:
             raise Refusal(0, "Telegram does not say where it is")

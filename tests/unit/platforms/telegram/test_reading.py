@@ -209,11 +209,14 @@ async def test_a_file_that_cannot_be_had_is_spoken_of_and_holds_nobody_up() -> N
         ada.send_file(b"x", "huge.bin", size=21 * 1024 * 1024)
         ada.send_file(b"y", "never.bin", caption="this?")
         ada.write("and this")
+        ada.send_file(b"z", "odd.bin", caption="or this?")
+        here.api.faults.add(Broken(500), "getFile", times=10)
         here.api.faults.add(LostRequest(), "download", times=None)
         texts = [arrival.text for arrival in await here.passing(here.arrivals())]
         assert "huge.bin" in texts[0]
         assert "this?" in texts[1] and "never.bin" in texts[1]
         assert texts[2] == "and this"
+        assert "or this?" in texts[3] and "odd.bin" in texts[3]
 
 
 @on_a_loop

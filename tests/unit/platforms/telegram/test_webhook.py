@@ -11,6 +11,7 @@ import pytest
 from holdfast.model import SetAside
 from holdfast.platforms import Ack, Arrival, PlatformDown
 from holdfast.platforms.telegram.client import Listening
+from holdfast.platforms.telegram.reached import reached
 from tests.support.loops import on_a_loop
 from tests.unit.platforms.telegram.bots import Stage, stage
 from tests.unit.platforms.telegram.payloads import message, update
@@ -40,6 +41,7 @@ async def test_an_update_is_answered_only_once_it_is_committed() -> None:
         again = await here.bot.receive(None)
         assert (again.events, here.api.deliverer.tried) == (incoming.events, []), "it waits for our word"
         here.commit(again)
+        assert reached(here.position).update is None, "nobody says later that all before it was kept"
         await here.bot.confirm(again, ())
         await here.api.until(lambda: not here.api.updates.pending())
         assert [one.code for one in here.api.deliverer.tried] == [200]
