@@ -91,7 +91,7 @@ def grant(tx: Tx, scope: GrantScope, subject: str, by: PersonId) -> bool:
 def revoke(tx: Tx, subject: str, by: PersonId) -> bool:
     gone = tx.run("revoke", subject=subject) > 0
     if gone:
-        tx.event("taken_out", f"person:{subject}", by=by)
+        tx.event("taken_out", f"access:{subject}", by=by)
         tx.changed("access")
     return gone
 
