@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.testing.botapi import Flood, LostAnswer
+from holdfast.testing.botapi import Broken, Flood, LostAnswer, LostRequest
+from tests.support.commands import command
 from tests.support.inside import EFFECTS
 from tests.support.town import Office, Town
 
@@ -135,12 +136,11 @@ def test_a_second_reader_is_loud_and_the_bot_goes_on_when_it_is_gone(office: Off
     town.until(lambda: any(one.code == 409 for one in town.api.asked("getUpdates")))
     trouble = None
     while trouble is None:
-        (found,) = [one for one in office.ask("status")["platforms"] if one["name"] == "telegram"]
-        trouble = found["trouble"]
+        trouble = office.platform("telegram")["trouble"]
     assert "409" in trouble
     town.write(ada, "do #a")
     town.until_heard(ada, "answer to a")
-    (found,) = [one for one in office.ask("status")["platforms"] if one["name"] == "telegram"]
+    found = office.platform("telegram")
     assert (found["connected"], found["trouble"]) == (True, None)
     gateway.stop()
 
@@ -197,3 +197,38 @@ def test_a_word_about_work_in_progress_is_ended_after_a_kill_and_the_answer_come
     heard = town.hears(ada, forum, topic)
     assert sum("answer to a" in text for text in heard) == 1
     assert town.hears(ada, forum) == [], "nothing of it stood outside its topic"
+
+
+@pytest.mark.guards("R14")
+def test_the_token_appears_nowhere_whatever_goes_wrong(office: Office, town: Town) -> None:
+    ada = town.add("Ada")
+    wrong = (
+        (LostRequest(), "getUpdates"),
+        (Broken(502), "getUpdates"),
+        (LostAnswer(), "sendMessage"),
+        (LostRequest(), "sendMessage"),
+        (LostRequest(), "getFile"),
+        (LostRequest(), "setMyCommands"),
+    )
+    for effect, method in wrong:
+        town.do(lambda effect=effect, method=method: town.api.faults.add(effect, method))  # type: ignore[misc]  # bound at once
+    town.do(lambda: ada.send_file(b"x", caption="do #a"))
+    gateway = office.begin().ready()
+    town.until_heard(ada, "answer to a")
+    town.do(lambda: town.api.revoke("1000:another"))
+    town.do(lambda: town.api.updates.stop_polling("other getUpdates request"))
+    town.until(lambda: any(one.code == 401 for one in town.api.log))
+    while "does not know" not in (office.platform("telegram")["trouble"] or ""):
+        town.until(lambda: True)
+    said = [json.dumps(office.ask(verb)) for verb in ("status", "overview")]
+    home = ("--home", office.home)
+    session = office.look("sessions")["sessions"][0]["id"]
+    for words in (("status",), ("config",), ("logs",), ("show", session), ("outbox",), ("set-aside",)):
+        done = command(*words, *home)
+        assert done.code == 0, done.err
+        said.append(done.out + done.err)
+    for written in (("export", session, office.home / "incident.json"), ("backup", office.home / "b.tar")):
+        assert command(*written, *home).code == 0
+    gateway.stop()
+    assert "canary" not in "".join(said)
+    assert office.leaks() == []

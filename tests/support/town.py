@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from holdfast.testing.botapi import BotApi, People, Person, serving
 
@@ -153,6 +153,11 @@ class Office(House):
     def _until_none(self, *names: str) -> None:
         while any(self.ask("status")[name] for name in names):
             threading.Event().wait(_LOOK_AGAIN)
+
+    def platform(self, name: str) -> dict[str, Any]:
+        """How the gateway says that a platform stands."""
+        (found,) = [one for one in self.ask("status")["platforms"] if one["name"] == name]
+        return dict(found)
 
     def leaks(self) -> list[str]:
         """Files of the home that hold the bot's secret, besides its own: ledger, logs, pages, all of them."""

@@ -68,7 +68,9 @@ def down(fault: CallFault) -> PlatformDown:
         case Flood():
             return PlatformDown(str(fault), fault.seconds)
         case Refusal() if fault.code in _TOKEN:
-            return PlatformDown("Telegram does not know the bot's token: look at telegram.token_env or _file")
+            return PlatformDown(
+                "Telegram does not know the bot's token; telegram.token_env or token_file names it"
+            )
         case Refusal() if fault.code == 409:
             return PlatformDown(
                 "somebody else reads this bot's messages (409): another program has the same token, or a "

@@ -1,0 +1,57 @@
+"""The keys of [telegram]: a token is named, never repeated, and costs who has none nothing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.app.config import describe, load_settings
+from holdfast.app.outside import check_platforms, telegram_token
+from holdfast.app.platform_keys import PLATFORM_KEYS
+from holdfast.errors import BadConfig
+
+TOKEN = "1000:canary"
+
+
+def complaint(home: Path, toml: str = "", **environment: str) -> BadConfig:
+    (home / "holdfast.toml").write_text(toml)
+    with pytest.raises(BadConfig) as raised:
+        telegram_token(load_settings(home, environment).settings, environment)
+    assert "canary" not in str(raised.value)
+    return raised.value
+
+
+@pytest.mark.guards("R14")
+def test_a_token_in_the_wrong_place_is_refused_and_not_repeated(tmp_path: Path) -> None:
+    complaint(tmp_path, f'telegram.token = "{TOKEN}"')
+    complaint(tmp_path, f'telegram.token_env = "{TOKEN}"')
+    complaint(tmp_path, HOLDFAST_TELEGRAM_TOKEN=TOKEN)
+    complaint(tmp_path, 'telegram.token_env = "BOT"', BOT="canary without a colon")
+    assert complaint(tmp_path, 'telegram.token_env = "BOT"').key == "telegram.token_env"
+
+
+def test_the_token_is_read_where_the_keys_say_and_stands_in_no_settings(tmp_path: Path) -> None:
+    (tmp_path / "holdfast.toml").write_text('telegram.token_file = "token"')
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    loaded = load_settings(tmp_path, {})
+    assert telegram_token(loaded.settings) == TOKEN
+    assert TOKEN not in repr(loaded) + repr(describe(loaded))
+    check_platforms(loaded.settings)
+
+
+def test_a_webhook_needs_an_address(tmp_path: Path) -> None:
+    assert complaint(tmp_path, 'telegram.reading = "webhook"').key == "telegram.webhook_url"
+
+
+def test_every_key_has_a_default_that_reads_back(tmp_path: Path) -> None:
+    shown = {one.key: one for one in describe(load_settings(tmp_path, {}))}
+    for key in PLATFORM_KEYS:
+        assert key.kind.show(key.kind.read(shown[key.name].default)) == shown[key.name].default
+
+
+def test_who_serves_no_bot_imports_nothing_for_it() -> None:
+    asks = (
+        "import sys, holdfast.web; sys.exit(bool({'aiogram', 'aiohttp', 'markdown_it'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", asks]).returncode == 0
