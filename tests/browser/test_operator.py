@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from holdfast.clock import SystemClock, SystemIds
-from holdfast.model import Batch, ChatAddress, Inbound, Key, Lost, Owed, PersonId, Place, SetAside
+from holdfast.model import Batch, ChatAddress, Inbound, Key, Knock, Lost, Owed, PersonId, Place, SetAside
 from holdfast.store import open_ledger
 from tests.browser import houses
 from tests.browser.houses import House, picture
@@ -16,7 +16,7 @@ from tests.browser.test_looks import SCHEMES, violations
 
 expect.set_options(timeout=30_000)
 
-PLACES = ("overview", "sessions", "outbox", "set-aside", "restart")
+PLACES = ("overview", "sessions", "outbox", "set-aside", "people", "restart")
 CHAT = "operated"
 LATELY = re.compile(
     r"^Last restart .+ The process before ended without a word: a crash, a kill or a power cut\. "
@@ -38,6 +38,8 @@ async def left_behind(home: Path) -> None:
         await store.record_delivery(part.id, Lost("the connection was lost"))
     strange = SetAside("u1", "neither text nor attachment", '{"sticker": {"emoji": "crab"}, "b": "<script>"}')
     await store.accept(Batch("elsewhere/bot", unreadable=(strange,)))
+    knock = Knock("e9", PersonId("elsewhere:eve"), Place("elsewhere", "bot", "c9"), "ABCD2345")
+    await store.accept(Batch("elsewhere/bot", refused=(("e9", "person_not_allowed"),), knocks=(knock,)))
     await store.close()
 
 
@@ -159,6 +161,24 @@ def test_sends_in_doubt_are_settled_one_by_one(context: BrowserContext) -> None:
     cards.get_by_role("button", name="Drop it").click()
     page.locator("#ask-yes").click()
     expect(page.locator("#page")).to_contain_text("No send is in doubt")
+
+
+def test_somebody_is_let_in_by_their_code_and_taken_out(context: BrowserContext) -> None:
+    page = look(context, "people")
+    expect(page.get_by_role("region", name="Who asks")).to_contain_text("elsewhere:eve")
+    code = page.get_by_label("Code that somebody was given")
+    code.fill("zzzz-9999")
+    code.press("Enter")
+    expect(page.locator("#toast")).to_contain_text("no such code")
+    code.fill("abcd-2345")
+    page.get_by_role("button", name="Let them in").click()
+    expect(page.locator("#toast")).to_contain_text("elsewhere:eve is let in")
+    granted = page.get_by_role("region", name="Who was let in").locator("tbody tr")
+    expect(granted).to_contain_text("elsewhere:eve")
+    expect(page.get_by_role("region", name="Who asks").locator("tbody tr")).to_have_count(0)
+    granted.get_by_role("button", name="Take out").click()
+    page.locator("#ask-yes").click()
+    expect(granted).to_have_count(0)
 
 
 def test_what_was_set_aside_is_shown_as_it_came(context: BrowserContext) -> None:

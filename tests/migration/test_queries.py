@@ -20,6 +20,10 @@ WALKS = {
     "forget_set_aside",
     "forget_instances",
     "live_notices",
+    # Codes are few at any time, and forgotten.
+    "open_codes",
+    "asking",
+    "forget_pairings",
     # Forgetting rewrites the whole file in the end.
     *re.findall(r"-- name: (\w+)", (QUERIES / "erasing.sql").read_text("utf-8")),
     "arrivals_of",

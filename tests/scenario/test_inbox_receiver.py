@@ -9,7 +9,7 @@ import pytest
 from holdfast.errors import Broken, DiskFull, StoreClosed, StoreUnavailable
 from holdfast.inbox import Receiver
 from holdfast.model import ChatKind, InboxKind, InboxState, PersonId, Position, SetAside
-from holdfast.platforms import Incoming, PlatformDown
+from holdfast.platforms import Ack, Capabilities, Incoming, PlatformDown
 from holdfast.policy.access import Access
 from holdfast.policy.admission import Drain
 from holdfast.policy.settings import QueueSettings
@@ -335,3 +335,40 @@ async def test_what_is_not_taken_is_refused_in_words(
     assert await texts(ledger) == []
     (part,) = await ledger.outbox()
     assert words in part.text
+
+
+OPEN = Capabilities(Ack.OFFSET, newcomers=True)
+
+
+async def words_told(ledger: Ledger, chat: str = "c1") -> list[str]:
+    return [part.text for part in await ledger.store.deliveries(place(chat).address)]
+
+
+@pytest.mark.guards("R14")
+async def test_a_stranger_who_wrote_much_while_nobody_read_gets_one_code(ledger: Ledger) -> None:
+    platform = FakePlatform(OPEN)
+    platform.updates += [arrival(f"{n}", f"e{n}", sender="eve") for n in range(5)]
+    await receiver(ledger, platform).read_once()
+    (words,) = await words_told(ledger)
+    assert "holdfast pair " in words
+    assert await texts(ledger) == []
+
+
+async def test_where_nobody_can_write_who_is_not_let_in_strangers_are_not_answered(ledger: Ledger) -> None:
+    platform = FakePlatform()
+    platform.updates.append(arrival(sender="eve"))
+    await receiver(ledger, platform).read_once()
+    assert await words_told(ledger) == []
+
+
+async def test_in_a_group_a_stranger_hears_nothing_and_somebody_let_in_what_is_missing(
+    ledger: Ledger,
+) -> None:
+    platform = FakePlatform(OPEN)
+    platform.updates.append(arrival("hi", "e1", "eve", "-100", ChatKind.GROUP))
+    await receiver(ledger, platform).read_once()
+    assert await words_told(ledger, "-100") == []
+    platform.updates.append(arrival("hi", "e2", "ann", "-100", ChatKind.GROUP))
+    await receiver(ledger, platform).read_once()
+    (words,) = await words_told(ledger, "-100")
+    assert "holdfast people allow fake/bot/-100" in words

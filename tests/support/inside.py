@@ -304,6 +304,7 @@ _VERBS = (
     "heartbeat",
     "interrupt",
     "interrupt_orphans",
+    "pair",
     "quiet",
     "record_delivery",
     "scrub",

@@ -305,7 +305,8 @@ class Gateway:
 
     def arrival_settings(self) -> ArrivalSettings:
         """What an arriving message is admitted under now."""
-        return ArrivalSettings(self.settings.queue, self.settings.busy, self.draining)
+        settings = self.settings
+        return ArrivalSettings(settings.queue, settings.busy, self.draining, settings.pairing)
 
     def _claim_settings(self) -> ClaimSettings:
         settings = self.settings

@@ -196,6 +196,16 @@ def address() -> Kind:
     return Kind('an address, like "telegram/bot/123", or none', read, lambda value: value or "none")
 
 
+def is_person(text: str) -> bool:
+    """Whether somebody can be called that."""
+    return _PERSON.fullmatch(text) is not None
+
+
+def is_chat(text: str) -> bool:
+    """Whether this can be the address of a chat."""
+    return _CHAT.fullmatch(text) is not None
+
+
 def _text(value: object) -> str:
     """A number or text as text; a switch reads as neither."""
     if not isinstance(value, (int, float, str)):
@@ -351,6 +361,9 @@ KEYS: tuple[Key, ...] = (
         "one session per person in a group",
     ),
     Key("threads.per_person", "gateway.sharing.threads_per_person", switch(), "the same for its threads"),
+    Key("pairing.codes", "gateway.pairing.codes", count(0, 100), "a newcomer gets in an hour; 0: none"),
+    Key("pairing.lasts", "gateway.pairing.lasts", duration(MINUTE, DAY), "how long a code is good"),
+    Key("pairing.open", "gateway.pairing.open", count(1, 10_000), "codes that may be good at once"),
     Key("keep.events", "gateway.keep.events", duration(DAY), "how long traces are kept"),
     Key("keep.set_aside", "gateway.keep.set_aside", duration(DAY), "how long unreadable input is kept"),
     Key("keep.instances", "gateway.keep.instances", duration(DAY), "how long finished runs are kept"),

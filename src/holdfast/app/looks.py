@@ -57,6 +57,10 @@ class Looks:
     home: Path | None = None
     """Where background processes leave what they put out, if that may be looked at."""
 
+    async def people(self) -> Json:
+        """Who was let in besides the configuration, and who asks to be."""
+        return {"grants": shown(await self.store.grants()), "asking": shown(await self.store.asking())}
+
     async def runs(self, limit: int = 20) -> Json:
         return {"runs": shown(await self.store.instances(min(limit, MOST_LISTED)))}
 

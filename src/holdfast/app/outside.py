@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 
 from holdfast.clock import Clock
@@ -14,6 +15,7 @@ from holdfast.errors import BadConfig, Report, Unusable
 from holdfast.inbox import COMMANDS
 from holdfast.model import ChatAddress, OwedKind, QuestionId
 from holdfast.platforms import Platform
+from holdfast.platforms.known import offer
 from holdfast.store import Store
 from holdfast.telemetry.secrets import SECRET
 
@@ -29,18 +31,23 @@ _LATELY = 500
 
 def check_platforms(settings: Settings) -> None:
     """Raises `Unusable` for what a person has to change; asked before a ledger is opened."""
+    for name in settings.platforms:
+        offer(name)
     if not settings.telegram.is_on:
         return
     if find_spec("aiogram") is None or find_spec("markdown_it") is None:
         raise Unusable("[telegram] needs packages that are not installed: pip install 'holdfast[telegram]'")
     telegram_token(settings)
+    # Its library takes seconds on a busy machine: here the loop may stand for that long, and later not.
+    import_module("holdfast.platforms.telegram.bot")
 
 
 def platforms_of(
     settings: Settings, clock: Clock, store: Store, blobs: BlobFiles, report: Report = to_log
 ) -> tuple[Platform, ...]:
     """Those that are configured, and are usable as `check_platforms` has found."""
-    return (_telegram(settings, clock, store, blobs, report),) if settings.telegram.is_on else ()
+    telegram = (_telegram(settings, clock, store, blobs, report),) if settings.telegram.is_on else ()
+    return (*telegram, *(offer(name)(settings.home) for name in settings.platforms))
 
 
 def telegram_token(settings: Settings, environment: Mapping[str, str] | None = None) -> str:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 
 from .keys import Key, choice, count, host
-from .sections import file, matching, optional, url, variable
+from .sections import file, matching, optional, texts, url, variable
 from .settings import Reading
 
 _PUBLIC = re.compile(r"https?://[^\s/?#@]+(?:/[^\s?#]*)?")
 
 PLATFORM_KEYS: tuple[Key, ...] = (
+    Key(
+        "platforms.use",
+        "platforms",
+        texts("a list of names, as their packages offer them"),
+        "platforms of other packages that are served",
+    ),
     Key(
         "telegram.token_env",
         "telegram.token_env",

@@ -47,6 +47,7 @@ from .looks import Looks
 from .notify import ALIVE, READY, STOPPING, Notifier
 from .outputs import OutputFiles
 from .outside import check_platforms, platforms_of
+from .people import Doorkeeper
 from .previews import Previews
 from .servers import servers_of
 from .settings import Settings
@@ -174,7 +175,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
         _meanwhile(ending, _beat(clock, settings, watchdog, notifier, around))
         store = await open_ledger(settings.home, clock, ids)
         ending.push_async_callback(store.close)
-        gateway, inside = _composed(settings, around, store, clock, ids, agent, on_state)
+        gateway, inside = await _composed(settings, around, store, clock, ids, agent, on_state)
         _meanwhile(ending, _report_boot(gateway))
         try:
             ending.push_async_callback((await _open(door, inside)).close)
@@ -204,7 +205,7 @@ def _meanwhile(ending: AsyncExitStack, work: Coroutine[Any, Any, None]) -> None:
     ending.callback(asyncio.ensure_future(work).cancel)
 
 
-def _composed(
+async def _composed(
     settings: Settings,
     around: Surroundings,
     store: Store,
@@ -215,6 +216,8 @@ def _composed(
 ) -> tuple[Gateway, Inside]:
     """The gateway on this ledger, and what those who listen for people know of it."""
     store, counts = counted(store, clock)
+    people = Doorkeeper(store, clock, settings.access, settings.gateway.pairing)
+    await people.read()
     blobs = BlobFiles(settings.home, store)
     previews = Previews()
     web = WebChat(shown=previews.show)
@@ -228,7 +231,7 @@ def _composed(
         (web, *platforms_of(settings, clock, store, blobs)),
         agent,
         settings.gateway,
-        lambda: settings.access,
+        people.access,
         settings.home / WORKSPACE,
         on_request=lambda why: keeper.carry_out(why),
         on_state=on_state,
@@ -239,11 +242,11 @@ def _composed(
             settings.home, clock, commands_see(settings.gateway.tools), settings.gateway.processes
         ),
         more_tools=servers,
-        beside=(("mcp", servers.work),) if servers else (),
+        beside=(("people", people.work), *((("mcp", servers.work),) if servers else ())),
     )
     keeper = Keeper(around, gateway.request, settings.home)
     following = Following(store, clock, previews)
-    inside = _inside(settings, gateway, web, keeper, following, counts, blobs, servers)
+    inside = _inside(settings, gateway, web, keeper, following, counts, blobs, servers, people)
     return gateway, inside
 
 
@@ -295,6 +298,7 @@ def _inside(
     counts: Counts,
     blobs: BlobFiles,
     servers: Servers | None,
+    people: Doorkeeper,
 ) -> Inside:
     store, clock = gateway.store, gateway.clock
     looks = Looks(store, clock, tuple(one.name for one in gateway.connections()), settings.home)
@@ -326,7 +330,7 @@ def _inside(
         settings,
         store,
         clock,
-        all_verbs(actions, status),
+        all_verbs(actions, status, people),
         following,
         lambda: gateway.state,
         counts,

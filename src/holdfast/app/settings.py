@@ -16,6 +16,7 @@ from holdfast.policy.settings import (
     ApprovalSettings,
     GoalSettings,
     LimitSettings,
+    PairingSettings,
     ProcessSettings,
     ProgressSettings,
     QuestionSettings,
@@ -89,6 +90,7 @@ class GatewaySettings:
     processes: ProcessSettings = ProcessSettings()
     goals: GoalSettings = GoalSettings()
     sharing: Sharing = Sharing()
+    pairing: PairingSettings = PairingSettings()
     keep: Keep = Keep(events=90 * DAY, set_aside=30 * DAY, instances=30 * DAY)
 
 
@@ -207,6 +209,8 @@ class Settings:
     watchdog: WatchdogSettings = WatchdogSettings()
     web: WebSettings = WebSettings()
     telegram: TelegramSettings = TelegramSettings()
+    platforms: tuple[str, ...] = ()
+    """Platforms of other packages, by the names under which they are offered."""
     access: Access = field(default_factory=lambda: Access(owners=frozenset({LOCAL_PERSON})))
 
     @property

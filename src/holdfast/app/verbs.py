@@ -14,6 +14,7 @@ from .shown import Json
 if TYPE_CHECKING:
     # Looking needs none of the stages, and begins sooner without them.
     from .actions import Actions
+    from .people import Doorkeeper
 
 Look = Callable[[], Coroutine[Any, Any, Json]]
 
@@ -42,6 +43,7 @@ def looking(looks: Looks) -> dict[str, Verb]:
         "trace": _verb(looks.trace, position="number"),
         "continuity": _verb(looks.continuity, limit="count?"),
         "held": _verb(looks.held),
+        "people": _verb(looks.people),
         "verify": _verb(looks.verify),
         "plan": _verb(looks.plan),
         "chats": _verb(chats.chats, before="text?", limit="count?"),
@@ -50,10 +52,20 @@ def looking(looks: Looks) -> dict[str, Verb]:
     }
 
 
-def all_verbs(actions: Actions, status: Look) -> Mapping[str, Verb]:
+def of_people(door: Doorkeeper) -> dict[str, Verb]:
+    """Who may talk."""
+    return {
+        "pair": _verb(door.pair, code="text", owner="flag?"),
+        "allow": _verb(door.allow, who="text", owner="flag?"),
+        "remove": _verb(door.remove, who="text"),
+    }
+
+
+def all_verbs(actions: Actions, status: Look, door: Doorkeeper) -> Mapping[str, Verb]:
     """Everything, by name; a running gateway knows more of itself than the ledger says."""
     return {
         **looking(actions.looks),
+        **of_people(door),
         "status": _verb(status),
         "say": _verb(
             actions.say,

@@ -13,9 +13,11 @@ from holdfast.app.client import NotRunning
 from holdfast.app.exits import BAD_CONFIG, FAILED
 from holdfast.errors import HoldfastError, Unusable
 
-from . import backup, incident, listing, operating, outbox, reading, running
+from . import backup, incident, listing, operating, outbox, people, reading, running, setup
 from .chat.command import chat
+from .doctor import doctor
 from .drill.command import drill
+from .guarantees import print_guarantees
 from .logs import logs
 from .output import complain
 
@@ -62,6 +64,11 @@ for _panel, _commands in (
         app.command(rich_help_panel=_panel)(_command)
 app.command("safe-mode", rich_help_panel="Step in")(operating.safe_mode)
 app.add_typer(outbox.app, name="outbox", rich_help_panel="Step in")
+app.command(rich_help_panel="Let people in")(people.pair)
+app.command("guarantees", rich_help_panel="Trust it")(print_guarantees)
+app.add_typer(setup.app, name="setup", rich_help_panel="Run it")
+app.command(rich_help_panel="Look at it")(doctor)
+app.add_typer(people.app, name="people", rich_help_panel="Let people in")
 sessions = typer.Typer(invoke_without_command=True)
 sessions.callback()(listing.sessions)
 sessions.command()(operating.delete)

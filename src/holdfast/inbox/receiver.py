@@ -7,9 +7,10 @@ from dataclasses import field, replace
 
 from holdfast.clock import Clock, Rng
 from holdfast.errors import HoldfastError, Report, StoreClosed, StoreFault, SyncFailed, unreported
-from holdfast.model import Accepted, Batch, Cursor, Inbound, SetAside, Sharing
+from holdfast.model import Accepted, Batch, Cursor, Inbound, Knock, SetAside, Sharing
 from holdfast.platforms import Arrival, Platform, PlatformDown, Revision
-from holdfast.policy.access import Access, Denied, may_talk
+from holdfast.policy.access import Access, Denial, Denied, may_talk
+from holdfast.policy.pairing import Wants, code_from, wants
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import MINUTE, SECOND, RetrySettings
 from holdfast.records import dataclass
@@ -23,6 +24,8 @@ PATIENCE = RetrySettings(first=SECOND, most=MINUTE)
 WITHDRAWN = "withdrawn_by_its_sender"
 AS_USUAL = Sharing()
 _SHOWN = 2_000
+_CHANCES = 2**53
+"""As many as a number between 0 and 1 holds: many times more than there are codes."""
 
 New = Arrival | SetAside
 Event = New | Revision
@@ -39,6 +42,8 @@ class _Sorted:
     messages: list[Inbound] = field(default_factory=list)
     unreadable: list[SetAside] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
+    knocks: dict[str, Knock] = field(default_factory=dict)
+    """By person: whoever writes several messages knocks once."""
 
 
 class Receiver:
@@ -190,16 +195,33 @@ class Receiver:
             verdict = may_talk(arrival.origin, access, self._clock.now())
             if isinstance(verdict, Denied):
                 found.refused.append((arrival.event_id, verdict.reason))
+                self._hear(arrival, verdict.reason, found)
             else:
                 found.messages.append(inbound_of(arrival, self._sharing, settings.queue))
         except Exception as error:  # noqa: BLE001 - one arrival that cannot be read never stops the rest
             found.unreadable.append(_set_aside(arrival, error))
 
+    def _hear(self, arrival: Arrival, why: Denial, found: _Sorted) -> None:
+        """Where strangers can write, whoever was refused may learn what would let them in."""
+        origin = arrival.origin
+        wanted = wants(origin.kind, why) if self._platform.capabilities.newcomers else None
+        if wanted is None or origin.person in found.knocks:
+            return
+        code = code_from(int(self._rng.random() * _CHANCES)) if wanted is Wants.PERSON else None
+        found.knocks[origin.person] = Knock(
+            arrival.event_id, origin.person, origin.place, code, arrival.message_id
+        )
+
     async def _keep(
         self, found: _Sorted, cursor: Cursor | None, after: str | None, settings: ArrivalSettings
     ) -> tuple[Accepted, ...]:
         batch = Batch(
-            self._account, tuple(found.messages), tuple(found.unreadable), tuple(found.refused), cursor
+            self._account,
+            tuple(found.messages),
+            tuple(found.unreadable),
+            tuple(found.refused),
+            cursor,
+            tuple(found.knocks.values()),
         )
         moved = cursor is not None and cursor.value != after
         if not (batch.messages or batch.unreadable or batch.refused or moved):

@@ -16,7 +16,7 @@ from .ids import (
     SessionId,
     TurnId,
 )
-from .inbound import Accepted, Batch, Cursor, Inbound, InboxKind, InboxRow, SetAside
+from .inbound import Accepted, Batch, Cursor, Inbound, InboxKind, InboxRow, Knock, SetAside
 from .journal import (
     CallRecord,
     EffectClass,
@@ -46,12 +46,25 @@ from .reasons import (
     RESUMABLE,
     Began,
     BusyMode,
+    GrantScope,
     Interruption,
     OnInterruption,
     StopKind,
     Stopped,
 )
-from .records import ChatSettings, Claimed, Fence, Goal, Instance, Process, Request, Session, Turn
+from .records import (
+    Asking,
+    ChatSettings,
+    Claimed,
+    Fence,
+    Goal,
+    Grant,
+    Instance,
+    Process,
+    Request,
+    Session,
+    Turn,
+)
 from .states import (
     CALL,
     DELIVERY,
@@ -106,6 +119,7 @@ __all__ = [
     "TURN",
     "WORKING",
     "Accepted",
+    "Asking",
     "Attachment",
     "Batch",
     "Began",
@@ -128,6 +142,8 @@ __all__ = [
     "Finish",
     "Goal",
     "GoalState",
+    "Grant",
+    "GrantScope",
     "Inbound",
     "InboxKind",
     "InboxRow",
@@ -137,6 +153,7 @@ __all__ = [
     "Interruption",
     "Journal",
     "Key",
+    "Knock",
     "Lost",
     "Machine",
     "NoteKind",

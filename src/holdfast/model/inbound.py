@@ -66,6 +66,19 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
+class Knock:
+    """A refused message whose sender may be told, where they wrote, what would let them in."""
+
+    event_id: str
+    """The refused one: it is told of at most once."""
+    person: PersonId
+    place: Place
+    code: str | None
+    """What a newcomer is given if they get one; None when it is the chat that is not let in."""
+    message_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """What one read of a platform brought, in its order; accepted or refused as a whole."""
 
@@ -76,6 +89,8 @@ class Batch:
     refused: tuple[tuple[str, str], ...] = ()
     """Event ids of senders not allowed, with the reason: kept as events, not as messages."""
     cursor: Cursor | None = None
+    knocks: tuple[Knock, ...] = ()
+    """Those of the refused who may be told how to be let in."""
 
 
 @dataclass(frozen=True, slots=True)

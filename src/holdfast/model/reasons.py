@@ -35,6 +35,14 @@ A turn has it as its interruption, an unknown delivery and an offered message as
 MISSING_REASON_MEANS = Interruption.RESTART_TIMEOUT
 
 
+class GrantScope(StrEnum):
+    """What somebody or some chat was let in as."""
+
+    PERSON = "person"
+    CHAT = "chat"
+    OWNER = "owner"
+
+
 class StopKind(StrEnum):
     """What a person asked for that ends a turn."""
 

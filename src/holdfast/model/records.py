@@ -10,7 +10,7 @@ from .addresses import Place
 from .ids import ChatAddress, InstanceId, Key, PersonId, Position, ProcessId, SessionId, TurnId
 from .inbound import InboxRow
 from .journal import Journal
-from .reasons import Began, BusyMode, OnInterruption, StopKind, Stopped
+from .reasons import Began, BusyMode, GrantScope, OnInterruption, StopKind, Stopped
 from .states import GoalState, ProcessState, TurnState
 from .transcript import Entry, Tail
 
@@ -171,6 +171,26 @@ class Goal:
     """What the agent reported at its end."""
     waits: bool = False
     """Its next turn is queued."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Somebody, or a chat by its address, let in while the gateway ran; it holds until it is taken back."""
+
+    scope: GrantScope
+    subject: str
+    by: PersonId
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A newcomer whose code is good and not approved yet; the code itself is known to them alone."""
+
+    person: PersonId
+    chat: ChatAddress
+    asked_at: int
+    expires_at: int
 
 
 @dataclass(frozen=True, slots=True)

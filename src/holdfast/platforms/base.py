@@ -67,14 +67,16 @@ class Capabilities:
     """It shows beside the messages that work goes on; elsewhere that is a message, edited with `edit`."""
     show_every: float = 3.0
     """Seconds between two things shown in one chat: these share the platform's limits with messages."""
-    catch_up: int = 0
-    """Milliseconds for which it keeps what people wrote while nobody read it; 0 when it does not."""
+    catch_up: int | None = 0
+    """Milliseconds for which it keeps what people write while nobody reads: None for good, 0 not at all."""
     attachments: int = 0
     """Bytes that a file may have which people send us; 0 when none can come."""
     each_chat: Rate | None = None
     """How much may be said in one chat; None when there is no such limit."""
     all_chats: Rate | None = None
     """And in all of them together."""
+    newcomers: bool = False
+    """Anybody can write to it: who is not let in is told, there, how to ask for that."""
 
     @property
     def shows(self) -> bool:

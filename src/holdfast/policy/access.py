@@ -6,15 +6,12 @@ and the person both, whoever they are. What cannot be read or checked is denied.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from enum import StrEnum
 
-from holdfast.model import ChatAddress, ChatKind, Origin, PersonId, Place
+from holdfast.model import ChatAddress, ChatKind, Grant, GrantScope, Origin, PersonId, Place
 from holdfast.records import dataclass
-
-from .ages import age
-from .settings import PairingSettings
 
 
 class Denial(StrEnum):
@@ -80,6 +77,19 @@ def still_allowed(person: PersonId, access: Access | None, now: int) -> Allowed 
     return Denied(denial) if denial is not None else Allowed(owner=person in access.owners)
 
 
+def with_grants(access: Access, grants: Iterable[Grant]) -> Access:
+    """The configured access, and whoever was let in besides."""
+    found: dict[GrantScope, set[str]] = {scope: set() for scope in GrantScope}
+    for grant in grants:
+        found[grant.scope].add(grant.subject)
+    return Access(
+        access.owners | {PersonId(one) for one in found[GrantScope.OWNER]},
+        access.people,
+        access.chats | {ChatAddress(one) for one in found[GrantScope.CHAT]},
+        {**access.grants, **dict.fromkeys(map(PersonId, found[GrantScope.PERSON]))},
+    )
+
+
 def _person_denied(person: PersonId, access: Access, now: int) -> Denial | None:
     if person in access.owners or person in access.people:
         return None
@@ -91,84 +101,3 @@ def _person_denied(person: PersonId, access: Access, now: int) -> Denial | None:
 
 def _chat_allowed(place: Place, access: Access) -> bool:
     return place.address in access.chats or replace(place, thread=None).address in access.chats
-
-
-CODE_LENGTH = 8
-CODE_ALPHABET = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
-"""No character that is taken for another when read aloud."""
-
-
-class PairingRefusal(StrEnum):
-    """Why a pairing code does nothing."""
-
-    UNKNOWN = "unknown_code"
-    EXPIRED = "code_expired"
-    USED = "code_used"
-    TOO_MANY_TRIES = "too_many_tries"
-    NOT_OWNER = "not_owner"
-
-
-@dataclass(frozen=True, slots=True)
-class Pairing:
-    """A code given to a newcomer; worth nothing until an owner approves it."""
-
-    code: str
-    person: PersonId
-    issued_at: int
-    used_at: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Paired:
-    """The code is good: this person is to be let in, and the code is used up."""
-
-    person: PersonId
-
-
-@dataclass(frozen=True, slots=True)
-class PairingRefused:
-    """The code is not good; a try is counted when it was unknown."""
-
-    reason: PairingRefusal
-
-
-def may_issue(issued_before: int, settings: PairingSettings) -> bool:
-    """Whether a newcomer gets another code, after `issued_before` within `settings.within`."""
-    return issued_before < settings.codes
-
-
-def approve(
-    pairing: Pairing | None, by_owner: bool, tries: int, now: int, settings: PairingSettings
-) -> Paired | PairingRefused:
-    """Judge a code somebody entered, after `tries` wrong ones within `settings.within`.
-
-    `pairing` is what the ledger has under that code. The count of tries comes before everything that
-    would tell a guesser something about the code.
-    """
-    if not by_owner:
-        return PairingRefused(PairingRefusal.NOT_OWNER)
-    if tries >= settings.tries:
-        return PairingRefused(PairingRefusal.TOO_MANY_TRIES)
-    if pairing is None:
-        return PairingRefused(PairingRefusal.UNKNOWN)
-    if pairing.used_at is not None:
-        return PairingRefused(PairingRefusal.USED)
-    if age(now, pairing.issued_at) >= settings.lasts:
-        return PairingRefused(PairingRefusal.EXPIRED)
-    return Paired(pairing.person)
-
-
-def code_from(chance: int) -> str:
-    """Spell a large random number as a code."""
-    letters = []
-    for _ in range(CODE_LENGTH):
-        chance, index = divmod(chance, len(CODE_ALPHABET))
-        letters.append(CODE_ALPHABET[index])
-    return "".join(letters)
-
-
-def read_code(text: str) -> str | None:
-    """Read a code as people type it (lower case, with spaces or dashes), or None if it is none."""
-    code = text.upper().replace("-", "").replace(" ", "").strip()
-    fits = len(code) == CODE_LENGTH and all(letter in CODE_ALPHABET for letter in code)
-    return code if fits else None

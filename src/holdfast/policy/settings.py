@@ -65,7 +65,9 @@ class PairingSettings:
     tries: int = 5
     """Wrong codes from one place before it has to wait."""
     codes: int = 3
-    """Codes given to one newcomer before they have to wait."""
+    """Codes given to one newcomer before they have to wait; 0: nobody gets any."""
+    open: int = 50
+    """Codes that may be good at the same time; while there are so many, nobody gets another."""
     within: int = HOUR
 
 

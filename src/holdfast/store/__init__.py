@@ -46,7 +46,16 @@ from .contract import (
     Whereabouts,
     chat_topic,
 )
-from .sqlite import LEDGER, ReadOnlyLedger, SqliteStore, bring_back, copy_ledger, open_ledger, problems_of
+from .sqlite import (
+    LEDGER,
+    ReadOnlyLedger,
+    SqliteStore,
+    bring_back,
+    copy_ledger,
+    is_taken,
+    open_ledger,
+    problems_of,
+)
 
 __all__ = [
     "Begun",
@@ -96,6 +105,7 @@ __all__ = [
     "bring_back",
     "chat_topic",
     "copy_ledger",
+    "is_taken",
     "open_ledger",
     "problems_of",
 ]

@@ -37,7 +37,7 @@ def _every() -> dict[str, Capabilities]:
     found = {}
     for ack, (settles, capabilities), (look, shows) in product(Ack, _SETTLING.items(), _LOOKS.items()):
         name = "-".join(filter(None, (ack.value, settles, look)))
-        more: dict[str, object] = {"ack": ack, "longest": LONGEST, **shows}
+        more: dict[str, object] = {"ack": ack, "longest": LONGEST, "catch_up": None, **shows}
         found[name] = replace(capabilities, **more)  # type: ignore[arg-type]  # each is one of its fields
     return found
 
@@ -45,15 +45,15 @@ def _every() -> dict[str, Capabilities]:
 EVERY: Mapping[str, Capabilities] = MappingProxyType(_every())
 """All there can be, by name."""
 
+_SIMPLE = Capabilities(Ack.OFFSET, longest=LONGEST, catch_up=None)
+
 KINDS: Mapping[str, Capabilities] = MappingProxyType(
     {
-        "strong": Capabilities(Ack.OFFSET, Idempotency.STRONG, edit=True, longest=LONGEST),
-        "plain": Capabilities(Ack.OFFSET, longest=LONGEST),
-        "asked": Capabilities(Ack.OFFSET, reconcile=True, edit=True, longest=LONGEST),
-        "lively": Capabilities(
-            Ack.OFFSET, edit=True, longest=LONGEST, typing=1.0, drafts=True, show_every=0.5
-        ),
-        "hook": Capabilities(Ack.ANSWER, longest=LONGEST),
+        "strong": replace(_SIMPLE, idempotency=Idempotency.STRONG, edit=True),
+        "plain": _SIMPLE,
+        "asked": replace(_SIMPLE, reconcile=True, edit=True),
+        "lively": replace(_SIMPLE, edit=True, typing=1.0, drafts=True, show_every=0.5),
+        "hook": replace(_SIMPLE, ack=Ack.ANSWER),
         **EVERY,
     }
 )

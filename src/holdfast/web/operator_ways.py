@@ -29,6 +29,7 @@ _LOOKS = (
     ("/api/sessions", "sessions", "A page of sessions, newest first."),
     ("/api/sessions/{session}", "session", "One session: its turns, the end of its transcript, what waits."),
     ("/api/trace/{position}", "trace", "One message's whole life."),
+    ("/api/people", "people", "Who was let in besides the configuration, and who asks to be."),
     ("/api/set-aside", "set_aside", "Input that could not be read, newest first."),
 )
 _COMMANDS = ("stop", "new", "resume", "retry")
@@ -61,7 +62,16 @@ class OperatorWays:
             )
             for name in _COMMANDS
         )
-        return (*looks, *commands, *self._outbox(), *self._gateway())
+        return (*looks, *commands, *self._outbox(), *self._people(), *self._gateway())
+
+    def _people(self) -> tuple[Way, ...]:
+        verbs, path = self._inside.verbs, "/api/people"
+        words = "Let somebody in by the code they were given."
+        return (
+            Way("POST", f"{path}/pair", words, verbs["pair"], answer="Paired"),
+            Way("POST", f"{path}/allow", "Let a person or a group in.", verbs["allow"], answer="LetIn"),
+            Way("POST", f"{path}/remove", "Take that back.", verbs["remove"], answer="LetIn"),
+        )
 
     def _outbox(self) -> tuple[Way, ...]:
         verbs = self._inside.verbs

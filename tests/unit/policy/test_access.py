@@ -3,35 +3,23 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from holdfast.model import ChatKind, Origin, PersonId, Place
+from holdfast.model import ChatAddress, ChatKind, Grant, GrantScope, Origin, PersonId, Place
 from holdfast.policy.access import (
-    CODE_ALPHABET,
     Access,
     Allowed,
     Denial,
     Denied,
-    Paired,
-    Pairing,
-    PairingRefusal,
-    PairingRefused,
-    approve,
-    code_from,
-    may_issue,
     may_talk,
-    read_code,
     still_allowed,
+    with_grants,
 )
-from holdfast.policy.settings import HOUR, PairingSettings
 
 NOW = 1_800_000_000_000
 ROOM = Place("matrix", "bot", "!room")
 DIRECT = Origin(Place("matrix", "bot", "!dm"), ChatKind.DIRECT, "@ann:example.org")
 GROUP = Origin(ROOM, ChatKind.GROUP, "@ann:example.org")
 ANN = PersonId("matrix:@ann:example.org")
-SETTINGS = PairingSettings()
 
 
 def denied(origin: Origin, access: Access | None) -> Denial | None:
@@ -97,49 +85,6 @@ def test_a_grant_lets_in_until_it_ends() -> None:
     assert denied(DIRECT, Access(grants={ANN: NOW})) is Denial.GRANT_ENDED
 
 
-# Pairing
-
-CODE = Pairing("ABCD2345", ANN, NOW)
-
-
-@pytest.mark.parametrize(
-    ("pairing", "by_owner", "tries", "later", "outcome"),
-    [
-        (CODE, True, 0, 0, Paired(ANN)),
-        (CODE, True, 4, HOUR - 1, Paired(ANN)),
-        (CODE, True, 0, HOUR, PairingRefused(PairingRefusal.EXPIRED)),
-        (replace(CODE, used_at=NOW), True, 0, 0, PairingRefused(PairingRefusal.USED)),
-        (replace(CODE, used_at=NOW), True, 0, 2 * HOUR, PairingRefused(PairingRefusal.USED)),
-        (None, True, 0, 0, PairingRefused(PairingRefusal.UNKNOWN)),
-        (CODE, True, 5, 0, PairingRefused(PairingRefusal.TOO_MANY_TRIES)),
-        (None, True, 5, 0, PairingRefused(PairingRefusal.TOO_MANY_TRIES)),
-        (CODE, False, 0, 0, PairingRefused(PairingRefusal.NOT_OWNER)),
-        (None, False, 0, 0, PairingRefused(PairingRefusal.NOT_OWNER)),
-    ],
-)
-def test_a_code_is_good_once_in_time_and_for_an_owner(
-    pairing: Pairing | None, by_owner: bool, tries: int, later: int, outcome: Paired | PairingRefused
-) -> None:
-    assert approve(pairing, by_owner, tries, NOW + later, SETTINGS) == outcome
-
-
-def test_a_newcomer_gets_a_few_codes_and_then_waits() -> None:
-    assert may_issue(2, SETTINGS)
-    assert not may_issue(3, SETTINGS)
-
-
-@given(st.integers(0, 2**80 - 1))
-def test_a_code_is_read_back_as_people_type_it(chance: int) -> None:
-    code = code_from(chance)
-    assert len(code) == 8 and set(code) <= set(CODE_ALPHABET)
-    assert read_code(f" {code[:4].lower()}-{code[4:]} ") == code
-
-
-@pytest.mark.parametrize("text", ["", "ABCD234", "ABCD23456", "ABCD234O", "ABCD234!"])
-def test_what_is_no_code_is_not_read_as_one(text: str) -> None:
-    assert read_code(text) is None
-
-
 @pytest.mark.parametrize(
     ("access", "outcome"),
     [
@@ -153,3 +98,22 @@ def test_what_is_no_code_is_not_read_as_one(text: str) -> None:
 )
 def test_who_was_let_in_is_asked_for_again_by_id(access: Access | None, outcome: Allowed | Denied) -> None:
     assert still_allowed(ANN, access, NOW) == outcome
+
+
+def test_grants_let_in_beside_the_configuration_and_never_less() -> None:
+    configured = Access(owners=frozenset({PersonId("x:boss")}), people=frozenset({PersonId("x:old")}))
+    by = PersonId("web:local")
+    found = with_grants(
+        configured,
+        (
+            Grant(GrantScope.PERSON, ANN, by, NOW),
+            Grant(GrantScope.OWNER, "x:second", by, NOW),
+            Grant(GrantScope.CHAT, ROOM.address, by, NOW),
+        ),
+    )
+    assert may_talk(GROUP, found, NOW) == Allowed(owner=False)
+    assert still_allowed(PersonId("x:second"), found, NOW) == Allowed(owner=True)
+    assert still_allowed(PersonId("x:boss"), found, NOW) == Allowed(owner=True)
+    assert still_allowed(PersonId("x:old"), found, NOW) == Allowed(owner=False)
+    assert found.chats == {ChatAddress(ROOM.address)}
+    assert with_grants(configured, ()) == configured

@@ -346,6 +346,7 @@ def capabilities(ack: Ack = Ack.OFFSET) -> Capabilities:
         attachments=LARGEST,
         each_chat=DIRECT,
         all_chats=ALL,
+        newcomers=True,
     )
 
 

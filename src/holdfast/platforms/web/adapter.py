@@ -17,6 +17,7 @@ _AT_ONCE = 100
 _LONGEST = 1_000_000
 _TYPING = 60.0
 _SHOW_EVERY = 0.1
+_LARGEST_FILE = 20_000_000
 
 
 def _unseen(chat: ChatAddress, working: Working) -> None:
@@ -53,6 +54,7 @@ class WebChat:
         drafts=True,
         notices=True,
         show_every=_SHOW_EVERY,
+        attachments=_LARGEST_FILE,
     )
     cursor: str | None = None
     shown: Callable[[ChatAddress, Working], None] = _unseen

@@ -25,6 +25,7 @@ from .operators import (
     Wanted,
     Whereabouts,
 )
+from .people import People
 from .showing import LiveNotice, Notices
 from .stopping import RunningTurn, Stopping
 from .upkeep import Upkeep
@@ -119,6 +120,7 @@ class Store(
     Erasing,
     Operators,
     Blobs,
+    People,
     Protocol,
 ):
     """The ledger. A verb that returns has been committed and synced; one that raises changed nothing."""

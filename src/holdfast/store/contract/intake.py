@@ -51,8 +51,10 @@ class Intake(Protocol):
 
         An event known before, also from an earlier process, is reported with its first position, changes
         nothing and owes nothing; one that was set aside or refused before stays so and is not reported. What
-        is kept as a row is never set aside or refused later. A wake-up of an ended incarnation is kept as
-        dropped. Only after this may the platform be told that the batch was received.
+        is kept as a row is never set aside or refused later. Of those refused, a newcomer who knocks is given
+        a code (`policy.pairing.may_issue`), and who is let in but not the chat is told so once: the code, the
+        refusal and the words owed are this commit, so that one event brings them once. A wake-up of an ended
+        incarnation is kept as dropped. Only after this may the platform be told that the batch was received.
         """
         ...
 

@@ -25,11 +25,12 @@ from holdfast.model import (
 
 from .delivery import FIRST
 from .operators import Operators
+from .people import LookingAtPeople
 from .stopping import RunningTurn
 from .values import ChatLine, Continuity, Happening, HeldItem, KeptReport, SessionLine
 
 
-class Looking(Operators, Protocol):
+class Looking(Operators, LookingAtPeople, Protocol):
     """What a running gateway's store and a ledger nobody runs on have in common; see `Store` for each."""
 
     async def instances(self, limit: int = 50) -> tuple[Instance, ...]: ...

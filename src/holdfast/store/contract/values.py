@@ -34,7 +34,7 @@ from holdfast.model import (
 )
 from holdfast.policy.admission import Drain
 from holdfast.policy.recovery import Decision
-from holdfast.policy.settings import QueueSettings, RecoverySettings, ResetSettings
+from holdfast.policy.settings import PairingSettings, QueueSettings, RecoverySettings, ResetSettings
 from holdfast.records import dataclass
 
 TOPICS = (
@@ -48,6 +48,7 @@ TOPICS = (
     "recovery",
     "requests",
     "processes",
+    "access",
 )
 """What one can wait for: something that this kind of work looks at has changed. See also `chat_topic`."""
 _BELLS = 64
@@ -69,6 +70,7 @@ class ArrivalSettings:
     busy: BusyMode = BusyMode.QUEUE
     """For chats that chose none."""
     draining: Drain | None = None
+    pairing: PairingSettings = PairingSettings()
 
 
 AS_CONFIGURED = ArrivalSettings()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .copying import bring_back, copy_ledger, problems_of
+from .home import is_taken
 from .readonly import ReadOnlyLedger
 from .store import LEDGER, SqliteStore, open_ledger
 
@@ -12,6 +13,7 @@ __all__ = [
     "SqliteStore",
     "bring_back",
     "copy_ledger",
+    "is_taken",
     "open_ledger",
     "problems_of",
 ]

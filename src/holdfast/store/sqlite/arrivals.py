@@ -54,7 +54,7 @@ _question_state = rows.reader(QuestionState)
 
 def accept(tx: Tx, batch: Batch, settings: ArrivalSettings = AS_CONFIGURED) -> tuple[Accepted, ...]:
     accepted = [_take_in(tx, batch.account, message, settings) for message in batch.messages]
-    accept_rest(tx, batch)
+    accept_rest(tx, batch, settings.pairing)
     return tuple(each for each in accepted if each is not None)
 
 

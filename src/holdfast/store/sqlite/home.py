@@ -13,6 +13,21 @@ NOTE = "lock"
 """The file that says who holds the lock; only a note: removing it lets nobody in."""
 
 
+def is_taken(home: Path) -> bool:
+    """Whether a process has this home just now; nothing is written, and nobody who comes is kept out."""
+    try:
+        folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(folder, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(folder)
+    return False
+
+
 class HomeLock:
     """Held from `take` until `release` or the death of the process, whatever kills it.
 

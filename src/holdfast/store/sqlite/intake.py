@@ -28,12 +28,14 @@ from holdfast.model import (
     TurnId,
 )
 from holdfast.policy.admission import refuse_edit
+from holdfast.policy.settings import PairingSettings
 from holdfast.store.contract import AS_CONFIGURED, ArrivalSettings, Edit
 
 from . import rows
 from .codec import dump_message
 from .commit import Row, Tx
 from .owing import owe_all
+from .people import hear
 from .readers import Read
 
 
@@ -56,13 +58,16 @@ def instances(read: Read, limit: int = 50) -> tuple[Instance, ...]:
     return tuple(rows.instance(row) for row in read.all("instances", limit=limit))
 
 
-def accept_rest(tx: Tx, batch: Batch) -> None:
+def accept_rest(tx: Tx, batch: Batch, pairing: PairingSettings) -> None:
     """What of a batch is no message: what could not be read, who was refused, how far it reaches."""
     for unreadable in batch.unreadable:
         _set_aside(tx, batch.account, unreadable)
+    knocks = {knock.event_id: knock for knock in batch.knocks}
     for event_id, reason in batch.refused:
         if not _is_settled(tx, batch.account, event_id):
             tx.event("refused", _subject(batch.account, event_id), reason=reason)
+            if event_id in knocks:
+                hear(tx, knocks[event_id], pairing)
     if batch.cursor is not None:
         cursor = batch.cursor
         tx.run("move_cursor", account=batch.account, name=cursor.name, value=cursor.value, now=tx.now)

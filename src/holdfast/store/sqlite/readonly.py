@@ -13,7 +13,7 @@ from holdfast.errors import SchemaTooNew, Unusable
 from holdfast.model import InstanceId
 from holdfast.store.contract import Continuity
 
-from . import claims, intake, lists, operators, steps
+from . import claims, intake, lists, operators, people, steps
 from . import deliveries as sending
 from . import processes as background
 from . import questions as asked
@@ -100,5 +100,7 @@ class ReadOnlyLedger:
     inspect = _look(operators.inspect)
     whereabouts = _look(operators.whereabouts)
     set_aside = _look(operators.set_aside)
+    grants = _look(people.grants)
+    asking = _look(people.asking)
     verify = _look(verify)
     _continuity = _look(lists.continuity)

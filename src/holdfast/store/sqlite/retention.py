@@ -13,6 +13,7 @@ def retain(tx: Tx, keep: Keep, limit: int = 500) -> int:
         for name, age, more in (
             ("forget_events", keep.events, {}),
             ("forget_set_aside", keep.set_aside, {}),
+            ("forget_pairings", keep.set_aside, {}),
             ("forget_instances", keep.instances, {"instance": tx.instance}),
         )
     )

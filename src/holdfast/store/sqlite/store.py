@@ -29,6 +29,7 @@ from . import (
     lists,
     notices,
     operators,
+    people,
     remembering,
     retention,
     revivals,
@@ -199,6 +200,12 @@ class SqliteStore:
     set_goal = _commit(goals.set_goal)
     stop_goal = _commit(goals.stop_goal)
     goal = _look(goals.goal)
+
+    pair = _commit(people.pair)
+    grant = _commit(people.grant)
+    revoke = _commit(people.revoke)
+    grants = _look(people.grants)
+    asking = _look(people.asking)
 
     processes = _look(background.processes)
     known_processes = _look(background.known_processes)

@@ -2,6 +2,7 @@
 
 import { ask, get } from "./api.js";
 import { show } from "./operator-dom.js";
+import { entering, people } from "./operator-people.js";
 import { overview } from "./operator-overview.js";
 import { filters, life, session, sessions } from "./operator-sessions.js";
 import { outbox, restart, setAside } from "./operator-upkeep.js";
@@ -84,6 +85,12 @@ const PLACES = {
       return { set_aside: all, more: true };
     },
     draw: (data) => setAside(data, now()),
+  },
+  people: {
+    title: "People", topics: ["access"], ticks: true,
+    fetch: () => get("/api/people"),
+    tools: () => entering(),
+    draw: (data) => people(data, now()),
   },
   restart: {
     title: "Restart", topics: null, ticks: true,
@@ -219,6 +226,16 @@ const DEEDS = {
     await tell("/api/gateway/restart", { when_quiet: Boolean(quiet) });
     say(quiet ? "It restarts when nothing runs." : "The restart has begun.");
   },
+  async pair() {
+    const { person } = await tell("/api/people/pair", { code: at("code").value.trim() || "-" });
+    at("code").value = "";
+    say(`${person} is let in, and is told so.`);
+  },
+  async remove({ who }) {
+    if (!await confirmed("Take them out?", `${who} can write no more, and what of theirs is not done is not begun with.`, "Take out")) return;
+    await tell("/api/people/remove", { who });
+    say(`${who} is not let in any more.`);
+  },
   async more() { state.pages += 1; },
 };
 
@@ -239,6 +256,7 @@ document.addEventListener("click", async (event) => {
 // Filters are part of the address, so that a look can be kept and passed on.
 
 function filtered() {
+  if (state.place.name !== "sessions") return;
   const form = tools.querySelector("form");
   const wanted = inOrder(Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim()])));
   const address = `#sessions${wanted.size ? `?${wanted}` : ""}`;
@@ -251,7 +269,11 @@ function filtered() {
 
 let typed = null;
 tools.addEventListener("input", () => { clearTimeout(typed); typed = setTimeout(filtered, SETTLE); });
-tools.addEventListener("submit", (event) => { event.preventDefault(); filtered(); });
+tools.addEventListener("submit", (event) => {
+  event.preventDefault();
+  tools.querySelector("[data-do]")?.click();
+  filtered();
+});
 
 // A turn's whole life is asked for when it is unfolded.
 page.addEventListener("toggle", async (event) => {

@@ -1,0 +1,226 @@
+"""What a doctor says of a gateway: from the facts, what is well, what is not, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+from holdfast.records import dataclass
+
+MB = 1_000_000
+SKEW = 60.0
+"""Seconds by which two clocks may differ before anybody minds."""
+
+
+class Grade(StrEnum):
+    """How a check ended."""
+
+    WELL = "well"
+    WARN = "warn"
+    """It works, and may not do what you expect."""
+    BAD = "bad"
+    """Something will not work until it is changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found; unless all is well, with what to do."""
+
+    check: str
+    grade: Grade
+    words: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HomeFacts:
+    """A home and its gateway, as found."""
+
+    home: str
+    exists: bool
+    writable: bool
+    readable_by_others: bool
+    free: int
+    """Bytes that can still be written."""
+    wanted: int
+    """Megabytes that should be free."""
+    answers: bool
+    """A gateway answers on this home."""
+    locked: bool
+    """Some process has it."""
+    ahead: int
+    """Milliseconds by which the ledger is ahead of this machine's clock; 0 or below when it is not."""
+    owners: int
+    """People who may do everything, besides whoever sits at this machine."""
+    stop_needs: int
+    """Seconds an orderly stop may take."""
+    units: tuple[tuple[str, float], ...]
+    """systemd's units for this home, and the seconds each gives a stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class BotFacts:
+    """A Telegram bot, as found; what could not be asked is None."""
+
+    token: str
+    """Where its token is."""
+    no_token: str | None = None
+    """Why the token cannot be read."""
+    token_is_open: bool = False
+    """Others on this machine can read it."""
+    refused: str | None = None
+    unreached: str | None = None
+    name: str = ""
+    joins_groups: bool = True
+    reads_groups: bool = True
+    ahead: float = 0.0
+    """Seconds by which our clock is ahead of Telegram's."""
+    webhook: str = ""
+    wants_webhook: str | None = None
+    """Where we want updates brought; None when we ask for them."""
+    trouble: str = ""
+    """What Telegram says of its last try to bring one."""
+    waiting: int = 0
+    moved: bool = True
+    """Whether fewer wait at a second look."""
+    connected: bool | None = None
+    """Whether the running gateway says that it is; None when none runs."""
+    groups: tuple[tuple[str, str | None], ...] = ()
+    """Groups that are let in, and what Telegram says if the bot is not welcome there."""
+
+
+def of_home(facts: HomeFacts) -> Iterator[Finding]:
+    """What there is to say of the home and the process on it."""
+    yield from _room(facts)
+    yield _process(facts)
+    yield _clock(facts.ahead / 1_000, "the ledger", "its times")
+    yield _owners(facts)
+    yield from (_unit(unit, given, facts.stop_needs) for unit, given in facts.units)
+
+
+def _room(facts: HomeFacts) -> Iterator[Finding]:
+    if not facts.exists:
+        yield Finding("home", Grade.WARN, f"{facts.home} is not there yet", "holdfast up makes it")
+        return
+    if not facts.writable:
+        fix = f"make it writable for whoever runs the gateway: chown -R $USER {facts.home}"
+        yield Finding("home", Grade.BAD, f"{facts.home} cannot be written", fix)
+    elif facts.readable_by_others:
+        words = f"others on this machine can read the ledger in {facts.home}"
+        yield Finding("home", Grade.WARN, words, f"chmod -R go= {facts.home}")
+    else:
+        yield Finding("home", Grade.WELL, f"{facts.home} is yours alone")
+    free = f"{facts.free // MB:,} MB are free"
+    if facts.free < facts.wanted * MB:
+        fix = "make room: while the disk is full nothing is acknowledged; or lower alerts.disk"
+        yield Finding("disk", Grade.BAD, f"{free}, and {facts.wanted:,} should be", fix)
+    else:
+        yield Finding("disk", Grade.WELL, free)
+
+
+def _process(facts: HomeFacts) -> Finding:
+    if facts.answers:
+        return Finding("gateway", Grade.WELL, "it runs, and answers")
+    if facts.locked:
+        words = "a process has this home and does not answer: it is starting, stopping, or stuck"
+        return Finding(
+            "gateway", Grade.BAD, words, "look again in a minute; then holdfast logs, holdfast stop"
+        )
+    return Finding("gateway", Grade.WARN, "it does not run", "holdfast up")
+
+
+def _clock(ahead: float, whose: str, what: str) -> Finding:
+    if abs(ahead) <= SKEW or (whose == "the ledger" and ahead <= 0):
+        return Finding("clock", Grade.WELL, f"this machine's clock and {whose} agree")
+    fix = "set the clock, and let it be kept: timedatectl set-ntp true"
+    return Finding("clock", Grade.BAD, f"{what} differ from this machine's clock by {abs(ahead):,.0f} s", fix)
+
+
+def _owners(facts: HomeFacts) -> Finding:
+    if facts.owners:
+        return Finding("owners", Grade.WELL, f"{facts.owners} may do everything from a chat")
+    words = "nobody but you, at this machine, may do everything"
+    fix = "write to the bot, then: holdfast pair CODE --owner; or put your id into owners of holdfast.toml"
+    return Finding("owners", Grade.WARN, words, fix)
+
+
+def _unit(unit: str, given: float, needs: int) -> Finding:
+    if given >= needs:
+        return Finding("stop", Grade.WELL, f"{unit} gives a stop {given:g} s, and it may take {needs} s")
+    words = f"{unit} kills the gateway after {given:g} s, and an orderly stop may take {needs} s"
+    fix = f"holdfast service print > {unit}, then systemctl daemon-reload; or lower drain.wait"
+    return Finding("stop", Grade.BAD, words, fix)
+
+
+def of_bot(facts: BotFacts) -> Iterator[Finding]:
+    """What there is to say of the bot; without a good token there is no more to ask."""
+    again = "holdfast setup telegram"
+    if facts.no_token is not None:
+        yield Finding("telegram token", Grade.BAD, facts.no_token, again)
+        return
+    if facts.token_is_open:
+        words = f"others on this machine can read the token in {facts.token}"
+        yield Finding("telegram token", Grade.BAD, words, f"chmod 600 {facts.token}")
+    if facts.unreached is not None:
+        yield Finding("telegram", Grade.BAD, facts.unreached, "look at the network, and at telegram.base_url")
+        return
+    if facts.refused is not None:
+        fix = f"take a new one from @BotFather, then {again}"
+        yield Finding("telegram token", Grade.BAD, facts.refused, fix)
+        return
+    yield Finding("telegram", Grade.WELL, f"@{facts.name} is there, and its token is good")
+    yield _clock(facts.ahead, "Telegram's", "Telegram's times")
+    yield _hook(facts)
+    yield from _reading(facts)
+    yield from _groups(facts)
+
+
+def _hook(facts: BotFacts) -> Finding:
+    if facts.wants_webhook is None and facts.webhook:
+        words = "somebody has set a webhook for this bot, so nothing can be asked for"
+        fix = "if nobody means it: holdfast setup telegram --drop-webhook; else take a bot of your own"
+        return Finding("webhook", Grade.BAD, words, fix)
+    if facts.wants_webhook is not None and facts.webhook != facts.wants_webhook:
+        words = "Telegram brings updates elsewhere, or nowhere, and not to telegram.webhook_url"
+        return Finding(
+            "webhook", Grade.BAD, words, "holdfast restart sets it; see that no other program does"
+        )
+    if facts.trouble:
+        fix = "look at the proxy before telegram.webhook_port, and at its certificate"
+        return Finding("webhook", Grade.WARN, f"Telegram says of its last try: {facts.trouble}", fix)
+    words = "updates are brought to telegram.webhook_url" if facts.webhook else "no webhook is in the way"
+    return Finding("webhook", Grade.WELL, words)
+
+
+def _reading(facts: BotFacts) -> Iterator[Finding]:
+    many = f"{facts.waiting} updates wait" if facts.waiting != 1 else "1 update waits"
+    if facts.connected is None:
+        later = "; they are fetched at the next start" if facts.waiting else ""
+        yield Finding("updates", Grade.WELL, f"{many}{later}")
+    elif not facts.connected:
+        fix = "holdfast logs says why; another gateway with this token, or no network?"
+        yield Finding("updates", Grade.BAD, f"the gateway runs and is not connected; {many}", fix)
+    elif facts.waiting and not facts.moved:
+        words = f"the gateway says that it is connected, and yet {many}: it seems deaf"
+        fix = "holdfast restart; if that does not help, holdfast logs"
+        yield Finding("updates", Grade.BAD, words, fix)
+    else:
+        yield Finding("updates", Grade.WELL, "the gateway takes what comes")
+
+
+def _groups(facts: BotFacts) -> Iterator[Finding]:
+    if not facts.groups:
+        return
+    if not facts.joins_groups:
+        fix = "/setjoingroups at @BotFather"
+        yield Finding("groups", Grade.WARN, "the bot may not be added to groups", fix)
+    if not facts.reads_groups:
+        words = "privacy mode is on: in groups the bot sees only commands and replies to it"
+        fix = "/setprivacy at @BotFather, then take the bot out of the group and add it again"
+        yield Finding("groups", Grade.WARN, words, fix)
+    for address, trouble in facts.groups:
+        if trouble is None:
+            yield Finding("groups", Grade.WELL, f"the bot is in {address}")
+        else:
+            words, fix = f"{address}: {trouble}", f"add the bot there, or holdfast people remove {address}"
+            yield Finding("groups", Grade.BAD, words, fix)

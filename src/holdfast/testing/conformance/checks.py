@@ -1,0 +1,101 @@
+"""Every check, when it applies, and how they are run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from types import MappingProxyType
+
+from holdfast.platforms import Capabilities, Idempotency
+from holdfast.policy.retry import Settling
+from holdfast.records import dataclass
+
+from . import reading, sending, showing
+from .stand import Stand, Unfit
+
+_LONG_AFTER = 10**15
+PATIENCE = 60.0
+"""Seconds after which a check that waits has failed."""
+Check = Callable[[Stand], Awaitable[None]]
+MakeStand = Callable[[], AbstractAsyncContextManager[Stand]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    check: Check
+    needs: tuple[str, ...] = ()
+    """Methods of the stand it uses that not every stand has."""
+    applies: Callable[[Capabilities], bool] = lambda can: True
+
+
+async def faults_of(make: MakeStand) -> tuple[str, ...]:
+    """Run every check on a stand of its own; returns what was found wrong, each with its check's name."""
+    found = []
+    for name in CHECKS:
+        words = await run_check(name, make)
+        if words is not None:
+            found.append(f"{name}: {words}")
+    return tuple(found)
+
+
+async def run_check(name: str, make: MakeStand) -> str | None:
+    """What is wrong by this check; None if nothing is, or if it does not apply here."""
+    rule = CHECKS[name]
+    async with make() as stand:
+        if not rule.applies(stand.fresh().capabilities) or stand.cannot & {*rule.needs}:
+            return None
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await rule.check(stand)
+        except Unfit as fault:
+            return str(fault)
+        except TimeoutError:
+            return "what it has to do never comes"
+        except Exception as error:  # noqa: BLE001 - a platform that breaks has failed the check it broke in
+            return f"it raised {type(error).__name__}: {error}"
+    return None
+
+
+async def left_out(make: MakeStand) -> frozenset[str]:
+    """The checks that do not apply to this platform, or that its stand cannot make."""
+    async with make() as stand:
+        can, cannot = stand.fresh().capabilities, stand.cannot
+    return frozenset(name for name, rule in CHECKS.items() if not rule.applies(can) or cannot & {*rule.needs})
+
+
+CHECKS: Mapping[str, Rule] = MappingProxyType(
+    {
+        "is named": Rule(reading.is_named),
+        "says what fits together": Rule(reading.says_what_fits_together),
+        "brings in order": Rule(reading.brings_in_order),
+        "brings again what was not confirmed": Rule(reading.brings_again_what_was_not_confirmed),
+        "forgets what was confirmed": Rule(reading.forgets_what_was_confirmed),
+        "keeps what is written meanwhile": Rule(
+            reading.keeps_what_is_written_meanwhile, applies=lambda can: can.catch_up != 0
+        ),
+        "sets aside what cannot be read": Rule(reading.sets_aside_what_cannot_be_read, ("babble",)),
+        "shows what is sent": Rule(sending.shows_what_is_sent),
+        "holds as much as it says": Rule(sending.holds_as_much_as_it_says),
+        "marks what may be a repeat": Rule(
+            sending.marks_what_may_be_a_repeat,
+            applies=lambda can: can.settling(_LONG_AFTER) is Settling.RESEND_MARKED,
+        ),
+        "shows a key once": Rule(
+            sending.shows_a_key_once, applies=lambda can: can.idempotency is not Idempotency.NONE
+        ),
+        "says what is there": Rule(sending.says_what_is_there, applies=lambda can: can.reconcile),
+        "says what is not there": Rule(
+            sending.says_what_is_not_there, ("lose_request",), lambda can: can.reconcile
+        ),
+        "admits a lost answer": Rule(sending.admits_a_lost_answer, ("lose_answer",)),
+        "admits a refusal": Rule(sending.admits_a_refusal, ("block",)),
+        "admits that nobody is there": Rule(sending.admits_that_nobody_is_there, ("go_away",)),
+        "keeps to the thread": Rule(showing.keeps_to_the_thread, ("open_thread",), lambda can: can.threads),
+        "brings the thread": Rule(showing.brings_the_thread, ("open_thread",), lambda can: can.threads),
+        "brings a press": Rule(showing.brings_a_press, ("press",), lambda can: can.buttons),
+        "edits its messages": Rule(showing.edits_its_messages, applies=lambda can: can.edit),
+        "shows nothing that stays": Rule(showing.shows_nothing_that_stays, applies=lambda can: can.shows),
+    }
+)
+"""Every check by its name."""

@@ -1,0 +1,68 @@
+"""What `holdfast doctor` finds on this machine; what it means is `policy.health`."""
+
+import asyncio
+import fcntl
+import os
+from pathlib import Path
+
+import pytest
+
+from holdfast.app.doctor import look_over, unit_files
+from holdfast.app.service import unit_text
+from holdfast.app.settings import Settings
+from holdfast.clock import SystemClock, SystemIds
+from holdfast.policy.health import Finding, Grade
+from holdfast.store import open_ledger
+
+
+def looked(home: Path, *units: Path) -> dict[str, Finding]:
+    return {one.check: one for one in asyncio.run(look_over(Settings(home), SystemClock(), units))}
+
+
+def with_ledger(home: Path) -> None:
+    async def made() -> None:
+        clock = SystemClock()
+        await (await open_ledger(home, clock, SystemIds(clock))).close()
+
+    asyncio.run(made())
+
+
+def test_a_home_where_nothing_ran_is_no_fault_and_nothing_is_made(tmp_path: Path) -> None:
+    found = looked(tmp_path / "home")
+    assert all(one.grade is not Grade.BAD for one in found.values())
+    assert not (tmp_path / "home").exists()
+
+
+def test_the_unit_we_print_gives_a_stop_its_time_and_a_shorter_one_does_not(tmp_path: Path) -> None:
+    home, folder = tmp_path / "gateway", tmp_path / ".config" / "systemd" / "user"
+    with_ledger(home)
+    folder.mkdir(parents=True)
+    unit = folder / "holdfast.service"
+    unit.write_text(unit_text(Settings(home)))
+    (folder / "other.service").write_text("[Service]\nTimeoutStopSec=1\n")
+    assert unit in unit_files(tmp_path)
+    assert looked(home, *unit_files(tmp_path))["stop"].grade is Grade.WELL
+    for given in ("TimeoutStopSec=10", "TimeoutStopSec=1min"):
+        lines = unit.read_text().splitlines()
+        unit.write_text("\n".join(given if "TimeoutStopSec" in line else line for line in lines))
+        stop = looked(home, *unit_files(tmp_path))["stop"]
+        assert stop.grade is Grade.BAD and str(unit) in stop.fix
+
+
+def test_a_home_that_a_silent_process_has_is_told_apart_from_one_that_rests(tmp_path: Path) -> None:
+    with_ledger(tmp_path)
+    assert looked(tmp_path)["gateway"].grade is Grade.WARN
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        assert looked(tmp_path)["gateway"].grade is Grade.BAD
+    finally:
+        os.close(folder)
+
+
+@pytest.mark.parametrize(("mode", "grade"), [(0o755, Grade.WARN), (0o700, Grade.WELL)])
+def test_a_ledger_that_others_can_read_is_named(tmp_path: Path, mode: int, grade: Grade) -> None:
+    with_ledger(tmp_path)
+    tmp_path.chmod(mode)
+    (tmp_path / "ledger.db").chmod(0o644)
+    assert looked(tmp_path)["home"].grade is grade

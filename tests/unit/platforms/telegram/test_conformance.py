@@ -1,0 +1,91 @@
+"""Telegram keeps the contract of a platform: the real adapter and client, at the fake Bot API."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+from holdfast.clock import SystemClock
+from holdfast.model import ChatAddress, Place
+from holdfast.platforms import Platform
+from holdfast.platforms.telegram.adapter import Telegram
+from holdfast.platforms.telegram.bot import telegram_bot
+from holdfast.testing.botapi import BotApi, LostAnswer, LostRequest, People, Person, serving
+from holdfast.testing.conformance import faults_of, left_out
+
+
+async def _kept(content: bytes, media_type: str) -> str:
+    return "digest"
+
+
+@dataclass
+class TelegramStand:
+    """One bot, and Ann, who has a chat with it that can have topics."""
+
+    api: BotApi
+    people: People
+    ann: Person
+    address: str
+    server: AsyncExitStack
+    cannot = frozenset[str]()
+    made: list[Telegram] = field(default_factory=list)
+
+    def fresh(self) -> Platform:
+        self.made.append(telegram_bot(self.api.token, self.address, SystemClock(), _kept))
+        return self.made[-1]
+
+    def chat(self, thread: str | None = None) -> ChatAddress:
+        return Place("telegram", self.api.token.partition(":")[0], str(self.ann.id), thread).address
+
+    async def write(self, text: str, thread: str | None = None) -> None:
+        self.ann.write(text, thread=int(thread) if thread else None)
+
+    async def seen(self, thread: str | None = None) -> list[str]:
+        return self.ann.hears(thread=int(thread) if thread else None)
+
+    async def open_thread(self) -> str:
+        return str(self.ann.open_topic("a topic"))
+
+    async def press(self, label: str) -> None:
+        self.ann.press(label)
+
+    async def babble(self) -> None:
+        self.people.babble("message", {"nonsense": True})
+
+    async def lose_answer(self) -> None:
+        self.api.faults.add(LostAnswer(), "sendMessage")
+
+    async def lose_request(self) -> None:
+        self.api.faults.add(LostRequest(), "sendMessage")
+
+    async def block(self) -> None:
+        self.ann.block()
+
+    async def go_away(self) -> None:
+        await self.server.aclose()
+
+
+@asynccontextmanager
+async def stand() -> AsyncIterator[TelegramStand]:
+    api = BotApi()
+    people = People(api)
+    async with AsyncExitStack() as server:
+        address = await server.enter_async_context(serving(api))
+        made = TelegramStand(api, people, people.add("Ann"), address, server)
+        try:
+            yield made
+        finally:
+            for bot in made.made:
+                await bot.close()
+
+
+def test_telegram_does_what_its_capabilities_say() -> None:
+    assert asyncio.run(faults_of(stand)) == ()
+
+
+def test_nothing_but_what_telegram_cannot_do_is_left_out() -> None:
+    assert asyncio.run(left_out(stand)) == {
+        "shows a key once",
+        "says what is there",
+        "says what is not there",
+    }
