@@ -216,6 +216,29 @@ async def test_a_turn_goes_on_when_the_last_of_its_questions_is_closed(ledger: L
     assert (await ledger.turn(claimed.session.id)).state is TurnState.QUEUED
 
 
+async def test_what_ends_with_its_turn_is_not_closed_again_when_its_own_time_is_up(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.start(claimed.fence, "c1")
+    await ledger.append(claimed.fence, ask=(ledger.question("q1", "c1"),))
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    sooner = ledger.clock.now() + MINUTE
+    shall_i = ledger.question(
+        "q2",
+        None,
+        kind=QuestionKind.CONTINUE,
+        options=("continue", "drop"),
+        expires_at=sooner,
+        owed=owed("q2"),
+    )
+    await ledger.settle("chat_says_ask", ask=shall_i)
+    ledger.clock.advance(2 * HOUR)
+    assert await ledger.store.expire_questions() == (QuestionId("q2"),)
+    assert (await ledger.turn(claimed.session.id)).state is TurnState.CANCELLED
+    closed = await ledger.store.questions((claimed.turn.id,))
+    assert [one.state for one in closed] == [QuestionState.CANCELLED, QuestionState.EXPIRED]
+
+
 async def test_expiry_closes_a_question_and_queues_its_turn_once(ledger: Ledger) -> None:
     claimed = await asked(ledger)
     asked_at = ledger.clock.now()

@@ -1,5 +1,6 @@
 """R13 on the real ledger: a turn that asks rests in the ledger alone, and goes on from what it finds."""
 
+import asyncio
 import json
 
 import pytest
@@ -21,7 +22,7 @@ from holdfast.model import (
 from holdfast.policy.settings import DAY, HOUR, QuestionSettings, TurnSettings
 from holdfast.tools import AskPerson
 from tests.support.ledger import ANN, BOB, Ledger, key
-from tests.support.stage import Deed, Line, Stage, says, soon
+from tests.support.stage import Deed, Line, Stage, hangs, says, soon
 
 QUESTION = "Which colour?"
 
@@ -251,3 +252,25 @@ async def test_a_drain_that_cuts_the_turn_keeps_what_it_asked(ledger: Ledger) ->
     assert await question_state(stage) is QuestionState.OPEN
     await ledger.recover("question_open")
     assert await state(stage) is TurnState.WAITING
+
+
+@pytest.mark.guards("R13")
+async def test_an_answer_faster_than_the_run_that_asked_has_its_own_run_which_counts(ledger: Ledger) -> None:
+    """Recovery takes what does not count as running for lost: it would be begun a second time."""
+    await ledger.say()
+    gate = asyncio.Event()
+    async with stage_of(ledger, asks(), hangs) as stage:
+        stage.store.after["wait"] = gate.wait
+        await stage.store.logged("wait", 1)
+        await ledger.say("a warm grey, please")
+        while len(stage.model.shown) < 2:
+            stage.model.asked.clear()
+            await soon(stage.model.asked.wait())
+        turn = (await stage.turn()).id
+        assert stage.pool.running() == (turn, turn)
+        gate.set()
+        while len(stage.pool.running()) > 1:
+            await stage.turn()
+        assert stage.pool.running() == (turn,)
+        assert await ledger.store.interrupt_orphans(running=stage.pool.running()) == 0
+        await soon(stage.pool.cut("restart_timeout"))

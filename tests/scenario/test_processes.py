@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,7 +92,7 @@ async def test_a_process_outlives_its_turn_and_its_end_wakes_the_session_once(le
     assert "it failed" in await stage.told()
 
 
-async def test_a_process_begins_where_the_files_of_its_session_are(ledger: Ledger) -> None:
+async def test_a_process_begins_where_the_files_of_its_session_are(ledger: Ledger, tmp_path: Path) -> None:
     machine = SimProcesses()
     tools = builtin_tools(("files", "processes"), ToolSettings(), ledger.clock)
     write = Replied(
@@ -100,7 +101,8 @@ async def test_a_process_begins_where_the_files_of_its_session_are(ledger: Ledge
         (ToolCall(CallId("x"), "write_file", json.dumps({"path": "run.sh", "content": "true"})),),
     )
     await ledger.say("go")
-    stage = Stage(ledger, write, calls("start", command="sh run.sh"), says(), tools=tools, processes=machine)
+    lines = (write, calls("start", command="sh run.sh"), says())
+    stage = Stage(ledger, *lines, tools=tools, processes=machine, workspace=tmp_path)
     await stage.run()
     found = await machine.find(machine.starts[-1])
     assert found is not None

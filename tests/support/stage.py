@@ -252,6 +252,7 @@ class Stage:
         room: int | None = None,
         more_tools: ToolSource | None = None,
         more: tuple[str, ...] = ("*",),
+        workspace: Path = Path("workspace"),
     ) -> None:
         self.ledger = ledger
         self.store = Between(ledger.store)
@@ -266,7 +267,7 @@ class Stage:
             self.clock,
             NoChance(),
             Agent(self.model, tuple(tools), room=room, more=more),
-            Path("workspace"),
+            workspace,
             settings,
             lambda doing, fault: self.reports.append((doing, fault)),
             watch=self._watch(platform, store),

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from holdfast.clock import Clock
 from holdfast.errors import StoreClosed, SyncFailed
-from holdfast.model import Claimed, TurnId
+from holdfast.model import Claimed, Fence, TurnId
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import SECOND, RetrySettings
 from holdfast.records import dataclass
@@ -70,7 +70,8 @@ class Pool:
         self._claim_settings = claim
         self._judge = judge
         self._settings = settings
-        self._running: dict[TurnId, _Running] = {}
+        self._running: dict[Fence, _Running] = {}
+        """By fence: a turn may run again before its last run has taken away all that it had shown."""
         self._claiming = False
         self._leaving: Cut | None = None
         """What becomes of turns that are claimed although the door has just been closed."""
@@ -115,7 +116,7 @@ class Pool:
 
     def running(self) -> tuple[TurnId, ...]:
         """The turns that run here now."""
-        return tuple(self._running)
+        return tuple(fence.turn for fence in self._running)
 
     @property
     def claiming(self) -> bool:
@@ -207,7 +208,7 @@ class Pool:
         if self._leaving is not None:
             run.cut(self._leaving)
         task = asyncio.get_running_loop().create_task(self._tend(run, settings))
-        self._running[run.turn] = running = _Running(run, task)
+        self._running[claimed.fence] = running = _Running(run, task)
         if claimed.resumed:
             # Of every turn the ledger tells; a line for each would cost more than it says.
             log.info("a turn goes on", extra={"turn": run.turn, "session": claimed.session.id})
@@ -223,7 +224,7 @@ class Pool:
         finally:
             if clearing is not None:
                 clearing.cancel()
-            self._running.pop(run.turn, None)
+            self._running.pop(run.claimed.fence, None)
             self._let_in += run.claimed.resumed or run.claimed.suspect
             self._stir.set()
             self._changed.set()
@@ -250,9 +251,9 @@ class Pool:
         if not self._running:
             return
         stopped = await self._patiently("looking for stops", self._store.stops)
-        for turn in stopped:
-            if turn in self._running:
-                self._running[turn].run.cut(STOP)
+        for running in self._running.values():
+            if running.run.turn in stopped:
+                running.run.cut(STOP)
 
 
 async def _sleep(clock: Clock, seconds: float) -> None:

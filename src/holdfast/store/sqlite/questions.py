@@ -92,18 +92,24 @@ def question_undeliverable(tx: Tx, question: QuestionId) -> None:
 
 
 def expire_questions(tx: Tx, limit: int = 100) -> tuple[QuestionId, ...]:
-    due = tuple(QuestionId(row[0]) for row in tx.all("questions_due", now=tx.now, limit=limit))
-    for question in due:
-        _close(tx, question, QuestionState.EXPIRED)
-    return due
+    due = [QuestionId(row[0]) for row in tx.all("questions_due", now=tx.now, limit=limit)]
+    # One by one: the end of one may be the end of its turn, and of what else that had asked.
+    return tuple(question for question in due if _closes(tx, question, QuestionState.EXPIRED))
 
 
 def _close(tx: Tx, question: QuestionId, state: QuestionState) -> None:
+    if not _closes(tx, question, state):
+        raise _closed(tx, question)
+
+
+def _closes(tx: Tx, question: QuestionId, state: QuestionState) -> bool:
+    """Close it and let its turn go on; False when it is not open any more."""
     row = tx.one("close_question", id=question, state=state, now=tx.now)
     if row is None:
-        raise _closed(tx, question)
+        return False
     tx.event(state, f"question:{question}")
     _go_on(tx, TurnId(row[0]), SessionId(row[1]), row[2], state)
+    return True
 
 
 def _closed(tx: Tx, question: QuestionId) -> WrongState:
