@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from holdfast.clock import SystemClock, SystemIds
+from holdfast.clock import SystemClock, SystemIds, boot_id
 from holdfast.errors import SyncFailed
 from holdfast.model import InstanceId
 from holdfast.store.sqlite.changes import Changes
@@ -18,7 +18,7 @@ from holdfast.store.sqlite.commit import Work, commit_group
 from holdfast.store.sqlite.database import BUSY_SECONDS, connect_reader
 from holdfast.store.sqlite.home import HomeLock
 from holdfast.store.sqlite.readers import ReaderThreads
-from holdfast.store.sqlite.store import LEDGER, SqliteStore, boot_id
+from holdfast.store.sqlite.store import LEDGER, SqliteStore
 from holdfast.store.sqlite.writer import WriterThread
 
 from .floors import PRAGMAS, Statement

@@ -11,6 +11,7 @@ import random
 import threading
 import time
 from collections.abc import Coroutine, Sequence
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 __all__ = [
@@ -23,8 +24,11 @@ __all__ = [
     "SystemRng",
     "both",
     "first_of",
+    "boot_id",
     "in_time",
+    "mark",
     "new_secret",
+    "since",
 ]
 
 T = TypeVar("T")
@@ -36,6 +40,19 @@ _RANDOM_BITS = 80
 _LENGTH = 26
 
 
+def boot_id() -> str:
+    """Which run of the machine this is, where it can be told: after a power cut it is another."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+_MACHINE = boot_id()
+_PROCESS = os.urandom(16).hex()
+"""Where a machine does not tell its runs apart, a process measures from what it wrote down itself."""
+
+
 class Clock(Protocol):
     """Where stages read the time and wait."""
 
@@ -45,6 +62,13 @@ class Clock(Protocol):
 
     def monotonic(self) -> float:
         """Seconds that never run backwards; only differences mean something."""
+        ...
+
+    def uptime(self) -> tuple[str, int]:
+        """Which run of the machine this is, and how many milliseconds it has lasted, its sleep included.
+
+        Nobody sets it, and all processes of that run read the same: one measures from what another wrote.
+        """
         ...
 
     async def sleep(self, seconds: float) -> None:
@@ -80,6 +104,10 @@ class SystemClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+    def uptime(self) -> tuple[str, int]:
+        lasted = time.clock_gettime_ns(time.CLOCK_BOOTTIME) if _MACHINE else time.monotonic_ns()
+        return _MACHINE or _PROCESS, lasted // 1_000_000
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -138,6 +166,19 @@ def decode_id(id_: str) -> int:
     for character in id_:
         number = number * 32 + _ALPHABET.index(character)
     return number
+
+
+def mark(clock: Clock) -> str:
+    """This moment, to be written down and measured from later, whatever the wall clock says by then."""
+    machine, lasted = clock.uptime()
+    return f"{machine}:{lasted}"
+
+
+def since(clock: Clock, marked: str | None) -> int | None:
+    """Milliseconds since that mark; None if it was made in another run of the machine, or not at all."""
+    machine, lasted = clock.uptime()
+    of, _, at = (marked or "").rpartition(":")
+    return lasted - int(at) if of == machine and at.isdecimal() else None
 
 
 class Bell:

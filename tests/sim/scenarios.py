@@ -1,5 +1,7 @@
 """The canonical scenarios that sweeps kill everywhere, and the random ones of worlds."""
 
+from dataclasses import replace
+
 from holdfast.app.settings import DrainSettings, GatewaySettings
 from holdfast.model import OnInterruption
 from holdfast.policy.settings import HOUR, MINUTE, SECOND, ApprovalSettings, ProgressSettings, Ruling
@@ -50,6 +52,9 @@ def spoken_of(what: str, *then: Act) -> Scenario:
     """Long work on a platform that edits, types and shows drafts, and knows no repeated send."""
     return Scenario(f"long work, {what}", (Say(0.1, "slow 5", platform="lively"), *then), SPEAKING)
 
+
+IMPATIENT = replace(SPEAKING, progress=ProgressSettings(notice=SECOND, warn=2 * SECOND, abort=4 * SECOND))
+"""Who says nothing for four seconds is given up."""
 
 CANONICAL = {
     scenario.name: scenario
@@ -112,6 +117,9 @@ CANONICAL = {
                 Say(0.2, "slow 3", "d", "plain"),
                 Say(0.3, "tools read", "e", "plain"),
             ),
+        ),
+        Scenario(
+            "a model that never answers", (Say(0.1, "hang", platform="lively"), Say(0.5, "plain")), IMPATIENT
         ),
         Scenario("a restart in the middle", (Say(0.1, "tools read effect"), Stop(0.7))),
         Scenario(

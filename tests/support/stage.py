@@ -62,6 +62,9 @@ class WatchedClock:
     def monotonic(self) -> float:
         return self._inner.monotonic()
 
+    def uptime(self) -> tuple[str, int]:
+        return self._inner.uptime()
+
     async def sleep(self, seconds: float) -> None:
         self._naps.append(seconds)
         self._news.set()

@@ -73,6 +73,8 @@ class Delivery(NamedTuple):
     reason: str | None = None
     session: SessionId | None = None
     turn: TurnId | None = None
+    tried: str | None = None
+    """A mark of when it was first sent of what may have arrived (`clock.since` measures from it)."""
 
     @property
     def key(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
-from holdfast.clock import Bell, Clock, Rng, first_of, in_time
+from holdfast.clock import Bell, Clock, Rng, first_of, in_time, mark, since
 from holdfast.errors import Refused, Report, StoreClosed, StoreFault, SyncFailed, unreported
 from holdfast.model import (
     WORKING,
@@ -91,9 +91,6 @@ class Sender:
         self._ask_at: dict[DeliveryId, int] = {}
         """When a platform is asked again; like `_down_until` by the clock that never jumps."""
         self._asked: dict[DeliveryId, int] = {}
-        self._tried: dict[DeliveryId, int] = {}
-        """When this run first tried a part that may have arrived by it, by the clock that never jumps."""
-        self._began = (clock.now(), self._tick())
         self._undoubted: tuple[int, float] | None = None
         """When the ledger had nothing in doubt: by the topic's version, and on the clock that never jumps."""
         self._down_until = 0
@@ -177,7 +174,10 @@ class Sender:
         if self._room() and self._tick() >= self._down_until:
             self._claiming = True
             try:
-                for delivery in await self._store.claim_deliveries((self._platform.name,), self._room()):
+                taken = await self._store.claim_deliveries(
+                    (self._platform.name,), self._room(), mark(self._clock)
+                )
+                for delivery in taken:
                     self._begin(delivery, self._deliver(delivery))
             finally:
                 self._claiming = False
@@ -269,9 +269,6 @@ class Sender:
     async def _send(self, delivery: Delivery) -> SendResult:
         """Try once; whatever is not a clear word from the platform may have arrived."""
         shown = self._as_shown(delivery)
-        if not delivery.repeated:
-            # Whatever was tried before, it certainly did not arrive.
-            self._tried[delivery.id] = self._tick()
         try:
             result = await in_time(self._clock, SEND_WITHIN, self._try(shown))
         except asyncio.CancelledError:
@@ -304,7 +301,8 @@ class Sender:
         """
         if not delivery.repeated:
             return delivery
-        by_key = replace(self._platform.capabilities, reconcile=False).settling(self._key_age(delivery))
+        known_for = since(self._clock, delivery.tried)
+        by_key = replace(self._platform.capabilities, reconcile=False).settling(known_for)
         return delivery._replace(repeated=False) if by_key is Settling.REPEAT_WITH_KEY else delivery
 
     def _down(self, down: PlatformDown) -> TryAgain:
@@ -322,8 +320,6 @@ class Sender:
         result, owe = self._judged(delivery, result)
         await self._insist(lambda: self._store.record_delivery(delivery.id, result, owe), delivery)
         self._unrecorded.pop(delivery.id, None)
-        if isinstance(result, Sent | Rejected):
-            self._tried.pop(delivery.id, None)
         if isinstance(result, Rejected):
             await close_questions(self._store, delivery, self._insist, result.whole_chat)
         return result
@@ -366,23 +362,10 @@ class Sender:
         return refused, line_for(delivery, missing_line(part, parts) if then.replaced else left)
 
     def _settling(self, delivery: Delivery) -> Settling:
-        return self._platform.capabilities.settling(self._key_age(delivery))
-
-    def _key_age(self, delivery: Delivery) -> int:
-        """For how long the platform may have known this part's key; below zero nobody knows.
-
-        The wall clock may have been set since: what this run did is told by the clock that never jumps. What
-        an earlier run first tried is older than this run, and not older than the part.
-        """
-        tried = self._tried.get(delivery.id)
-        if tried is not None:
-            return self._tick() - tried
-        began, tick = self._began
-        return began - delivery.created_at + self._tick() - tick if began >= delivery.created_at else -1
+        return self._platform.capabilities.settling(since(self._clock, delivery.tried))
 
     async def _expire(self, delivery: Delivery, reason: str) -> None:
         """Too old to be sent: put back untried, then expired; told once per message, not per part."""
-        self._tried.pop(delivery.id, None)
         later = TryAgain(self._clock.now() + SECOND, reason, counts=False)
         notice = delivery.kind is OwedKind.NOTICE
         owe = () if notice else line_for(delivery, left_line(1, 1, delivery.repeated), whole=True)
@@ -408,7 +391,6 @@ class Sender:
         await self._insist(lambda: self._store.settle_delivery(delivery.id, again, repeated=True), delivery)
 
     async def _give_up(self, delivery: Delivery, reason: str) -> None:
-        self._tried.pop(delivery.id, None)
         failed = Rejected(f"{reason}; it may have arrived")
         owe = line_for(delivery, left_line(delivery.part, delivery.parts, may_have_arrived=True))
         await self._insist(lambda: self._store.settle_delivery(delivery.id, failed, owe=owe), delivery)
@@ -441,5 +423,4 @@ class Sender:
             lambda: self._store.settle_delivery(delivery.id, result, repeated=repeated, owe=owe), delivery
         )
         self._ask_at.pop(delivery.id, None)
-        self._tried.pop(delivery.id, None)
         self._asked.pop(delivery.id, None)

@@ -83,16 +83,16 @@ class Capabilities:
         """Whether anything of work in progress can be shown beside the messages."""
         return self.typing > 0 or self.drafts or self.notices
 
-    def settling(self, age: int) -> Settling:
+    def settling(self, age: int | None) -> Settling:
         """How a send of unknown outcome is settled, `age` milliseconds after it was first tried.
 
-        Below zero the clock was set back, and nobody knows how old the key is.
+        None when nobody knows how old the key is (the machine was started since).
         """
         if self.reconcile:
             return Settling.ASK
         if self.idempotency is Idempotency.STRONG:
             return Settling.REPEAT_WITH_KEY
-        within = self.idempotency is Idempotency.WINDOW and 0 <= age < self.repeat_within
+        within = self.idempotency is Idempotency.WINDOW and age is not None and age < self.repeat_within
         return Settling.REPEAT_WITH_KEY if within else Settling.RESEND_MARKED
 
 

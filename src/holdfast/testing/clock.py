@@ -19,6 +19,7 @@ class ManualClock:
     def __init__(self, now: int = 1_800_000_000_000) -> None:
         self._now = now
         self._monotonic = 0
+        self._boots = 1
         self._sleepers: list[tuple[int, int, asyncio.Future[None]]] = []
         self._numbers = count()
 
@@ -27,6 +28,9 @@ class ManualClock:
 
     def monotonic(self) -> float:
         return self._monotonic / 1_000
+
+    def uptime(self) -> tuple[str, int]:
+        return f"run-{self._boots}", self._monotonic
 
     async def sleep(self, seconds: float) -> None:
         wake: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -45,6 +49,10 @@ class ManualClock:
     def jump(self, milliseconds: int) -> None:
         """Set the wall clock forwards or back, as an operator or a time server does; no time has passed."""
         self._now += milliseconds
+
+    def reboot(self) -> None:
+        """The machine was started again: what was marked before cannot be measured from."""
+        self._boots += 1
 
 
 class SeededIds:

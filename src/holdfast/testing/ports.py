@@ -29,6 +29,8 @@ class WallClock:
         self._set = 0
         self.jumps: list[tuple[float, int]] = []
         """When it was set, on the loop's own time, and by how much."""
+        self.boots = 1
+        """How often the machine was started."""
 
     def now(self) -> int:
         return EPOCH + self._set + round(self._loop.time() * 1_000)
@@ -52,6 +54,9 @@ class SimClock:
 
     def monotonic(self) -> float:
         return self._loop.time()
+
+    def uptime(self) -> tuple[str, int]:
+        return f"boot-{self._wall.boots}", round(self._loop.time() * 1_000)
 
     async def sleep(self, seconds: float) -> None:
         self._life.check()

@@ -412,6 +412,7 @@ class World:
 
     def _die(self, act: Die) -> None:
         if act.power:
+            self.wall.boots += 1
             self.machine.restart()
         if self.life is not None:
             self.observer.cover("killed")

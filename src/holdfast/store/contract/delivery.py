@@ -30,8 +30,12 @@ class Deliveries(Protocol):
         """Owe a chat something the gateway itself has to say; False when it was told already."""
         ...
 
-    async def claim_deliveries(self, platforms: tuple[str, ...], limit: int = 32) -> tuple[Delivery, ...]:
+    async def claim_deliveries(
+        self, platforms: tuple[str, ...], limit: int = 32, tried: str | None = None
+    ) -> tuple[Delivery, ...]:
         """Take the next part of up to `limit` chats of connected platforms, as `sending`, in order per chat.
+
+        `tried` marks this moment; it is kept with a part until that certainly did not arrive.
 
         A chat with a part in flight, of unknown outcome or throttled gives none; other chats do. A time more
         than a day ahead is damage (a clock that ran ahead wrote it): such a part is due.

@@ -31,12 +31,14 @@ def owe(tx: Tx, owed: Owed) -> bool:
     return owe_all(tx, (owed,))
 
 
-def claim_deliveries(tx: Tx, platforms: tuple[str, ...], limit: int = 32) -> tuple[Delivery, ...]:
+def claim_deliveries(
+    tx: Tx, platforms: tuple[str, ...], limit: int = 32, tried: str | None = None
+) -> tuple[Delivery, ...]:
     taken: list[Delivery] = []
     for platform in platforms:
         due = {"now": tx.now, "latest": tx.now + LONGEST_WAIT, "limit": limit - len(taken)}
         for (chat,) in tx.all("take_chats_due", platform=platform, **due):
-            row = tx.one("take_delivery", chat=chat, owner=tx.instance, now=tx.now)
+            row = tx.one("take_delivery", chat=chat, owner=tx.instance, now=tx.now, tried=tried)
             if row is not None:
                 taken.append(rows.delivery(row))
     return tuple(taken)

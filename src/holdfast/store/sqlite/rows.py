@@ -237,7 +237,8 @@ def question(row: Row) -> QuestionRecord:
 
 def delivery(row: Row) -> Delivery:
     id_, chat, number, kind, part, parts, body, options, reply_to, dedupe, state = row[:11]
-    attempts, repeated, created_at, claimed_at, settled_at, platform_id, reason, session_, turn_ = row[11:20]
+    attempts, repeated, created_at, claimed_at, settled_at, platform_id, reason = row[11:18]
+    session_, turn_, tried = row[18:21]
     return Delivery(
         DeliveryId(id_),
         ChatAddress(chat),
@@ -259,6 +260,7 @@ def delivery(row: Row) -> Delivery:
         reason,
         session_,
         turn_,
+        tried,
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from holdfast import __version__
-from holdfast.clock import Clock, Ids
+from holdfast.clock import Clock, Ids, boot_id
 from holdfast.errors import Damaged, StoreFault, SyncFailed
 from holdfast.model import InstanceId, TurnId
 from holdfast.store.contract import Continuity, LiveNotice
@@ -287,7 +287,7 @@ async def open_under(
     readers = ReaderThreads(lambda: connect_reader(path))
     store = SqliteStore(instance, clock, lock, writer, readers, changes)
     try:
-        await store.begin_instance(socket.gethostname(), os.getpid(), boot_id(), __version__)
+        await store.begin_instance(socket.gethostname(), os.getpid(), boot_id() or "unknown", __version__)
     except BaseException:
         await store.close()
         raise
@@ -306,14 +306,6 @@ def prepare(path: Path) -> str:
         if is_damage(error.__cause__ or error):
             raise Damaged(str(path), str(error.__cause__ or error)) from error
         raise translate(error) from error
-
-
-def boot_id() -> str:
-    """Names this start of the machine, so that a pid of an earlier one is never taken for a living one."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return "unknown"
 
 
 def end_process(error: SyncFailed) -> None:

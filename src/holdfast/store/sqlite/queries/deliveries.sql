@@ -21,11 +21,13 @@ SELECT send_at FROM (
 LIMIT 1
 
 -- name: take_delivery
-UPDATE outbox SET state = 'sending', owner = :owner, claimed_at = :now
+-- What was tried before and is not `repeated` certainly did not arrive: the platform knows nothing of it.
+UPDATE outbox SET state = 'sending', owner = :owner, claimed_at = :now,
+       tried = CASE WHEN repeated THEN tried ELSE :tried END
 WHERE id = (SELECT id FROM outbox WHERE chat = :chat AND settled_at IS NULL ORDER BY number LIMIT 1)
   AND state = 'pending'
 RETURNING id, chat, number, kind, part, parts, body, options, reply_to, dedupe, state, attempts, repeated,
-          created_at, claimed_at, settled_at, platform_id, reason, session, turn
+          created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried
 
 -- A part in `sending` has an owner, one of unknown outcome has none: the owner tells which is meant.
 -- name: delivery_sent
@@ -70,7 +72,7 @@ UPDATE chats SET throttled_until = max(throttled_until, :at) WHERE address = :ch
 -- name: in_doubt
 -- What a restore left in doubt no platform is asked about and nothing is sent again for: the operator settles it.
 SELECT id, chat, number, kind, part, parts, body, options, reply_to, dedupe, state, attempts, repeated,
-       created_at, claimed_at, settled_at, platform_id, reason, session, turn
+       created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried
 FROM outbox WHERE state = 'unknown'
   AND (:platform IS NULL OR (reason IS NOT 'restored'
                              AND :platform = (SELECT platform FROM chats WHERE address = outbox.chat)))
@@ -78,12 +80,12 @@ ORDER BY id LIMIT :limit
 
 -- name: unsettled_parts
 SELECT id, chat, number, kind, part, parts, body, options, reply_to, dedupe, state, attempts, repeated,
-       created_at, claimed_at, settled_at, platform_id, reason, session, turn
+       created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried
 FROM outbox INDEXED BY outbox_unsettled WHERE settled_at IS NULL AND id > :after ORDER BY id LIMIT :limit
 
 -- name: unknown_parts
 SELECT id, chat, number, kind, part, parts, body, options, reply_to, dedupe, state, attempts, repeated,
-       created_at, claimed_at, settled_at, platform_id, reason, session, turn
+       created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried
 FROM outbox WHERE state = 'unknown' AND id > :after ORDER BY id LIMIT :limit
 
 -- name: doubt_orphans
@@ -94,7 +96,7 @@ RETURNING id
 
 -- name: deliveries
 SELECT id, chat, number, kind, part, parts, body, options, reply_to, dedupe, state, attempts, repeated,
-       created_at, claimed_at, settled_at, platform_id, reason, session, turn
+       created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried
 FROM outbox WHERE chat = :chat AND number > :after ORDER BY number LIMIT :limit
 
 -- name: last_number
