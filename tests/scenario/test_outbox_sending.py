@@ -210,7 +210,7 @@ async def test_a_key_grows_old_by_the_time_that_passes_and_not_by_what_the_clock
     ledger.clock.jump(-back)
     if restarted == "before":
         sending = sender(ledger, platform)
-    ledger.clock.advance(back + 5 * MINUTE - 1)
+    ledger.clock.advance(back + 4 * MINUTE)
     if restarted == "after":
         sending = sender(ledger, platform)
     await sending.send_due()
@@ -238,6 +238,28 @@ async def test_a_key_is_as_old_as_its_first_try_by_whichever_run(ledger: Ledger)
     assert (len(platform.sends), platform.shown) == (2, [])
     ledger.clock.advance(2 * MINUTE)
     await send_for(ledger, sending, 10_000)
+    assert platform.shown == ["(again?) hello"]
+
+
+@pytest.mark.guards("R10.2")
+async def test_a_repeat_that_would_come_after_its_key_is_forgotten_is_let_go_of(ledger: Ledger) -> None:
+    platform, sending = await lost_once(ledger)
+    await sending.send_due()
+    under_way, late = asyncio.Event(), asyncio.Event()
+
+    async def dawdle(delivery: Delivery) -> None:
+        under_way.set()
+        await late.wait()
+
+    platform.gate = dawdle
+    ledger.clock.advance(5 * MINUTE - 10_000)
+    trying = asyncio.ensure_future(sending.send_due())
+    await under_way.wait()
+    ledger.clock.advance(8_000)  # it could still be shown as the first was, but not for long
+    assert await trying == 1
+    late.set()
+    assert await states(ledger) == [UNKNOWN]
+    await send_for(ledger, sending, MINUTE)
     assert platform.shown == ["(again?) hello"]
 
 

@@ -267,10 +267,17 @@ class Sender:
         return delivery._replace(text=last_words(over[0].state)) if over else delivery
 
     async def _send(self, delivery: Delivery) -> SendResult:
-        """Try once; whatever is not a clear word from the platform may have arrived."""
-        shown = self._as_shown(delivery)
+        """Try once; whatever is not a clear word from the platform may have arrived.
+
+        A repeat is marked, unless the platform shows it once: by its key, as long as that lasts. Asked at
+        the moment of sending, since it may have forgotten the key after it was decided to repeat.
+        """
+        shown, within = delivery, SEND_WITHIN
+        lasts = self._platform.capabilities.key_lasts(self._key_age(delivery))
+        if delivery.repeated and lasts > 0:
+            shown, within = delivery._replace(repeated=False), min(SEND_WITHIN, lasts / SECOND)
         try:
-            result = await in_time(self._clock, SEND_WITHIN, self._try(shown))
+            result = await in_time(self._clock, within, self._try(shown))
         except asyncio.CancelledError:
             self._unrecorded[delivery.id] = (delivery, Lost("the send was cut off"))
             raise
@@ -292,18 +299,6 @@ class Sender:
         if isinstance(result, Rejected) and result.reply_gone:
             return await self._platform.send(delivery._replace(reply_to=None))
         return result
-
-    def _as_shown(self, delivery: Delivery) -> Delivery:
-        """Marked as a possible repeat, unless the platform shows a repeat with this key once.
-
-        Asked at the moment of sending: a platform that forgets keys may have forgotten this one since it was
-        decided to repeat.
-        """
-        if not delivery.repeated:
-            return delivery
-        known_for = since(self._clock, delivery.tried)
-        by_key = replace(self._platform.capabilities, reconcile=False).settling(known_for)
-        return delivery._replace(repeated=False) if by_key is Settling.REPEAT_WITH_KEY else delivery
 
     def _down(self, down: PlatformDown) -> TryAgain:
         """It certainly did not go out, and was no attempt; all chats wait a little, or until a poke."""
@@ -362,7 +357,11 @@ class Sender:
         return refused, line_for(delivery, missing_line(part, parts) if then.replaced else left)
 
     def _settling(self, delivery: Delivery) -> Settling:
-        return self._platform.capabilities.settling(since(self._clock, delivery.tried))
+        return self._platform.capabilities.settling(self._key_age(delivery))
+
+    def _key_age(self, delivery: Delivery) -> int | None:
+        """For how long the platform may have known this part's key; None when nobody knows."""
+        return since(self._clock, delivery.tried)
 
     async def _expire(self, delivery: Delivery, reason: str) -> None:
         """Too old to be sent: put back untried, then expired; told once per message, not per part."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from math import inf
 from typing import Protocol
 
 from holdfast.model import (
@@ -23,6 +24,9 @@ from holdfast.policy.retry import Settling
 from holdfast.records import dataclass
 
 from .pace import Rate
+
+_ARRIVES_WITHIN = 2_000
+"""Milliseconds after which a request that was let go of is there, or never will be."""
 
 
 class Ack(StrEnum):
@@ -90,10 +94,18 @@ class Capabilities:
         """
         if self.reconcile:
             return Settling.ASK
+        return Settling.REPEAT_WITH_KEY if self.key_lasts(age) > 0 else Settling.RESEND_MARKED
+
+    def key_lasts(self, age: int | None) -> float:
+        """For how many milliseconds from now a repeat may be on its way and still show once.
+
+        What we let go of then may arrive a little later, and still in time.
+        """
         if self.idempotency is Idempotency.STRONG:
-            return Settling.REPEAT_WITH_KEY
-        within = self.idempotency is Idempotency.WINDOW and age is not None and age < self.repeat_within
-        return Settling.REPEAT_WITH_KEY if within else Settling.RESEND_MARKED
+            return inf
+        if self.idempotency is Idempotency.NONE or age is None:
+            return 0
+        return max(0, self.repeat_within - _ARRIVES_WITHIN - age)
 
 
 @dataclass(frozen=True, slots=True)

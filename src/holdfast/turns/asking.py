@@ -79,7 +79,7 @@ class Asking:
                 self._pulse.beat()
                 self._live.show(text if aloud else "")
 
-        task = self._hands.begin(called(lambda: self._model.reply(prompt, hear)))
+        task = self._hands.begin(lambda: called(lambda: self._model.reply(prompt, hear)))
         try:
             while not task.done():
                 if self._pulse.is_stuck:

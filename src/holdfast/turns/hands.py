@@ -60,19 +60,18 @@ class Hands:
         if self._asked is not None:
             raise CutOff(self._asked)
 
-    def begin(self, effect: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Start an effect; it is cancelled at the latest when the run ends."""
+    def begin(self, effect: Callable[[], Coroutine[Any, Any, T]]) -> asyncio.Task[T]:
+        """Start an effect; it is cancelled at the latest when the run ends, and perhaps never called."""
         task = asyncio.get_running_loop().create_task(self._unless_cut(effect))
         self._tasks = [other for other in self._tasks if not other.done()]
         self._tasks.append(task)
         return task
 
-    async def _unless_cut(self, effect: Coroutine[Any, Any, T]) -> T:
+    async def _unless_cut(self, effect: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """The effect; but one whose turn comes when the run is cut already never begins."""
         if self._under_way is not None:
-            effect.close()
             raise asyncio.CancelledError
-        return await effect
+        return await effect()
 
     async def wait(self, tasks: Sequence[asyncio.Task[Any]], milliseconds: float | None = None) -> None:
         """Return when one of the tasks is done or the time is up; raise `CutOff` when a cut comes first."""

@@ -201,7 +201,7 @@ class Run:
     async def _look_for_tools(self) -> None:
         """The model is told of the tools as they are now; what is about to be known is waited for."""
         if not self._toolbox.settled:
-            await self._hands.wait((self._hands.begin(self._toolbox.settle()),), self._pulse.left)
+            await self._hands.wait((self._hands.begin(self._toolbox.settle),), self._pulse.left)
         self._toolbox.look()
 
     def _prompt(self) -> Prompt:
@@ -290,7 +290,7 @@ class Run:
         return NOT_ALLOWED if person is not None and not self._claim.allows(person) else None
 
     def _journal_output(self) -> None:
-        self._hands.begin(self._journal_progress())
+        self._hands.begin(self._journal_progress)
 
     async def _journal_progress(self) -> None:
         try:

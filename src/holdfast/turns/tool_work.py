@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from holdfast.model import CallId, CallRecord, Fence
@@ -33,11 +33,11 @@ class ToolWork:
 
     def run(self, call: CallRecord) -> None:
         """Run a call that is committed as started."""
-        self._begin(call, self._toolbox.run(self._fence, call, self._ear(call)))
+        self._begin(call, lambda: self._toolbox.run(self._fence, call, self._ear(call)))
 
     def ask(self, call: CallRecord) -> None:
         """Ask what became of a call that was cut off."""
-        self._begin(call, self._toolbox.ask(self._fence, call, self._ear(call)))
+        self._begin(call, lambda: self._toolbox.ask(self._fence, call, self._ear(call)))
 
     @property
     def busy(self) -> bool:
@@ -80,5 +80,5 @@ class ToolWork:
 
         return Ear(beat, hear)
 
-    def _begin(self, call: CallRecord, work: Coroutine[Any, Any, Step]) -> None:
+    def _begin(self, call: CallRecord, work: Callable[[], Coroutine[Any, Any, Step]]) -> None:
         self._tasks[call.id] = self._hands.begin(work)

@@ -14,7 +14,7 @@ async def test_what_was_about_to_begin_when_a_cut_is_carried_out_does_not_begin(
         begun.append("an effect")
 
     hands = Hands(ManualClock())
-    task = hands.begin(effect())
+    task = hands.begin(effect)
     hands.carrying_out(STOP)
     await asyncio.wait([task])
     assert begun == []
@@ -34,7 +34,7 @@ async def test_what_tidies_up_after_a_cut_is_left_to_it_whatever_cuts_follow() -
             await tidied
 
     hands = Hands(ManualClock())
-    task = hands.begin(effect())
+    task = hands.begin(effect)
     await begun
     hands.carrying_out(STOP)
     hands.cancel()
