@@ -50,8 +50,27 @@ def test_every_key_has_a_default_that_reads_back(tmp_path: Path) -> None:
         assert key.kind.show(key.kind.read(shown[key.name].default)) == shown[key.name].default
 
 
-def test_who_serves_no_bot_imports_nothing_for_it() -> None:
-    asks = (
-        "import sys, holdfast.web; sys.exit(bool({'aiogram', 'aiohttp', 'markdown_it'} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", asks]).returncode == 0
+CHECKS = """
+import sys, holdfast.web
+from pathlib import Path
+from holdfast.app.config import load_settings
+from holdfast.app.outside import check_platforms
+check_platforms(load_settings(Path(sys.argv[1]), {}).settings)
+sys.exit(bool({"aiogram", "aiohttp", "markdown_it"} & set(sys.modules)))
+"""
+
+
+def test_who_serves_no_bot_imports_nothing_for_it(tmp_path: Path) -> None:
+    assert subprocess.run([sys.executable, "-c", CHECKS, tmp_path]).returncode == 0
+
+
+KNOWS = """
+import sys
+from holdfast.platforms.telegram.adapter import capabilities
+capabilities()
+sys.exit("aiogram" in sys.modules)
+"""
+
+
+def test_what_a_bot_can_do_is_known_without_its_library() -> None:
+    assert subprocess.run([sys.executable, "-c", KNOWS]).returncode == 0
