@@ -44,14 +44,43 @@ def test_a_button_that_was_shown_before_a_kill_still_works_once_after_it(
     gateway.kill()
     label = town.do(lambda: next(one.buttons[0] for one in ada.sees() if one.buttons))
     town.do(lambda: ada.press(label))
+    again = town.do(lambda: ada.press(label))
     gateway = office.begin().ready()
     town.until_heard(ada, "answer to a")
-    query = town.do(lambda: ada.press(label))
-    town.until(lambda: ada.answer(query) is not None)
+    town.until(lambda: ada.answer(again) is not None)
+    town.until_heard(ada, "That question was answered before")
+    town.until(lambda: not any(one.buttons for one in ada.sees()))
     office.until_settled()
     gateway.stop()
     assert office.times(EFFECTS, "a") == 1
     assert sum(text == "answer to a" for text in town.hears(ada)) == 1
+
+
+@pytest.mark.guards("R13")
+def test_buttons_go_once_their_question_is_over_also_if_nobody_got_to_it_before_a_kill(
+    open_office: Build, town: Town
+) -> None:
+    office = open_office('approvals.effect = "ask"')
+    ada = town.add("Ada")
+    office.hold("before buttons")
+    town.write(ada, "do effect #a")
+    gateway = office.begin()
+    town.until(lambda: any(one.buttons for one in ada.sees()))
+    town.write(ada, "yes")
+    town.until_heard(ada, "answer to a")
+    office.until_settled()
+    gateway.kill()
+    assert town.do(lambda: any(one.buttons for one in ada.sees()))
+    office.hold()
+    gateway = office.begin().ready()
+    town.until(lambda: not any(one.buttons for one in ada.sees()))
+    town.write(ada, "do effect #b")
+    town.until(lambda: any(one.buttons for one in ada.sees()))
+    town.write(ada, "/stop")
+    town.until(lambda: not any(one.buttons for one in ada.sees()))
+    gateway.stop()
+    closed = [text.rpartition("\n\n")[2] for text in town.hears(ada) if "effect" in text]
+    assert closed[:2] == ["Answered: allow once", "This is not asked any more."]
 
 
 @pytest.mark.guards("R10.3")

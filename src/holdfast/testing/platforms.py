@@ -146,19 +146,24 @@ class FakePlatform:
         return True
 
     async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
-        turn, generation = self._server.spoken_of(message_id)
         if not self._pace.may_show(chat):
             return False
+        if self._server.is_question(message_id):
+            return await self._changed(lambda: self._server.close_question(message_id, text))
+        turn, generation = self._server.spoken_of(message_id)
         return await self._let_see("edit", place_at(chat).chat, text, turn, generation, message_id)
 
     async def _let_see(self, what: str, chat: str, text: str, turn: str, generation: int, id_: str) -> bool:
-        self._life.check()
         current = self._around.generation_of(turn)
+        return await self._changed(lambda: self._server.see(what, chat, text, turn, generation, current, id_))
+
+    async def _changed(self, act: Callable[[], None]) -> bool:
+        self._life.check()
         if self._server.is_down:
             raise PlatformDown(f"no connection {SECRET_WORDS}")
         if self._around.faults.first("throttled", "lost_request"):
             return False
-        await self._call(lambda: self._server.see(what, chat, text, turn, generation, current, id_))
+        await self._call(act)
         return True
 
     async def close(self) -> None:

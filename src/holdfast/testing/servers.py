@@ -83,6 +83,8 @@ class Server:
     """Ids of what was shown, and when, by key."""
     _questions: dict[str, Delivery] = field(default_factory=dict)
     """The newest question shown in each chat."""
+    _asking: set[str] = field(default_factory=set)
+    """Messages with buttons."""
     _spoken: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Messages about work in progress, with the turn and generation they speak of."""
     _revisions: list[Revision] = field(default_factory=list)
@@ -213,6 +215,7 @@ class Server:
         chat = place_at(delivery.chat).chat
         if delivery.options:
             self._questions[chat] = delivery
+            self._asking.add(id_)
         text = (POSSIBLY_REPEATED if delivery.repeated else "") + delivery.text
         owed = self.around.owed_for(delivery.dedupe, delivery.part)
         self.around.history.shown.append(
@@ -255,6 +258,13 @@ class Server:
         """Note what people see of work in progress."""
         self.around.history.seen.append(Seen(self.name, chat, what, text, turn, generation, *rest))
         self.around.trace(f"{self.name} {what} {turn} {generation}: {text}")
+
+    def is_question(self, message: str) -> bool:
+        return message in self._asking
+
+    def close_question(self, message: str, text: str) -> None:
+        """A question reads so from now on; who has not looked since may still press its buttons."""
+        self.around.trace(f"{self.name} closes {message}: {text}")
 
     def spoken_of(self, message: str) -> tuple[str, int]:
         return self._spoken[message]
