@@ -17,6 +17,7 @@ from holdfast.model import ChatAddress, OwedKind, QuestionId
 from holdfast.platforms import Platform
 from holdfast.platforms.known import offer
 from holdfast.store import Store
+from holdfast.store.sqlite.store import boot_id
 from holdfast.telemetry.secrets import SECRET
 
 from .blobs import BlobFiles
@@ -25,6 +26,8 @@ from .crew import to_log
 from .settings import Reading, Settings
 
 _TOKEN = re.compile(r"[0-9]{1,19}:[A-Za-z0-9_-]{1,200}")
+DOWNLOADS = "downloads"
+"""Where files stand of which only a part has come."""
 _LATELY = 500
 """Messages of a chat among which the question of a button is looked for."""
 
@@ -76,4 +79,7 @@ def _telegram(settings: Settings, clock: Clock, store: Store, blobs: BlobFiles, 
     if given.reading is Reading.WEBHOOK and given.webhook_url is not None:
         listening = Listening(given.webhook_url, given.webhook_host, given.webhook_port)
     menu = [(name, entry.says) for name, entry in COMMANDS.items()]
-    return telegram_bot(telegram_token(settings), given.base_url, clock, keep, asked, menu, listening, report)
+    token, downloads = telegram_token(settings), settings.home / DOWNLOADS / boot_id()
+    return telegram_bot(
+        token, given.base_url, clock, keep, asked, menu, listening, report, downloads=downloads
+    )
