@@ -74,3 +74,26 @@ sys.exit("aiogram" in sys.modules)
 
 def test_what_a_bot_can_do_is_known_without_its_library() -> None:
     assert subprocess.run([sys.executable, "-c", KNOWS]).returncode == 0
+
+
+PIGEONS = """
+platforms.use = ["pigeons"]
+[platforms.pigeons]
+loft = "the barn"
+feed = { each = 3 }
+"""
+
+
+def test_the_table_of_anothers_platform_is_handed_on_as_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "holdfast.toml").write_text(PIGEONS)
+    loaded = load_settings(tmp_path, {})
+    assert loaded.settings.platforms == ("pigeons",)
+    assert loaded.settings.platform_tables == {"pigeons": {"loft": "the barn", "feed": {"each": 3}}}
+    assert "barn" not in repr(describe(loaded)), "it may be a secret"
+
+
+@pytest.mark.guards("R16")
+def test_a_table_of_a_platform_that_is_not_served_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "holdfast.toml").write_text(PIGEONS.replace('["pigeons"]', '["owls"]'))
+    with pytest.raises(BadConfig, match=r"platforms\.pigeons .*owls"):
+        load_settings(tmp_path, {})
