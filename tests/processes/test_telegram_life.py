@@ -282,3 +282,65 @@ def test_what_is_written_is_seen_as_a_draft_and_after_a_kill_the_answer_comes_on
     office.until_settled()
     gateway.stop()
     assert (town.hears(ada, thread=topic), town.do(lambda: ada.drafts(topic))) == (["answer to a"], [])
+
+
+PAGE = 100
+"""Updates that one read brings at most."""
+
+
+@pytest.mark.guards("R9.4", "D5")
+def test_what_piled_up_is_all_answered_though_a_kill_comes_between_its_pages(
+    open_office: Build, town: Town
+) -> None:
+    office = open_office('busy = "collect"\nqueue.most = 1000')
+    ada = town.add("Ada")
+    topic = town.do(lambda: ada.open_topic("plans"))
+    here, there = ([f"{where}{number}" for number in range(PAGE - 20)] for where in "ab")
+    for one, other in zip(here, there, strict=True):
+        town.write(ada, f"do #{one}")
+        town.write(ada, f"do #{other}", thread=topic)
+    office.hold("before confirm")
+    gateway = office.begin()
+    office.reached("before confirm")
+    gateway.kill()
+    office.hold()
+    gateway = office.begin().ready()
+    for last, thread in ((here[-1], None), (there[-1], topic)):
+        town.until(lambda last=last, thread=thread: last in _answered(ada.hears(thread=thread)))  # type: ignore[misc]  # bound at once
+    office.until_settled()
+    gateway.stop()
+    assert _answered(town.hears(ada)) == here, "each once, in order, and in its place"
+    assert _answered(town.hears(ada, thread=topic)) == there
+
+
+def _answered(heard: list[str]) -> list[str]:
+    """What was answered, in order; what may be a repeat counts once."""
+    answers = [text.partition("answer to ")[2] for text in heard if "answer to " in text]
+    return list(dict.fromkeys(tag for answer in answers for tag in answer.split(",")))
+
+
+@pytest.mark.guards("R9.4")
+def test_what_was_written_too_long_ago_is_offered_once_per_chat_and_not_begun_with(
+    open_office: Build, town: Town
+) -> None:
+    office = open_office('queue.backlog = "1h"')
+    ada = town.add("Ada")
+    topic = town.do(lambda: ada.open_topic("plans"))
+    for number in range(3):
+        town.write(ada, f"do effect #a{number}")
+        town.write(ada, f"do effect #b{number}", thread=topic)
+    # To the gateway it is three hours later.
+    office.set_clock(3 * 3_600_000)
+    office.hold("after accept")
+    gateway = office.begin()
+    office.reached("after accept")
+    gateway.kill()
+    office.hold()
+    gateway = office.begin().ready()
+    town.until(lambda: bool(ada.hears()) and bool(ada.hears(thread=topic)))
+    office.until_sent()
+    gateway.stop()
+    for thread in (None, topic):
+        (offered,) = town.hears(ada, thread=thread)
+        assert "I have not begun with it" in offered
+    assert office.seen(EFFECTS) == []
