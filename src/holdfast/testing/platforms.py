@@ -18,14 +18,13 @@ from holdfast.model import (
     SendResult,
     Sent,
     TryAgain,
-    place_at,
 )
 from holdfast.platforms import Ack, Capabilities, Incoming, Pace, PlatformDown, Rate, Working
 
 from .faults import SECRET_WORDS
 from .life import Life
 from .ports import pause
-from .servers import ACCOUNT, Pending, Server, run_of
+from .servers import ACCOUNT, Pending, Server, chat_at, run_of
 
 T = TypeVar("T")
 
@@ -139,7 +138,7 @@ class FakePlatform:
         return await self._call(lambda: self._server.found(delivery.key))
 
     async def show(self, chat: ChatAddress, working: Working) -> bool:
-        by, where = working.by, place_at(chat).chat
+        by, where = working.by, chat_at(chat)
         text = " | ".join(filter(None, ("typing" * working.typing, working.draft, working.notice)))
         if not text or self._pace.may_show(chat):
             await self._let_see("beside", where, text, by.turn, by.generation, "")
@@ -151,7 +150,7 @@ class FakePlatform:
         if self._server.is_question(message_id):
             return await self._changed(lambda: self._server.close_question(message_id, text))
         turn, generation = self._server.spoken_of(message_id)
-        return await self._let_see("edit", place_at(chat).chat, text, turn, generation, message_id)
+        return await self._let_see("edit", chat_at(chat), text, turn, generation, message_id)
 
     async def _let_see(self, what: str, chat: str, text: str, turn: str, generation: int, id_: str) -> bool:
         current = self._around.generation_of(turn)
