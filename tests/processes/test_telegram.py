@@ -17,11 +17,11 @@ from tests.support.town import Office, Town, free_port
 
 READING = ("telegram brought", "before accept", "after accept", "before confirm", "after claim_ready")
 WORKING = (
-    "model a 0",
-    "before effect a",
-    "after effect a",
+    "model {tag} 0",
+    "before effect {tag}",
+    "after effect {tag}",
     "before its result",
-    "model a 1",
+    "model {tag} 1",
     "before finish",
 )
 SENDING = (
@@ -39,21 +39,7 @@ IN_THE_REQUEST = "in the request"
 """Telegram has taken the message, and its answer is on the way."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """Killed at one place of the work and, if it says so, again while starting."""
-
-    work: str
-    start: str | None = None
-
-    def __str__(self) -> str:
-        return self.work + (f", then {self.start}" if self.start else "")
-
-
-CASES = (
-    *(Case(work) for work in (*READING, *WORKING, *SENDING)),
-    *(Case(work, start) for start in STARTING for work in (*READING, *WORKING, *SENDING)),
-)
+PLACES = (*READING, *WORKING, *SENDING)
 
 
 @dataclass(frozen=True)
@@ -103,65 +89,98 @@ def answered_in(text: str) -> set[str]:
     return set(text.partition("answer to ")[2].split(","))
 
 
-def kill_at(office: Office, town: Town, topics: Topics, case: Case, deletes: bool = False) -> None:
-    """Kill it there, let it start and finish; `deletes`: what is answered is gone by then."""
-    office.hold(*() if case.work == IN_THE_REQUEST else (case.work,))
-    if case.work == IN_THE_REQUEST:
-        town.do(lambda: town.api.faults.add(Slow(3_600.0), "sendMessage"))
-    asked = town.write(topics.ada, "do effect #a", topics.chat, topics.one)
-    gateway = office.begin()
-    if case.work == IN_THE_REQUEST:
-        town.until(lambda: any(one.text == "answer to a" for one in town.api.shown))
-    else:
-        office.reached(case.work)
-    gateway.kill()
-    if deletes:
-        # Then only the address says which topic it was.
-        town.do(lambda: topics.ada.delete(asked, topics.chat))
-    town.write(topics.ada, "do effect #b", topics.chat, topics.other)
-    if case.start is not None:
-        office.hold(case.start)
-        gateway = office.begin()
-        office.reached(case.start)
-        gateway.kill()
-    office.hold()
-    gateway = office.begin().ready()
-    for tag, thread in (("a", topics.one), ("b", topics.other)):
-        town.until_heard(topics.ada, f"answer to {tag}", topics.chat, thread)
-    office.until_settled()
-    gateway.stop()
+class Deaths:
+    """One home over many deaths: whoever started after one, and put all in order, dies at the next place."""
+
+    def __init__(self, office: Office, town: Town, topics: Topics) -> None:
+        self._office = office
+        self._town = town
+        self._topics = topics
+        self._asked: dict[str, int] = {}
+        self._gateway = office.begin().ready()
+
+    def die(self, place: str, start: str | None = None, deletes: bool = False) -> int:
+        """Die there, and again while starting if `start` says so; how often what was asked for was then done.
+
+        `deletes`: what is answered is gone by then.
+        """
+        number, town, office = len(self._asked), self._town, self._office
+        cut, later = f"a{number}", f"b{number}"
+        place = place.format(tag=cut)
+        message = self._lead_to(place, cut)
+        self._gateway.kill()
+        if deletes:
+            # Then only the address says which topic it was.
+            town.do(lambda: self._topics.ada.delete(message, self._topics.chat))
+        self._ask(later, self._topics.other)
+        if start is not None:
+            office.hold(start)
+            gateway = office.begin()
+            office.reached(start)
+            gateway.kill()
+        office.hold()
+        self._gateway = office.begin().ready()
+        for tag in (cut, later):
+            town.until_heard(self._topics.ada, f"answer to {tag}", self._topics.chat, self._asked[tag])
+        office.until_settled()
+        assert list(wrongs(town, self._topics, self._asked)) == [], f"killed at {place}, then {start}"
+        assert office.times(EFFECTS, later) == 1
+        return office.times(EFFECTS, cut)
+
+    def _lead_to(self, place: str, tag: str) -> int:
+        """Ask for something, and let the gateway come to that place with it."""
+        if place != IN_THE_REQUEST:
+            self._office.hold(place)
+            message = self._ask(tag, self._topics.one)
+            self._office.reached(place)
+            return message
+        self._town.do(lambda: self._town.api.faults.add(Slow(3_600.0), "sendMessage"))
+        message = self._ask(tag, self._topics.one)
+        self._town.until(lambda: any(one.text == f"answer to {tag}" for one in self._town.api.shown))
+        return message
+
+    def _ask(self, tag: str, thread: int) -> int:
+        self._asked[tag] = thread
+        return self._town.write(self._topics.ada, f"do effect #{tag}", self._topics.chat, thread)
+
+    def end(self) -> None:
+        """An orderly stop, after which everything is right."""
+        self._gateway.stop()
+        assert self._office.is_sound()
+        assert self._office.leaks() == [], "the token stands in its own file and nowhere else"
+
+
+ENDLESS = "safe_mode.exits = 100\n"
+"""Deaths without end are what these tests are about."""
 
 
 @pytest.mark.guards("R10.1", "R10.2", "D5", "E1", "O2")
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_killed_anywhere_every_topic_gets_its_answer(office: Office, town: Town, case: Case) -> None:
-    number = CASES.index(case)
-    topics = (in_her_chat if number % 2 else in_a_forum)(town)
-    kill_at(office, town, topics, case, deletes=number % 3 == 0)
-    assert list(wrongs(town, topics, {"a": topics.one, "b": topics.other})) == []
-    assert (office.times(EFFECTS, "a") <= 1, office.times(EFFECTS, "b")) == (True, 1)
-    assert office.is_sound()
-    assert office.leaks() == [], "the token stands in its own file and nowhere else"
-
-
-BROUGHT = ("telegram brought", "before accept", "after accept", "before confirm", "after claim_ready")
+@pytest.mark.parametrize("where", [in_her_chat, in_a_forum])
+def test_killed_anywhere_every_topic_gets_its_answer(
+    open_office: Callable[[str], Office], town: Town, where: Callable[[Town], Topics]
+) -> None:
+    """Every second death is followed by one while starting; in the other chat it is the other half."""
+    deaths = Deaths(open_office(ENDLESS), town, where(town))
+    for number, place in enumerate(PLACES):
+        again = (number + (where is in_a_forum)) % 2
+        start = STARTING[number // 2 % 2] if again else None
+        assert deaths.die(place, start, deletes=number % 3 == 0) <= 1
+    deaths.end()
 
 
 @pytest.mark.guards("O2")
-@pytest.mark.parametrize("place", BROUGHT)
 def test_killed_anywhere_what_telegram_brings_is_kept_once(
-    open_office: Callable[[str], Office], town: Town, place: str
+    open_office: Callable[[str], Office], town: Town
 ) -> None:
     port = free_port()
     office = open_office(
-        f'telegram.reading = "webhook"\ntelegram.webhook_port = {port}\n'
+        f'{ENDLESS}telegram.reading = "webhook"\ntelegram.webhook_port = {port}\n'
         f'telegram.webhook_url = "http://127.0.0.1:{port}/bring"\n'
     )
-    topics = in_her_chat(town)
-    kill_at(office, town, topics, Case(place))
-    assert list(wrongs(town, topics, {"a": topics.one, "b": topics.other})) == []
-    assert (office.times(EFFECTS, "a"), office.times(EFFECTS, "b")) == (1, 1)
-    assert office.leaks() == []
+    deaths = Deaths(office, town, in_her_chat(town))
+    for place in READING:
+        assert deaths.die(place) == 1
+    deaths.end()
 
 
 MESSAGES, DEATHS = 12, 10
@@ -174,7 +193,7 @@ def test_a_long_conversation_in_two_topics_with_deaths_at_any_moment(
 ) -> None:
     """The moments are counted in requests that reach Telegram: reads, sends, typing, all of them."""
     chance = SystemRng(seed)
-    office = open_office("safe_mode.exits = 100\nresume.strikes = 20\n")
+    office = open_office(f"{ENDLESS}resume.strikes = 20\n")
     topics = in_a_forum(town)
     asked = {f"m{number}": (topics.one, topics.other)[number % 2] for number in range(MESSAGES)}
     waiting, written = list(asked.items()), set[str]()

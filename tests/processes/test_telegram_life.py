@@ -44,14 +44,43 @@ def test_a_button_that_was_shown_before_a_kill_still_works_once_after_it(
     gateway.kill()
     label = town.do(lambda: next(one.buttons[0] for one in ada.sees() if one.buttons))
     town.do(lambda: ada.press(label))
+    again = town.do(lambda: ada.press(label))
     gateway = office.begin().ready()
     town.until_heard(ada, "answer to a")
-    query = town.do(lambda: ada.press(label))
-    town.until(lambda: ada.answer(query) is not None)
+    town.until(lambda: ada.answer(again) is not None)
+    town.until_heard(ada, "That question was answered before")
+    town.until(lambda: not any(one.buttons for one in ada.sees()))
     office.until_settled()
     gateway.stop()
     assert office.times(EFFECTS, "a") == 1
     assert sum(text == "answer to a" for text in town.hears(ada)) == 1
+
+
+@pytest.mark.guards("R13")
+def test_buttons_go_once_their_question_is_over_also_if_nobody_got_to_it_before_a_kill(
+    open_office: Build, town: Town
+) -> None:
+    office = open_office('approvals.effect = "ask"')
+    ada = town.add("Ada")
+    office.hold("before buttons")
+    town.write(ada, "do effect #a")
+    gateway = office.begin()
+    town.until(lambda: any(one.buttons for one in ada.sees()))
+    town.write(ada, "yes")
+    town.until_heard(ada, "answer to a")
+    office.until_settled()
+    gateway.kill()
+    assert town.do(lambda: any(one.buttons for one in ada.sees()))
+    office.hold()
+    gateway = office.begin().ready()
+    town.until(lambda: not any(one.buttons for one in ada.sees()))
+    town.write(ada, "do effect #b")
+    town.until(lambda: any(one.buttons for one in ada.sees()))
+    town.write(ada, "/stop")
+    town.until(lambda: not any(one.buttons for one in ada.sees()))
+    gateway.stop()
+    closed = [text.rpartition("\n\n")[2] for text in town.hears(ada) if "effect" in text]
+    assert closed[:2] == ["Answered: allow once", "This is not asked any more."]
 
 
 @pytest.mark.guards("R10.3")
@@ -253,3 +282,65 @@ def test_what_is_written_is_seen_as_a_draft_and_after_a_kill_the_answer_comes_on
     office.until_settled()
     gateway.stop()
     assert (town.hears(ada, thread=topic), town.do(lambda: ada.drafts(topic))) == (["answer to a"], [])
+
+
+PAGE = 100
+"""Updates that one read brings at most."""
+
+
+@pytest.mark.guards("R9.4", "D5")
+def test_what_piled_up_is_all_answered_though_a_kill_comes_between_its_pages(
+    open_office: Build, town: Town
+) -> None:
+    office = open_office('busy = "collect"\nqueue.most = 1000')
+    ada = town.add("Ada")
+    topic = town.do(lambda: ada.open_topic("plans"))
+    here, there = ([f"{where}{number}" for number in range(PAGE - 20)] for where in "ab")
+    for one, other in zip(here, there, strict=True):
+        town.write(ada, f"do #{one}")
+        town.write(ada, f"do #{other}", thread=topic)
+    office.hold("before confirm")
+    gateway = office.begin()
+    office.reached("before confirm")
+    gateway.kill()
+    office.hold()
+    gateway = office.begin().ready()
+    for last, thread in ((here[-1], None), (there[-1], topic)):
+        town.until(lambda last=last, thread=thread: last in _answered(ada.hears(thread=thread)))  # type: ignore[misc]  # bound at once
+    office.until_settled()
+    gateway.stop()
+    assert _answered(town.hears(ada)) == here, "each once, in order, and in its place"
+    assert _answered(town.hears(ada, thread=topic)) == there
+
+
+def _answered(heard: list[str]) -> list[str]:
+    """What was answered, in order; what may be a repeat counts once."""
+    answers = [text.partition("answer to ")[2] for text in heard if "answer to " in text]
+    return list(dict.fromkeys(tag for answer in answers for tag in answer.split(",")))
+
+
+@pytest.mark.guards("R9.4")
+def test_what_was_written_too_long_ago_is_offered_once_per_chat_and_not_begun_with(
+    open_office: Build, town: Town
+) -> None:
+    office = open_office('queue.backlog = "1h"')
+    ada = town.add("Ada")
+    topic = town.do(lambda: ada.open_topic("plans"))
+    for number in range(3):
+        town.write(ada, f"do effect #a{number}")
+        town.write(ada, f"do effect #b{number}", thread=topic)
+    # To the gateway it is three hours later.
+    office.set_clock(3 * 3_600_000)
+    office.hold("after accept")
+    gateway = office.begin()
+    office.reached("after accept")
+    gateway.kill()
+    office.hold()
+    gateway = office.begin().ready()
+    town.until(lambda: bool(ada.hears()) and bool(ada.hears(thread=topic)))
+    office.until_sent()
+    gateway.stop()
+    for thread in (None, topic):
+        (offered,) = town.hears(ada, thread=thread)
+        assert "I have not begun with it" in offered
+    assert office.seen(EFFECTS) == []

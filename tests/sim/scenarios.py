@@ -85,6 +85,16 @@ CANONICAL = {
             ),
         ),
         Scenario(
+            "two topics of a chat",
+            (
+                Say(0.1, "tools read effect", "a/1", "telegram"),
+                Say(0.15, "slow 3", "a/2", "telegram"),
+                Say(0.5, "plain", "a/1", "telegram"),
+                Say(0.6, "wordy 9", "a", "telegram"),
+            ),
+            SPEAKING,
+        ),
+        Scenario(
             "answered deliveries",
             (Say(0.1, "plain", platform="hook"), Say(0.15, "tools effect", "b", platform="hook")),
         ),

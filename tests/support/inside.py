@@ -295,6 +295,7 @@ class Letters:
 _VERBS = (
     "accept",
     "adopt_process",
+    "buttons",
     "claim_ready",
     "claim_deliveries",
     "end_instance",

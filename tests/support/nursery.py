@@ -3,6 +3,7 @@
 What is forked runs what `holdfast up --no-supervise` turns into, and is killed like any other.
 """
 
+import gc
 import json
 import os
 import subprocess
@@ -74,8 +75,19 @@ def main(asked: IO[str], answer: int) -> None:
         os.write(answer, f"{found}\n".encode())
 
 
-if __name__ == "__main__":
-    import holdfast.platforms.telegram.bot
-    import holdfast.platforms.telegram.session  # noqa: F401 - what takes its time, for all of them
+def _warm_up() -> None:
+    """Do once, for all of them, what takes its time: the imports, and what is built at the first use."""
+    import holdfast.platforms.telegram.bot  # noqa: PLC0415 - only here
+    import holdfast.web.server  # noqa: F401, PLC0415 - only here
+    import tests.support.inside  # noqa: F401, PLC0415 - only here
+    from holdfast.platforms.telegram.session import Session  # noqa: PLC0415 - only here
 
+    Session("1:nobody", "http://127.0.0.1:9")
+    # What was made until now is not looked at again in each of them, which would copy all of it.
+    gc.collect()
+    gc.freeze()
+
+
+if __name__ == "__main__":
+    _warm_up()
     main(sys.stdin, os.dup(1))

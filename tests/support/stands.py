@@ -295,7 +295,7 @@ class Planned(Faults):
 class SimStand:
     """One of the simulator's platforms, on the loop it runs on."""
 
-    cannot = frozenset({"open_thread"})
+    cannot = frozenset[str]()
 
     def __init__(self, kind: str) -> None:
         loop = asyncio.get_running_loop()
@@ -325,16 +325,20 @@ class SimStand:
         return replace(self.server.place("ann"), thread=thread).address
 
     async def write(self, text: str, thread: str | None = None) -> None:
-        self.server.say("ann", text)
+        self.server.say(self._named(thread), text)
+
+    def _named(self, thread: str | None) -> str:
+        return "ann" if thread is None else f"ann/{thread}"
 
     async def seen(self, thread: str | None = None) -> list[str]:
         history = self.server.around.history
         edited = {one.message: one.text for one in history.seen if one.what == "edit"}
         ids = {key: id_ for key, (id_, _) in self.server._by_key.items()}
-        return [edited.get(ids[one.key], one.text) for one in history.shown]
+        here = [one for one in history.shown if one.chat == self._named(thread)]
+        return [edited.get(ids[one.key], one.text) for one in here]
 
     async def open_thread(self) -> str:
-        raise NotImplementedError
+        return "7"
 
     async def press(self, label: str) -> None:
         self.server.press("ann", ("tea", "coffee").index(label))

@@ -8,6 +8,7 @@ import os
 import re
 import tomllib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from holdfast.errors import BadConfig
@@ -26,6 +27,7 @@ from .settings import LOCAL_PERSON, Reading, Settings, TelegramSettings
 
 FILE = "holdfast.toml"
 PREFIX = "HOLDFAST_"
+PLATFORMS = "platforms"
 
 _OTHER_VARIABLES = (HOME_VARIABLE,)
 _LOOPBACK = re.compile(r"localhost|::1|127(?:\.\d{1,3}){3}")
@@ -81,6 +83,7 @@ def load_settings(home: Path | None = None, environment: Mapping[str, str] | Non
     empty = Settings(find_home(home, known))
     path = empty.home / FILE
     tree = _tree(path)
+    empty = replace(empty, platform_tables=_platform_tables(tree))
     settings, keys = _with_tables(empty, {section: _tables(tree, section) for section in SECTIONS})
     sources: dict[str, str] = {}
     for key, value, source in (*_from_file(tree, keys, str(path)), *_from_environment(known, keys)):
@@ -199,6 +202,17 @@ def _tables(tree: Mapping[str, object], section: Section) -> list[str]:
     return list(found)
 
 
+def _platform_tables(tree: dict[str, object]) -> dict[str, Mapping[str, object]]:
+    """Taken out of the tree: the tables of platforms that others make, as they stand."""
+    found = tree.get(PLATFORMS)
+    if not isinstance(found, dict):
+        return {}
+    tables = {name: table for name, table in found.items() if isinstance(table, dict)}
+    for name in tables:
+        del found[name]
+    return tables
+
+
 def _with_tables(
     settings: Settings, given: Mapping[Section, Sequence[str]]
 ) -> tuple[Settings, tuple[Key, ...]]:
@@ -312,10 +326,18 @@ def _check_together(settings: Settings) -> None:
     progress = settings.gateway.progress
     if progress.abort < progress.warn:
         raise BadConfig("progress.abort", progress.abort / 1_000, "at least progress.warn")
+    _check_tables(settings)
     _check_telegram(settings.telegram)
     web = settings.web
     if not web.allow_remote and not _LOOPBACK.fullmatch(web.host):
         raise BadConfig("web.host", web.host, "a loopback address, unless web.allow_remote is true")
+
+
+def _check_tables(settings: Settings) -> None:
+    for name in settings.platform_tables:
+        if name not in settings.platforms:
+            there = ", ".join(settings.platforms) or "none"
+            raise BadConfig(f"platforms.{name}", SECRET, f"a platform of platforms.use (there are: {there})")
 
 
 def _check_telegram(telegram: TelegramSettings) -> None:

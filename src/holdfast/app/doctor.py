@@ -150,6 +150,7 @@ async def _asked(
         waiting=hook.waiting,
         moved=moved,
         connected=_connected(status),
+        read_elsewhere=await _read_elsewhere(asking, settings, status, hook.url),
         groups=tuple([(chat, await _welcome(asking, chat)) for chat in _groups(access, str(bot.id))]),
     )
 
@@ -158,6 +159,16 @@ def _connected(status: Json | None) -> bool | None:
     if status is None:
         return None
     return any(one["name"] == "telegram" and one["connected"] for one in status["platforms"])
+
+
+async def _read_elsewhere(asking: Asking, settings: Settings, status: Json | None, hook: str) -> bool:
+    """Whether another program reads the bot: a gateway of ours knows, and is not disturbed by our asking."""
+    if status is not None:
+        troubles = [one["trouble"] or "" for one in status["platforms"] if one["name"] == "telegram"]
+        return not hook and any("(409)" in trouble for trouble in troubles)
+    if hook or settings.telegram.reading is Reading.WEBHOOK or is_taken(settings.home):
+        return False
+    return await asking.is_read_elsewhere()
 
 
 def _groups(access: Access, account: str) -> list[ChatAddress]:

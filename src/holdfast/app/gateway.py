@@ -16,7 +16,7 @@ from holdfast.clock import Clock, Ids, Rng
 from holdfast.errors import Report, Unusable
 from holdfast.inbox import Commands, Desk, Receiver, Watcher, keep_files
 from holdfast.model import ChatAddress, PersonId, Stopped, TurnId, place_at
-from holdfast.outbox import Sender
+from holdfast.outbox import Closing, Sender
 from holdfast.platforms import Platform
 from holdfast.policy.access import Access, Allowed, still_allowed
 from holdfast.policy.admission import Drain
@@ -96,6 +96,7 @@ class Gateway:
         self._asked = asyncio.Event()
         self._hurry = asyncio.Event()
         self._showing = Showing(store, clock, platforms, settings.progress, self._connected, report)
+        self._closing = Closing(store, clock, platforms, self._connected, report)
         self._agents = agent
         self._pool = self._make_pool(agent, workspace, outputs or Nowhere())
         self._senders = tuple(self._make_sender(platform) for platform in platforms)
@@ -263,6 +264,7 @@ class Gateway:
                 ("requests", requests.work),
                 ("heartbeat", self._beat),
                 ("notices", self._showing.work),
+                *((("buttons", self._closing.work),) if self._closing.is_needed else ()),
                 *((("processes", self._watcher.work),) if self._watcher is not None else ()),
                 *self._alerts(),
                 *self._beside,
@@ -352,6 +354,7 @@ class Gateway:
         self._reconciler.poke()
         sender.poke()
         self._showing.poke()
+        self._closing.poke()
 
     # Its own life.
 

@@ -15,8 +15,9 @@ from holdfast.errors import BadConfig, Report, Unusable
 from holdfast.inbox import COMMANDS
 from holdfast.model import ChatAddress, OwedKind, QuestionId
 from holdfast.platforms import Platform
-from holdfast.platforms.known import offer
+from holdfast.platforms.known import made
 from holdfast.store import Store
+from holdfast.store.sqlite.store import boot_id
 from holdfast.telemetry.secrets import SECRET
 
 from .blobs import BlobFiles
@@ -25,29 +26,34 @@ from .crew import to_log
 from .settings import Reading, Settings
 
 _TOKEN = re.compile(r"[0-9]{1,19}:[A-Za-z0-9_-]{1,200}")
+DOWNLOADS = "downloads"
+"""Where files stand of which only a part has come."""
 _LATELY = 500
 """Messages of a chat among which the question of a button is looked for."""
 
 
-def check_platforms(settings: Settings) -> None:
-    """Raises `Unusable` for what a person has to change; asked before a ledger is opened."""
-    for name in settings.platforms:
-        offer(name)
+def check_platforms(settings: Settings) -> tuple[Platform, ...]:
+    """Those of other packages; raises `Unusable` for what a person has to change.
+
+    Asked before a ledger is opened.
+    """
+    tables = settings.platform_tables
+    others = tuple(made(name, settings.home, tables.get(name, {})) for name in settings.platforms)
     if not settings.telegram.is_on:
-        return
+        return others
     if find_spec("aiogram") is None or find_spec("markdown_it") is None:
         raise Unusable("[telegram] needs packages that are not installed: pip install 'holdfast[telegram]'")
     telegram_token(settings)
     # Its library takes seconds on a busy machine: here the loop may stand for that long, and later not.
     import_module("holdfast.platforms.telegram.bot")
+    return others
 
 
 def platforms_of(
     settings: Settings, clock: Clock, store: Store, blobs: BlobFiles, report: Report = to_log
 ) -> tuple[Platform, ...]:
-    """Those that are configured, and are usable as `check_platforms` has found."""
-    telegram = (_telegram(settings, clock, store, blobs, report),) if settings.telegram.is_on else ()
-    return (*telegram, *(offer(name)(settings.home) for name in settings.platforms))
+    """Those of ours that are configured, and are usable as `check_platforms` has found."""
+    return (_telegram(settings, clock, store, blobs, report),) if settings.telegram.is_on else ()
 
 
 def telegram_token(settings: Settings, environment: Mapping[str, str] | None = None) -> str:
@@ -76,4 +82,7 @@ def _telegram(settings: Settings, clock: Clock, store: Store, blobs: BlobFiles, 
     if given.reading is Reading.WEBHOOK and given.webhook_url is not None:
         listening = Listening(given.webhook_url, given.webhook_host, given.webhook_port)
     menu = [(name, entry.says) for name, entry in COMMANDS.items()]
-    return telegram_bot(telegram_token(settings), given.base_url, clock, keep, asked, menu, listening, report)
+    token, downloads = telegram_token(settings), settings.home / DOWNLOADS / boot_id()
+    return telegram_bot(
+        token, given.base_url, clock, keep, asked, menu, listening, report, downloads=downloads
+    )

@@ -20,6 +20,7 @@ from holdfast.agents import Chooser
 from holdfast.clock import Clock, Ids, SystemClock, SystemIds, SystemRng
 from holdfast.errors import HoldfastError, HomeLocked, StoreClosed, SyncFailed, Unusable
 from holdfast.model import Stopped
+from holdfast.platforms import Platform
 from holdfast.platforms.web import WebChat
 from holdfast.policy.admission import Drain
 from holdfast.policy.settings import SECOND
@@ -160,7 +161,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
     ids = SystemIds(clock)
     notifier = Notifier(around.notify_socket)
     agent = load_agents(settings, clock, _tools(settings, clock))
-    check_platforms(settings)
+    others = check_platforms(settings)
     # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
     watchdog.start()
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
@@ -175,7 +176,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
         _meanwhile(ending, _beat(clock, settings, watchdog, notifier, around))
         store = await open_ledger(settings.home, clock, ids)
         ending.push_async_callback(store.close)
-        gateway, inside = await _composed(settings, around, store, clock, ids, agent, on_state)
+        gateway, inside = await _composed(settings, around, store, clock, ids, agent, others, on_state)
         _meanwhile(ending, _report_boot(gateway))
         try:
             ending.push_async_callback((await _open(door, inside)).close)
@@ -212,6 +213,7 @@ async def _composed(
     clock: Clock,
     ids: Ids,
     agent: Chooser,
+    others: tuple[Platform, ...],
     on_state: Callable[[RunState], None],
 ) -> tuple[Gateway, Inside]:
     """The gateway on this ledger, and what those who listen for people know of it."""
@@ -228,7 +230,7 @@ async def _composed(
         clock,
         rng,
         ids,
-        (web, *platforms_of(settings, clock, store, blobs)),
+        (web, *platforms_of(settings, clock, store, blobs), *others),
         agent,
         settings.gateway,
         people.access,

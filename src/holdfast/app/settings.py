@@ -211,6 +211,8 @@ class Settings:
     telegram: TelegramSettings = TelegramSettings()
     platforms: tuple[str, ...] = ()
     """Platforms of other packages, by the names under which they are offered."""
+    platform_tables: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """What the file says for each of them; only they know what it means, and whether it is a secret."""
     access: Access = field(default_factory=lambda: Access(owners=frozenset({LOCAL_PERSON})))
 
     @property

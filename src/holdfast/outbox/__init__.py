@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .closing import Closing
 from .sender import Sender
 from .undelivered import line_for
 
-__all__ = ["Sender", "line_for"]
+__all__ = ["Closing", "Sender", "line_for"]

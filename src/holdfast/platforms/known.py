@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +24,13 @@ class Offer(Protocol):
     @property
     def capabilities(self) -> Capabilities: ...
 
-    def __call__(self, home: Path) -> Platform: ...
+    def __call__(self, home: Path, table: Mapping[str, object]) -> Platform:
+        """One for this home, by its table of `holdfast.toml`; connects to nothing yet.
+
+        What it does not know in there, or cannot take, it refuses: `BadConfig` with key, value and what is
+        allowed.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,21 @@ def offer(name: str, offered: Iterable[EntryPoint] | None = None) -> Offer:
             return _loaded(point)
     there = ", ".join(point.name for point in _points(offered)) or "none"
     raise Unusable(f"no package offers a platform called {name!r}; there are: {there}")
+
+
+def made(
+    name: str, home: Path, table: Mapping[str, object], offered: Iterable[EntryPoint] | None = None
+) -> Platform:
+    """The platform that is offered under this name, with what its table says; raises `Unusable`."""
+    found = offer(name, offered)
+    try:
+        return found(home, table)
+    except Unusable:
+        raise
+    except Exception as error:  # noqa: BLE001 - the boundary to another's package
+        # By its name alone: the table may hold what nobody else shall read.
+        kind = type(error).__name__
+        raise Unusable(f"the platform {name!r} cannot be made with its [platforms.{name}]: {kind}") from None
 
 
 def _points(offered: Iterable[EntryPoint] | None) -> Iterator[EntryPoint]:

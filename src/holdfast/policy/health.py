@@ -85,6 +85,8 @@ class BotFacts:
     """Whether fewer wait at a second look."""
     connected: bool | None = None
     """Whether the running gateway says that it is; None when none runs."""
+    read_elsewhere: bool = False
+    """Somebody else asks for this bot's updates."""
     groups: tuple[tuple[str, str | None], ...] = ()
     """Groups that are let in, and what Telegram says if the bot is not welcome there."""
 
@@ -194,7 +196,14 @@ def _hook(facts: BotFacts) -> Finding:
 
 def _reading(facts: BotFacts) -> Iterator[Finding]:
     many = f"{facts.waiting} updates wait" if facts.waiting != 1 else "1 update waits"
-    if facts.connected is None:
+    if facts.read_elsewhere:
+        words = f"another program reads this bot's messages with the same token (409); {many}"
+        fix = (
+            "stop the other gateway or program; if nobody knows it: /revoke at @BotFather, then holdfast "
+            "setup telegram"
+        )
+        yield Finding("updates", Grade.BAD, words, fix)
+    elif facts.connected is None:
         later = "; they are fetched at the next start" if facts.waiting else ""
         yield Finding("updates", Grade.WELL, f"{many}{later}")
     elif not facts.connected:

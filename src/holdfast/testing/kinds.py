@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import product
 from types import MappingProxyType
 
-from holdfast.platforms import Ack, Capabilities, Idempotency
+from holdfast.platforms import Ack, Capabilities, Idempotency, Rate
+from holdfast.policy.settings import DAY
 
 LONGEST = 300
 """Characters a message may have here: few, so that more than one part is nothing rare."""
@@ -45,6 +46,23 @@ def _every() -> dict[str, Capabilities]:
 EVERY: Mapping[str, Capabilities] = MappingProxyType(_every())
 """All there can be, by name."""
 
+TELEGRAM = Capabilities(
+    Ack.OFFSET,
+    edit=True,
+    threads=True,
+    buttons=True,
+    longest=4096,
+    typing=4.0,
+    drafts=True,
+    show_every=1.5,
+    catch_up=DAY,
+    attachments=20 * 1024 * 1024,
+    each_chat=Rate(2, 2.0),
+    all_chats=Rate(30, 1.0),
+    newcomers=True,
+)
+"""What the bot can do, for who has not installed what it needs; a test compares the two."""
+
 _SIMPLE = Capabilities(Ack.OFFSET, longest=LONGEST, catch_up=None)
 
 KINDS: Mapping[str, Capabilities] = MappingProxyType(
@@ -54,6 +72,7 @@ KINDS: Mapping[str, Capabilities] = MappingProxyType(
         "asked": replace(_SIMPLE, reconcile=True, edit=True),
         "lively": replace(_SIMPLE, edit=True, typing=1.0, drafts=True, show_every=0.5),
         "hook": replace(_SIMPLE, ack=Ack.ANSWER),
+        "telegram": TELEGRAM,
         **EVERY,
     }
 )

@@ -18,14 +18,13 @@ from holdfast.model import (
     SendResult,
     Sent,
     TryAgain,
-    place_at,
 )
 from holdfast.platforms import Ack, Capabilities, Incoming, Pace, PlatformDown, Rate, Working
 
 from .faults import SECRET_WORDS
 from .life import Life
 from .ports import pause
-from .servers import ACCOUNT, Pending, Server, run_of
+from .servers import ACCOUNT, Pending, Server, chat_at, run_of
 
 T = TypeVar("T")
 
@@ -139,26 +138,31 @@ class FakePlatform:
         return await self._call(lambda: self._server.found(delivery.key))
 
     async def show(self, chat: ChatAddress, working: Working) -> bool:
-        by, where = working.by, place_at(chat).chat
+        by, where = working.by, chat_at(chat)
         text = " | ".join(filter(None, ("typing" * working.typing, working.draft, working.notice)))
         if not text or self._pace.may_show(chat):
             await self._let_see("beside", where, text, by.turn, by.generation, "")
         return True
 
     async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
-        turn, generation = self._server.spoken_of(message_id)
         if not self._pace.may_show(chat):
             return False
-        return await self._let_see("edit", place_at(chat).chat, text, turn, generation, message_id)
+        if self._server.is_question(message_id):
+            return await self._changed(lambda: self._server.close_question(message_id, text))
+        turn, generation = self._server.spoken_of(message_id)
+        return await self._let_see("edit", chat_at(chat), text, turn, generation, message_id)
 
     async def _let_see(self, what: str, chat: str, text: str, turn: str, generation: int, id_: str) -> bool:
-        self._life.check()
         current = self._around.generation_of(turn)
+        return await self._changed(lambda: self._server.see(what, chat, text, turn, generation, current, id_))
+
+    async def _changed(self, act: Callable[[], None]) -> bool:
+        self._life.check()
         if self._server.is_down:
             raise PlatformDown(f"no connection {SECRET_WORDS}")
         if self._around.faults.first("throttled", "lost_request"):
             return False
-        await self._call(lambda: self._server.see(what, chat, text, turn, generation, current, id_))
+        await self._call(act)
         return True
 
     async def close(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from holdfast.model import (
     WORKING,
+    ChatAddress,
     ChatKind,
     Delivery,
     Origin,
@@ -32,6 +33,8 @@ from .ports import WallClock
 
 AnEvent = Arrival | Revision | SetAside
 ACCOUNT = "bot"
+TOPIC = "/"
+"""Between a chat and its topic, as scenarios name them."""
 BATCH = 10
 REDELIVER = 10.0
 """Seconds after which an unanswered delivery is made again."""
@@ -83,6 +86,8 @@ class Server:
     """Ids of what was shown, and when, by key."""
     _questions: dict[str, Delivery] = field(default_factory=dict)
     """The newest question shown in each chat."""
+    _asking: set[str] = field(default_factory=set)
+    """Messages with buttons."""
     _spoken: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Messages about work in progress, with the turn and generation they speak of."""
     _revisions: list[Revision] = field(default_factory=list)
@@ -101,7 +106,9 @@ class Server:
         return self.around.loop.time() < self.down_until
 
     def place(self, chat: str) -> Place:
-        return Place(self.name, ACCOUNT, chat)
+        """A chat, or a topic of one (`a/1`)."""
+        name, _, topic = chat.partition(TOPIC)
+        return Place(self.name, ACCOUNT, name, topic or None)
 
     # What people do
 
@@ -210,9 +217,10 @@ class Server:
             return known[0]
         id_ = self._next("s")
         self._by_key[delivery.key] = (id_, self.around.loop.time())
-        chat = place_at(delivery.chat).chat
+        chat = chat_at(delivery.chat)
         if delivery.options:
             self._questions[chat] = delivery
+            self._asking.add(id_)
         text = (POSSIBLY_REPEATED if delivery.repeated else "") + delivery.text
         owed = self.around.owed_for(delivery.dedupe, delivery.part)
         self.around.history.shown.append(
@@ -227,13 +235,13 @@ class Server:
 
     def tried(self, delivery: Delivery) -> None:
         """Note that somebody sends this here and now."""
-        chat = place_at(delivery.chat).chat
+        chat = chat_at(delivery.chat)
         early = self._waits.get(chat, 0) - self.around.wall.now()
         self.around.history.tried.append(Tried(self.name, chat, delivery.key, max(0, early)))
 
     def throttle(self, delivery: Delivery, until: int, life: Life) -> None:
         """Want nothing here until then; who dies before that is written down has never heard of it."""
-        chat = place_at(delivery.chat).chat
+        chat = chat_at(delivery.chat)
         self._waits[chat] = until
 
         def unheard() -> None:
@@ -255,6 +263,13 @@ class Server:
         """Note what people see of work in progress."""
         self.around.history.seen.append(Seen(self.name, chat, what, text, turn, generation, *rest))
         self.around.trace(f"{self.name} {what} {turn} {generation}: {text}")
+
+    def is_question(self, message: str) -> bool:
+        return message in self._asking
+
+    def close_question(self, message: str, text: str) -> None:
+        """A question reads so from now on; who has not looked since may still press its buttons."""
+        self.around.trace(f"{self.name} closes {message}: {text}")
 
     def spoken_of(self, message: str) -> tuple[str, int]:
         return self._spoken[message]
@@ -284,8 +299,14 @@ class Server:
 
 
 def person_in(chat: str) -> str:
-    """Who writes in a chat, unless somebody is named."""
-    return f"person-{chat}"
+    """Who writes in a chat, in all its topics, unless somebody is named."""
+    return f"person-{chat.partition(TOPIC)[0]}"
+
+
+def chat_at(address: ChatAddress) -> str:
+    """A chat, or a topic of one, as scenarios call it."""
+    place = place_at(address)
+    return place.chat if place.thread is None else f"{place.chat}{TOPIC}{place.thread}"
 
 
 def is_group(chat: str) -> bool:

@@ -5,14 +5,17 @@ import fcntl
 import os
 from pathlib import Path
 
+import httpx
 import pytest
 
 from holdfast.app.doctor import look_over, unit_files
 from holdfast.app.service import unit_text
-from holdfast.app.settings import Settings
+from holdfast.app.settings import Settings, TelegramSettings
 from holdfast.clock import SystemClock, SystemIds
 from holdfast.policy.health import Finding, Grade
 from holdfast.store import open_ledger
+from holdfast.testing.botapi import TOKEN, BotApi, People, serving
+from tests.support.loops import on_a_loop
 
 
 def looked(home: Path, *units: Path) -> dict[str, Finding]:
@@ -66,3 +69,47 @@ def test_a_ledger_that_others_can_read_is_named(tmp_path: Path, mode: int, grade
     tmp_path.chmod(mode)
     (tmp_path / "ledger.db").chmod(0o644)
     assert looked(tmp_path)["home"].grade is grade
+
+
+async def _reads(address: str) -> None:
+    """Another program with the same token, that comes back whenever it is sent away."""
+    async with httpx.AsyncClient(timeout=60) as client:
+        while True:
+            await client.get(f"{address}/bot{TOKEN}/getUpdates", params={"timeout": 50})
+
+
+@pytest.mark.guards("O18")
+@on_a_loop
+async def test_another_reader_of_the_bot_is_found_and_nothing_is_confirmed(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(TOKEN)
+    api = BotApi()
+    async with serving(api) as address:
+        settings = Settings(tmp_path, telegram=TelegramSettings(token_file=Path("token"), base_url=address))
+
+        async def updates() -> Finding:
+            found = await look_over(settings, SystemClock(), ())
+            return next(one for one in found if one.check == "updates")
+
+        other = asyncio.ensure_future(_reads(address))
+        await api.until(lambda: bool(api.asked("getUpdates")))
+        found = await updates()
+        other.cancel()
+        assert (found.grade, "409" in found.words, bool(found.fix)) == (Grade.BAD, True, True)
+        People(api).add("Ada").write("still here")
+        assert (await updates()).grade is Grade.WELL
+        assert len(api.updates.pending()) == 1
+
+
+@on_a_loop
+async def test_while_a_process_has_the_home_nobody_asks_for_the_bots_updates(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(TOKEN)
+    api = BotApi()
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        async with serving(api) as address:
+            telegram = TelegramSettings(token_file=Path("token"), base_url=address)
+            await look_over(Settings(tmp_path, telegram=telegram), SystemClock(), ())
+        assert api.asked("getUpdates") == []
+    finally:
+        os.close(folder)

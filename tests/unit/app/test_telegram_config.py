@@ -50,8 +50,50 @@ def test_every_key_has_a_default_that_reads_back(tmp_path: Path) -> None:
         assert key.kind.show(key.kind.read(shown[key.name].default)) == shown[key.name].default
 
 
-def test_who_serves_no_bot_imports_nothing_for_it() -> None:
-    asks = (
-        "import sys, holdfast.web; sys.exit(bool({'aiogram', 'aiohttp', 'markdown_it'} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", asks]).returncode == 0
+CHECKS = """
+import sys, holdfast.web
+from pathlib import Path
+from holdfast.app.config import load_settings
+from holdfast.app.outside import check_platforms
+check_platforms(load_settings(Path(sys.argv[1]), {}).settings)
+sys.exit(bool({"aiogram", "aiohttp", "markdown_it"} & set(sys.modules)))
+"""
+
+
+def test_who_serves_no_bot_imports_nothing_for_it(tmp_path: Path) -> None:
+    assert subprocess.run([sys.executable, "-c", CHECKS, tmp_path]).returncode == 0
+
+
+KNOWS = """
+import sys
+from holdfast.platforms.telegram.adapter import capabilities
+capabilities()
+sys.exit("aiogram" in sys.modules)
+"""
+
+
+def test_what_a_bot_can_do_is_known_without_its_library() -> None:
+    assert subprocess.run([sys.executable, "-c", KNOWS]).returncode == 0
+
+
+PIGEONS = """
+platforms.use = ["pigeons"]
+[platforms.pigeons]
+loft = "the barn"
+feed = { each = 3 }
+"""
+
+
+def test_the_table_of_anothers_platform_is_handed_on_as_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "holdfast.toml").write_text(PIGEONS)
+    loaded = load_settings(tmp_path, {})
+    assert loaded.settings.platforms == ("pigeons",)
+    assert loaded.settings.platform_tables == {"pigeons": {"loft": "the barn", "feed": {"each": 3}}}
+    assert "barn" not in repr(describe(loaded)), "it may be a secret"
+
+
+@pytest.mark.guards("R16")
+def test_a_table_of_a_platform_that_is_not_served_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "holdfast.toml").write_text(PIGEONS.replace('["pigeons"]', '["owls"]'))
+    with pytest.raises(BadConfig, match=r"platforms\.pigeons .*owls"):
+        load_settings(tmp_path, {})

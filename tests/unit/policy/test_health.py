@@ -58,6 +58,9 @@ def test_one_thing_wrong_with_the_home_is_one_finding(
     ("change", "check", "grade"),
     [
         ({"no_token": "telegram.token_file is empty"}, "telegram token", Grade.BAD),
+        ({"read_elsewhere": True}, "updates", Grade.BAD),
+        ({"read_elsewhere": True, "connected": False}, "updates", Grade.BAD),
+        ({"read_elsewhere": True, "connected": None}, "updates", Grade.BAD),
         ({"token_is_open": True}, "telegram token", Grade.BAD),
         ({"refused": "it does not know this token"}, "telegram token", Grade.BAD),
         ({"unreached": "no answer"}, "telegram", Grade.BAD),

@@ -133,6 +133,7 @@ class Telegram:
             await self._source.begin()
         except CallFault as fault:
             raise down(fault) from None
+        await self._files.begin()
         await self._offer_menu()
 
     async def receive(self, after: str | None) -> Incoming:

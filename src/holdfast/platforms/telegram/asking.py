@@ -1,7 +1,8 @@
 """A few questions to the Bot API, for whoever sets a bot up or looks after one.
 
-None of them changes anything or gets in the way of a gateway that serves the bot. The token is part of every
-address that is asked, so no address, and no words of a client library, are ever passed on.
+None of them changes anything or gets in the way of a gateway that serves the bot, unless it says so. The
+token is part of every address that is asked, so no address, and no words of a client library, are ever passed
+on.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 TOKEN = re.compile(r"[0-9]+:[A-Za-z0-9_-]+")
 """How a token looks."""
 _PATIENCE = 10.0
+_LISTENS = 5
+"""Seconds in which who also reads this bot would come back."""
+_CONFLICT = 409
 _REFUSED = (401, 404)
 """What Telegram answers to a token it does not know, or to one that is no token."""
 
@@ -91,6 +95,18 @@ class Asking:
         found = _object(self._result(await self._get("getWebhookInfo")), self.where)
         waiting = int(found.get("pending_update_count", 0))
         return Hook(str(found.get("url", "")), waiting, str(found.get("last_error_message", "")))
+
+    async def is_read_elsewhere(self) -> bool:
+        """Whether somebody asks for this bot's updates; not to be asked while a gateway of ours does.
+
+        Nothing is confirmed. Who asks last is served, and who asked before is sent away and comes back, which
+        is waited for.
+        """
+        answer = await self._get("getUpdates", timeout=str(_LISTENS), limit="1")
+        if answer.status_code == _CONFLICT:
+            return True
+        self._result(answer)
+        return False
 
     async def drop_hook(self) -> None:
         """Let updates be asked for again; none of those that wait is lost."""

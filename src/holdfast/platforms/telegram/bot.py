@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from holdfast.clock import Clock
 from holdfast.errors import Report, unreported
 from holdfast.platforms.base import Ack
 
 from .adapter import Asked, Menu, Source, Telegram, nothing_asked
 from .client import Client, Listening
-from .files import Files, Keep
+from .files import Begun, Files, Keep
 from .polling import Polling
 
 
@@ -21,8 +23,13 @@ def telegram_bot(
     menu: Menu = (),
     listening: Listening | None = None,
     report: Report = unreported,
+    *,
+    downloads: Path,
 ) -> Telegram:
-    """The bot that has this token; it asks for updates, or, with `listening`, has them brought."""
+    """The bot that has this token; it asks for updates, or, with `listening`, has them brought.
+
+    What came of files whose download was cut off stands in `downloads`, a folder below one of its own.
+    """
     client = Client(token, base_url)
     source: Source = Polling(client, clock)
     if listening is not None:
@@ -34,7 +41,7 @@ def telegram_bot(
         token.partition(":")[0],
         clock,
         source,
-        Files(client, clock, keep),
+        Files(client, clock, keep, Begun(downloads, clock)),
         Ack.OFFSET if listening is None else Ack.ANSWER,
         asked,
         menu,

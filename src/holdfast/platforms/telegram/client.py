@@ -80,8 +80,11 @@ class Client:
         """Ask for something; what is answered, as it came."""
         return await self._opened.call(method, parameters or {}, within)
 
-    def download(self, path: str, begin: int) -> AsyncIterator[bytes]:
-        """What a file holds from there on, as it comes; `path` as `getFile` gave it."""
+    def download(self, path: str, begin: int) -> AsyncIterator[tuple[int, bytes]]:
+        """What a file holds from there on, or all of it, as it comes; `path` as `getFile` gave it.
+
+        Each piece with its place: not every server can begin elsewhere than at the beginning.
+        """
         return self._opened.download(path, begin, WITHIN)
 
     async def close(self) -> None:

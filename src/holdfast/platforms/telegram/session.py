@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from functools import cache
+from http import HTTPStatus
 from typing import Any
 
 from aiogram import Bot
@@ -26,10 +27,11 @@ from aiogram.exceptions import (
 )
 from aiogram.methods import TelegramMethod
 from aiogram.types import BufferedInputFile
-from aiohttp import ClientConnectorError, ClientError, ClientResponseError
+from aiohttp import ClientConnectorError, ClientError, ClientResponseError, ClientTimeout
 
 from .client import CallFault, Flood, Refusal, Unanswered, Unreached
 
+_CHUNK = 1 << 16
 _CODES: Mapping[type[TelegramAPIError], int] = {
     TelegramBadRequest: 400,
     TelegramUnauthorizedError: 401,
@@ -59,13 +61,19 @@ class Session:
         except (OSError, ClientError) as error:
             raise Unanswered(type(error).__name__) from None
 
-    async def download(self, path: str, begin: int, within: int) -> AsyncIterator[bytes]:
-        """What a file holds from there on, as it comes; `path` as `getFile` gave it."""
+    async def download(self, path: str, begin: int, within: int) -> AsyncIterator[tuple[int, bytes]]:
+        """What a file holds from there on, or all of it, piece by piece with their places."""
         url = self._session.api.file_url(self._bot.token, path)
         headers = {"Range": f"bytes={begin}-"} if begin else {}
         try:
-            async for chunk in self._session.stream_content(url, headers, timeout=within):
-                yield chunk
+            # Not `stream_content`, which does not say whether the server has looked at the range.
+            session = await self._session.create_session()
+            asked = session.get(url, headers=headers, timeout=ClientTimeout(within), raise_for_status=True)
+            async with asked as answer:
+                at = begin if answer.status == HTTPStatus.PARTIAL_CONTENT else 0
+                async for chunk in answer.content.iter_chunked(_CHUNK):
+                    yield at, chunk
+                    at += len(chunk)
         except ClientResponseError as error:
             raise Refusal(error.status, f"the file was refused ({error.status})") from None
         except (OSError, ClientError, TimeoutError) as error:

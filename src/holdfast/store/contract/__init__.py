@@ -26,7 +26,7 @@ from .operators import (
     Whereabouts,
 )
 from .people import People
-from .showing import LiveNotice, Notices
+from .showing import Buttons, LiveNotice, Notices
 from .stopping import RunningTurn, Stopping
 from .upkeep import Upkeep
 from .values import (
@@ -78,6 +78,7 @@ __all__ = [
     "ArrivalSettings",
     "Ask",
     "Blob",
+    "Buttons",
     "ChatLine",
     "ClaimSettings",
     "Continuity",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from holdfast.model import Delivery, DeliveryId, Fence, Owed, TurnState
+from holdfast.model import Delivery, DeliveryId, Fence, Owed, QuestionState, TurnState
 
 
 class LiveNotice(NamedTuple):
@@ -17,8 +17,19 @@ class LiveNotice(NamedTuple):
     """Whether this process runs that turn under the generation that told."""
 
 
+class Buttons(NamedTuple):
+    """A question's message that has buttons, or will have once it is sent, and how the question stands."""
+
+    delivery: Delivery
+    state: QuestionState
+    answer: str | None
+
+
 class Notices(Protocol):
-    """One message per session says that work goes on; it is owed like any other, and it has an end."""
+    """One message per session says that work goes on; it is owed like any other, and it has an end.
+
+    So have the buttons of a question: they end with it.
+    """
 
     async def tell_working(self, fence: Fence, owed: Owed) -> bool:
         """Owe the session's one such message; fenced.
@@ -41,4 +52,12 @@ class Notices(Protocol):
 
     async def forget_notice(self, id: DeliveryId) -> None:
         """The message has its last words, or nobody will see it: its session may have another."""
+        ...
+
+    async def buttons(self, after: DeliveryId | None) -> tuple[tuple[Buttons, ...], DeliveryId]:
+        """What has buttons of all that was owed after that (None: lately), and the last one looked at."""
+        ...
+
+    async def forget_buttons(self, id: DeliveryId) -> None:
+        """The message that was sent has no buttons any more."""
         ...

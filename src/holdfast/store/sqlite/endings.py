@@ -70,7 +70,7 @@ def finish(
     if has_open_calls:
         settle_open_calls(tx, {fence.turn: fence.session})
     if is_asking:
-        tx.run("cancel_questions", turn=fence.turn, now=tx.now)
+        _cancel_questions(tx, fence.turn)
     left = tx.one("after_done" if done else "take_strike_back", session=fence.session, now=tx.now)
     assert left is not None
     key, something_waits, has_goal = left
@@ -87,8 +87,13 @@ def finish(
 def end_turn(tx: Tx, session: SessionId, turn: TurnId, state: TurnState, why: str | None) -> None:
     """Write the final state of a turn nobody runs, with its calls and questions settled."""
     settle_open_calls(tx, {turn: session})
-    tx.run("cancel_questions", turn=turn, now=tx.now)
+    _cancel_questions(tx, turn)
     tx.run("end_turn", turn=turn, state=state, why=why, now=tx.now)
+
+
+def _cancel_questions(tx: Tx, turn: TurnId) -> None:
+    if tx.run("cancel_questions", turn=turn, now=tx.now):
+        tx.changed("questions")
 
 
 def _carry_out_stop(tx: Tx, session: SessionId, stop: StopKind | None) -> None:
@@ -206,7 +211,7 @@ def ask_to_stop(tx: Tx, turn: TurnId, kind: StopKind) -> None:
     """Ask the owner of a running turn to end it; the request survives a crash."""
     tx.run("ask_stop", turn=turn, kind=kind, now=tx.now)
     # What is written from here on is no answer to what it asked.
-    tx.run("cancel_questions", turn=turn, now=tx.now)
+    _cancel_questions(tx, turn)
     tx.event("stop_asked", f"turn:{turn}", kind=kind)
     tx.changed("stops")
 

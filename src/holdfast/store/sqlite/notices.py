@@ -1,9 +1,12 @@
-"""The message by which a session says that work goes on: told under a fence, ended with its last words."""
+"""The message by which a session says that work goes on: told under a fence, ended with its last words.
+
+And the buttons of questions, which end with them.
+"""
 
 from __future__ import annotations
 
-from holdfast.model import DeliveryId, Fence, InstanceId, Owed, TurnState
-from holdfast.store.contract import LiveNotice
+from holdfast.model import DeliveryId, Fence, InstanceId, Owed, QuestionState, TurnState
+from holdfast.store.contract import Buttons, LiveNotice
 
 from . import rows
 from .commit import Row, Tx
@@ -12,6 +15,8 @@ from .readers import Read
 from .steps import pass_fence
 
 _OVER = "the work it speaks of is over"
+_LATELY = 10_000
+"""Messages among which a fresh process looks for buttons that nobody has taken away."""
 
 
 def tell_working(tx: Tx, fence: Fence, owed: Owed) -> bool:
@@ -45,6 +50,20 @@ def reword_notice(tx: Tx, id: DeliveryId, text: str) -> None:
 
 def forget_notice(tx: Tx, id: DeliveryId) -> None:
     tx.run("forget_notice", id=id)
+
+
+def buttons(read: Read, after: DeliveryId | None) -> tuple[tuple[Buttons, ...], DeliveryId]:
+    newest = (read.one("last_delivery") or (None,))[0] or 0
+    found = read.all("asked_after", after=max(0, newest - _LATELY) if after is None else after)
+    return rows.readable(_buttons, found), DeliveryId(newest)
+
+
+def forget_buttons(tx: Tx, id: DeliveryId) -> None:
+    tx.run("forget_buttons", id=id)
+
+
+def _buttons(row: Row) -> Buttons:
+    return Buttons(rows.delivery(row), QuestionState(row[20]), row[21])
 
 
 def _notice(row: Row) -> LiveNotice:

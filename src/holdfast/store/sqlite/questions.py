@@ -123,6 +123,7 @@ def _go_on(tx: Tx, turn: TurnId, session: SessionId, kind: str, state: QuestionS
         _wake(tx, turn, session)
         return
     end_turn(tx, session, turn, TurnState.CANCELLED, _DROPS[state])
+    tx.changed("questions")
     tx.run("bump_generation", session=session)
     release(tx, session)
 

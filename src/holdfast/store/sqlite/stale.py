@@ -164,7 +164,8 @@ def _end(tx: Tx, group: list[Verdict]) -> list[Verdict]:
     endings = [(v.stale, LEADS_TO[v.decision.row.outcome], v.decision.row.name) for v in group]
     tx.run("end_stale", endings=json.dumps([(s.turn, state, why) for s, state, why in endings]), now=tx.now)
     settle_open_calls(tx, {v.stale.turn: v.stale.session for v in group})
-    tx.run("cancel_questions_of", turns=turns, now=tx.now)
+    if tx.run("cancel_questions_of", turns=turns, now=tx.now):
+        tx.changed("questions")
     _suspend(tx, [v for v in group if v.decision.row.outcome is Outcome.PARK])
     sessions = json.dumps([(s.session, state) for s, state, _ in endings])
     tx.run("after_stale_end", sessions=sessions, now=tx.now)

@@ -192,6 +192,8 @@ class SqliteStore:
     _live_notices = _look(notices.live_notices)
     reword_notice = _commit(notices.reword_notice)
     forget_notice = _commit(notices.forget_notice)
+    buttons = _look(notices.buttons)
+    forget_buttons = _commit(notices.forget_buttons)
     keep_blob = _commit(blobs.keep_blob)
     bring_blob = _commit(blobs.bring_blob)
     blob = _look(blobs.blob)

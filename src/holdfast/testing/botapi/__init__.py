@@ -17,7 +17,7 @@ from __future__ import annotations
 from .core import TOKEN, Asked, BotApi, Shown
 from .entities import Entity, Formatted, length16
 from .errors import ApiError
-from .faults import Broken, CutAfter, Flood, LostAnswer, LostRequest, Rates, Slow
+from .faults import Broken, CutAfter, Flood, LostAnswer, LostRequest, NoRanges, Rates, Slow
 from .html import parse_html
 from .markdown import parse_markdown
 from .people import People, Person, Seen
@@ -35,6 +35,7 @@ __all__ = [
     "Formatted",
     "LostAnswer",
     "LostRequest",
+    "NoRanges",
     "People",
     "Person",
     "Rates",

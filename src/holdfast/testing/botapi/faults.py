@@ -46,7 +46,12 @@ class CutAfter:
     size: int
 
 
-Effect = Flood | Broken | LostRequest | LostAnswer | Slow | CutAfter
+@dataclass(frozen=True, slots=True)
+class NoRanges:
+    """A download is answered from the beginning, whatever part was asked for."""
+
+
+Effect = Flood | Broken | LostRequest | LostAnswer | Slow | CutAfter | NoRanges
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .core import Asked, BotApi
 from .errors import ApiError, not_found, too_many
-from .faults import Broken, CutAfter, Effect, Flood, LostAnswer, LostRequest, Slow
+from .faults import Broken, CutAfter, Effect, Flood, LostAnswer, LostRequest, NoRanges, Slow
 from .methods import METHODS, SAYING
 from .params import Params, params_of
 
@@ -159,7 +159,8 @@ class _Door:
         if isinstance(effect, CutAfter):
             self._api.end(asked, "lost answer", 200)
             return _Cut(self._wires, content[: effect.size], len(content))
-        answer = _ranged(content, request.headers.get("range", ""))
+        wanted = "" if isinstance(effect, NoRanges) else request.headers.get("range", "")
+        answer = _ranged(content, wanted)
         self._api.end(asked, "answered", answer.status_code)
         return answer
 

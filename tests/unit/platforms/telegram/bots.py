@@ -3,8 +3,10 @@
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from holdfast.model import ChatAddress, QuestionId
@@ -62,10 +64,15 @@ async def stage(
     listening: Listening | None = None,
     connect: bool = True,
     address: str | None = None,
+    downloads: Path | None = None,
+    api: BotApi | None = None,
+    clock: ManualClock | None = None,
 ) -> AsyncIterator[Stage]:
-    clock = ManualClock()
-    api = BotApi(clock, rates=rates)
-    async with serving(api) as served_at:
+    clock = clock or ManualClock()
+    api = api or BotApi(clock, rates=rates)
+    async with AsyncExitStack() as end:
+        served_at = await end.enter_async_context(serving(api))
+        folder = end.enter_context(TemporaryDirectory())
         address = address or served_at
 
         async def keep(content: bytes, media_type: str) -> str:
@@ -79,7 +86,17 @@ async def stage(
         def report(what: str, fault: BaseException) -> None:
             found.reports.append(f"{what}: {fault!r}")
 
-        bot = telegram_bot(api.token, address, clock, keep, asked, MENU, listening, report)
+        bot = telegram_bot(
+            api.token,
+            address,
+            clock,
+            keep,
+            asked,
+            MENU,
+            listening,
+            report,
+            downloads=(downloads or Path(folder)) / "boot",
+        )
         found = Stage(bot, api, People(api), clock, address)
         try:
             if connect:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from holdfast.clock import SystemClock
 from holdfast.model import ChatAddress, Place
@@ -12,6 +13,9 @@ from holdfast.platforms.telegram.adapter import Telegram
 from holdfast.platforms.telegram.bot import telegram_bot
 from holdfast.testing.botapi import BotApi, LostAnswer, LostRequest, People, Person, serving
 from holdfast.testing.conformance import faults_of, left_out
+
+_NOWHERE = Path(__file__).parent / "downloads" / "none"
+"""No file comes here."""
 
 
 async def _kept(content: bytes, media_type: str) -> str:
@@ -31,7 +35,8 @@ class TelegramStand:
     made: list[Telegram] = field(default_factory=list)
 
     def fresh(self) -> Platform:
-        self.made.append(telegram_bot(self.api.token, self.address, SystemClock(), _kept))
+        bot = telegram_bot(self.api.token, self.address, SystemClock(), _kept, downloads=_NOWHERE)
+        self.made.append(bot)
         return self.made[-1]
 
     def chat(self, thread: str | None = None) -> ChatAddress:

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +11,7 @@ from holdfast.model import SetAside
 from holdfast.platforms import Arrival, PlatformDown, Revision
 from holdfast.platforms.telegram.reached import Reached, reached
 from holdfast.policy.settings import DAY
-from holdfast.testing.botapi import Broken, CutAfter, Flood, LostRequest
+from holdfast.testing.botapi import Broken, CutAfter, Flood, LostRequest, NoRanges
 from tests.support.loops import on_a_loop
 from tests.unit.platforms.telegram.bots import MENU, stage
 
@@ -200,6 +202,54 @@ async def test_a_download_that_breaks_off_goes_on_where_it_was() -> None:
         ranges = [asked.params["range"] for asked in here.api.asked("download")]
         assert ranges[0] == ""
         assert int(ranges[1].removeprefix("bytes=").rstrip("-")) > 0, "not from the beginning again"
+
+
+@on_a_loop
+async def test_a_download_goes_on_in_the_next_process(tmp_path: Path) -> None:
+    content = bytes(range(256)) * 40
+    async with stage(downloads=tmp_path) as here:
+        here.people.add("Ada").send_file(content)
+        here.api.faults.add(CutAfter(4_000), "download")
+        here.api.faults.add(Flood(30), "getFile", skip=1)
+        with pytest.raises(PlatformDown):
+            await here.passing(here.bot.receive(None))
+        at = here.clock.now() / 1_000
+        os.utime(_begun(tmp_path)[0], (at, at))
+    async with stage(downloads=tmp_path, api=here.api, clock=here.clock) as after:
+        (arrival,) = await after.arrivals()
+        assert after.kept[arrival.attachments[0].digest] == content
+        (last,) = after.api.asked("download")[1:]
+        assert int(last.params["range"].removeprefix("bytes=").rstrip("-")) > 0, "not from the beginning"
+        assert _begun(tmp_path) == []
+
+
+def _begun(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and path.stat().st_size]
+
+
+@on_a_loop
+async def test_a_server_that_knows_no_ranges_is_taken_at_its_word(tmp_path: Path) -> None:
+    content = bytes(range(256)) * 40
+    async with stage(downloads=tmp_path) as here:
+        here.people.add("Ada").send_file(content)
+        here.api.faults.add(CutAfter(4_000), "download")
+        here.api.faults.add(NoRanges(), "download", times=None)
+        (arrival,) = await here.passing(here.arrivals())
+        assert here.kept[arrival.attachments[0].digest] == content
+
+
+@on_a_loop
+async def test_what_nobody_goes_on_with_is_removed_after_a_day(tmp_path: Path) -> None:
+    other = tmp_path / "another start of the machine"
+    other.mkdir()
+    (other / "old").write_bytes(b"x")
+    (other / "new").write_bytes(b"x")
+    async with stage(downloads=tmp_path, connect=False) as here:
+        for name, age in (("old", DAY), ("new", DAY - 1_000)):
+            at = (here.clock.now() - age) / 1_000
+            os.utime(other / name, (at, at))
+        await here.bot.connect()
+    assert [path.name for path in other.iterdir()] == ["new"]
 
 
 @on_a_loop

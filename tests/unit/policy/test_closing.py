@@ -1,0 +1,65 @@
+"""How a question reads once nobody can answer it any more."""
+
+import pytest
+
+from holdfast.model import (
+    ChatAddress,
+    Delivery,
+    DeliveryId,
+    DeliveryState,
+    OwedKind,
+    QuestionState,
+)
+from holdfast.policy.closing import as_closed, closed_words
+from holdfast.policy.parts import width
+
+CLOSED = [state for state in QuestionState if state is not QuestionState.OPEN]
+
+
+def asked(text: str = "which one?", repeated: bool = False) -> Delivery:
+    return Delivery(
+        DeliveryId(1),
+        ChatAddress("t/b/c"),
+        1,
+        OwedKind.QUESTION,
+        1,
+        1,
+        text,
+        ("a", "b"),
+        None,
+        "q1",
+        DeliveryState.SENT,
+        1,
+        repeated,
+        0,
+        0,
+        0,
+        "m1",
+        None,
+        None,
+        None,
+    )
+
+
+@pytest.mark.parametrize("state", CLOSED)
+def test_every_end_has_its_words(state: QuestionState) -> None:
+    assert closed_words(state, "b")
+
+
+def test_what_was_chosen_stands_below_the_question() -> None:
+    assert as_closed(asked(), QuestionState.ANSWERED, "the red\none", 4096) == (
+        "which one?\n\nAnswered: the red one"
+    )
+
+
+def test_a_possible_repeat_still_says_so() -> None:
+    assert as_closed(asked(repeated=True), QuestionState.EXPIRED, None, 4096).startswith(
+        "(possibly repeated)"
+    )
+
+
+@pytest.mark.parametrize("letter", ["x", "\N{GRINNING FACE}"])
+def test_a_long_question_loses_its_end_and_not_what_became_of_it(letter: str) -> None:
+    text = as_closed(asked(letter * (4096 // width(letter))), QuestionState.ANSWERED, "b" * 900, 4096)
+    assert width(text) <= 4096
+    assert "…\n\nAnswered: bbb" in text
