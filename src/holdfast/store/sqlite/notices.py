@@ -48,4 +48,5 @@ def forget_notice(tx: Tx, id: DeliveryId) -> None:
 
 
 def _notice(row: Row) -> LiveNotice:
-    return LiveNotice(rows.delivery(row), TurnState(row[20]), bool(row[21]))
+    state, running = row[-2:]
+    return LiveNotice(rows.delivery(row), TurnState(state), bool(running))
