@@ -67,4 +67,5 @@ def _buttons(row: Row) -> Buttons:
 
 
 def _notice(row: Row) -> LiveNotice:
-    return LiveNotice(rows.delivery(row), TurnState(row[20]), bool(row[21]))
+    state, running = row[-2:]
+    return LiveNotice(rows.delivery(row), TurnState(state), bool(running))
