@@ -17,7 +17,6 @@ from holdfast.model import ChatAddress, OwedKind, QuestionId
 from holdfast.platforms import Platform
 from holdfast.platforms.known import made
 from holdfast.store import Store
-from holdfast.store.sqlite.store import boot_id
 from holdfast.telemetry.secrets import SECRET
 
 from .blobs import BlobFiles
@@ -82,7 +81,7 @@ def _telegram(settings: Settings, clock: Clock, store: Store, blobs: BlobFiles, 
     if given.reading is Reading.WEBHOOK and given.webhook_url is not None:
         listening = Listening(given.webhook_url, given.webhook_host, given.webhook_port)
     menu = [(name, entry.says) for name, entry in COMMANDS.items()]
-    token, downloads = telegram_token(settings), settings.home / DOWNLOADS / boot_id()
+    token, downloads = telegram_token(settings), settings.home / DOWNLOADS / clock.uptime()[0]
     return telegram_bot(
         token, given.base_url, clock, keep, asked, menu, listening, report, downloads=downloads
     )

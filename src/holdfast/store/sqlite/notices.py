@@ -63,7 +63,8 @@ def forget_buttons(tx: Tx, id: DeliveryId) -> None:
 
 
 def _buttons(row: Row) -> Buttons:
-    return Buttons(rows.delivery(row), QuestionState(row[20]), row[21])
+    state, answer = row[-2:]
+    return Buttons(rows.delivery(row), QuestionState(state), answer)
 
 
 def _notice(row: Row) -> LiveNotice:

@@ -33,7 +33,8 @@ SELECT max(id) FROM outbox
 -- name: asked_after
 -- Messages that have, or will have, buttons.
 SELECT o.id, o.chat, o.number, o.kind, o.part, o.parts, o.body, o.options, o.reply_to, o.dedupe, o.state, o.attempts,
-       o.repeated, o.created_at, o.claimed_at, o.settled_at, o.platform_id, o.reason, o.session, o.turn, q.state, q.answer
+       o.repeated, o.created_at, o.claimed_at, o.settled_at, o.platform_id, o.reason, o.session, o.turn, o.tried,
+       q.state, q.answer
 FROM outbox o JOIN questions q ON q.id = o.dedupe
 WHERE o.id > :after AND o.kind = 'question' AND o.options <> '[]' AND o.part = o.parts AND o.body IS NOT NULL
   AND (o.settled_at IS NULL OR o.state = 'sent' AND o.platform_id IS NOT NULL)
