@@ -24,14 +24,13 @@ from holdfast.model import (
 )
 from holdfast.platforms import Platform, PlatformDown
 from holdfast.policy.ages import age
+from holdfast.policy.files import too_large
 from holdfast.policy.retry import (
     Settling,
     after_asking,
     after_send,
     before_send,
     delay,
-    left_line,
-    missing_line,
 )
 from holdfast.policy.settings import MINUTE, SECOND, RetrySettings
 from holdfast.policy.working import last_words
@@ -46,6 +45,8 @@ DOWN = RetrySettings(first=SECOND, most=MINUTE)
 """How a platform that is down is tried again, unless somebody says that it is back."""
 SEND_WITHIN = 120.0
 """Seconds after which a send counts as lost: a hung connection holds its own chat, and not for ever."""
+SLOWEST = 100_000
+"""Bytes of a file that may take a second more."""
 LOOK_AGAIN = 60.0
 """Seconds after which the ledger is looked at anyway: the wall clock may have jumped."""
 AT_ONCE = 16
@@ -54,6 +55,10 @@ _DOUBTS = 1_000
 
 def _always() -> bool:
     return True
+
+
+def _time_for(delivery: Delivery) -> float:
+    return SEND_WITHIN + sum(file.size for file in delivery.files) / SLOWEST
 
 
 class Sender:
@@ -250,8 +255,10 @@ class Sender:
         if over is not None and over.state is DeliveryState.EXPIRED:
             await self._expire(delivery, over.reason or "")
             return None
-        if over is not None:
-            return await self._keep(delivery, Rejected(over.reason or ""))
+        most = self._platform.capabilities.files
+        why = over.reason or "" if over is not None else too_large(delivery.files, most)
+        if why is not None:
+            return await self._keep(delivery, Rejected(why))
         return await self._keep(delivery, await self._send(await self._with_last_words(delivery)))
 
     async def _with_last_words(self, delivery: Delivery) -> Delivery:
@@ -273,7 +280,7 @@ class Sender:
             # Whatever was tried before, it certainly did not arrive.
             self._tried[delivery.id] = self._tick()
         try:
-            result = await in_time(self._clock, SEND_WITHIN, self._try(shown))
+            result = await in_time(self._clock, _time_for(delivery), self._try(shown))
         except asyncio.CancelledError:
             self._unrecorded[delivery.id] = (delivery, Lost("the send was cut off"))
             raise
@@ -361,9 +368,7 @@ class Sender:
         refused = Rejected(then.reason or "refused", then.whole_chat)
         if then.whole_chat:
             return refused, ()
-        part, parts = delivery.part, delivery.parts
-        left = left_line(part, parts, may_have_arrived=False)
-        return refused, line_for(delivery, missing_line(part, parts) if then.replaced else left)
+        return refused, line_for(delivery, refused=then.replaced)
 
     def _settling(self, delivery: Delivery) -> Settling:
         return self._platform.capabilities.settling(self._key_age(delivery))
@@ -385,7 +390,7 @@ class Sender:
         self._tried.pop(delivery.id, None)
         later = TryAgain(self._clock.now() + SECOND, reason, counts=False)
         notice = delivery.kind is OwedKind.NOTICE
-        owe = () if notice else line_for(delivery, left_line(1, 1, delivery.repeated), whole=True)
+        owe = () if notice else line_for(delivery, delivery.repeated, whole=True)
         await self._insist(lambda: self._store.record_delivery(delivery.id, later, owe), delivery)
         await self._insist(lambda: self._store.expire_delivery(delivery.id, reason), delivery)
         await close_questions(self._store, delivery, self._insist)
@@ -410,7 +415,7 @@ class Sender:
     async def _give_up(self, delivery: Delivery, reason: str) -> None:
         self._tried.pop(delivery.id, None)
         failed = Rejected(f"{reason}; it may have arrived")
-        owe = line_for(delivery, left_line(delivery.part, delivery.parts, may_have_arrived=True))
+        owe = line_for(delivery, may_have_arrived=True)
         await self._insist(lambda: self._store.settle_delivery(delivery.id, failed, owe=owe), delivery)
 
     async def _ask(self, delivery: Delivery) -> None:
@@ -435,7 +440,7 @@ class Sender:
             result = TryAgain(then.at or now, then.reason or "")
         elif then.state is not DeliveryState.SENT:
             result = Rejected(then.reason or "")
-            owe = line_for(delivery, left_line(delivery.part, delivery.parts, arrived is None))
+            owe = line_for(delivery, may_have_arrived=arrived is None)
         repeated = then.repeated
         await self._insist(
             lambda: self._store.settle_delivery(delivery.id, result, repeated=repeated, owe=owe), delivery

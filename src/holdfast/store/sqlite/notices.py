@@ -48,4 +48,4 @@ def forget_notice(tx: Tx, id: DeliveryId) -> None:
 
 
 def _notice(row: Row) -> LiveNotice:
-    return LiveNotice(rows.delivery(row), TurnState(row[20]), bool(row[21]))
+    return LiveNotice(rows.delivery(row), TurnState(row[21]), bool(row[22]))

@@ -7,8 +7,8 @@ SELECT :session, o.id, :turn, :generation FROM outbox o WHERE o.dedupe = :dedupe
 SELECT delivery FROM notices WHERE session = :session
 
 -- name: live_notices
-SELECT o.id, o.chat, o.number, o.kind, o.part, o.parts, o.body, o.options, o.reply_to, o.dedupe, o.state, o.attempts,
-       o.repeated, o.created_at, o.claimed_at, o.settled_at, o.platform_id, o.reason, o.session, o.turn, t.state,
+SELECT o.id, o.chat, o.number, o.kind, o.part, o.parts, o.body, o.options, o.files, o.reply_to, o.dedupe, o.state,
+       o.attempts, o.repeated, o.created_at, o.claimed_at, o.settled_at, o.platform_id, o.reason, o.session, o.turn, t.state,
        t.state = 'running' AND t.generation = n.generation AND t.owner = :owner
 FROM notices n JOIN outbox o ON o.id = n.delivery JOIN turns t ON t.id = n.turn
 
