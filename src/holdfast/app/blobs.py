@@ -40,7 +40,7 @@ class BlobFiles:
         kind = kind if _MEDIA_TYPE.fullmatch(kind) else _PLAIN
         async with self._alone:
             try:
-                await asyncio.to_thread(_write, self._path(digest), data)
+                await asyncio.to_thread(_write, self.path_of(digest), data)
             except OSError as error:
                 raise DiskFull(f"the attachment could not be kept: {error.strerror}") from error
             await self._store.keep_blob(digest, len(data), kind)
@@ -50,7 +50,7 @@ class BlobFiles:
         """What is known of a file, and where it is; raises `NotFound`."""
         if not _DIGEST.fullmatch(digest):
             raise NotFound("attachment", digest)
-        found, path = await self._store.blob(digest), self._path(digest)
+        found, path = await self._store.blob(digest), self.path_of(digest)
         if not await asyncio.to_thread(path.is_file):
             raise NotFound("attachment", digest)
         return found, path
@@ -70,7 +70,8 @@ class BlobFiles:
                 unknown = set(names) - await self._store.known_blobs(names)
                 await asyncio.to_thread(_remove, folder, unknown)
 
-    def _path(self, digest: str) -> Path:
+    def path_of(self, digest: str) -> Path:
+        """Where the bytes with this hash are, if they are kept."""
         return self._folder / digest[:2] / digest
 
 

@@ -76,4 +76,5 @@ def _telegram(settings: Settings, clock: Clock, store: Store, blobs: BlobFiles, 
     if given.reading is Reading.WEBHOOK and given.webhook_url is not None:
         listening = Listening(given.webhook_url, given.webhook_host, given.webhook_port)
     menu = [(name, entry.says) for name, entry in COMMANDS.items()]
-    return telegram_bot(telegram_token(settings), given.base_url, clock, keep, asked, menu, listening, report)
+    token, stored = telegram_token(settings), blobs.path_of
+    return telegram_bot(token, given.base_url, clock, keep, asked, menu, listening, report, stored)

@@ -10,6 +10,7 @@ from .adapter import Asked, Menu, Source, Telegram, nothing_asked
 from .client import Client, Listening
 from .files import Files, Keep
 from .polling import Polling
+from .uploading import Stored, nothing_stored
 
 
 def telegram_bot(
@@ -21,6 +22,7 @@ def telegram_bot(
     menu: Menu = (),
     listening: Listening | None = None,
     report: Report = unreported,
+    stored: Stored = nothing_stored,
 ) -> Telegram:
     """The bot that has this token; it asks for updates, or, with `listening`, has them brought."""
     client = Client(token, base_url)
@@ -39,4 +41,5 @@ def telegram_bot(
         asked,
         menu,
         report,
+        stored,
     )

@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from holdfast.model import ChatAddress, QuestionId
@@ -62,6 +63,7 @@ async def stage(
     listening: Listening | None = None,
     connect: bool = True,
     address: str | None = None,
+    folder: Path = Path("/nowhere"),
 ) -> AsyncIterator[Stage]:
     clock = ManualClock()
     api = BotApi(clock, rates=rates)
@@ -79,7 +81,9 @@ async def stage(
         def report(what: str, fault: BaseException) -> None:
             found.reports.append(f"{what}: {fault!r}")
 
-        bot = telegram_bot(api.token, address, clock, keep, asked, MENU, listening, report)
+        bot = telegram_bot(
+            api.token, address, clock, keep, asked, MENU, listening, report, lambda digest: folder / digest
+        )
         found = Stage(bot, api, People(api), clock, address)
         try:
             if connect:
