@@ -30,7 +30,7 @@ def desk(open_office: Callable[[str], Office]) -> Office:
 
 
 def report(office: Office) -> Path:
-    return office.home / "workspace" / "agents" / "main" / "report.txt"
+    return office.home / "workspace" / "agents" / "inside:agent" / "report.txt"
 
 
 @pytest.mark.guards("R10.2", "R14", "E1")
