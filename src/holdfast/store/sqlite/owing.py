@@ -80,6 +80,7 @@ def _told(tx: Tx, dedupes: Iterable[str]) -> set[str]:
 def _rows(debts: Iterable[Debt], last: dict[str, int], now: int) -> Iterator[dict[str, Value]]:
     for owed, session, turn in debts:
         count = len(owed.parts)
+        assert len(owed.files) <= count, "each file goes with a part"
         for part, text in enumerate(owed.parts, start=1):
             last[owed.chat] += 1
             yield {
