@@ -284,11 +284,11 @@ class Run:
         if step.plan:
             await self._keeper.save()  # an end settles only calls the journal knows
             step = self._draft.unsaved
-        owed = (*step.owe, owed_for(claimed, end, self._longest))
+        owed = owed_for(claimed, end, self._longest)
         await self._live.rest()
         await self._keeper.surely(
             lambda: self._store.finish(
-                claimed.fence, end.state, step.append, owed, end.reason, step.tail, step.usage
+                claimed.fence, end.state, step.append, (*step.owe, owed), end.reason, step.tail, step.usage
             )
         )
 
