@@ -1,6 +1,7 @@
 """Stands for the conformance suite: a platform in memory with bugs to choose from, the web, the simulator."""
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -8,6 +9,7 @@ from typing import Any, TypeVar
 
 from holdfast.model import (
     Accepted,
+    Attachment,
     ChatAddress,
     ChatKind,
     Cursor,
@@ -55,6 +57,7 @@ FULL = Capabilities(
     typing=4.0,
     drafts=True,
     catch_up=None,
+    files=1_000,
 )
 
 
@@ -65,6 +68,12 @@ class Said:
     key: str
     options: tuple[str, ...] = ()
     question: str = ""
+
+
+def stored_in(kept: dict[str, bytes], content: bytes) -> Attachment:
+    digest = hashlib.sha256(content).hexdigest()
+    kept[digest] = content
+    return Attachment(digest, "report.txt", "text/plain", len(content))
 
 
 @dataclass
@@ -80,6 +89,8 @@ class Memory:
     gone: bool = False
     blocked: bool = False
     losing: str = ""
+    kept: dict[str, bytes] = field(default_factory=dict)
+    given: list[bytes] = field(default_factory=list)
 
     def fresh(self) -> Platform:
         return Client(self)
@@ -100,6 +111,12 @@ class Memory:
 
     async def seen(self, thread: str | None = None) -> list[str]:
         return [one.text for one in self.said if place_at(one.chat).thread == thread]
+
+    def stored(self, content: bytes) -> Attachment:
+        return stored_in(self.kept, content)
+
+    async def files(self) -> list[bytes]:
+        return self.given
 
     async def open_thread(self) -> str:
         self.threads += 1
@@ -189,6 +206,8 @@ class Client:
         text = delivery.text[: 5 if self.bug == "cuts" else None]
         chat = self.server.chat() if self.bug == "loses the thread" else delivery.chat
         self.server.said.append(Said(chat, mark + text, delivery.key, delivery.options, delivery.dedupe))
+        if self.bug != "leaves files out":
+            self.server.given += [self.server.kept[file.digest] for file in delivery.files]
         if self.bug == "shows twice":
             self.server.said.append(self.server.said[-1])
 
@@ -232,6 +251,7 @@ class WebStand:
     outbox: dict[str, Delivery] = field(default_factory=dict)
     posts: list[asyncio.Future[Accepted]] = field(default_factory=list)
     web: WatchedWeb = field(default_factory=WatchedWeb)
+    kept: dict[str, bytes] = field(default_factory=dict)
 
     def fresh(self) -> Platform:
         self.web.outbox = self.outbox
@@ -248,6 +268,12 @@ class WebStand:
 
     async def seen(self, thread: str | None = None) -> list[str]:
         return [one.text for one in self.outbox.values() if place_at(one.chat).thread == thread]
+
+    def stored(self, content: bytes) -> Attachment:
+        return stored_in(self.kept, content)
+
+    async def files(self) -> list[bytes]:
+        return [self.kept[file.digest] for one in self.outbox.values() for file in one.files]
 
     async def open_thread(self) -> str:
         raise NotImplementedError
@@ -336,6 +362,12 @@ class SimStand:
         ids = {key: id_ for key, (id_, _) in self.server._by_key.items()}
         here = [one for one in history.shown if one.chat == self._named(thread)]
         return [edited.get(ids[one.key], one.text) for one in here]
+
+    def stored(self, content: bytes) -> Attachment:
+        raise NotImplementedError
+
+    async def files(self) -> list[bytes]:
+        raise NotImplementedError
 
     async def open_thread(self) -> str:
         return "7"

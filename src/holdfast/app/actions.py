@@ -28,7 +28,6 @@ from holdfast.model import (
 from holdfast.outbox import line_for
 from holdfast.platforms import Arrival
 from holdfast.platforms.web import NotTaken, WebChat
-from holdfast.policy.retry import left_line
 from holdfast.records import dataclass
 from holdfast.recovery import SAFE_MODE_OFF, SAFE_MODE_ON
 from holdfast.store import ArrivalSettings, Edit, Store
@@ -223,5 +222,5 @@ def _settlement(part: Delivery, how: str, now: int) -> tuple[SendResult, bool, t
         return Sent(part.platform_id), part.repeated, ()
     if how == "retry":
         return TryAgain(now, "an operator had it sent again"), True, ()
-    line = line_for(part, left_line(part.part, part.parts, may_have_arrived=True))
+    line = line_for(part, may_have_arrived=True)
     return Rejected("an operator left it; it may have arrived"), part.repeated, line

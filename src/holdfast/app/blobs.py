@@ -1,4 +1,4 @@
-"""Files that come with messages: kept by the hash of their bytes, in the home's folder `blobs`."""
+"""Files that come or go with messages: kept by the hash of their bytes, in the home's folder `blobs`."""
 
 from __future__ import annotations
 
@@ -35,23 +35,30 @@ class BlobFiles:
         self._alone = asyncio.Lock()
 
     async def keep(self, data: bytes, media_type: str) -> Json:
-        digest = hashlib.sha256(data).hexdigest()
+        digest = await asyncio.to_thread(lambda: hashlib.sha256(data).hexdigest())
         kind = media_type.partition(";")[0].strip().lower()
         kind = kind if _MEDIA_TYPE.fullmatch(kind) else _PLAIN
         async with self._alone:
             try:
-                await asyncio.to_thread(_write, self._path(digest), data)
+                await asyncio.to_thread(_write, self.path_of(digest), data)
             except OSError as error:
                 raise DiskFull(f"the attachment could not be kept: {error.strerror}") from error
             await self._store.keep_blob(digest, len(data), kind)
         return {"digest": digest, "size": len(data), "media_type": kind}
 
-    async def read(self, digest: str) -> tuple[Blob, bytes]:
+    async def find(self, digest: str) -> tuple[Blob, Path]:
+        """What is known of a file, and where it is; raises `NotFound`."""
         if not _DIGEST.fullmatch(digest):
             raise NotFound("attachment", digest)
-        found = await self._store.blob(digest)
+        found, path = await self._store.blob(digest), self.path_of(digest)
+        if not await asyncio.to_thread(path.is_file):
+            raise NotFound("attachment", digest)
+        return found, path
+
+    async def read(self, digest: str) -> tuple[Blob, bytes]:
+        found, path = await self.find(digest)
         try:
-            return found, await asyncio.to_thread(self._path(digest).read_bytes)
+            return found, await asyncio.to_thread(path.read_bytes)
         except FileNotFoundError:
             raise NotFound("attachment", digest) from None
 
@@ -63,7 +70,8 @@ class BlobFiles:
                 unknown = set(names) - await self._store.known_blobs(names)
                 await asyncio.to_thread(_remove, folder, unknown)
 
-    def _path(self, digest: str) -> Path:
+    def path_of(self, digest: str) -> Path:
+        """Where the bytes with this hash are, if they are kept."""
         return self._folder / digest[:2] / digest
 
 

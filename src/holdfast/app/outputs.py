@@ -1,4 +1,4 @@
-"""Results of tools that are too long for a model, kept with the files that come with messages."""
+"""What tools leave that a ledger does not hold: long results and files for people, kept with other files."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ class OutputFiles:
     async def keep(self, name: str, text: str) -> Attachment:
         kept = await self.blobs.keep(text.encode("utf-8", "replace"), _KIND)
         return Attachment(str(kept["digest"]), name, _KIND, int(kept["size"]))
+
+    async def keep_file(self, name: str, media_type: str, content: bytes) -> Attachment:
+        kept = await self.blobs.keep(content, media_type)
+        return Attachment(str(kept["digest"]), name, str(kept["media_type"]), int(kept["size"]))
 
     async def read(self, digest: str) -> str:
         _, data = await self.blobs.read(digest)

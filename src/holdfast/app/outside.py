@@ -83,5 +83,5 @@ def _telegram(settings: Settings, clock: Clock, store: Store, blobs: BlobFiles, 
     menu = [(name, entry.says) for name, entry in COMMANDS.items()]
     token, downloads = telegram_token(settings), settings.home / DOWNLOADS / clock.uptime()[0]
     return telegram_bot(
-        token, given.base_url, clock, keep, asked, menu, listening, report, downloads=downloads
+        token, given.base_url, clock, keep, asked, menu, listening, report, blobs.path_of, downloads=downloads
     )

@@ -50,6 +50,7 @@ def delivery(found: Delivery) -> Json:
         "number": found.order,
         "kind": found.kind.value,
         "text": found.text,
+        "files": shown(found.files),
         "part": found.part,
         "parts": found.parts,
         "options": list(found.options),

@@ -15,7 +15,7 @@ from holdfast.clock import SystemClock
 
 from .options import AsJson, Home, looking, run
 from .output import print_json, print_table, stderr, stdout
-from .words import ago, coloured, one_line
+from .words import ago, coloured, owed_words
 
 _PAGE = 500
 
@@ -73,7 +73,7 @@ def _rows(found: list[Json]) -> list[tuple[str, ...]]:
             ago(one["at"], now),
             coloured(one["state"]) + (f" [dim]({escape(one['reason'])})[/]" if one["reason"] else ""),
             f"{one['attempts']}×",
-            one_line(one["text"]),
+            owed_words(one),
         )
         for one in found
     ]

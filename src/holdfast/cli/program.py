@@ -17,6 +17,7 @@ from . import backup, incident, listing, operating, outbox, people, reading, run
 from .chat.command import chat
 from .doctor import doctor
 from .drill.command import drill
+from .file import file
 from .guarantees import print_guarantees
 from .logs import logs
 from .output import complain
@@ -74,6 +75,7 @@ sessions.callback()(listing.sessions)
 sessions.command()(operating.delete)
 app.add_typer(sessions, name="sessions", rich_help_panel="Look at it")
 app.command(rich_help_panel="Look at it")(listing.processes)
+app.command(rich_help_panel="Look at it")(file)
 app.command("set-aside", rich_help_panel="Look at it")(listing.set_aside)
 service.command("print")(running.print_service)
 app.add_typer(service, name="service", rich_help_panel="Run it")

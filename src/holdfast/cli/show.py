@@ -11,7 +11,7 @@ from holdfast.model import Delivery, Session, Turn
 from holdfast.store import ReadOnlyLedger
 
 from .output import Json, print_pairs, print_table
-from .words import CALL_MARKS, coloured, moment, one_line
+from .words import CALL_MARKS, coloured, moment, one_line, owed_words
 
 SHORTEST_ID = 16
 """Digits a position never has: what is longer is the beginning of an id."""
@@ -166,4 +166,4 @@ _WHY_CUT = {
 
 def _owed_row(one: Json) -> tuple[str, ...]:
     reason = f" ({escape(one['reason'])})" if one["reason"] else ""
-    return (str(one["number"]), one["kind"], coloured(one["state"]) + reason, one_line(one["text"], 100))
+    return (str(one["number"]), one["kind"], coloured(one["state"]) + reason, owed_words(one, 100))

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from rich.markup import escape
 
+from holdfast.app.shown import Json
 from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND
 
 _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s"))
@@ -72,3 +73,9 @@ def one_line(text: str, most: int = 72) -> str:
     """A text in one line that is safe to print, cut where it gets long."""
     line = " ".join(text.split())
     return escape(line if len(line) <= most else line[: most - 1] + "…")
+
+
+def owed_words(part: Json, most: int = 72) -> str:
+    """What a part of something owed says, and the names of the files that go with it, in one line."""
+    names = [f"[{file['name']}]" for file in part.get("files", ())]
+    return one_line(" ".join(filter(None, (part["text"], *names))), most)

@@ -9,6 +9,7 @@ from holdfast.records import dataclass
 
 from .ids import ChatAddress, DeliveryId, SessionId, TurnId
 from .states import DeliveryState
+from .transcript import Attachment
 
 WORKING = "working:"
 """What the keys of messages about work in progress begin with."""
@@ -36,6 +37,9 @@ class Owed:
     reply_to: str | None = None
     options: tuple[str, ...] = ()
     """Buttons, for a question."""
+    files: tuple[Attachment, ...] = ()
+    """The first goes with the first part, the second with the second: a part is sent in one go. Their bytes
+    are kept before this is owed, and there are at most as many as parts."""
 
 
 def answer_key(turn: TurnId) -> str:
@@ -75,6 +79,8 @@ class Delivery(NamedTuple):
     turn: TurnId | None = None
     tried: str | None = None
     """A mark of when it was first sent of what may have arrived (`clock.since` measures from it)."""
+    files: tuple[Attachment, ...] = ()
+    """What goes with it; its text is then what is said of it, and may be empty."""
 
     @property
     def key(self) -> str:

@@ -68,7 +68,7 @@ class Tail(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that came with a message, stored by its hash."""
+    """A file that came with a message or goes with one, stored by its hash."""
 
     digest: str
     name: str

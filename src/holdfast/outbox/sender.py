@@ -24,14 +24,13 @@ from holdfast.model import (
 )
 from holdfast.platforms import Platform, PlatformDown
 from holdfast.policy.ages import age
+from holdfast.policy.files import too_large
 from holdfast.policy.retry import (
     Settling,
     after_asking,
     after_send,
     before_send,
     delay,
-    left_line,
-    missing_line,
 )
 from holdfast.policy.settings import MINUTE, SECOND, RetrySettings
 from holdfast.policy.working import last_words
@@ -46,6 +45,8 @@ DOWN = RetrySettings(first=SECOND, most=MINUTE)
 """How a platform that is down is tried again, unless somebody says that it is back."""
 SEND_WITHIN = 120.0
 """Seconds after which a send counts as lost: a hung connection holds its own chat, and not for ever."""
+SLOWEST = 100_000
+"""Bytes of a file that may take a second more."""
 LOOK_AGAIN = 60.0
 """Seconds after which the ledger is looked at anyway: the wall clock may have jumped."""
 AT_ONCE = 16
@@ -54,6 +55,10 @@ _DOUBTS = 1_000
 
 def _always() -> bool:
     return True
+
+
+def _time_for(delivery: Delivery) -> float:
+    return SEND_WITHIN + sum(file.size for file in delivery.files) / SLOWEST
 
 
 class Sender:
@@ -250,8 +255,10 @@ class Sender:
         if over is not None and over.state is DeliveryState.EXPIRED:
             await self._expire(delivery, over.reason or "")
             return None
-        if over is not None:
-            return await self._keep(delivery, Rejected(over.reason or ""))
+        most = self._platform.capabilities.files
+        why = over.reason or "" if over is not None else too_large(delivery.files, most)
+        if why is not None:
+            return await self._keep(delivery, Rejected(why))
         return await self._keep(delivery, await self._send(await self._with_last_words(delivery)))
 
     async def _with_last_words(self, delivery: Delivery) -> Delivery:
@@ -272,10 +279,10 @@ class Sender:
         A repeat is marked, unless the platform shows it once: by its key, as long as that lasts. Asked at
         the moment of sending, since it may have forgotten the key after it was decided to repeat.
         """
-        shown, within = delivery, SEND_WITHIN
+        shown, within = delivery, _time_for(delivery)
         lasts = self._platform.capabilities.key_lasts(self._key_age(delivery))
         if delivery.repeated and lasts > 0:
-            shown, within = delivery._replace(repeated=False), min(SEND_WITHIN, lasts / SECOND)
+            shown, within = delivery._replace(repeated=False), min(within, lasts / SECOND)
         try:
             result = await in_time(self._clock, within, self._try(shown))
         except asyncio.CancelledError:
@@ -352,9 +359,7 @@ class Sender:
         refused = Rejected(then.reason or "refused", then.whole_chat)
         if then.whole_chat:
             return refused, ()
-        part, parts = delivery.part, delivery.parts
-        left = left_line(part, parts, may_have_arrived=False)
-        return refused, line_for(delivery, missing_line(part, parts) if then.replaced else left)
+        return refused, line_for(delivery, refused=then.replaced)
 
     def _settling(self, delivery: Delivery) -> Settling:
         return self._platform.capabilities.settling(self._key_age(delivery))
@@ -367,7 +372,7 @@ class Sender:
         """Too old to be sent: put back untried, then expired; told once per message, not per part."""
         later = TryAgain(self._clock.now() + SECOND, reason, counts=False)
         notice = delivery.kind is OwedKind.NOTICE
-        owe = () if notice else line_for(delivery, left_line(1, 1, delivery.repeated), whole=True)
+        owe = () if notice else line_for(delivery, delivery.repeated, whole=True)
         await self._insist(lambda: self._store.record_delivery(delivery.id, later, owe), delivery)
         await self._insist(lambda: self._store.expire_delivery(delivery.id, reason), delivery)
         await close_questions(self._store, delivery, self._insist)
@@ -391,7 +396,7 @@ class Sender:
 
     async def _give_up(self, delivery: Delivery, reason: str) -> None:
         failed = Rejected(f"{reason}; it may have arrived")
-        owe = line_for(delivery, left_line(delivery.part, delivery.parts, may_have_arrived=True))
+        owe = line_for(delivery, may_have_arrived=True)
         await self._insist(lambda: self._store.settle_delivery(delivery.id, failed, owe=owe), delivery)
 
     async def _ask(self, delivery: Delivery) -> None:
@@ -416,7 +421,7 @@ class Sender:
             result = TryAgain(then.at or now, then.reason or "")
         elif then.state is not DeliveryState.SENT:
             result = Rejected(then.reason or "")
-            owe = line_for(delivery, left_line(delivery.part, delivery.parts, arrived is None))
+            owe = line_for(delivery, may_have_arrived=arrived is None)
         repeated = then.repeated
         await self._insist(
             lambda: self._store.settle_delivery(delivery.id, result, repeated=repeated, owe=owe), delivery

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from holdfast.model import WORKING, Delivery, DeliveryState, Owed, OwedKind, QuestionState, TurnId
+from holdfast.policy.files import unsent_line
+from holdfast.policy.retry import left_line, missing_line
 from holdfast.store import Store
 
 LINE = "line:"
@@ -16,7 +18,9 @@ Insist = Callable[[Write, Delivery], Awaitable[None]]
 """Has a write about a part done, whatever it takes."""
 
 
-def line_for(delivery: Delivery, text: str, whole: bool = False) -> tuple[Owed, ...]:
+def line_for(
+    delivery: Delivery, may_have_arrived: bool = False, refused: bool = False, whole: bool = False
+) -> tuple[Owed, ...]:
     """A visible line in place of a part (or of the whole message), once.
 
     Never one for such a line itself, nor for a word about work in progress: nobody misses that.
@@ -24,7 +28,15 @@ def line_for(delivery: Delivery, text: str, whole: bool = False) -> tuple[Owed, 
     if delivery.dedupe.startswith((LINE, WORKING)):
         return ()
     once = f"{LINE}{delivery.dedupe}" if whole else f"{LINE}{delivery.key}"
+    text = _words(delivery, may_have_arrived, refused, whole)
     return (Owed(delivery.chat, once, (text,), OwedKind.NOTICE, delivery.reply_to),)
+
+
+def _words(delivery: Delivery, may_have_arrived: bool, refused: bool, whole: bool) -> str:
+    if delivery.files:
+        return unsent_line(delivery.text, delivery.files, may_have_arrived)
+    part, parts = (1, 1) if whole else (delivery.part, delivery.parts)
+    return missing_line(part, parts) if refused else left_line(part, parts, may_have_arrived)
 
 
 async def close_questions(store: Store, delivery: Delivery, insist: Insist, whole_chat: bool = False) -> None:

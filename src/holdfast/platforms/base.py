@@ -75,6 +75,8 @@ class Capabilities:
     """Milliseconds for which it keeps what people write while nobody reads: None for good, 0 not at all."""
     attachments: int = 0
     """Bytes that a file may have which people send us; 0 when none can come."""
+    files: int = 0
+    """Bytes that a file may have which we send; 0 when none can go. A part has one at most."""
     each_chat: Rate | None = None
     """How much may be said in one chat; None when there is no such limit."""
     all_chats: Rate | None = None

@@ -86,7 +86,7 @@ def guarantees(can: Capabilities) -> tuple[Guarantee, ...]:
         ),
         _pace(can),
         _files_in(can.attachments),
-        Guarantee(About.FILES_OUT, Holds.NO, "Files are not sent; replies are text."),
+        _files_out(can.files),
         _newcomers(can),
     )
 
@@ -186,6 +186,17 @@ def _files_in(most: int) -> Guarantee:
         return Guarantee(About.FILES_IN, Holds.NO, "Files that people send are not taken.")
     words = f"Files of up to {_size(most)} are kept before the message they came with is confirmed."
     return Guarantee(About.FILES_IN, Holds.PARTLY, words)
+
+
+def _files_out(most: int) -> Guarantee:
+    instead = "a line says that there is one and how whoever runs the gateway gets it"
+    if not most:
+        return Guarantee(About.FILES_OUT, Holds.NO, f"No file is sent to people: {instead}.")
+    words = (
+        f"A file of up to {_size(most)} is owed in the commit that settles the call that sends it, as it was "
+        f"then, and is delivered like a reply. For one that is larger or refused, {instead}."
+    )
+    return Guarantee(About.FILES_OUT, Holds.PARTLY, words)
 
 
 def _newcomers(can: Capabilities) -> Guarantee:

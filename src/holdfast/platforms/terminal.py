@@ -6,10 +6,14 @@ import asyncio
 from collections.abc import Callable
 
 from holdfast.model import Accepted, Delivery, OwedKind, SendResult, Sent
+from holdfast.policy.files import file_line
 from holdfast.policy.parts import POSSIBLY_REPEATED
 from holdfast.records import dataclass
 
 from .base import Ack, Capabilities, Incoming
+
+_LARGEST_FILE = 50_000_000
+"""They are not shown: a line says how to get one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +23,7 @@ class Terminal:
     show: Callable[[OwedKind, str], None]
     name: str = "terminal"
     account: str = "local"
-    capabilities: Capabilities = Capabilities(Ack.ANSWER)
+    capabilities: Capabilities = Capabilities(Ack.ANSWER, files=_LARGEST_FILE)
     cursor: str | None = None
 
     async def connect(self) -> None:
@@ -34,7 +38,8 @@ class Terminal:
 
     async def send(self, delivery: Delivery) -> SendResult:
         mark = POSSIBLY_REPEATED if delivery.repeated else ""
-        self.show(delivery.kind, mark + delivery.text)
+        lines = (delivery.text, *map(file_line, delivery.files))
+        self.show(delivery.kind, mark + "\n".join(filter(None, lines)))
         return Sent()
 
     async def find(self, delivery: Delivery) -> bool | None:

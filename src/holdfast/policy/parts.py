@@ -13,6 +13,8 @@ Longest = Callable[[ChatAddress], int]
 POSSIBLY_REPEATED = "(possibly repeated) "
 """What a platform puts before a part that may have arrived before; every part leaves room for it."""
 USUAL = 4096
+CAPTION = 1024
+"""Characters that may stand with a file, where they are fewest."""
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _PARAGRAPH = re.compile(r"\n\s*\n")
@@ -32,6 +34,13 @@ def usual(chat: ChatAddress) -> int:
 def parts_for(text: str, longest: int) -> tuple[str, ...]:
     """The text as parts of a message, each with room left to be marked as possibly repeated."""
     return split(text, max(longest - len(POSSIBLY_REPEATED), 1))
+
+
+def parts_with_file(caption: str, longest: int) -> tuple[str, ...]:
+    """The parts of a message with one file: what is too long to stand below it follows it as text."""
+    if width(caption) <= CAPTION - len(POSSIBLY_REPEATED):
+        return (caption,)
+    return ("", *parts_for(caption, longest))
 
 
 def split(text: str, longest: int) -> tuple[str, ...]:

@@ -57,6 +57,7 @@ TELEGRAM = Capabilities(
     show_every=1.5,
     catch_up=DAY,
     attachments=20 * 1024 * 1024,
+    files=50_000_000,
     each_chat=Rate(2, 2.0),
     all_chats=Rate(30, 1.0),
     newcomers=True,

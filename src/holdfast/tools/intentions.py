@@ -93,6 +93,17 @@ class ReadOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class SendFile:
+    """Give the person a file, as it is now; what becomes of the original changes nothing."""
+
+    name: str
+    content: bytes
+    media_type: str
+    caption: str = ""
+    """What is said of it."""
+
+
+@dataclass(frozen=True, slots=True)
 class WantRestart:
     """Have the gateway restarted once this turn's reply is delivered."""
 
@@ -115,6 +126,7 @@ Intention = (
     | KillProcess
     | SearchHistory
     | ReadOutput
+    | SendFile
     | WantRestart
     | ReportGoal
 )

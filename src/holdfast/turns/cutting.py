@@ -87,12 +87,12 @@ class Cutting:
         await self._finish(end.state, FinishReason.NO_PROGRESS, owed_for(self._claimed, end, self._longest))
 
     async def _finish(self, state: TurnState, why: str, *owed: Owed) -> None:
-        results, usage = self._draft.results, self._draft.unsaved.usage
+        results, step = self._draft.results, self._draft.unsaved
         tail = Tail.WORK if results else None
         begun = self._draft.begun
         if begun != Step():
             # A process that was started is known before its turn is over.
             await self._keeper.surely(lambda: self._store.record(self._fence, begun))
         await self._keeper.surely(
-            lambda: self._store.finish(self._fence, state, results, owed, why, tail, usage)
+            lambda: self._store.finish(self._fence, state, results, (*step.owe, *owed), why, tail, step.usage)
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.model import CallRecord, Claimed
+from holdfast.policy.parts import Longest
 from holdfast.records import dataclass
 from holdfast.store import Step, Store
 from holdfast.tools import (
@@ -13,6 +14,7 @@ from holdfast.tools import (
     ReadOutput,
     ReportGoal,
     SearchHistory,
+    SendFile,
     StartProcess,
     ToolContext,
     ToolFailed,
@@ -26,6 +28,7 @@ from .outputs import Outputs, read_output
 from .processes import ProcessWork
 from .remembering import search_history
 from .restarting import want_restart
+from .sending import send_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,8 @@ class Intentions:
     outputs: Outputs
     shown: int
     """Characters of one result that a model is shown."""
+    longest: Longest
+    """What one message to a chat may hold."""
     processes: ProcessWork | None = None
     """None where nothing can run in the background."""
 
@@ -51,6 +56,8 @@ class Intentions:
                 return await search_history(self.store, self.claimed, intention, call)
             case ReadOutput():
                 return await read_output(self.outputs, intention, call, self.shown)
+            case SendFile():
+                return await send_file(self.outputs, self.claimed, self.longest, intention, call)
             case WantRestart():
                 return await want_restart(self.store, self.claimed, intention, call)
             case ReportGoal():

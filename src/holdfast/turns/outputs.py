@@ -22,6 +22,10 @@ class Outputs(Protocol):
         """Keep it for good before this returns: whatever names it may then be committed."""
         ...
 
+    async def keep_file(self, name: str, media_type: str, content: bytes) -> Attachment:
+        """The same for a file that goes to a person."""
+        ...
+
     async def read(self, digest: str) -> str:
         """All of it; raises `NotFound` when it is not, or no longer, kept."""
         ...
@@ -32,6 +36,9 @@ class Nowhere:
 
     async def keep(self, name: str, text: str) -> Attachment:
         raise NotFound("place for long results", name)
+
+    async def keep_file(self, name: str, media_type: str, content: bytes) -> Attachment:
+        raise NotFound("place for files", name)
 
     async def read(self, digest: str) -> str:
         raise NotFound("output", digest)

@@ -97,8 +97,16 @@ class Run:
             else None
         )
         goals, outputs = GoalWork(runner.store, claimed.session.key), runner.outputs
-        shown = settings.tools.shown
-        intentions = Intentions(runner.store, claimed, asked, goals, outputs, shown, self._processes)
+        intentions = Intentions(
+            runner.store,
+            claimed,
+            asked,
+            goals,
+            outputs,
+            settings.tools.shown,
+            runner.longest,
+            self._processes,
+        )
         self._toolbox = Toolbox(
             choice.agent,
             runner.more_tools,
@@ -280,7 +288,7 @@ class Run:
         await self._live.rest()
         await self._keeper.surely(
             lambda: self._store.finish(
-                claimed.fence, end.state, step.append, (owed,), end.reason, step.tail, step.usage
+                claimed.fence, end.state, step.append, (*step.owe, owed), end.reason, step.tail, step.usage
             )
         )
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncGenerator
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response
 
 from holdfast.app.blobs import LARGEST
 from holdfast.app.chats import watch
@@ -37,6 +37,14 @@ class ChatWays:
             handler=self._follow,
             query={"after": "number?", "session": "text?", "seq": "number?"},
             answer="text/event-stream",
+        )
+        self._download = Way(
+            "GET",
+            "/api/blobs/{digest}",
+            "A stored file, as a download by this name.",
+            handler=self._fetch,
+            query={"name": "text?"},
+            answer="application/octet-stream",
         )
 
     def table(self) -> tuple[Way, ...]:
@@ -83,13 +91,7 @@ class ChatWays:
                 status=201,
                 answer="Blob",
             ),
-            Way(
-                "GET",
-                "/api/blobs/{digest}",
-                "A stored file, as a download.",
-                handler=self._fetch,
-                answer="application/octet-stream",
-            ),
+            self._download,
         )
 
     async def _follow(self, request: Request) -> Response:
@@ -130,12 +132,11 @@ class ChatWays:
         return JSONResponse(await self._blobs.keep(data, request.headers.get("content-type", "")), 201)
 
     async def _fetch(self, request: Request) -> Response:
-        found, data = await self._blobs.read(request.path_params["digest"])
-        headers = {
-            "Content-Disposition": f'attachment; filename="{found.digest[:12]}"',
-            "Cache-Control": "private, max-age=31536000, immutable",
-        }
-        return Response(data, headers=headers, media_type=found.media_type)
+        given = self._download.given_in_url(request)
+        found, path = await self._blobs.find(given["digest"])
+        headers = {"Cache-Control": "private, max-age=31536000, immutable"}
+        name = given.get("name") or found.digest[:12]
+        return FileResponse(path, 200, headers, found.media_type, filename=name)
 
 
 def _passing(found: Json) -> Event:

@@ -33,6 +33,7 @@ _DELIVERY = record(
     number=NUMBER,
     kind={"enum": ["reply", "notice", "question"]},
     text=TEXT,
+    files=many(_ATTACHMENT),
     part=NUMBER,
     parts=NUMBER,
     options=many(TEXT),

@@ -6,7 +6,8 @@ from rich.console import Console
 
 from holdfast.cli.chat.screen import Screen, event_line
 
-REPLY = {"number": 1, "kind": "reply", "text": "done [x]", "options": []}
+REPLY = {"number": 1, "kind": "reply", "text": "done [x]", "options": [], "files": []}
+FILE = {"digest": "ab" * 32, "name": "a [x].pdf", "media_type": "application/pdf", "size": 1_234_567}
 CALL = {"id": "c1", "name": "note", "arguments": "{}"}
 COMMAND = {"id": "c2", "name": "terminal", "arguments": '{"seconds": 3, "command": "ls -la\\n[x]"}'}
 ENTRY = {"seq": 1, "turn": "t", "at": 0}
@@ -26,6 +27,10 @@ def plain(event: dict[str, Any], show_said: bool = False) -> str | None:
     ("event", "line"),
     [
         ({"delivery": REPLY}, "agent    done [x]"),
+        (
+            {"delivery": {**REPLY, "text": "", "files": [FILE]}},
+            "agent    [File a [x].pdf (1.2 MB): holdfast file abababababab]",
+        ),
         ({"delivery": {**REPLY, "kind": "notice"}}, "gateway  done [x]"),
         (
             {"delivery": {**REPLY, "kind": "question", "options": ["yes", "no [x]"]}},

@@ -32,6 +32,7 @@ capabilities = st.builds(
     each_chat=rates,
     all_chats=rates,
     attachments=st.sampled_from([0, 1_500, 20_000_000]),
+    files=st.sampled_from([0, 1_500, 50_000_000]),
     newcomers=st.booleans(),
 )
 
@@ -44,7 +45,7 @@ def said(can: Capabilities, about: About) -> Guarantee:
 def test_every_capability_is_drawn() -> None:
     drawn = {"ack", "idempotency", "repeat_within", "reconcile", "edit", "threads", "buttons", "longest"}
     drawn |= {"typing", "drafts", "notices", "show_every", "catch_up", "each_chat", "all_chats"}
-    assert {one.name for one in fields(Capabilities)} == drawn | {"attachments", "newcomers"}
+    assert {one.name for one in fields(Capabilities)} == drawn | {"attachments", "files", "newcomers"}
 
 
 @given(capabilities)
@@ -106,6 +107,7 @@ def test_what_is_written_meanwhile_is_promised_as_far_as_the_platform_keeps_it(
         (About.TOPICS, "threads", True),
         (About.BUTTONS, "buttons", True),
         (About.FILES_IN, "attachments", 5),
+        (About.FILES_OUT, "files", 5),
         (About.NEWCOMERS, "newcomers", True),
     ],
 )

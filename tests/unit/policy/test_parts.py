@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.policy.parts import POSSIBLY_REPEATED, parts_for, split
+from holdfast.policy.parts import CAPTION, POSSIBLY_REPEATED, parts_for, parts_with_file, split, width
 
 CODE = "```python\nfirst = 1\nsecond = 2\nthird = 3\n```"
 
@@ -42,6 +42,13 @@ def test_a_block_is_not_left_empty_before_a_cut() -> None:
 def test_a_block_that_ends_at_a_cut_is_not_opened_again() -> None:
     text = "```\none\ntwo\n```\nand some words behind it"
     assert split(text, 18) == ("```\none\ntwo\n```", "and some words", "behind it")
+
+
+@given(st.text(st.sampled_from("a😀 \n"), max_size=1_100))
+def test_what_stands_with_a_file_fits_there_and_nothing_is_left_out(text: str) -> None:
+    first, *rest = parts_with_file(text, 4_096)
+    assert width(first) <= CAPTION - len(POSSIBLY_REPEATED)
+    assert (first, rest) == (text, []) or (first, tuple(rest)) == ("", parts_for(text, 4_096))
 
 
 def test_every_part_leaves_room_for_the_mark_of_a_repeat() -> None:

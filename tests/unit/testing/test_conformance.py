@@ -30,6 +30,7 @@ PLANTED: list[tuple[str, str, Capabilities]] = [
     ("shows what is sent", "is never sure", FULL),
     ("shows what is sent", "shows twice", FULL),
     ("holds as much as it says", "cuts", FULL),
+    ("gives files", "leaves files out", FULL),
     ("marks what may be a repeat", "does not mark", FORGETFUL),
     ("shows a key once", "forgets keys", FULL),
     ("says what is there", "finds nothing", FULL),

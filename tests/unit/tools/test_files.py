@@ -13,7 +13,7 @@ import pytest
 
 from holdfast.model import EffectClass, SessionId, TurnId
 from holdfast.policy.settings import Workspaces
-from holdfast.tools import Tool, ToolContext, ToolFailed
+from holdfast.tools import SendFile, Tool, ToolContext, ToolFailed
 from holdfast.tools.builtin import files as module
 from holdfast.tools.builtin.files import Files
 from holdfast.tools.builtin.places import Places, names_of, put_file
@@ -51,7 +51,30 @@ def test_looking_is_repeated_and_changing_knows_itself_again(desk: Desk) -> None
         "search_files": EffectClass.READ,
         "write_file": EffectClass.IDEMPOTENT,
         "edit_file": EffectClass.IDEMPOTENT,
+        "send_file": EffectClass.IDEMPOTENT,
     }
+
+
+@on_a_loop
+async def test_a_file_is_sent_as_it_is_by_its_name(desk: Desk) -> None:
+    await desk.do("write_file", path="a/chart\n.png", content="picture")
+    found = await desk.do("send_file", path="a/chart\n.png", caption="look")
+    assert found == SendFile("chart.png", b"picture", "image/png", "look")
+    await desk.do("write_file", path="empty", content="")
+    with pytest.raises(ToolFailed, match="nothing to send"):
+        await desk.do("send_file", path="empty")
+
+
+@on_a_loop
+async def test_what_is_too_large_or_outside_is_not_sent(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_SENT", 10)
+    (desk.root / "large").write_bytes(bytes(11))
+    (desk.root / "fits").write_bytes(bytes(10))
+    (desk.root / "link").symlink_to("/etc/passwd")
+    assert len((await desk.do("send_file", path="fits")).content) == 10
+    for path, words in (("large", "larger than 10"), ("../x", "not in the workspace"), ("link", "link")):
+        with pytest.raises(ToolFailed, match=words):
+            await desk.do("send_file", path=path)
 
 
 @on_a_loop

@@ -34,6 +34,7 @@ WHY = {
     "edit_file": "As for `write_file`: an edit is made once, also where the new text holds the old.",
     "list_files": "It changes nothing.",
     "search_files": "It changes nothing.",
+    "send_file": "The file is owed by the call's key, in the commit that settles it: run again, it is owed once.",
     "fetch_url": "It only asks (GET), which by its definition changes nothing there.",
     "todo": "All of the list is given at once: giving it again changes nothing.",
     "history_search": "It changes nothing.",

@@ -11,6 +11,8 @@ from rich.markup import escape
 
 from holdfast.app.shown import Json
 from holdfast.cli.words import CALL_MARKS, one_line
+from holdfast.model import Attachment
+from holdfast.policy.files import file_line
 
 _INDENT = "         "
 _BELOW = f"\n{_INDENT}"
@@ -100,12 +102,16 @@ def event_line(event: Json, show_said: bool = False) -> str | None:
 
 def delivery_line(delivery: Json) -> str:
     """A reply, a question or a notice, as the chat got it."""
-    text = escape(delivery["text"])
+    text = escape("\n".join(filter(None, (delivery["text"], *map(_file, delivery["files"])))))
     if delivery["kind"] == "reply":
         return f"[bold green]agent[/]    {text}"
     if delivery["kind"] == "question":
         return f"[bold magenta]question[/] {indent(text, _INDENT).strip()}{_options(delivery['options'])}"
     return f"[bold yellow]gateway[/]  {text}"
+
+
+def _file(file: Json) -> str:
+    return file_line(Attachment(**file))
 
 
 def _options(options: list[str]) -> str:

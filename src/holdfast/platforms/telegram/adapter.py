@@ -34,6 +34,7 @@ from .files import LARGEST, Files
 from .format import LONGEST
 from .reached import Reached, reached
 from .results import down, is_about_looks, is_edited, sent, unsent
+from .uploading import LARGEST_UPLOAD, Stored, is_no_photo, is_photo, nothing_stored, send_file
 from .wire import (
     PLATFORM,
     Found,
@@ -102,6 +103,7 @@ class Telegram:
         asked: Asked = nothing_asked,
         menu: Menu = (),
         report: Report = unreported,
+        stored: Stored = nothing_stored,
     ) -> None:
         self.account = account
         self.capabilities = capabilities(ack)
@@ -112,6 +114,7 @@ class Telegram:
         self._asked = asked
         self._menu = menu
         self._report = report
+        self._stored = stored
         self._me = Me(account)
         self._reached = Reached()
         self._became: dict[str, str] = {}
@@ -239,21 +242,32 @@ class Telegram:
 
     async def _send(self, delivery: Delivery, chat: Place) -> SendResult:
         """Ask, and ask again where the answer was no and says what would be taken."""
-        now_at, plain = self._now_at(chat), False
-        for _ in range(3):
+        now_at, plain, as_photo = self._now_at(chat), False, is_photo(delivery.files)
+        for _ in range(4):
             prefix = "" if now_at == chat else f"{now_at.chat}:"
             there = delivery._replace(chat=now_at.address, reply_to=_anchor(delivery.reply_to, prefix))
             try:
-                return sent(await self._client.call("sendMessage", to_send(there, plain)), prefix)
+                return sent(await self._ask(there, plain, as_photo), prefix)
             except Refusal as refusal:
                 if refusal.moved_to is not None and str(refusal.moved_to) != now_at.chat:
                     self._became[chat.chat] = str(refusal.moved_to)
                     now_at = replace(chat, chat=str(refusal.moved_to))
                 elif not plain and is_about_looks(refusal):
                     plain = True
+                elif as_photo and is_no_photo(refusal):
+                    as_photo = False
                 else:
                     raise
         raise Refusal(400, "refused in every form")
+
+    async def _ask(self, delivery: Delivery, plain: bool, as_photo: bool) -> object:
+        request = to_send(delivery, plain)
+        for file in delivery.files:
+            path = self._stored(file.digest)
+            if not path.is_file():
+                raise Refusal(400, f"the bytes of {file.name} are not kept any more")
+            return await send_file(self._client, request, file, path, as_photo)
+        return await self._client.call("sendMessage", request)
 
     async def find(self, delivery: Delivery) -> None:
         """A bot cannot look at what it said."""
@@ -345,6 +359,7 @@ def capabilities(ack: Ack = Ack.OFFSET) -> Capabilities:
         show_every=SHOW_EVERY,
         catch_up=DAY,
         attachments=LARGEST,
+        files=LARGEST_UPLOAD,
         each_chat=DIRECT,
         all_chats=ALL,
         newcomers=True,

@@ -12,6 +12,7 @@ from .adapter import Asked, Menu, Source, Telegram, nothing_asked
 from .client import Client, Listening
 from .files import Begun, Files, Keep
 from .polling import Polling
+from .uploading import Stored, nothing_stored
 
 
 def telegram_bot(
@@ -23,6 +24,7 @@ def telegram_bot(
     menu: Menu = (),
     listening: Listening | None = None,
     report: Report = unreported,
+    stored: Stored = nothing_stored,
     *,
     downloads: Path,
 ) -> Telegram:
@@ -46,4 +48,5 @@ def telegram_bot(
         asked,
         menu,
         report,
+        stored,
     )

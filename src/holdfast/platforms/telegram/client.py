@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.records import dataclass
@@ -79,6 +80,10 @@ class Client:
     ) -> Any:
         """Ask for something; what is answered, as it came."""
         return await self._opened.call(method, parameters or {}, within)
+
+    def upload(self, path: Path, name: str) -> object:
+        """A file of this machine, to be given as a parameter and read as it is sent."""
+        return self._opened.upload(path, name)
 
     def download(self, path: str, begin: int) -> AsyncIterator[tuple[int, bytes]]:
         """What a file holds from there on, or all of it, as it comes; `path` as `getFile` gave it.

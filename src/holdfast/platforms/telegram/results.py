@@ -30,7 +30,13 @@ _GONE = (
     "direct messages topic",
 )
 """Refusals after which nothing more goes to this chat, or to this topic of it; never to another instead."""
-_LOOKS = ("can't parse entities", "entity_", "unsupported parse_mode", "message is too long")
+_LOOKS = (
+    "can't parse entities",
+    "entity_",
+    "unsupported parse_mode",
+    "message is too long",
+    "caption is too long",
+)
 _REPLY = ("message to be replied not found", "message to reply not found", "reply_message_id_invalid")
 _AS_IT_IS = ("message is not modified",)
 _NOT_THERE = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from functools import cache
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from aiogram import Bot
@@ -26,7 +27,7 @@ from aiogram.exceptions import (
     TelegramUnauthorizedError,
 )
 from aiogram.methods import TelegramMethod
-from aiogram.types import BufferedInputFile
+from aiogram.types import FSInputFile
 from aiohttp import ClientConnectorError, ClientError, ClientResponseError, ClientTimeout
 
 from .client import CallFault, Flood, Refusal, Unanswered, Unreached
@@ -61,6 +62,10 @@ class Session:
         except (OSError, ClientError) as error:
             raise Unanswered(type(error).__name__) from None
 
+    def upload(self, path: Path, name: str) -> object:
+        """A file, to be given as a parameter."""
+        return FSInputFile(path, name)
+
     async def download(self, path: str, begin: int, within: int) -> AsyncIterator[tuple[int, bytes]]:
         """What a file holds from there on, or all of it, piece by piece with their places."""
         url = self._session.api.file_url(self._bot.token, path)
@@ -81,11 +86,6 @@ class Session:
 
     async def close(self) -> None:
         await self._session.close()
-
-
-def upload(content: bytes, name: str) -> object:
-    """A file, to be given as a parameter."""
-    return BufferedInputFile(content, name)
 
 
 @cache

@@ -286,13 +286,14 @@ def is_direct_topic(place: Place) -> bool:
 
 
 def to_send(delivery: Delivery, plain: bool = False) -> dict[str, object]:
-    """The parameters of `sendMessage` for one part of something owed; `plain`: without any looks.
+    """The parameters for one part of something owed, but for its file; `plain`: without any looks.
 
     A reply whose message is gone goes to the same topic without it: Telegram does that by itself if asked.
     """
     place = place_at(delivery.chat)
     mark = POSSIBLY_REPEATED if delivery.repeated else ""
-    request = chat_and_topic(place) | text_for(delivery.text, mark, plain)
+    words = caption_for if delivery.files else text_for
+    request = chat_and_topic(place) | words(delivery.text, mark, plain)
     if delivery.reply_to is not None and delivery.reply_to.isdecimal():
         request["reply_parameters"] = {
             "message_id": int(delivery.reply_to),
@@ -301,6 +302,14 @@ def to_send(delivery: Delivery, plain: bool = False) -> dict[str, object]:
     if delivery.options and delivery.kind is OwedKind.QUESTION and delivery.part == delivery.parts:
         request["reply_markup"] = keyboard(QuestionId(delivery.dedupe), delivery.options, place.thread)
     return request
+
+
+def caption_for(text: str, mark: str = "", plain: bool = False) -> dict[str, object]:
+    """The parameters of what is said of a file; there may be nothing."""
+    if not has_something_to_see(text):
+        return {"caption": mark.strip()} if mark else {}
+    words = text_for(text, mark, plain)
+    return {"caption": words.pop("text"), **words}
 
 
 def text_for(text: str, mark: str = "", plain: bool = False) -> dict[str, object]:

@@ -18,6 +18,7 @@ _LONGEST = 1_000_000
 _TYPING = 60.0
 _SHOW_EVERY = 0.1
 _LARGEST_FILE = 20_000_000
+_LARGEST_SENT = 50_000_000
 
 
 def _unseen(chat: ChatAddress, working: Working) -> None:
@@ -55,6 +56,7 @@ class WebChat:
         notices=True,
         show_every=_SHOW_EVERY,
         attachments=_LARGEST_FILE,
+        files=_LARGEST_SENT,
     )
     cursor: str | None = None
     shown: Callable[[ChatAddress, Working], None] = _unseen

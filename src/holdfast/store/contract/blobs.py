@@ -1,4 +1,4 @@
-"""Verbs of files that came with messages."""
+"""Verbs of files that came with messages, or go with them."""
 
 from __future__ import annotations
 

@@ -44,7 +44,8 @@ class Erasing(Protocol):
         """Erase what was said, done and sent, in one commit; returns how many messages people had sent.
 
         What of it was still owed is not sent any more. Its view is empty from then on, also for a model.
-        Files that only its messages named are known no more, but for those somebody has brought again since.
+        Files that only its messages and what it owed named are known no more, but for those somebody has
+        brought again since.
         Raises `WrongState` when the scope is not at rest.
         """
         ...

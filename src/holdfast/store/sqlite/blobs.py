@@ -1,4 +1,4 @@
-"""Files that came with messages: what is known of each; its bytes stand beside the ledger."""
+"""Files that came with messages or go with them: what is known of each; its bytes stand beside the ledger."""
 
 from __future__ import annotations
 

@@ -52,6 +52,15 @@ def load_list(text: str) -> tuple[str, ...]:
     return tuple(str(one) for one in found) if isinstance(found, list) else ()
 
 
+def dump_files(files: tuple[Attachment, ...]) -> str:
+    return encode(_rows(files)) if files else "[]"
+
+
+def load_files(text: str) -> tuple[Attachment, ...]:
+    """Files that go out with a part; damage reads as none."""
+    return () if text == "[]" else _attachments({"files": _parsed(text)})
+
+
 def _parsed(text: str | None) -> Any:
     try:
         return None if text is None else json.loads(text)
@@ -114,9 +123,11 @@ def _summary(body: Summed) -> dict[str, Any]:
 
 
 def _files(attachments: tuple[Attachment, ...]) -> dict[str, Any]:
-    if not attachments:
-        return {}
-    return {"files": [(file.digest, file.name, file.media_type, file.size) for file in attachments]}
+    return {"files": _rows(attachments)} if attachments else {}
+
+
+def _rows(attachments: tuple[Attachment, ...]) -> list[tuple[str, str, str, int]]:
+    return [(file.digest, file.name, file.media_type, file.size) for file in attachments]
 
 
 def _attachments(data: dict[str, Any]) -> tuple[Attachment, ...]:

@@ -10,13 +10,16 @@ from holdfast.errors import WrongState
 from holdfast.model import InboxKind, Key, PersonId, SessionId, StopKind, TurnId, TurnState, Undone
 from holdfast.store.contract import BEGUN, FORGOTTEN, Scope
 
-from .codec import load_message
+from .codec import load_files, load_message
 from .commit import Tx
 from .endings import ask_to_stop, end_session, end_turn
 from .intake import refresh_conversation
 from .owing import refresh_chat
 from .readers import Read
 from .steps import append_entries
+
+_ALWAYS = 2**63 - 1
+"""After every message there is: nobody brings what a tool keeps."""
 
 
 class _Found(NamedTuple):
@@ -62,14 +65,17 @@ def _parts(tx: Tx, found: _Found) -> list[tuple[int, str, str]]:
     return [(id_, chat, state) for id_, chat, state in rows]
 
 
-def _forget_files(tx: Tx, found: _Found) -> None:
+def _forget_files(tx: Tx, found: _Found, parts: Sequence[tuple[int, str, str]]) -> None:
     """Files that nothing else names are known no more; one brought since its last mention here stays."""
+    ids = json.dumps([id_ for id_, _, _ in parts])
     named: dict[str, int] = {}
     for body, position in tx.all("bodies_with_files", **found._asdict()):
         for file in load_message(body)[1]:
             named[file.digest] = max(position, named.get(file.digest, 0))
+    for (files,) in tx.all("files_in_parts", parts=ids):
+        named |= {file.digest: _ALWAYS for file in load_files(files)}
     for digest, last in named.items():
-        if tx.one("named_elsewhere", digest=digest, **found._asdict()) is None:
+        if tx.one("named_elsewhere", digest=digest, parts=ids, **found._asdict()) is None:
             tx.run("forget_blob", digest=digest, last=last)
 
 
@@ -77,7 +83,7 @@ def erase(tx: Tx, scope: Scope) -> int:
     found, sessions = _find(tx, scope), _sessions(tx, scope)
     parts = _parts(tx, found)
     _refuse_unrest(tx, scope, parts)
-    _forget_files(tx, found)
+    _forget_files(tx, found, parts)
     kinds = [row[0] for row in tx.all("erase_rows", positions=found.positions)]
     told = {row[0] for row in tx.all("erase_entries", sessions=found.sessions)}
     for session, turn in sessions:

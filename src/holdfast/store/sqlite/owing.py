@@ -10,7 +10,7 @@ from holdfast.errors import NotFound
 from holdfast.model import ChatAddress, Owed, SessionId, TurnId
 from holdfast.store.contract import chat_topic
 
-from .codec import dump_list, encode
+from .codec import dump_files, dump_list, encode
 from .commit import Tx, Value
 
 
@@ -80,6 +80,7 @@ def _told(tx: Tx, dedupes: Iterable[str]) -> set[str]:
 def _rows(debts: Iterable[Debt], last: dict[str, int], now: int) -> Iterator[dict[str, Value]]:
     for owed, session, turn in debts:
         count = len(owed.parts)
+        assert len(owed.files) <= count, "each file goes with a part"
         for part, text in enumerate(owed.parts, start=1):
             last[owed.chat] += 1
             yield {
@@ -95,6 +96,7 @@ def _rows(debts: Iterable[Debt], last: dict[str, int], now: int) -> Iterator[dic
                 "reply_to": owed.reply_to,
                 # Buttons belong to the last part: that is where a person's thumb is.
                 "options": dump_list(owed.options) if part == count else "[]",
+                "files": dump_files(owed.files[part - 1 : part]),
                 "now": now,
             }
 

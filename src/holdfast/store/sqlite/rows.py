@@ -52,7 +52,7 @@ from holdfast.model import (
     place_at,
 )
 
-from .codec import ERASED, load_body, load_list, load_message
+from .codec import ERASED, load_body, load_files, load_list, load_message
 from .commit import Row
 
 LATEST_TIME = 253_402_300_799_999
@@ -236,9 +236,9 @@ def question(row: Row) -> QuestionRecord:
 
 
 def delivery(row: Row) -> Delivery:
-    id_, chat, number, kind, part, parts, body, options, reply_to, dedupe, state = row[:11]
-    attempts, repeated, created_at, claimed_at, settled_at, platform_id, reason = row[11:18]
-    session_, turn_, tried = row[18:21]
+    id_, chat, number, kind, part, parts, body, options, files, reply_to, dedupe, state = row[:12]
+    attempts, repeated, created_at, claimed_at, settled_at, platform_id, reason = row[12:19]
+    session_, turn_, tried = row[19:22]
     return Delivery(
         DeliveryId(id_),
         ChatAddress(chat),
@@ -261,6 +261,7 @@ def delivery(row: Row) -> Delivery:
         session_,
         turn_,
         tried,
+        load_files(files),
     )
 
 

@@ -11,8 +11,10 @@ from .params import Params
 from .world import Chat, Message, StoredFile
 
 LARGEST_UPLOAD = 50 * 1024 * 1024
+LARGEST_PHOTO = 10 * 1024 * 1024
 LONGEST_DATA = 64
 _TWO_DAYS = 48 * 60 * 60
+_PICTURES = (b"\xff\xd8\xff", b"\x89PNG", b"RIFF", b"GIF8")
 _ACTIONS = (
     "button",
     "callback_data",
@@ -251,4 +253,8 @@ def send_document(api: BotApi, params: Params) -> object:
 def send_photo(api: BotApi, params: Params) -> object:
     caption, chat = _caption_of(params), chat_of(api, params)
     stored, _ = _file_of(api, params, "photo", "photos")
+    if stored.size > LARGEST_PHOTO:
+        raise bad_request("file is too big for a photo")
+    if not stored.content.startswith(_PICTURES):
+        raise bad_request("IMAGE_PROCESS_FAILED")
     return say(api, params, caption, {"photo": [stored.payload() | {"width": 640, "height": 480}]}, chat)

@@ -77,6 +77,7 @@ CHECKS: Mapping[str, Rule] = MappingProxyType(
         "sets aside what cannot be read": Rule(reading.sets_aside_what_cannot_be_read, ("babble",)),
         "shows what is sent": Rule(sending.shows_what_is_sent),
         "holds as much as it says": Rule(sending.holds_as_much_as_it_says),
+        "gives files": Rule(sending.gives_files, ("stored",), lambda can: can.files > 0),
         "marks what may be a repeat": Rule(
             sending.marks_what_may_be_a_repeat,
             applies=lambda can: can.settling(_LONG_AFTER) is Settling.RESEND_MARKED,

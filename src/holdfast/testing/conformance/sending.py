@@ -28,6 +28,18 @@ async def holds_as_much_as_it_says(stand: Stand) -> None:
     must(await stand.seen() == [text], "a message of the longest kind is not seen whole")
 
 
+async def gives_files(stand: Stand) -> None:
+    platform = await connected(stand)
+    await met(stand, platform)
+    content = b"all of the report"
+    given = part(stand.chat(), "look at this", "k1", files=(stand.stored(content),))
+    result = await platform.send(given)
+    must(isinstance(result, Sent), f"a file that was taken is said to be {result}")
+    got, seen = await stand.files(), await stand.seen()
+    must(got == [content], f"the person gets {got}")
+    must(any("look at this" in text for text in seen), f"what is said of a file is seen as {seen}")
+
+
 async def marks_what_may_be_a_repeat(stand: Stand) -> None:
     platform = await connected(stand)
     await met(stand, platform)

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from holdfast.model import (
     Accepted,
+    Attachment,
     ChatAddress,
     Delivery,
     DeliveryId,
@@ -38,6 +39,14 @@ class Stand(Protocol):
 
     async def seen(self, thread: str | None = None) -> list[str]:
         """What the person sees of the bot's messages there, in order, as they are now."""
+        ...
+
+    def stored(self, content: bytes) -> Attachment:
+        """A file that the gateway keeps; only with `files`."""
+        ...
+
+    async def files(self) -> list[bytes]:
+        """The files that the person got from the bot, in order; only with `files`."""
         ...
 
     async def open_thread(self) -> str:
@@ -79,12 +88,19 @@ def must(true: bool, words: str) -> None:
 
 
 def part(
-    chat: ChatAddress, text: str, key: str, repeated: bool = False, options: tuple[str, ...] = ()
+    chat: ChatAddress,
+    text: str,
+    key: str,
+    repeated: bool = False,
+    options: tuple[str, ...] = (),
+    files: tuple[Attachment, ...] = (),
 ) -> Delivery:
     """One thing to send, in one part, as the ledger would hold it."""
     kind = OwedKind.QUESTION if options else OwedKind.REPLY
     state = DeliveryState.SENDING
-    return Delivery(DeliveryId(1), chat, 1, kind, 1, 1, text, options, None, key, state, 0, repeated, 0)
+    return Delivery(
+        DeliveryId(1), chat, 1, kind, 1, 1, text, options, None, key, state, 0, repeated, 0, files=files
+    )
 
 
 async def connected(stand: Stand) -> Platform:

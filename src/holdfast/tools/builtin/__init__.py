@@ -3,7 +3,7 @@
 | name       | tools                                                          | class      |
 |------------|----------------------------------------------------------------|------------|
 | `terminal` | terminal                                                       | effect     |
-| `files`    | read_file, list_files, search_files / write_file, edit_file    | read / idempotent |
+| `files`    | read_file, list_files, search_files / write_file, edit_file, send_file | read / idempotent |
 | `fetch`    | fetch_url                                                      | read       |
 | `todo`     | todo                                                           | idempotent |
 | `history`  | history_search                                                 | read       |

@@ -1,4 +1,4 @@
-"""Files of a workspace: read, written, edited, listed and searched, and nothing outside it.
+"""Files of a workspace: read, written, edited, listed, searched and sent, and nothing outside it.
 
 What changes a file is idempotent by its content: before the change a record says what was there and what
 will be, by hash, so that the same call run again after a crash knows whether it has happened.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import json
+import mimetypes
 import os
 import shutil
 import stat
@@ -21,12 +22,15 @@ from holdfast.model import EffectClass
 
 from ..base import Tool, ToolContext, ToolFailed
 from ..functions import tool
+from ..intentions import SendFile
 from .places import Places, folder_at, names_of, open_file, put_file, put_state, said, state_of
 
 MOST_READ = 256_000
 """Bytes of a file shown by one call."""
 MOST_CHANGED = 10_000_000
 """Bytes of a file that is written or edited."""
+MOST_SENT = 50_000_000
+"""Bytes of a file that is given to a person: no platform we know takes more."""
 MOST_LISTED = 500
 MOST_FOUND = 200
 MOST_LOOKED_AT = 20_000
@@ -62,6 +66,8 @@ class Files:
             changing(self.edit_file),
             looking(self.list_files),
             looking(self.search_files),
+            # It writes to our own ledger alone, by the call's key.
+            changing(self.send_file),
         )
 
     def read_file(self, context: ToolContext, path: str, first_line: int = 1, lines: int = 1000) -> str:
@@ -160,6 +166,25 @@ class Files:
             if len(found) >= MOST_FOUND or looked >= MOST_LOOKED_AT:
                 return "\n".join([*found[:MOST_FOUND], "[there may be more: look for less at once]"])
         return "\n".join(found) or f"no file holds {text!r}"
+
+    def send_file(self, context: ToolContext, path: str, caption: str = "") -> SendFile:
+        """Give the person a file of the workspace, as it is now; it comes before your answer of this turn.
+
+        Args:
+            path: Relative to the workspace.
+            caption: What to say of it, if anything.
+        """
+        with self._opened(context, path) as file:
+            content = file.read(MOST_SENT + 1)
+        if not content:
+            raise ToolFailed(f"{path} is empty; there is nothing to send")
+        if len(content) > MOST_SENT:
+            raise ToolFailed(
+                f"{path} is larger than {MOST_SENT:,} bytes, and no larger file can be sent; pack it, cut it "
+                "into pieces, or say where it is"
+            )
+        name = "".join(char for char in path.rpartition("/")[2] if char.isprintable()).strip() or "file"
+        return SendFile(name, content, mimetypes.guess_type(name)[0] or "application/octet-stream", caption)
 
     def _opened(self, context: ToolContext, path: str) -> BinaryIO:
         root = self._places.files(context)

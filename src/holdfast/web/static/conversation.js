@@ -60,7 +60,7 @@ export class Conversation {
     const fresh = !this.deliveries.has(delivery.number);
     this.deliveries.set(delivery.number, delivery);
     this.cursor.number = Math.max(this.cursor.number, delivery.number);
-    if (fresh && delivery.kind === "reply") this.#settle(`d:${delivery.number}`, delivery.text);
+    if (fresh && delivery.kind === "reply" && !delivery.files.length) this.#settle(`d:${delivery.number}`, delivery.text);
     return fresh;
   }
 
@@ -139,7 +139,7 @@ export class Conversation {
     // That a message waits is shown where it waits, and only for as long as it does.
     const worth = [...this.deliveries.values()].filter((one) => !(one.kind === "notice" && one.text.startsWith("Queued.")));
     const told = worth.sort((a, b) => b.number - a.number).map((one) => {
-      const item = { kind: one.kind, key: this.keys.get(`d:${one.number}`) ?? `d:${one.number}`, at: one.at, text: one.text, turn: one.turn, options: one.options, repeated: one.repeated };
+      const item = { kind: one.kind, key: this.keys.get(`d:${one.number}`) ?? `d:${one.number}`, at: one.at, text: one.text, files: one.files, turn: one.turn, options: one.options, repeated: one.repeated };
       // Of a long question only the last part is the card.
       if (asked.has(one.question) && one.part === one.parts) {
         item.question = asked.get(one.question);

@@ -86,7 +86,10 @@ const FILL = {
   reply(node, item) {
     node.className = "answer";
     answer(node, item.text);
+    node.querySelector(":scope > .md").hidden = !item.text && item.files.length > 0;
     node.querySelector(".doubt")?.remove();
+    for (const old of node.querySelectorAll(":scope > .file")) old.remove();
+    node.append(...item.files.map(fileCard));
     if (item.repeated) node.append(el("p", "doubt", "This may be a repetition."));
   },
 
@@ -270,8 +273,28 @@ export function chip(one, more = []) {
   const inside = [el("span", "name", one.name), el("span", "size", size(one.size)), ...more];
   if (!one.digest || more.length) return el("span", "chip", ...inside);
   const node = el("a", "chip", ...inside);
-  node.href = `/api/blobs/${encodeURIComponent(one.digest)}`;
+  node.href = blobPath(one);
   node.setAttribute("download", one.name);
+  return node;
+}
+
+const blobPath = (one) => `/api/blobs/${encodeURIComponent(one.digest)}?name=${encodeURIComponent(one.name)}`;
+const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/** A file the agent gave: a picture is shown; all of them can be downloaded. */
+function fileCard(one) {
+  const node = el("a", "file");
+  node.href = blobPath(one);
+  node.setAttribute("download", one.name);
+  if (PICTURES.includes(one.media_type)) {
+    const picture = el("img");
+    picture.src = blobPath(one);
+    picture.alt = "";
+    picture.loading = "lazy";
+    picture.addEventListener("error", () => picture.remove());
+    node.append(picture);
+  }
+  node.append(el("span", "label", icon("i-file"), el("span", "name", one.name), el("span", "size", size(one.size)), icon("i-down")));
   return node;
 }
 

@@ -67,12 +67,13 @@ async def stage(
     downloads: Path | None = None,
     api: BotApi | None = None,
     clock: ManualClock | None = None,
+    folder: Path = Path("/nowhere"),
 ) -> AsyncIterator[Stage]:
     clock = clock or ManualClock()
     api = api or BotApi(clock, rates=rates)
     async with AsyncExitStack() as end:
         served_at = await end.enter_async_context(serving(api))
-        folder = end.enter_context(TemporaryDirectory())
+        empty = end.enter_context(TemporaryDirectory())
         address = address or served_at
 
         async def keep(content: bytes, media_type: str) -> str:
@@ -95,7 +96,8 @@ async def stage(
             MENU,
             listening,
             report,
-            downloads=(downloads or Path(folder)) / "boot",
+            lambda digest: folder / digest,
+            downloads=(downloads or Path(empty)) / "boot",
         )
         found = Stage(bot, api, People(api), clock, address)
         try:

@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from holdfast.clock import SystemClock
-from holdfast.model import ChatAddress, Place
+from holdfast.model import Attachment, ChatAddress, Place
 from holdfast.platforms import Platform
 from holdfast.platforms.telegram.adapter import Telegram
 from holdfast.platforms.telegram.bot import telegram_bot
@@ -33,9 +34,17 @@ class TelegramStand:
     server: AsyncExitStack
     cannot = frozenset[str]()
     made: list[Telegram] = field(default_factory=list)
+    kept: Path = Path()
 
     def fresh(self) -> Platform:
-        bot = telegram_bot(self.api.token, self.address, SystemClock(), _kept, downloads=_NOWHERE)
+        bot = telegram_bot(
+            self.api.token,
+            self.address,
+            SystemClock(),
+            _kept,
+            stored=lambda digest: self.kept / digest,
+            downloads=_NOWHERE,
+        )
         self.made.append(bot)
         return self.made[-1]
 
@@ -47,6 +56,13 @@ class TelegramStand:
 
     async def seen(self, thread: str | None = None) -> list[str]:
         return self.ann.hears(thread=int(thread) if thread else None)
+
+    def stored(self, content: bytes) -> Attachment:
+        (self.kept / "digest").write_bytes(content)
+        return Attachment("digest", "report.txt", "text/plain", len(content))
+
+    async def files(self) -> list[bytes]:
+        return [stored.content for stored in self.api.world.files.values()]
 
     async def open_thread(self) -> str:
         return str(self.ann.open_topic("a topic"))
@@ -75,8 +91,9 @@ async def stand() -> AsyncIterator[TelegramStand]:
     api = BotApi()
     people = People(api)
     async with AsyncExitStack() as server:
+        kept = server.enter_context(TemporaryDirectory())
         address = await server.enter_async_context(serving(api))
-        made = TelegramStand(api, people, people.add("Ann"), address, server)
+        made = TelegramStand(api, people, people.add("Ann"), address, server, kept=Path(kept))
         try:
             yield made
         finally:

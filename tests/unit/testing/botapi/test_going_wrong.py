@@ -127,7 +127,7 @@ async def test_files_go_both_ways() -> None:
         assert sent.document and sent.document.file_size == 8
         back = await bot.download(sent.document)
         assert back is not None and back.read() == b"\r\nab\r\n\r\n"
-        photo = await bot.send_photo(ada.id, BufferedInputFile(b"jpg", "p.jpg"))
+        photo = await bot.send_photo(ada.id, BufferedInputFile(b"\xff\xd8\xffjpg", "p.jpg"))
         assert photo.photo
         again = await bot.send_photo(ada.id, photo.photo[0].file_id)
         assert again.photo and again.photo[0].file_unique_id == photo.photo[0].file_unique_id

@@ -24,8 +24,13 @@ UPDATE inbox SET state = 'dropped', reason = 'forgotten', settled_at = :now
 WHERE key = :key AND state = 'offered' AND position < :before
 
 -- name: parts_to_erase
--- What these sessions owed, and what was said of these messages: acknowledgements, answers to commands, refused edits.
+-- What these sessions owed, the lines that stand for parts of it, and what was said of these messages:
+-- acknowledgements, answers to commands, refused edits.
 SELECT id, chat, state FROM outbox WHERE session IN (SELECT value FROM json_each(:sessions))
+UNION
+SELECT l.id, l.chat, l.state FROM outbox o
+JOIN outbox l ON l.dedupe IN ('line:' || o.dedupe, 'line:' || o.dedupe || '/' || o.part)
+WHERE o.session IN (SELECT value FROM json_each(:sessions))
 UNION
 SELECT o.id, o.chat, o.state FROM json_each(:positions) p
 CROSS JOIN (SELECT 'ack:' AS word UNION ALL SELECT 'command:' UNION ALL SELECT 'edit:') w
@@ -38,10 +43,16 @@ UNION ALL
 SELECT e.body, CASE e.kind WHEN 'returned' THEN 9223372036854775807 ELSE t.cause END FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.session IN (SELECT value FROM json_each(:sessions)) AND instr(e.body, '"files"')
 
+-- name: files_in_parts
+-- Kept by a tool's call, like what it put out.
+SELECT files FROM outbox WHERE id IN (SELECT value FROM json_each(:parts)) AND files <> '[]'
+
 -- name: named_elsewhere
 SELECT 1 FROM inbox WHERE position NOT IN (SELECT value FROM json_each(:positions)) AND instr(body, :digest)
 UNION ALL
 SELECT 1 FROM entries WHERE session NOT IN (SELECT value FROM json_each(:sessions)) AND instr(body, :digest)
+UNION ALL
+SELECT 1 FROM outbox WHERE id NOT IN (SELECT value FROM json_each(:parts)) AND instr(files, :digest)
 LIMIT 1
 
 -- name: forget_blob
@@ -68,7 +79,7 @@ UPDATE questions SET text = NULL, options = '[]', answer = NULL,
 WHERE session IN (SELECT value FROM json_each(:sessions))
 
 -- name: erase_parts
-UPDATE outbox SET body = NULL, options = '[]' WHERE id IN (SELECT value FROM json_each(:parts))
+UPDATE outbox SET body = NULL, options = '[]', files = '[]' WHERE id IN (SELECT value FROM json_each(:parts))
 
 -- name: expire_parts
 UPDATE outbox SET state = 'expired', settled_at = :now, reason = 'forgotten'

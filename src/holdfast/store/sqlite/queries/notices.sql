@@ -7,7 +7,7 @@ SELECT :session, o.id, :turn, :generation FROM outbox o WHERE o.dedupe = :dedupe
 SELECT delivery FROM notices WHERE session = :session
 
 -- name: live_notices
-SELECT o.id, o.chat, o.number, o.kind, o.part, o.parts, o.body, o.options, o.reply_to, o.dedupe, o.state, o.attempts,
+SELECT o.id, o.chat, o.number, o.kind, o.part, o.parts, o.body, o.options, o.files, o.reply_to, o.dedupe, o.state, o.attempts,
        o.repeated, o.created_at, o.claimed_at, o.settled_at, o.platform_id, o.reason, o.session, o.turn, o.tried,
        t.state,
        t.state = 'running' AND t.generation = n.generation AND t.owner = :owner
@@ -32,7 +32,7 @@ SELECT max(id) FROM outbox
 
 -- name: asked_after
 -- Messages that have, or will have, buttons.
-SELECT o.id, o.chat, o.number, o.kind, o.part, o.parts, o.body, o.options, o.reply_to, o.dedupe, o.state, o.attempts,
+SELECT o.id, o.chat, o.number, o.kind, o.part, o.parts, o.body, o.options, o.files, o.reply_to, o.dedupe, o.state, o.attempts,
        o.repeated, o.created_at, o.claimed_at, o.settled_at, o.platform_id, o.reason, o.session, o.turn, o.tried,
        q.state, q.answer
 FROM outbox o JOIN questions q ON q.id = o.dedupe

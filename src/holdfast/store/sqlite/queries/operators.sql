@@ -73,7 +73,7 @@ SELECT turn, id, name, effect, state, runs, planned_at, started_at, settled_at
 FROM tool_calls WHERE turn = :turn ORDER BY place DESC
 
 -- name: deliveries_of_session
-SELECT id, chat, number, kind, part, parts, body, options, reply_to, dedupe, state, attempts, repeated,
+SELECT id, chat, number, kind, part, parts, body, options, files, reply_to, dedupe, state, attempts, repeated,
        created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried
 FROM (SELECT * FROM outbox WHERE chat = :chat ORDER BY number DESC LIMIT :window) AS r
 WHERE session = :session ORDER BY number DESC LIMIT :limit

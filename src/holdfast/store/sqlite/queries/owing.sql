@@ -20,8 +20,10 @@ WHERE address = j.chat
 RETURNING address, last_number
 
 -- name: add_delivery
-INSERT INTO outbox (chat, number, session, turn, kind, dedupe, part, parts, body, reply_to, options, created_at)
-VALUES (:chat, :number, :session, :turn, :kind, :dedupe, :part, :parts, :body, :reply_to, :options, :now)
+INSERT INTO outbox (chat, number, session, turn, kind, dedupe, part, parts, body, reply_to, options, files,
+                    created_at)
+VALUES (:chat, :number, :session, :turn, :kind, :dedupe, :part, :parts, :body, :reply_to, :options, :files,
+        :now)
 
 -- name: refresh_chat
 -- The next owed part decides when the chat is looked at: pending → its time, in flight or unknown → not now.
