@@ -315,7 +315,7 @@ class SimStand:
             lambda chat, message, texts: True,
         )
         self.server = Server(around, kind, KINDS[kind])
-        self.lives = 0
+        self.lives = self.topics = 0
 
     def fresh(self) -> Platform:
         self.lives += 1
@@ -338,7 +338,8 @@ class SimStand:
         return [edited.get(ids[one.key], one.text) for one in here]
 
     async def open_thread(self) -> str:
-        return "7"
+        self.topics += 1
+        return str(self.topics)
 
     async def press(self, label: str) -> None:
         self.server.press("ann", ("tea", "coffee").index(label))

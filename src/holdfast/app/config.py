@@ -207,7 +207,9 @@ def _platform_tables(tree: dict[str, object]) -> dict[str, Mapping[str, object]]
     found = tree.get(PLATFORMS)
     if not isinstance(found, dict):
         return {}
-    tables = {name: table for name, table in found.items() if isinstance(table, dict)}
+    tables: dict[str, Mapping[str, object]] = {
+        name: table for name, table in found.items() if isinstance(table, dict)
+    }
     for name in tables:
         del found[name]
     return tables
