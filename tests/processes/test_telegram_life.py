@@ -258,6 +258,8 @@ def test_the_token_appears_nowhere_whatever_goes_wrong(office: Office, town: Tow
         done = command(*words, *home)
         assert done.code == 0, done.err
         said.append(done.out + done.err)
+    looked = command("doctor", *home)
+    said.append(looked.out + looked.err)
     for written in (("export", session, office.home / "incident.json"), ("backup", office.home / "b.tar")):
         assert command(*written, *home).code == 0
     gateway.stop()
