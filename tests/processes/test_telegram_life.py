@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.testing.botapi import Broken, Flood, LostAnswer, LostRequest
+from holdfast.testing.botapi import Broken, Flood, LostAnswer, LostRequest, Person
 from tests.support.commands import command
 from tests.support.inside import EFFECTS
 from tests.support.town import Office, Town
@@ -258,6 +258,8 @@ def test_the_token_appears_nowhere_whatever_goes_wrong(office: Office, town: Tow
         done = command(*words, *home)
         assert done.code == 0, done.err
         said.append(done.out + done.err)
+    looked = command("doctor", *home)
+    said.append(looked.out + looked.err)
     for written in (("export", session, office.home / "incident.json"), ("backup", office.home / "b.tar")):
         assert command(*written, *home).code == 0
     gateway.stop()
@@ -305,12 +307,16 @@ def test_what_piled_up_is_all_answered_though_a_kill_comes_between_its_pages(
     gateway.kill()
     office.hold()
     gateway = office.begin().ready()
-    for last, thread in ((here[-1], None), (there[-1], topic)):
-        town.until(lambda last=last, thread=thread: last in _answered(ada.hears(thread=thread)))  # type: ignore[misc]  # bound at once
+    _until_answered(town, ada, here[-1])
+    _until_answered(town, ada, there[-1], topic)
     office.until_settled()
     gateway.stop()
     assert _answered(town.hears(ada)) == here, "each once, in order, and in its place"
     assert _answered(town.hears(ada, thread=topic)) == there
+
+
+def _until_answered(town: Town, person: Person, tag: str, thread: int | None = None) -> None:
+    town.until(lambda: tag in _answered(person.hears(thread=thread)))
 
 
 def _answered(heard: list[str]) -> list[str]:

@@ -341,7 +341,7 @@ class SimStand:
             lambda chat, message, texts: True,
         )
         self.server = Server(around, kind, KINDS[kind])
-        self.lives = 0
+        self.lives = self.topics = 0
 
     def fresh(self) -> Platform:
         self.lives += 1
@@ -370,7 +370,8 @@ class SimStand:
         raise NotImplementedError
 
     async def open_thread(self) -> str:
-        return "7"
+        self.topics += 1
+        return str(self.topics)
 
     async def press(self, label: str) -> None:
         self.server.press("ann", ("tea", "coffee").index(label))

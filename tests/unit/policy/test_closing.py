@@ -11,6 +11,7 @@ from holdfast.model import (
     QuestionState,
 )
 from holdfast.policy.closing import as_closed, closed_words
+from holdfast.policy.consent import ALLOW_OR_DENY
 from holdfast.policy.parts import width
 
 CLOSED = [state for state in QuestionState if state is not QuestionState.OPEN]
@@ -50,6 +51,12 @@ def test_what_was_chosen_stands_below_the_question() -> None:
     assert as_closed(asked(), QuestionState.ANSWERED, "the red\none", 4096) == (
         "which one?\n\nAnswered: the red one"
     )
+
+
+@pytest.mark.parametrize(("answer", "shown"), [("yes", "allow once"), ("no", "deny")])
+def test_an_approval_says_what_stood_on_the_button(answer: str, shown: str) -> None:
+    approval = asked()._replace(options=ALLOW_OR_DENY)
+    assert as_closed(approval, QuestionState.ANSWERED, answer, 4096).endswith(f"Answered: {shown}")
 
 
 def test_a_possible_repeat_still_says_so() -> None:
