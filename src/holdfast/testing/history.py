@@ -42,6 +42,8 @@ class Shown(NamedTuple):
     marked: bool
     owed: int | None = 0
     """For how long the ledger had held it at that instant, in milliseconds; None if it did not."""
+    files: tuple[str, ...] = ()
+    """The files that came with it, by their hashes."""
 
 
 class Tried(NamedTuple):

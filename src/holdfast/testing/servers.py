@@ -223,8 +223,9 @@ class Server:
             self._asking.add(id_)
         text = (POSSIBLY_REPEATED if delivery.repeated else "") + delivery.text
         owed = self.around.owed_for(delivery.dedupe, delivery.part)
+        files = tuple(file.digest for file in delivery.files)
         self.around.history.shown.append(
-            Shown(self.name, chat, delivery.key, delivery.order, text, delivery.repeated, owed)
+            Shown(self.name, chat, delivery.key, delivery.order, text, delivery.repeated, owed, files)
         )
         self.around.trace(f"{self.name} shows {delivery.key}{' marked' if delivery.repeated else ''}")
         if delivery.dedupe.startswith(WORKING):
