@@ -331,7 +331,7 @@ def decide(facts: RecoveryFacts, now: int, settings: RecoverySettings) -> Decisi
 
 
 _TIMES = RecoveryFacts._fields.index("progress_at")
-"""Where the two facts stand from which age follows. All the others are alike for most of what a crash leaves."""
+"""Where the two facts stand from which age follows; most that a crash leaves is alike in all the others."""
 
 
 @lru_cache(maxsize=1_000)
@@ -339,5 +339,5 @@ def _first_that_fits(
     before: tuple[Any, ...], after: tuple[Any, ...], old: bool, settings: RecoverySettings
 ) -> Row:
     """Ask the rows in order; remembered, because a boot may ask ten thousand times."""
-    facts = RecoveryFacts(*before, None, 0, *after)
+    facts = RecoveryFacts._make((*before, None, 0, *after))
     return next(row for row in _TABLE if row.fits(facts, old, settings))
