@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from holdfast.model import RESTORED, RESUMABLE, OnInterruption, QuestionState, StopKind, Tail, TurnState
 from holdfast.records import dataclass
@@ -98,7 +99,7 @@ class RecoveryFacts(NamedTuple):
 
 
 Fits = Callable[[RecoveryFacts, bool, RecoverySettings], bool]
-"""Asked with the facts, whether the work is older than the window, and the settings."""
+"""Asked with the facts but their times, whether the work is older than the window, and the settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,10 +316,6 @@ _TABLE: tuple[Row, ...] = (
 )
 
 
-# Looked up once: a boot may ask ten thousand times.
-_RULES = tuple((row.fits, row) for row in _TABLE)
-
-
 def table() -> tuple[Row, ...]:
     """The rows in the order they are asked."""
     return _TABLE
@@ -330,7 +327,17 @@ def decide(facts: RecoveryFacts, now: int, settings: RecoverySettings) -> Decisi
     Age is the time since the last recorded progress; without a readable time the work is not fresh.
     """
     old = not within(settings.window, now, facts.progress_at, facts.quarantined_for)
-    for fits, row in _RULES:
-        if fits(facts, old, settings):
-            return Decision(row, facts)
-    raise AssertionError("the last row of the recovery table fits everything")
+    return Decision(_first_that_fits(facts[:_TIMES], facts[_TIMES + 2 :], old, settings), facts)
+
+
+_TIMES = RecoveryFacts._fields.index("progress_at")
+"""Where the two facts stand from which age follows; most that a crash leaves is alike in all the others."""
+
+
+@lru_cache(maxsize=1_000)
+def _first_that_fits(
+    before: tuple[Any, ...], after: tuple[Any, ...], old: bool, settings: RecoverySettings
+) -> Row:
+    """Ask the rows in order; remembered, because a boot may ask ten thousand times."""
+    facts = RecoveryFacts._make((*before, None, 0, *after))
+    return next(row for row in _TABLE if row.fits(facts, old, settings))

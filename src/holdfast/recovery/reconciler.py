@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 from holdfast.clock import Bell, Clock, both, first_of
@@ -56,6 +56,7 @@ class Care:
     """What one message to a chat may hold: a longer answer is owed in parts."""
 
 
+_NONE: tuple[Verdict, ...] = ()
 AS_USUAL = Care()
 _NOT_LOOKED = SafeMode(active=True, why="the ledger has not been looked at yet")
 
@@ -200,24 +201,25 @@ class Reconciler:
             await self._look_at_safe_mode()
         outside = replace(self._all_outside(), lane_taken=await self.store.lane_taken())
         outcomes: Counter[Outcome] = Counter()
-        verdicts, outside = await self._next_page(None, outside)
-        while verdicts:
-            # While one page is written the next is judged; what moves meanwhile is left alone by its guard.
-            written, (verdicts, outside) = await both(
-                self._settle(verdicts), self._next_page(verdicts[-1].stale.turn, outside)
+        page, verdicts = await self.store.stale_turns(None, PAGE), _NONE
+        while page or verdicts:
+            # While one page is written the next is judged and the one after it read; what moves meanwhile is
+            # left alone by its guard.
+            written, ((verdicts, outside), page) = await both(
+                self._settle(verdicts), both(self._judge(page, outside), self._after(page))
             )
             outcomes.update(written)
         return outcomes
 
-    async def _next_page(self, after: TurnId | None, outside: Outside) -> tuple[tuple[Verdict, ...], Outside]:
-        """Read a page and decide about it; an empty one is the last."""
-        page = await self.store.stale_turns(after, PAGE)
-        return self._judge(page, await answers_to(self.store, page, self._care.longest), outside)
+    async def _after(self, page: tuple[StaleTurn, ...]) -> tuple[StaleTurn, ...]:
+        """The next page; an empty one is the last."""
+        return await self.store.stale_turns(page[-1].turn, PAGE) if page else ()
 
-    def _judge(
-        self, page: tuple[StaleTurn, ...], answers: Mapping[TurnId, Owed], outside: Outside
+    async def _judge(
+        self, page: tuple[StaleTurn, ...], outside: Outside
     ) -> tuple[tuple[Verdict, ...], Outside]:
         """Decide about a page; the first suspect that goes takes the lane for those after it."""
+        answers = await answers_to(self.store, page, self._care.longest)
         now = self.clock.now()
         verdicts = []
         for stale in page:
@@ -237,6 +239,8 @@ class Reconciler:
 
     async def _settle(self, verdicts: tuple[Verdict, ...]) -> Counter[Outcome]:
         """Write a page back; if the ledger refuses it, one by one: a bad row keeps back no other."""
+        if not verdicts:
+            return Counter()
         try:
             written = await self.store.settle_stale(verdicts)
         except Refused as refusal:

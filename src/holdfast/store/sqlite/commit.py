@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
 from holdfast.clock import Clock, Ids
 from holdfast.errors import StoreFault, StoreUnavailable, SyncFailed
 from holdfast.model import InstanceId
 
+from .codec import encode
 from .faults import code_of, family_of, name_of, translate
 from .sql import SQL
 
@@ -105,6 +106,10 @@ class Tx:
                 "detail": json.dumps(told) if told else None,
             },
         )
+
+    def events(self, events: Sequence[tuple[str, str, Mapping[str, object]]]) -> None:
+        """The same for many at once: what, subject and detail of each."""
+        self.run("add_events", at=self.now, instance=self.instance, events=encode(events))
 
     def changed(self, topic: str) -> None:
         """Wake whoever waits for this topic, once the commit has returned."""

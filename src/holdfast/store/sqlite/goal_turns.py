@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from holdfast.model import (
     ChatAddress,
@@ -20,6 +20,7 @@ from holdfast.model import (
 )
 from holdfast.policy.goals import continuation, spent_words, written_words
 
+from .codec import encode
 from .commit import Tx
 from .intake import accept_one, refresh_conversation
 from .owing import owe_all
@@ -47,6 +48,12 @@ def queue_goal_turn(tx: Tx, session: SessionId, cause: str) -> None:
             incarnation=incarnation,
         ),
     )
+
+
+def queue_goal_turns(tx: Tx, causes: Mapping[SessionId, str]) -> None:
+    """The same for many sessions, each with its cause: few of them have a goal."""
+    for (session,) in tx.all("with_a_goal", sessions=encode(list(causes))):
+        queue_goal_turn(tx, session, causes[session])
 
 
 def _spend(tx: Tx, session: SessionId, cause: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -20,8 +20,9 @@ from holdfast.model import (
 from holdfast.policy.recovery import LEADS_TO, Outcome
 from holdfast.store.contract import StaleTurn, Verdict
 
+from .codec import encode
 from .commit import Tx
-from .goal_turns import end_goals, queue_goal_turn
+from .goal_turns import end_goals, queue_goal_turns
 from .intake import drop_wakeups_of
 from .owing import Debt, owe_debts
 from .readers import Read
@@ -37,12 +38,12 @@ def interrupt_orphans(tx: Tx, limit: int = 500, running: tuple[TurnId, ...] | No
     found = tx.all(
         "orphans",
         owner=tx.instance,
-        running=None if running is None else json.dumps(running),
+        running=None if running is None else encode(running),
         limit=limit,
     )
     if not found:
         return 0
-    turns = json.dumps([row[0] for row in found])
+    turns = encode([row[0] for row in found])
     tx.run(
         "interrupt_orphans",
         turns=turns,
@@ -56,15 +57,11 @@ def interrupt_orphans(tx: Tx, limit: int = 500, running: tuple[TurnId, ...] | No
         for _, session, owner, claimed, beat in found
         if owner != tx.instance and time_or_none(claimed) is not None and time_or_none(beat) is not None
     ]
-    tx.run("remember_fatal_runs", runs=json.dumps(runs))
+    tx.run("remember_fatal_runs", runs=encode(runs))
     detail = {"reason": Interruption.RESTART_INTERRUPTED}
-    _events(tx, [("interrupted", f"turn:{row[0]}", detail) for row in found])
+    tx.events([("interrupted", f"turn:{row[0]}", detail) for row in found])
     tx.changed("recovery")
     return len(found)
-
-
-def _events(tx: Tx, events: Sequence[tuple[str, str, Mapping[str, object]]]) -> None:
-    tx.run("add_events", at=tx.now, instance=tx.instance, events=json.dumps(events))
 
 
 def stale_turns(read: Read, after: TurnId | None = None, limit: int = 500) -> tuple[StaleTurn, ...]:
@@ -101,8 +98,9 @@ def settle_stale(tx: Tx, verdicts: tuple[Verdict, ...]) -> tuple[TurnId, ...]:
     for verdict in _unmoved(tx, verdicts):
         groups[_GROUPS[verdict.decision.row.outcome]].append(verdict)
     written: list[Verdict] = []
-    for carry_out, group in groups.items():
-        written += carry_out(tx, group)
+    for carry_out in dict.fromkeys(_GROUPS.values()):
+        if carry_out in groups:
+            written += carry_out(tx, groups[carry_out])
     owe_debts(tx, [Debt(owed, v.stale.session, v.stale.turn) for v in written for owed in v.owe])
     return tuple(v.stale.turn for v in written)
 
@@ -122,7 +120,7 @@ def _unmoved(tx: Tx, verdicts: tuple[Verdict, ...]) -> list[Verdict]:
     if found is not None and list(found) == sums:
         return list(verdicts)
     guards = {s.turn: f"{s.generation}:{s.incarnation}:{s.consented:d}" for s in stale}
-    moved = {row[0] for row in tx.all("moved", guards=json.dumps(guards))}
+    moved = {row[0] for row in tx.all("moved", guards=encode(guards))}
     return [v for v in verdicts if v.stale.turn not in moved]
 
 
@@ -137,7 +135,7 @@ def _resume(tx: Tx, group: list[Verdict]) -> list[Verdict]:
 def _hold(tx: Tx, group: list[Verdict]) -> list[Verdict]:
     fresh = [v for v in group if v.stale.held != v.decision.row.name]
     if fresh:
-        held = json.dumps([(v.stale.turn, v.decision.row.name) for v in fresh])
+        held = encode([(v.stale.turn, v.decision.row.name) for v in fresh])
         tx.run("hold_stale", held=held, now=tx.now)
         _log(tx, fresh, "held")
     return fresh
@@ -162,17 +160,16 @@ def _ask(tx: Tx, group: list[Verdict]) -> list[Verdict]:
 def _end(tx: Tx, group: list[Verdict]) -> list[Verdict]:
     turns = _turns(group)
     endings = [(v.stale, LEADS_TO[v.decision.row.outcome], v.decision.row.name) for v in group]
-    tx.run("end_stale", endings=json.dumps([(s.turn, state, why) for s, state, why in endings]), now=tx.now)
+    tx.run("end_stale", endings=encode([(s.turn, state, why) for s, state, why in endings]), now=tx.now)
     settle_open_calls(tx, {v.stale.turn: v.stale.session for v in group})
     if tx.run("cancel_questions_of", turns=turns, now=tx.now):
         tx.changed("questions")
     _suspend(tx, [v for v in group if v.decision.row.outcome is Outcome.PARK])
-    sessions = json.dumps([(s.session, state) for s, state, _ in endings])
+    sessions = encode([(s.session, state) for s, state, _ in endings])
     tx.run("after_stale_end", sessions=sessions, now=tx.now)
     _end_sessions(tx, [v.stale.session for v in group if v.stale.stop is StopKind.NEW])
-    for verdict in group:
-        if verdict.decision.row.outcome is Outcome.DONE:
-            queue_goal_turn(tx, verdict.stale.session, verdict.stale.turn)
+    done = {v.stale.session: v.stale.turn for v in group if v.decision.row.outcome is Outcome.DONE}
+    queue_goal_turns(tx, done)
     tx.run("ready_freed", keys=_keys(group), now=tx.now)
     _log(tx, group)
     tx.changed("turns")
@@ -182,16 +179,16 @@ def _end(tx: Tx, group: list[Verdict]) -> list[Verdict]:
 def _end_sessions(tx: Tx, sessions: list[SessionId]) -> None:
     """`/new` was asked of a turn that nobody ran any more: its conversation is over as well."""
     if sessions:
-        tx.run("end_sessions", sessions=json.dumps(sessions), why="new", now=tx.now)
+        tx.run("end_sessions", sessions=encode(sessions), why="new", now=tx.now)
         drop_wakeups_of(tx, sessions)
         end_goals(tx, sessions)
-        _events(tx, [("ended", f"session:{session}", {"why": "new"}) for session in sessions])
+        tx.events([("ended", f"session:{session}", {"why": "new"}) for session in sessions])
 
 
 def _suspend(tx: Tx, parked: list[Verdict]) -> None:
     """Parking a turn suspends its session and clears the process that died of it."""
     if parked:
-        sessions = json.dumps([(v.stale.session, v.decision.row.name) for v in parked])
+        sessions = encode([(v.stale.session, v.decision.row.name) for v in parked])
         tx.run("suspend_sessions", sessions=sessions, now=tx.now)
         drop_wakeups_of(tx, [v.stale.session for v in parked])
         tx.run("blame_instances", turns=_turns(parked))
@@ -210,26 +207,28 @@ _GROUPS: dict[Outcome, Group] = {
     Outcome.PARK: _end,
     Outcome.PARK_WITH_SESSION: _end,
 }
-"""How each outcome is carried out: one set of writes for all verdicts of a page that end the same way."""
+"""How each outcome is carried out, in this order: one set of writes for all verdicts that end the same way.
+
+What goes on comes first, in few long statements: they leave the interpreter to whoever judges the next page.
+"""
 
 
 def _turns(group: Sequence[Verdict]) -> str:
-    return json.dumps([v.stale.turn for v in group])
+    return encode([v.stale.turn for v in group])
 
 
 def _keys(group: list[Verdict]) -> str:
-    return json.dumps([v.stale.key for v in group])
+    return encode([v.stale.key for v in group])
 
 
 def _log(tx: Tx, group: list[Verdict], what: str | None = None) -> None:
     """Keep the row that decided and the facts it saw, for people to read."""
     if group:
-        _events(
-            tx,
+        tx.events(
             [
                 (what or LEADS_TO[row.outcome], f"turn:{stale.turn}", {"row": row.name, "facts": facts})
                 for stale, (row, facts), *_ in group
-            ],
+            ]
         )
 
 

@@ -284,8 +284,7 @@ def add_questions(tx: Tx, asked: Sequence[tuple[SessionId, TurnId, Ask]]) -> Non
         ],
     )
     owe_debts(tx, [Debt(ask.owed, session, turn) for session, turn, ask in asked])
-    for _, turn, ask in asked:
-        tx.event("asked", f"question:{ask.id}", turn=turn, kind=ask.kind)
+    tx.events([("asked", f"question:{ask.id}", {"turn": turn, "kind": ask.kind}) for _, turn, ask in asked])
 
 
 def _spawn(tx: Tx, fence: Fence, spawned: Spawned) -> None:

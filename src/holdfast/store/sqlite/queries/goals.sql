@@ -2,6 +2,9 @@
 REPLACE INTO goals (session, incarnation, text, state, budget, used, set_at, set_by)
 SELECT s.id, s.incarnation, :text, 'active', :budget, 0, :now, :person FROM sessions s WHERE s.id = :session
 
+-- name: with_a_goal
+SELECT session FROM goals WHERE state = 'active' AND session IN (SELECT value FROM json_each(:sessions))
+
 -- name: use_goal
 -- One more turn of an active goal of this very incarnation, if it has one left and none is queued.
 UPDATE goals SET used = used + 1
