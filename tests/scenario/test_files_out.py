@@ -127,7 +127,8 @@ async def test_a_call_that_is_run_again_after_a_crash_owes_one_file(ledger: Ledg
     stage = desk.stage(says())
     await stage.run()
     (part,) = await desk.files()
-    assert (part.files[0].size, part.key) == (2 * len(DATA), f"file:{(await stage.turn()).id}:c2-1/1")
+    assert part.files[0].size == 2 * len(DATA)
+    assert part.dedupe.startswith(f"file:{(await stage.turn()).id}:"), "the key of its call"
     assert not await ledger.store.owe(Owed(part.chat, part.dedupe, ("again",), files=(REPORT,)))
 
 
