@@ -177,7 +177,9 @@ def test_a_second_reader_is_loud_and_the_bot_goes_on_when_it_is_gone(office: Off
 
 
 @pytest.mark.guards("R14")
-def test_strangers_learn_only_how_to_be_let_in_and_nothing_of_theirs_is_kept(office: Office, town: Town) -> None:
+def test_strangers_learn_only_how_to_be_let_in_and_nothing_of_theirs_is_kept(
+    office: Office, town: Town
+) -> None:
     ada, eve = town.add("Ada"), town.add("Eve")
     group = town.do(lambda: town.people.group("Elsewhere", ada, topics=False))
     other = town.do(lambda: town.people.group("Elsewhere too", ada, topics=False))

@@ -58,6 +58,14 @@ AT_WORK = {
             (Say(0.1, "tools start:3 read"), Die(0.73)),
             GatewaySettings(on_interruption=OnInterruption.NEVER),
         ),
+        Scenario(
+            "files for people, where they can be sent and where not",
+            (
+                Say(0.1, "tools give read", platform="telegram"),
+                Say(0.2, "tools read+give", "b", "plain"),
+                Say(1.5, "tools give give", platform="telegram"),
+            ),
+        ),
         Scenario("a goal that is reached", (Say(0.1, "/goal reach 2"), Say(9, "/goal")), GOALS),
         Scenario("a goal that cannot be reached", (Say(0.1, "/goal block 2"),), GOALS),
         Scenario("a goal whose turns are used", (Say(0.1, "/goal endless"),), GOALS),

@@ -4,8 +4,8 @@ A message is a script and a tag: `tools read effect #3`. Scripts (`scripts.py` r
 
     plain               an answer at once
     tools A B+C …       one call after the other, with + side by side: read, idempotent, reconcilable, effect,
-                        broken, which always fails, bulky, whose result is long, ask_person, or what is done
-                        with background processes: start:N, which ends after N seconds, start:N:M, which says
+                        broken, which always fails, bulky, whose result is long, ask_person, give (a file),
+                        or what is done with background processes: start:N, which ends after N seconds, start:N:M, which says
                         something after M, serve, which never ends, look, wait, list, write and kill
     parallel            all four side by side
     long N              N reads, one after the other
@@ -38,6 +38,7 @@ from holdfast.tools import AskPerson, Tool, ToolContext, ToolFailed
 from holdfast.tools.process import goal_tool, process_tools
 
 from .faults import SECRET_WORDS, Faults, Injected
+from .giving import Giving
 from .history import Asked, History, Ran, Span
 from .life import Life
 from .loop import SimLoop
@@ -151,7 +152,7 @@ def scripted_tools(life: Life, witness: Witness) -> tuple[Tool, ...]:
     """A tool of each effect class, named after it, one that fails, a long one, and the gateway's own."""
     made = [ScriptedTool(effect.value, effect, life, witness) for effect in EffectClass]
     made += [ScriptedTool(name, EffectClass.READ, life, witness) for name in (BROKEN, BULKY)]
-    return (*made, AskPerson(), *process_tools(), goal_tool())
+    return (*made, Giving(life), AskPerson(), *process_tools(), goal_tool())
 
 
 @dataclass(frozen=True, slots=True)

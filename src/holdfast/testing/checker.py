@@ -25,6 +25,7 @@ from .bounds import (
     nobody_is_deaf,
     waits_are_kept,
 )
+from .giving import files_are_given
 from .goals import r17_goals
 from .history import EntryLine, History, Span
 from .progress import one_notice, only_what_runs_is_shown
@@ -135,6 +136,7 @@ def i3_replies_arrive(history: History) -> Iterator[str]:
     yield from all_are_answered(history)
     yield from given_up_for_a_reason(history)
     yield from sent_where_it_belongs(history)
+    yield from files_are_given(history)
     causes = {row.position: row.text for row in history.ledger.inbox}
     for turn in history.ledger.turns:
         if turn.state != "done" or not causes.get(turn.cause, "erased"):

@@ -17,6 +17,8 @@ from holdfast.records import dataclass
 from holdfast.store import Store
 from holdfast.tools import Processes
 
+from .giving import Shelf
+
 Stopper = Callable[[Drain, bool], None]
 """Asks for an orderly stop; the second word says whether at once."""
 
@@ -60,6 +62,7 @@ async def boot_gateway(parts: Parts) -> None:
         parts.access,
         parts.workspace,
         parts.report,
+        outputs=Shelf(),
         processes=parts.processes,
     )
     parts.stoppable(gateway.request)

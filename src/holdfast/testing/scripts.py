@@ -18,10 +18,12 @@ MARKING = frozenset({*CLASSES, BROKEN, BULKY})
 """Tools that leave marks outside the ledger whenever they run."""
 ASKS = "ask_person"
 """The gateway's own tool that asks the person."""
+GIVES = "give"
+"""A tool that gives the person a file."""
 _STARTING = ("start", "serve")
 _LOOKING = {"look": "poll", "wait": "wait", "list": "list"}
 _REPORTING = ("reached", "blocked")
-_KNOWN = frozenset({*MARKING, ASKS, *_STARTING, *_LOOKING, "write", "kill", *_REPORTING})
+_KNOWN = frozenset({*MARKING, ASKS, GIVES, *_STARTING, *_LOOKING, "write", "kill", *_REPORTING})
 _GOAL = "Standing goal: "
 _TURN = re.compile(r"This is turn (\d+) of")
 _NUMBER = re.compile(r"#\d+")

@@ -249,6 +249,16 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
         in_ledger(outbox=(GOOD.outbox[0], GOOD.outbox[1]._replace(text="to one"))),
     ),
     "sent to nobody": ("I3", "is sent and nobody sees it", lambda h: h.shown.clear()),
+    "a file that nobody owes": (
+        "I3",
+        "call t1:c1 says that it gave a file, and none is owed",
+        in_ledger(calls=(CallLine("t1", "c1", "give", "{}", "idempotent", "done"),)),
+    ),
+    "a file left out": (
+        "I3",
+        "file:t1:c1/1 came with 0 files to plain/a",
+        lambda h: h.shown.append(shown("file:t1:c1/1", 3)),
+    ),
     "a part left over": (
         "I3",
         "part 2 (answer:t2) is still unknown",
