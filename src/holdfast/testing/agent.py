@@ -5,8 +5,9 @@ A message is a script and a tag: `tools read effect #3`. Scripts (`scripts.py` r
     plain               an answer at once
     tools A B+C …       one call after the other, with + side by side: read, idempotent, reconcilable, effect,
                         broken, which always fails, bulky, whose result is long, ask_person, give (a file),
-                        or what is done with background processes: start:N, which ends after N seconds, start:N:M, which says
-                        something after M, serve, which never ends, look, wait, list, write and kill
+                        or what is done with background processes: start:N, which ends after N seconds,
+                        start:N:M, which says something after M, serve, which never ends, look, wait, list,
+                        write and kill
     parallel            all four side by side
     long N              N reads, one after the other
     slow N              an answer after N seconds, written bit by bit

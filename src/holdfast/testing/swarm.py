@@ -53,6 +53,7 @@ DAYTIME = 10.0
 WORK = (
     *("plain", "plain", "tools effect", "tools read idempotent effect reconcilable", "parallel"),
     *("tools effect+read", "long 4", "slow 3", "wordy 9", "wordy 30", "fail"),
+    *("tools give", "tools read give+effect"),
 )
 BACKGROUND = (
     *("tools start:3", "tools start:6:2:look read", "tools start:2 wait", "tools serve look"),
@@ -265,7 +266,7 @@ HABITS: tuple[Habit, ...] = (
 def random_world(seed: int) -> tuple[Scenario, Options]:
     """A scenario with people, kills and faults, all drawn from the seed."""
     rng = SeededRng("swarm", seed)
-    platforms = rng.sample(sorted(EVERY), rng.randint(1, 2))
+    platforms = rng.sample(sorted((*EVERY, "telegram")), rng.randint(1, 2))
     acts: list[Act] = []
     begins, asking = 0.0, False
     if rng.random() < 0.4:
