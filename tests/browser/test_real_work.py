@@ -132,3 +132,33 @@ def test_a_background_process_is_shown_while_it_runs_through_a_kill_and_its_end_
     expect(page.locator(".you")).to_have_count(1)
     expect(page.locator(".woken")).to_have_count(1)
     picture(page, "background-ended")
+
+
+@pytest.mark.guards("R10.1")
+def test_a_file_that_the_agent_gives_is_seen_and_can_be_had_through_a_kill(
+    page: Page, house: House, browser: Browser, chat: str
+) -> None:
+    drawn = page.screenshot(clip={"x": 0, "y": 0, "width": 60, "height": 40})
+    say(page, step("write_file", path="notes.md", content="# Notes\n"))
+    expect(page.locator(".answer:not(.live)")).to_have_count(1)
+    (made,) = (house.home / "workspace").rglob("notes.md")
+    (made.parent / "plan.png").write_bytes(drawn)
+    words = [
+        step("send_file", path="plan.png", caption="The plan."),
+        step("send_file", path="notes.md"),
+    ]
+    say(page, "\n".join(words))
+    expect(page.locator(".answer:not(.live)")).to_have_count(4)
+    killed(page, house)
+    files = page.locator(".answer .file")
+    expect(files.locator(".name")).to_have_text(["plan.png", "notes.md"])
+    expect(files.locator("img")).to_have_js_property("naturalWidth", 60)
+    with page.expect_download() as had:
+        files.nth(1).click()
+    assert (had.value.suggested_filename, had.value.path().read_text()) == ("notes.md", "# Notes\n")
+    phone = signed_in(browser, house, viewport={"width": 360, "height": 740}, has_touch=True)
+    small = opened(phone, chat)
+    expect(small.locator(".answer .file")).to_have_count(2)
+    assert violations(small) == []
+    picture(small, "files-phone")
+    phone.close()

@@ -288,14 +288,25 @@ function fileCard(one) {
   node.setAttribute("download", one.name);
   if (PICTURES.includes(one.media_type)) {
     const picture = el("img");
-    picture.src = blobPath(one);
     picture.alt = "";
     picture.loading = "lazy";
-    picture.addEventListener("error", () => picture.remove());
+    loaded(picture, blobPath(one));
     node.append(picture);
   }
   node.append(el("span", "label", icon("i-file"), el("span", "name", one.name), el("span", "size", size(one.size)), icon("i-down")));
   return node;
+}
+
+/** The gateway may be away just now: a picture that does not come is asked for again, ever less often. */
+function loaded(picture, path, wait = 1000) {
+  picture.onload = () => { picture.hidden = false; };
+  picture.onerror = () => {
+    picture.hidden = true;
+    picture.loading = "eager"; // a hidden one would never be asked for
+    if (wait < 300000) setTimeout(() => { picture.src = path; }, wait);
+    wait *= 2;
+  };
+  picture.src = path;
 }
 
 export function saidParts(item) {
