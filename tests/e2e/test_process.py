@@ -108,7 +108,7 @@ def test_a_message_said_locally_is_kept_answered_and_traced(home: Path) -> None:
     assert gateway.ask("plan") == {"running": []}
     status = gateway.ask("status")
     assert (status["state"], status["pid"]) == ("running", gateway.process.pid)
-    assert status["platforms"] == [{"name": "web", "account": "main", "connected": True}]
+    assert status["platforms"] == [{"name": "web", "account": "main", "connected": True, "trouble": None}]
     with pytest.raises(Declined, match="there is no session"):
         gateway.ask("session", session="nobody")
     for file in home.glob(f"{LEDGER}*"):

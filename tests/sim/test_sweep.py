@@ -15,7 +15,7 @@ from tests.sim.workers import CORES, Tally, stop_part, sweep_part
 
 LONG = bool(os.environ.get("HOLDFAST_LONG"))
 SEEDS = (SEED, 1, 3) if LONG else (SEED,)
-EVERY, AT_WORK_EVERY = (1, 1) if LONG else (24, 48)
+EVERY, AT_WORK_EVERY = (1, 1) if LONG else (40, 96)
 Sweeper = Callable[[str, int, int, int], Tally]
 STOPPED = ("every class of tool", "a reply of several parts", "an edit and a withdrawal", "retry")
 

@@ -206,10 +206,15 @@ class Reconciler:
             # While one page is written the next is judged and the one after it read; what moves meanwhile is
             # left alone by its guard.
             written, ((verdicts, outside), page) = await both(
-                self._settle(verdicts), both(self._judge(page, outside), self._after(page))
+                self._settle(verdicts), self._ahead(page, outside)
             )
             outcomes.update(written)
         return outcomes
+
+    async def _ahead(
+        self, page: tuple[StaleTurn, ...], outside: Outside
+    ) -> tuple[tuple[tuple[Verdict, ...], Outside], tuple[StaleTurn, ...]]:
+        return await both(self._judge(page, outside), self._after(page))
 
     async def _after(self, page: tuple[StaleTurn, ...]) -> tuple[StaleTurn, ...]:
         """The next page; an empty one is the last."""

@@ -131,7 +131,12 @@ _KEPT = {
     "entries": "SELECT * FROM entries",
     "tool_calls": "SELECT * FROM tool_calls",
     "questions": "SELECT * FROM questions",
-    "outbox": "SELECT * FROM outbox",
+    # But for buttons, which go as soon as their platform lets them, once their question is over.
+    "outbox": """
+        SELECT id, chat, number, session, turn, kind, dedupe, part, parts, body, reply_to, state, attempts,
+               repeated, not_before, owner, created_at, claimed_at, settled_at, platform_id, reason, tried,
+               files
+        FROM outbox""",
     "notices": "SELECT * FROM notices",
     "processes": "SELECT * FROM processes",
     "goals": "SELECT * FROM goals",
