@@ -24,7 +24,7 @@ from holdfast.model import (
 )
 from holdfast.platforms import Platform, PlatformDown
 from holdfast.policy.ages import age
-from holdfast.policy.files import too_large
+from holdfast.policy.files import more_time, too_large
 from holdfast.policy.retry import (
     Settling,
     after_asking,
@@ -45,8 +45,6 @@ DOWN = RetrySettings(first=SECOND, most=MINUTE)
 """How a platform that is down is tried again, unless somebody says that it is back."""
 SEND_WITHIN = 120.0
 """Seconds after which a send counts as lost: a hung connection holds its own chat, and not for ever."""
-SLOWEST = 100_000
-"""Bytes of a file that may take a second more."""
 LOOK_AGAIN = 60.0
 """Seconds after which the ledger is looked at anyway: the wall clock may have jumped."""
 AT_ONCE = 16
@@ -58,7 +56,7 @@ def _always() -> bool:
 
 
 def _time_for(delivery: Delivery) -> float:
-    return SEND_WITHIN + sum(file.size for file in delivery.files) / SLOWEST
+    return SEND_WITHIN + more_time(delivery.files)
 
 
 class Sender:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from holdfast.model import Attachment
 
 _UNITS = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB"))
+_SLOWEST = 100_000
+"""Bytes that may take a second more on their way."""
 
 
 def size_of(size: int) -> str:
@@ -38,6 +40,11 @@ def too_large(files: tuple[Attachment, ...], most: int) -> str | None:
         return "no files can be sent there"
     large = next((file for file in files if file.size > most), None)
     return None if large is None else f"files there have at most {size_of(most)}"
+
+
+def more_time(files: tuple[Attachment, ...]) -> float:
+    """Seconds that a message may take longer with these files."""
+    return sum(file.size for file in files) / _SLOWEST
 
 
 def unsent_line(text: str, files: tuple[Attachment, ...], may_have_arrived: bool = False) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.model import Attachment
+from holdfast.policy.files import more_time
 
 from .client import WITHIN, Client, Refusal
 
@@ -18,8 +19,6 @@ LARGEST_UPLOAD = 50_000_000
 """Bytes of a file that a bot may send."""
 _LARGEST_PHOTO = 10_000_000
 _PHOTOS = frozenset(("image/jpeg", "image/png", "image/webp"))
-_SLOWEST = 100_000
-"""Bytes that may take a second more."""
 _NO_PHOTO = ("photo_", "image_process_failed", "for a photo")
 
 
@@ -44,5 +43,5 @@ async def send_file(
 ) -> Any:
     """Send it as it is read from the disk; raises as `Client.call` does."""
     method, name = ("sendPhoto", "photo") if as_photo else ("sendDocument", "document")
-    within = WITHIN + file.size // _SLOWEST
+    within = WITHIN + round(more_time((file,)))
     return await client.call(method, {**request, name: client.upload(path, file.name)}, within)
