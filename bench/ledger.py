@@ -23,7 +23,7 @@ from holdfast.store.sqlite.store import LEDGER
 from . import floors, memory
 from .floors import Statement
 from .interruptions import add_interrupted, clear_leftovers
-from .opening import MakeWriter, Recording, SlowCommits, connect, inline, open_with, threaded
+from .opening import MakeWriter, Recording, SlowCommits, connect, inline, leave, open_with, threaded
 from .recovery import recover
 from .report import Limit, Row, above_floor, at_least, at_most
 from .seeding import seed, session_id, spread
@@ -80,7 +80,7 @@ async def opened(home: Path, make_writer: MakeWriter | None = None) -> AsyncIter
     try:
         yield store
     finally:
-        await store.close()
+        await leave(store)
 
 
 PARTS = ("turn", "at-once", "growth", "transcript", "overview", "recovery", "memory")
@@ -265,7 +265,7 @@ async def _side_by_side(ledgers: list[tuple[Path, tuple[int, ...]]], scale: Scal
     subjects = [Turns(store, chats).run for store, (_, chats) in zip(stores, ledgers, strict=True)]
     rounds = [await interleave(subjects, scale.turns, scale.chunk) for _ in range(ROUNDS)]
     for store in stores:
-        await store.close()
+        await leave(store)
     return rounds
 
 
@@ -346,7 +346,7 @@ async def recovery(folder: Path, big: Path, scale: Scale) -> list[Row]:
             started = perf_counter()
             written = await recover(store)
             rounds.append((perf_counter() - started, floor))
-        assert set(written) == set(Outcome), f"only {sorted(written)} were written"
+        assert set(written) == set(Outcome), f"only {sorted(written.items())} were written"
         assert written.total() == scale.interrupted
         bare.undo()
     assert bare is not None

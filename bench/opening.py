@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from holdfast.clock import SystemClock, SystemIds, boot_id
 from holdfast.errors import SyncFailed
-from holdfast.model import InstanceId
+from holdfast.model import InstanceId, Stopped
 from holdfast.store.sqlite.changes import Changes
 from holdfast.store.sqlite.commit import Work, commit_group
 from holdfast.store.sqlite.database import BUSY_SECONDS, connect_reader
@@ -154,5 +154,11 @@ async def open_with(home: Path, make_writer: MakeWriter) -> SqliteStore:
     path = home / LEDGER
     writer = make_writer(path, clock, ids, instance, changes)
     store = SqliteStore(instance, clock, lock, writer, ReaderThreads(lambda: connect_reader(path)), changes)
-    await store.begin_instance(socket.gethostname(), os.getpid(), boot_id(), "bench")
+    await store.begin_instance(socket.gethostname(), os.getpid(), boot_id() or "unknown", "bench")
     return store
+
+
+async def leave(store: SqliteStore) -> None:
+    """An orderly end: after a few that are not, recovery would hold everything in safe mode."""
+    await store.end_instance(Stopped.STOPPED)
+    await store.close()
