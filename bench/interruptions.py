@@ -194,8 +194,9 @@ def _chat(number: int, kind: Kind) -> str:
 
 
 def clear_leftovers(db: sqlite3.Connection, now: int) -> None:
-    """End what an earlier round left open, so that the next finds only its own."""
+    """End what an earlier round left open or under suspicion, so that the next finds only its own."""
     db.execute("BEGIN IMMEDIATE")
+    db.execute("UPDATE sessions SET strikes = 0 WHERE strikes > 1")
     db.execute("UPDATE conversations SET ready_at = NULL, resume = 0 WHERE ready_at IS NOT NULL")
     db.execute(
         "UPDATE turns SET state = 'cancelled', ended_at = ?, held = NULL "

@@ -52,6 +52,23 @@ MESSAGE = (
 ARGUMENTS = '{"query":"departures to the coast this afternoon","limit":5,"with":["bicycle","platform"]}'
 RESULT = "14:05 platform 3, bicycles allowed; 14:35 platform 1, no bicycles; 15:05 platform 3. " * 5
 ANSWER = "The next train with room for a bicycle leaves at 14:05 from platform 3; book the space ahead. " * 4
+PERSON = PersonId(f"{PLATFORM}:bench")
+
+
+def _steps(number: int) -> tuple[Step, Step]:
+    call = CallId(f"call{number}")
+    asked = Step(
+        (Replied("", Finish.CALLS, (ToolCall(call, "search", ARGUMENTS),)),),
+        Tail.WORK,
+        (PlannedCall(call, "search", ARGUMENTS, EffectClass.EFFECT),),
+        (call,),
+    )
+    return asked, Step((Returned(call, CallState.DONE, RESULT),))
+
+
+STEPS = tuple(step for number in range(CALLS) for step in _steps(number))
+"""What the agent does and answers is made beforehand, as the floors' values are: it is no work of the store."""
+REPLY = Replied(ANSWER, Finish.COMPLETE)
 
 
 def place(number: int) -> Place:
@@ -101,35 +118,32 @@ class Turns:
 
     def __post_init__(self) -> None:
         self._settings = settings(self.resumes)
-        self._places = cycle([place(number) for number in self.chats])
-        self._person = PersonId(f"{PLATFORM}:bench")
+        self._chats = cycle([_Chat(place(number)) for number in self.chats])
 
     async def run(self, turns: int) -> None:
         for _ in range(turns):
             await self.one()
 
     async def one(self) -> None:
-        store, where = self.store, next(self._places)
-        key = Key(where.address)
+        store, chat = self.store, next(self._chats)
         event = f"{self.name}-{next(self._next)}"
-        await store.accept(
-            Batch(ACCOUNT, (Inbound(event, key, where, self._person, MESSAGE, message_id=event),))
-        )
+        message = Inbound(event, chat.key, chat.place, PERSON, MESSAGE, message_id=event)
+        await store.accept(Batch(ACCOUNT, (message,)))
         claimed = await store.claim(self._settings, judge)
         assert claimed is not None
-        fence, turn = claimed.fence, claimed.turn.id
-        for number in range(CALLS):
-            call = CallId(f"call{number}")
-            step = Step(
-                (Replied("", Finish.CALLS, (ToolCall(call, "search", ARGUMENTS),)),),
-                Tail.WORK,
-                (PlannedCall(call, "search", ARGUMENTS, EffectClass.EFFECT),),
-                (call,),
-            )
+        fence = claimed.fence
+        for step in STEPS:
             await store.record(fence, step)
-            await store.record(fence, Step((Returned(call, CallState.DONE, RESULT),)))
-        owed = Owed(claimed.place.address, f"reply:{turn}", (ANSWER,), reply_to=claimed.cause.message_id)
-        reply = Replied(ANSWER, Finish.COMPLETE)
-        await store.finish(fence, TurnState.DONE, (reply,), (owed,), tail=Tail.ANSWER)
+        owed = Owed(chat.address, f"reply:{fence.turn}", (ANSWER,), reply_to=claimed.cause.message_id)
+        await store.finish(fence, TurnState.DONE, (REPLY,), (owed,), tail=Tail.ANSWER)
         (delivery,) = await store.claim_deliveries((PLATFORM,), limit=1)
-        await store.record_delivery(delivery.id, Sent(f"p-{event}"))
+        await store.record_delivery(delivery.id, Sent(event))
+
+
+class _Chat:
+    """A chat with what its adapter knows of it by heart."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.address = place.address
+        self.key = Key(place.address)
