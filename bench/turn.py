@@ -67,7 +67,7 @@ def _steps(number: int) -> tuple[Step, Step]:
 
 
 STEPS = tuple(step for number in range(CALLS) for step in _steps(number))
-"""What the agent does and answers is made beforehand, as the floors' values are: it is no work of the store."""
+"""What the agent does is made beforehand, as the floors' values are: it is no work of the store."""
 REPLY = Replied(ANSWER, Finish.COMPLETE)
 
 

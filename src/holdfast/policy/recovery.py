@@ -327,7 +327,8 @@ def decide(facts: RecoveryFacts, now: int, settings: RecoverySettings) -> Decisi
     Age is the time since the last recorded progress; without a readable time the work is not fresh.
     """
     old = not within(settings.window, now, facts.progress_at, facts.quarantined_for)
-    return Decision(_first_that_fits(facts[:_TIMES], facts[_TIMES + 2 :], old, settings), facts)
+    row = _first_that_fits(facts[:_TIMES], facts[_TIMES + 2 :], old, settings)
+    return tuple.__new__(Decision, (row, facts))
 
 
 _TIMES = RecoveryFacts._fields.index("progress_at")

@@ -59,20 +59,24 @@ class Tx:
 
     def all(self, name: str, /, **values: Value) -> list[Row]:
         """Every row of a query."""
-        return self._execute(name, values).fetchall()
+        return self.write(name, values).fetchall()
 
     def one(self, name: str, /, **values: Value) -> Row | None:
         """The only row of a query, or None; a second one would be a bug in the query."""
-        rows = self._execute(name, values).fetchall()
+        rows = self.write(name, values).fetchall()
         return rows[0] if rows else None
 
     def run(self, name: str, /, **values: Value) -> int:
         """Carry out a write and return how many rows it changed."""
-        return self._execute(name, values).rowcount
+        return self.write(name, values).rowcount
 
-    def write(self, name: str, values: dict[str, Value], /) -> None:
-        """Carry out a write that cannot but change its row."""
-        self._execute(name, values)
+    def write(self, name: str, values: dict[str, Value], /) -> sqlite3.Cursor:
+        """Carry out a statement; by itself for a write that cannot but change its row."""
+        query = SQL[name]
+        try:
+            return self._db.execute(query.text, query.pick(values))
+        except UnicodeEncodeError:
+            return self._db.execute(query.text, query.pick(writable(values)))
 
     def many(self, name: str, rows: list[dict[str, Value]], /) -> int:
         """Carry out one write for each of `rows` and return how many rows they changed together."""
@@ -85,13 +89,6 @@ class Tx:
     def apart(self, work: Callable[[], T]) -> T:
         """Carry out a part; a fault of its own undoes that part alone and is raised as `Undone`."""
         return _apart(self._db, work)
-
-    def _execute(self, name: str, values: dict[str, Value]) -> sqlite3.Cursor:
-        query = SQL[name]
-        try:
-            return self._db.execute(query.text, query.pick(values))
-        except UnicodeEncodeError:
-            return self._db.execute(query.text, query.pick(writable(values)))
 
     def event(self, what: str, subject: str, /, **detail: Value) -> None:
         """Write down what happened to a row and the row itself does not keep, as part of this transaction."""

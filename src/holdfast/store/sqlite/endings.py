@@ -55,7 +55,7 @@ def finish(
         owner=fence.owner,
         state=str(state),
         why=why,
-        tail=tail.value if tail else Tail.ANSWER.value if done else None,
+        tail=str(tail or Tail.ANSWER) if tail or done else None,
         progress=int(weigh(append).progress),
         count=len(append),
         now=tx.now,

@@ -74,6 +74,21 @@ def reader(words: type[W]) -> Callable[[str | None], W | None]:
     return known.get
 
 
+class _Known(dict[str, W]):
+    """The words of a set by their text; one that is none of them is damage."""
+
+    def __missing__(self, text: str) -> W:
+        raise ValueError(f"{text!r} is no word of the ledger")
+
+
+def strict(words: type[W]) -> Callable[[str], W]:
+    """Reads a word that must be there; at a quarter of what asking the class itself costs."""
+    return _Known({word.value: word for word in words}).__getitem__
+
+
+_inbox_kind, _inbox_state, _turn_state = strict(InboxKind), strict(InboxState), strict(TurnState)
+_owed_kind, _delivery_state = strict(OwedKind), strict(DeliveryState)
+_effect, _call_state = strict(EffectClass), strict(CallState)
 _began, _stopped = reader(Began), reader(Stopped)
 busy_or_none = reader(BusyMode)
 on_interruption_or_none = reader(OnInterruption)
@@ -131,13 +146,13 @@ def inbox_row(row: Row) -> InboxRow:
         Key(key),
         place_at(ChatAddress(chat)),
         PersonId(sender),
-        InboxKind(kind),
+        _inbox_kind(kind),
         text,
         attachments,
         message_id,
         time_or_none(sent_at),
         accepted_at,
-        InboxState(state),
+        _inbox_state(state),
         TurnId(turn) if turn else None,
         QuestionId(question) if question else None,
         reason,
@@ -150,52 +165,22 @@ def request(row: Row) -> Request:
 
 
 def session(row: Row) -> Session:
-    id_, key, chat, began, began_at, generation, incarnation, strikes = row[:8]
-    suspended_at, suspended_why, ended_at, ended_why, completed_at = row[8:13]
-    return Session(
-        SessionId(id_),
-        Key(key),
-        ChatAddress(chat),
-        _began(began) or Began.FIRST,
-        began_at,
-        generation,
-        incarnation,
-        strikes,
-        suspended_at,
-        suspended_why,
-        ended_at,
-        ended_why,
-        time_or_none(completed_at),
-    )
+    """The columns are the fields in their order; what can be damaged is looked at."""
+    values = list(row)
+    values[3] = _began(row[3]) or Began.FIRST
+    values[12] = time_or_none(row[12])
+    return Session._make(values)
 
 
 def turn(row: Row) -> Turn:
-    id_, session_, cause, state, generation, attempt, owner, begun_at, claimed_at, progress_at = row[:10]
-    tail_, noted, interruptions, interrupted_at, interruption, stop_, held, ended_at, why, last_seq = row[
-        10:20
-    ]
-    return Turn(
-        TurnId(id_),
-        SessionId(session_),
-        Position(cause),
-        TurnState(state),
-        generation,
-        attempt,
-        InstanceId(owner) if owner else None,
-        begun_at,
-        claimed_at,
-        time_or_none(progress_at),
-        tail(tail_),
-        noted,
-        interruptions,
-        time_or_none(interrupted_at),
-        interruption,
-        stop(stop_),
-        held,
-        ended_at,
-        why,
-        last_seq,
-    )
+    """As with a session."""
+    values = list(row)
+    values[3] = _turn_state(row[3])
+    values[9] = time_or_none(row[9])
+    values[10] = tail(row[10])
+    values[13] = time_or_none(row[13])
+    values[15] = stop(row[15])
+    return Turn._make(values)
 
 
 def chat_settings(busy: Any, on_interruption: Any, agent: Any, model: Any) -> ChatSettings:
@@ -208,9 +193,9 @@ def call(turn: TurnId, row: Row) -> CallRecord:
         CallId(id_),
         name,
         arguments or "",
-        EffectClass(effect),
+        _effect(effect),
         call_key(turn, id_),
-        CallState(state),
+        _call_state(state),
         generation,
     )
 
@@ -243,14 +228,14 @@ def delivery(row: Row) -> Delivery:
         DeliveryId(id_),
         ChatAddress(chat),
         number,
-        OwedKind(kind),
+        _owed_kind(kind),
         part,
         parts,
         ERASED if body is None else body,
         load_list(options),
         reply_to,
         dedupe,
-        DeliveryState(state),
+        _delivery_state(state),
         attempts,
         bool(repeated),
         created_at,

@@ -99,7 +99,7 @@ def pass_fence(
         session=fence.session,
         generation=fence.generation,
         owner=fence.owner,
-        tail=tail and tail.value,
+        tail=tail and str(tail),
         noted=noted,
         progress=int(alive or progress),
         productive=int(produced),
@@ -163,7 +163,7 @@ def settle_open_calls(tx: Tx, sessions: Mapping[TurnId, SessionId]) -> None:
         for seq, body in enumerate(left[turn], last_seq - len(left[turn]) + 1)
     ]
     settled: list[dict[str, Value]] = [
-        {"turn": turn, "id": body.call, "state": body.state.value, "seq": seq, "now": tx.now}
+        {"turn": turn, "id": body.call, "state": str(body.state), "seq": seq, "now": tx.now}
         for turn, seq, body in placed
     ]
     tx.many("settle_call", settled)
@@ -180,7 +180,7 @@ def _ending(id_: str, name: str, state: str) -> Returned:
 
 def record(tx: Tx, fence: Fence, step: Step) -> Recorded:
     taken = _still_waiting(tx, fence, step.consume) if step.consume else {}
-    append = (*step.append, *taken.values())
+    append = (*step.append, *taken.values()) if taken else step.append
     stop, last_seq, waiting = pass_fence(tx, fence, Tail.MESSAGE if taken else step.tail, append)
     if stop is not None and (step.start or step.plan or step.ask or step.consume):
         raise StopAsked(fence.turn)
@@ -221,7 +221,7 @@ def _plan_and_start(tx: Tx, fence: Fence, step: Step, last_seq: int) -> None:
                 "place": place,
                 "name": call.name,
                 "arguments": call.arguments,
-                "effect": call.effect.value,
+                "effect": str(call.effect),
                 "start": int(call.id in starting),
                 "generation": fence.generation,
                 "now": tx.now,

@@ -43,7 +43,9 @@ SELECT json_group_array(json_array(
        (SELECT i.sender FROM inbox i WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command'
         ORDER BY i.position LIMIT 1),
        c.message_id))
-FROM (SELECT * FROM turns WHERE state = 'interrupted' AND id > :after ORDER BY id LIMIT :limit) page
+FROM (SELECT id, session, cause, generation, stop, tail, noted, interruptions, interruption, last_owner, progress_at,
+             quarantined, held, held_since, consented
+      FROM turns WHERE state = 'interrupted' AND id > :after ORDER BY id LIMIT :limit) page
 JOIN sessions s ON s.id = page.session JOIN inbox c ON c.position = page.cause JOIN chats h ON h.address = s.chat
 
 -- name: stale_turn
