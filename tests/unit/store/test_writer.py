@@ -1,6 +1,7 @@
 """The writer thread: in order, in groups, and nobody is told before the commit or left waiting after it."""
 
 import asyncio
+import os
 import subprocess
 import sys
 import threading
@@ -16,7 +17,7 @@ from holdfast.errors import DiskFull, StaleWrite, StoreClosed, StoreUnavailable,
 from holdfast.model import InstanceId
 from holdfast.store.sqlite.changes import Changes
 from holdfast.store.sqlite.commit import Tx, Work
-from holdfast.store.sqlite.writer import MOST_IN_A_GROUP, WriterThread
+from holdfast.store.sqlite.writer import MOST_IN_A_GROUP, Doorbell, Reported, WriterThread
 from tests.support.connections import Scripted, connect_scripted, on_disk, sqlite_error
 from tests.support.loops import LONG, on_a_loop
 
@@ -252,6 +253,63 @@ def test_a_loop_that_is_gone_does_not_hold_the_thread(tmp_path: Path) -> None:
     thread.join(LONG)
     assert not thread.is_alive()
     assert desk.kept() == ["a", "b"]
+
+
+def test_a_writer_gives_its_files_back(tmp_path: Path) -> None:
+    def open_files() -> int:
+        return len(os.listdir("/dev/fd"))
+
+    async def work() -> None:
+        async with desk_at(tmp_path / f"{number}") as desk:
+            await desk.submit("a")
+            await desk.writer.close()
+
+    counts = []
+    for number in range(4):
+        (tmp_path / f"{number}").mkdir()
+        asyncio.run(work())
+        counts.append(open_files())
+    assert len(set(counts)) == 1
+
+
+class Listener:
+    """Hears so many rings, and stumbles over the first if it is to."""
+
+    def __init__(self, rings: int, stumbles: bool = False) -> None:
+        self._left = rings
+        self._stumbles = stumbles
+        self.heard_all = asyncio.Event()
+
+    def __call__(self, given: Reported) -> None:
+        self._left -= 1
+        if self._left == 0:
+            self.heard_all.set()
+        if self._stumbles:
+            self._stumbles = False
+            raise ValueError("the first is bad")
+
+
+@on_a_loop
+async def test_a_bell_that_rings_for_long_before_it_is_heard_loses_nothing() -> None:
+    listener = Listener(rings=200_000)
+    bell = Doorbell(asyncio.get_running_loop(), listener)
+    assert all([bell.ring(([], [])) for _ in range(200_000)])
+    await listener.heard_all.wait()
+    bell.close()
+
+
+@on_a_loop
+async def test_an_error_at_the_bell_keeps_no_later_ring_unheard() -> None:
+    errors: list[object] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: errors.append(context["exception"]))
+    listener = Listener(rings=3, stumbles=True)
+    bell = Doorbell(loop, listener)
+    for _ in range(3):
+        bell.ring(([], []))
+    await listener.heard_all.wait()
+    bell.close()
+    assert [str(error) for error in errors] == ["the first is bad"]
 
 
 @on_a_loop

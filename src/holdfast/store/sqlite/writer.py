@@ -51,7 +51,7 @@ class WriterThread:
         self._sync_failed: SyncFailed | None = None
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
-        self._bell = _Bell(self._loop, self._publish)
+        self._bell = Doorbell(self._loop, self._publish)
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="ledger-writer", daemon=True)
         self._thread.start()
@@ -134,7 +134,7 @@ class WriterThread:
             self._announce(topics)
 
 
-class _Bell:
+class Doorbell:
     """From a thread to the loop: what is handed over is heard there, in order.
 
     The loop's own way (`call_soon_threadsafe`) costs a turn of a single conversation a tenth of its time: it
@@ -162,8 +162,13 @@ class _Bell:
         self._take()
 
     def _take(self) -> None:
-        while self._given:
-            self._heard(self._given.popleft())
+        try:
+            while self._given:
+                self._heard(self._given.popleft())
+        finally:
+            # What goes wrong with one the loop reports; the others are heard all the same.
+            if self._given:
+                self._loop.call_soon(self._take)
 
     def close(self) -> None:
         """Hear what is left; nobody rings any more."""
