@@ -293,7 +293,7 @@ class Listener:
 async def test_a_bell_that_rings_for_long_before_it_is_heard_loses_nothing() -> None:
     listener = Listener(rings=200_000)
     bell = Doorbell(asyncio.get_running_loop(), listener)
-    assert all([bell.ring(([], [])) for _ in range(200_000)])
+    assert all(bell.ring(([], [])) for _ in range(200_000))
     await listener.heard_all.wait()
     bell.close()
 
