@@ -74,11 +74,13 @@ class Closing:
         """Take away what can be taken away now; True if something was left that may go soon."""
         found, newest = await self._store.buttons(self._after)
         ours = [one for one in found if self._platform_of(one) is not None]
-        over = [one for one in ours if one.state is not QuestionState.OPEN and _is_sent(one)]
-        left = [one.delivery.id for one in over if not await self._close(one)]
-        later = [one.delivery.id for one in ours if one.state is QuestionState.OPEN or not _is_sent(one)]
-        self._after = DeliveryId(min((*left, *later), default=newest + 1) - 1)
-        return any(self._can_reach(one) for one in over if one.delivery.id in left)
+        over = [one for one in ours if one.state is not QuestionState.OPEN]
+        # One may be over while its own message is still on its way; nothing rings when that has arrived.
+        left = [one for one in over if not _is_sent(one) or not await self._close(one)]
+        asked = [one for one in ours if one.state is QuestionState.OPEN]
+        ids = [one.delivery.id for one in (*left, *asked)]
+        self._after = DeliveryId(min(ids, default=newest + 1) - 1)
+        return any(self._can_reach(one) for one in left)
 
     async def _close(self, buttons: Buttons) -> bool:
         platform, delivery = self._platform_of(buttons), buttons.delivery

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -57,15 +56,7 @@ class Care:
     """What one message to a chat may hold: a longer answer is owed in parts."""
 
 
-class _Pages:
-    """How far a round has come: the page read last, and what is true outside for whoever stands on it."""
-
-    def __init__(self, page: tuple[StaleTurn, ...], outside: Outside) -> None:
-        self.page = page
-        self.outside = outside
-        self.turn = asyncio.Lock()
-
-
+_NONE: tuple[Verdict, ...] = ()
 AS_USUAL = Care()
 _NOT_LOOKED = SafeMode(active=True, why="the ledger has not been looked at yet")
 
@@ -209,27 +200,24 @@ class Reconciler:
         if self._safe_mode is _NOT_LOOKED:
             await self._look_at_safe_mode()
         outside = replace(self._all_outside(), lane_taken=await self.store.lane_taken())
-        pages = _Pages(await self.store.stale_turns(None, PAGE), outside)
-        # Two hands: while one page is written the next one stands in line already, and the one after it is
-        # judged and read. What moves meanwhile is left alone by its guard.
-        one, other = await both(self._settle_pages(pages), self._settle_pages(pages))
-        return one + other
-
-    async def _settle_pages(self, pages: _Pages) -> Counter[Outcome]:
         outcomes: Counter[Outcome] = Counter()
-        while verdicts := await self._next_page(pages):
-            outcomes.update(await self._settle(verdicts))
+        page, verdicts = await self.store.stale_turns(None, PAGE), _NONE
+        while page or verdicts:
+            # While one page is written the next is judged and the one after it read; what moves meanwhile is
+            # left alone by its guard.
+            written, ((verdicts, outside), page) = await both(
+                self._settle(verdicts), self._ahead(page, outside)
+            )
+            outcomes.update(written)
         return outcomes
 
-    async def _next_page(self, pages: _Pages) -> tuple[Verdict, ...]:
-        """Judge the page that was read while the one after it is read; an empty one is the last."""
-        async with pages.turn:
-            page, outside = pages.page, pages.outside
-            judged, pages.page = await both(self._judge(page, outside), self._after(page))
-            verdicts, pages.outside = judged
-            return verdicts
+    async def _ahead(
+        self, page: tuple[StaleTurn, ...], outside: Outside
+    ) -> tuple[tuple[tuple[Verdict, ...], Outside], tuple[StaleTurn, ...]]:
+        return await both(self._judge(page, outside), self._after(page))
 
     async def _after(self, page: tuple[StaleTurn, ...]) -> tuple[StaleTurn, ...]:
+        """The next page; an empty one is the last."""
         return await self.store.stale_turns(page[-1].turn, PAGE) if page else ()
 
     async def _judge(
