@@ -83,21 +83,22 @@ async def opened(home: Path, make_writer: MakeWriter | None = None) -> AsyncIter
         await leave(store)
 
 
-PARTS = ("turn", "at-once", "growth", "transcript", "overview", "recovery", "memory")
+PARTS = ("turn", "at-once", "transcript", "overview", "growth", "recovery", "memory")
 
 
 async def run(folder: Path, scale: Scale, say: Say, only: Sequence[str] | None = None) -> list[Row]:
     """The rows of every part, or of those asked for; `folder` is the caller's to remove.
 
-    The big ledger is seeded once and serves growth, overview, recovery and memory in that order.
+    The big ledger is seeded once and serves overview, growth, recovery and memory in that order: the overview
+    counts the turns of the last hour, so that it is looked at before there are any.
     """
     big = folder / "big"
     parts: dict[str, Callable[[], Awaitable[list[Row]]]] = {
         "turn": lambda: durable_turn(folder / "turn", scale),
         "at-once": lambda: at_once(folder / "at-once", scale),
         "transcript": lambda: growth_of_transcript(folder / "transcript", scale),
-        "growth": lambda: growth_of_ledger(folder, big, scale),
         "overview": lambda: overview(folder, big, scale),
+        "growth": lambda: growth_of_ledger(folder, big, scale),
         "recovery": lambda: recovery(folder, big, scale),
         "memory": lambda: held_memory(folder, big, scale),
     }
