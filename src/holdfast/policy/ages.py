@@ -15,5 +15,4 @@ def within(window: int, now: int, then: int | None, uncounted: int = 0) -> bool:
     """
     if window == 0:
         return True
-    # A time ahead of the clock gives a negative age, which is within any window just as well.
-    return then is not None and now - then - uncounted <= window
+    return then is not None and age(now, then) - uncounted <= window

@@ -82,7 +82,7 @@ class _Known(dict[str, W]):
 
 
 def strict(words: type[W]) -> Callable[[str], W]:
-    """Reads a word that must be there; at a quarter of what asking the class itself costs."""
+    """Reads a word that must be there; at a fraction of what asking the class itself costs."""
     return _Known({word.value: word for word in words}).__getitem__
 
 

@@ -137,8 +137,8 @@ class WriterThread:
 class Doorbell:
     """From a thread to the loop: what is handed over is heard there, in order.
 
-    The loop's own way (`call_soon_threadsafe`) costs a turn of a single conversation a tenth of its time: it
-    reads until an error says that there is no more.
+    The loop's own way (`call_soon_threadsafe`) costs a turn of a single conversation up to a tenth of its
+    time: it reads until an error says that there is no more.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, heard: Callable[[Reported], None]) -> None:
