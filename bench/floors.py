@@ -117,6 +117,7 @@ class BareUpdate:
     """
 
     def __init__(self, path: Path, ledger: Path) -> None:
+        self._path = path
         self._db = connect(path)
         self._db.execute("PRAGMA foreign_keys = OFF")
         self._db.execute("PRAGMA synchronous = OFF")
@@ -130,12 +131,14 @@ class BareUpdate:
         for (index,) in found[1:]:
             self._db.execute(index)
         self._db.execute("DETACH ledger")
-        self._db.execute("PRAGMA synchronous = FULL")
         self.settle()
 
     def settle(self) -> None:
-        """Start from an empty log and an idle disk, as the subject does."""
+        """Start from an empty log, an idle disk and a fresh connection, as the subject does."""
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        self._db.close()
+        self._db = connect(self._path)
+        self._db.execute("PRAGMA foreign_keys = OFF")
 
     def run(self) -> int:
         execute = self._db.execute
@@ -147,6 +150,7 @@ class BareUpdate:
         return len(found)
 
     def undo(self) -> None:
+        """Leave them interrupted again."""
         self._db.execute("UPDATE turns SET state = 'interrupted' WHERE ended_at IS NULL AND state = 'queued'")
         self.settle()
 

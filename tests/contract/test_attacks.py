@@ -100,7 +100,7 @@ async def test_a_process_that_let_go_of_a_turn_does_not_hold_it(ledger: Ledger) 
     await ledger.store.answer(QuestionId("q1"), reply, "red", ANN)
     assert await ledger.try_claim(lambda stale, now: rule("platform_down")) is None
     (stale,) = await ledger.store.stale_turns()
-    assert stale.last_owner is None
+    assert stale.stands.last_owner is None
 
 
 async def test_whoever_finds_only_refused_work_is_told_to_look_again(ledger: Ledger) -> None:
@@ -153,7 +153,7 @@ async def test_an_open_question_outweighs_a_newer_one_that_timed_out(ledger: Led
     await ledger.store.interrupt_orphans()
     await ledger.store.expire_questions()
     (stale,) = await ledger.store.stale_turns()
-    assert stale.question == "open"
+    assert stale.stands.question == "open"
 
 
 async def test_nothing_is_said_about_work_that_was_undone(ledger: Ledger) -> None:

@@ -242,7 +242,8 @@ async def test_interrupted_work_is_judged_once_more_before_it_runs(ledger: Ledge
     assert (await ledger.claim(judge)).turn.id == claimed.turn.id
     (stale,) = seen
     assert (stale.turn, stale.key, stale.sender, stale.waiting_sender) == (claimed.turn.id, key(), ANN, ANN)
-    assert (stale.strikes, stale.interruptions, stale.noted, stale.state) == (1, 1, 0, TurnState.QUEUED)
+    assert (stale.stands.strikes, stale.stands.interruptions, stale.stands.noted) == (1, 1, 0)
+    assert stale.stands.last_owner is None, "nobody has to let go of what is in line again"
 
 
 async def test_work_not_to_be_resumed_any_more_goes_back_to_recovery(ledger: Ledger) -> None:

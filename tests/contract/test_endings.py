@@ -243,7 +243,7 @@ async def test_a_stop_asked_before_a_crash_still_holds_after_it(ledger: Ledger) 
     await ledger.crash()
     await ledger.store.interrupt_orphans()
     (stale,) = await ledger.store.stale_turns()
-    assert (stale.turn, stale.stop) == (claimed.turn.id, StopKind.STOP)
+    assert (stale.turn, stale.stands.stop) == (claimed.turn.id, StopKind.STOP)
 
 
 async def test_the_end_of_a_turn_frees_its_conversation(ledger: Ledger) -> None:

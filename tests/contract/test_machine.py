@@ -607,7 +607,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule()
     def recovery_writes_back(self) -> None:
         """Perhaps long after it looked: what has moved on meanwhile is left alone."""
-        written = set(self.run(self.ledger.store.settle_stale(self.looked)))
+        written = set(self.run(self.ledger.give(*self.looked)))
         expected = {verdict.stale.turn for verdict in self.looked if self.carry_out(verdict)}
         assert written == expected
         self.looked = ()
@@ -626,8 +626,13 @@ class LedgerMachine(RuleBasedStateMachine):
     def carry_out(self, verdict: Verdict) -> bool:
         stale, turn = verdict.stale, self.model.turn(verdict.stale.turn)
         session = turn.session
-        guards = (turn.state, turn.generation, session.incarnation, turn.consented == turn.interruptions)
-        if guards != (TurnState.INTERRUPTED, stale.generation, stale.incarnation, stale.consented):
+        if verdict.decision.outcome is Outcome.RESUME and turn.state is TurnState.QUEUED:
+            return True  # somebody has put it in line meanwhile, and there it is
+        guards = (turn.generation, session.incarnation, turn.consented == turn.interruptions)
+        unmoved = guards == (stale.generation, stale.incarnation, stale.stands.consented)
+        if turn.state is not TurnState.INTERRUPTED:
+            return False
+        if verdict.decision.outcome is not Outcome.RESUME and not unmoved:
             return False
         if not self.model.decided(turn, verdict.decision):
             return False
@@ -640,7 +645,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def verdict(self, stale: StaleTurn) -> Verdict:
         decision = self.decide(stale)
-        once = f"{decision.reason}:{stale.turn}:{stale.interruptions}"
+        once = f"{decision.reason}:{stale.turn}:{stale.stands.interruptions}"
         chat = stale.chat.split("/")[-1]
         if decision.outcome is Outcome.ASK:
             id = self.name("question")
@@ -652,23 +657,24 @@ class LedgerMachine(RuleBasedStateMachine):
         """The real table, on what the ledger says and what is true outside of it."""
         suspects = [turn for turn in self.model.turns(TurnState.RUNNING) if turn.suspect]
         facts = RecoveryFacts(
-            suspended=stale.suspended,
-            stop=stale.stop,
+            suspended=stale.stands.suspended,
+            stop=stale.stands.stop,
             sender_allowed=True,
-            tail=stale.tail,
-            question=stale.question,
-            resume_ended_empty=stale.tail is Tail.NOTE and stale.noted == stale.interruptions,
-            strikes=stale.strikes,
-            interruptions=stale.interruptions,
+            tail=stale.stands.tail,
+            question=stale.stands.question,
+            resume_ended_empty=stale.stands.tail is Tail.NOTE
+            and stale.stands.noted == stale.stands.interruptions,
+            strikes=stale.stands.strikes,
+            interruptions=stale.stands.interruptions,
             owner_alive=False,
             origin_known=True,
             platform_connected=self.connected,
-            reason=stale.interruption,
+            reason=stale.stands.interruption,
             message_waiting=stale.waiting_sender is not None,
             progress_at=stale.progress_at,
             quarantined_for=stale.quarantined,
-            on_interruption=stale.on_interruption or OnInterruption.RESUME,
-            consented=stale.consented,
+            on_interruption=stale.stands.on_interruption or OnInterruption.RESUME,
+            consented=stale.stands.consented,
             safe_mode=False,
             lane_taken=bool(suspects),
         )
@@ -679,13 +685,17 @@ class LedgerMachine(RuleBasedStateMachine):
         session = turn.session
         assert (stale.session, stale.key) == (session.id, key(session.chat))
         assert (stale.generation, stale.incarnation) == (turn.generation, session.incarnation)
-        assert (stale.strikes, stale.interruptions, stale.noted) == (
+        assert (stale.stands.strikes, stale.stands.interruptions, stale.stands.noted) == (
             session.strikes,
             turn.interruptions,
             turn.noted,
         )
-        assert (stale.stop, stale.held, stale.progress_at) == (turn.stop, turn.held, turn.progress_at)
-        assert stale.consented is (turn.consented == turn.interruptions)
+        assert (stale.stands.stop, stale.stands.held, stale.progress_at) == (
+            turn.stop,
+            turn.held,
+            turn.progress_at,
+        )
+        assert stale.stands.consented is (turn.consented == turn.interruptions)
         assert (stale.waiting_sender is not None) is bool(self.model.waiting(session.chat))
 
     @rule()

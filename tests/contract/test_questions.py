@@ -328,12 +328,12 @@ async def test_continue_is_consent_to_resume_this_interruption(ledger: Ledger) -
     turn = await ledger.turn(claimed.session.id)
     assert (turn.state, turn.progress_at) == (TurnState.QUEUED, ledger.clock.now())
     seen = []
-    again = await ledger.claim(lambda stale, now: (seen.append(stale.consented), rule("resume"))[1])  # type: ignore[func-returns-value]
+    again = await ledger.claim(lambda stale, now: (seen.append(stale.stands.consented), rule("resume"))[1])  # type: ignore[func-returns-value]
     assert (again.turn.id, seen) == (claimed.turn.id, [True])
     await ledger.crash()
     await ledger.store.interrupt_orphans()
     (stale,) = await ledger.store.stale_turns()
-    assert not stale.consented, "consent was for the interruption before"
+    assert not stale.stands.consented, "consent was for the interruption before"
 
 
 @pytest.mark.parametrize(

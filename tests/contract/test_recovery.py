@@ -6,6 +6,7 @@ from holdfast.errors import StaleWrite
 from holdfast.model import (
     CallState,
     ChatSettings,
+    Entry,
     Finish,
     InboxKind,
     InboxState,
@@ -23,9 +24,9 @@ from holdfast.model import (
     TurnId,
     TurnState,
 )
-from holdfast.policy.recovery import LEADS_TO, Outcome, table
+from holdfast.policy.recovery import LEADS_TO, Decision, Outcome, table
 from holdfast.policy.settings import DAY, HOUR, MINUTE
-from holdfast.store import Verdict
+from holdfast.store import EntriesOf, StaleTurn, Verdict
 from holdfast.store.sqlite.codec import ERASED
 from tests.support.judging import rule
 from tests.support.ledger import ANN, BOB, Ledger, address, key, never_asked, owed
@@ -65,7 +66,7 @@ async def test_what_was_running_is_known_however_long_it_ran(ledger: Ledger) -> 
         assert (await ledger.store.session(claimed.session.id)).strikes == 1
     assert (await ledger.turn(idle.session.id)).state is TurnState.DONE
     assert (await ledger.turn(waiting.session.id)).state is TurnState.WAITING
-    assert {stale.last_owner for stale in await ledger.store.stale_turns()} == {dead}
+    assert {stale.stands.last_owner for stale in await ledger.store.stale_turns()} == {dead}
 
 
 async def test_looking_twice_changes_nothing_more(ledger: Ledger) -> None:
@@ -119,12 +120,22 @@ async def test_a_stale_turn_carries_the_facts_of_its_turn_session_and_chat(ledge
         key(),
         address(),
     )
-    assert (stale.generation, stale.incarnation, stale.suspended, stale.stop) == (1, 0, False, None)
-    assert (stale.sender, stale.waiting_sender, stale.tail, stale.question) == (ANN, BOB, Tail.WORK, None)
-    assert (stale.noted, stale.strikes, stale.interruptions) == (0, 1, 1)
-    assert (stale.interruption, stale.last_owner) == (Interruption.RESTART_INTERRUPTED, dead)
-    assert (stale.progress_at, stale.held) == (claimed.turn.progress_at, None)
-    assert (stale.on_interruption, stale.consented) == (OnInterruption.ASK, False)
+    assert (stale.generation, stale.incarnation, stale.stands.suspended, stale.stands.stop) == (
+        1,
+        0,
+        False,
+        None,
+    )
+    assert (stale.sender, stale.waiting_sender, stale.stands.tail, stale.stands.question) == (
+        ANN,
+        BOB,
+        Tail.WORK,
+        None,
+    )
+    assert (stale.stands.noted, stale.stands.strikes, stale.stands.interruptions) == (0, 1, 1)
+    assert (stale.stands.interruption, stale.stands.last_owner) == (Interruption.RESTART_INTERRUPTED, dead)
+    assert (stale.progress_at, stale.stands.held) == (claimed.turn.progress_at, None)
+    assert (stale.stands.on_interruption, stale.stands.consented) == (OnInterruption.ASK, False)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +158,7 @@ async def test_a_question_whose_time_is_up_counts_as_expired_whoever_wrote_that_
     if close:
         await ledger.store.expire_questions()
     (stale,) = await ledger.store.stale_turns()
-    assert stale.question is state
+    assert stale.stands.question is state
 
 
 async def test_a_resume_is_the_same_turn_queued_again(ledger: Ledger) -> None:
@@ -165,7 +176,7 @@ async def test_a_hold_is_written_once_and_shown(ledger: Ledger) -> None:
     async with ledger.unchanged():
         assert await ledger.settle("platform_down") == ()
     (stale,) = await ledger.store.stale_turns()
-    assert stale.held == "platform_down"
+    assert stale.stands.held == "platform_down"
     assert await ledger.settle("safe_mode") == (turn,)
     assert await ledger.settle("resume") == (turn,)
     assert (await ledger.turn(stale.session)).held is None
@@ -211,7 +222,7 @@ async def test_a_turn_is_not_made_to_wait_for_an_answer_that_came_meanwhile(ledg
     (question,) = (await ledger.store.journal(claimed.turn.id, 1)).questions
     await ledger.store.answer(question.id, await ledger.word("red"), "red", ANN)
     async with ledger.unchanged():
-        assert await ledger.store.settle_stale((Verdict(stale[0], rule("question_open")),)) == ()
+        assert await ledger.give(Verdict(stale[0], rule("question_open"))) == ()
 
 
 @pytest.mark.parametrize("name", ENDINGS)
@@ -241,18 +252,18 @@ async def test_what_is_told_is_told_once_over_boots(ledger: Ledger) -> None:
     await left_behind(ledger)
     stale = await ledger.store.stale_turns()
     verdict = Verdict(stale[0], rule("too_old"), (owed("too_old:1"),))
-    assert len(await ledger.store.settle_stale((verdict,))) == 1
+    assert len(await ledger.give(verdict)) == 1
     await ledger.crash()
     async with ledger.unchanged():
-        assert await ledger.store.settle_stale((verdict,)) == ()
+        assert await ledger.give(verdict) == ()
     assert len(await ledger.outbox()) == 1
 
 
-async def test_what_is_told_with_any_decision_is_owed(ledger: Ledger) -> None:
+async def test_what_is_told_of_work_that_is_held_is_owed_once(ledger: Ledger) -> None:
     await left_behind(ledger)
-    await ledger.settle("platform_down", owe=(owed("held"),))
-    await ledger.settle("resume", owe=(owed("resumed"),))
-    assert [sent.dedupe for sent in await ledger.outbox()] == ["held", "resumed"]
+    for _ in range(2):
+        await ledger.settle("platform_down", owe=(owed("held"),))
+    assert [sent.dedupe for sent in await ledger.outbox()] == ["held"]
 
 
 async def test_work_that_was_answered_is_done_without_another_run(ledger: Ledger) -> None:
@@ -306,27 +317,82 @@ async def test_a_turn_of_a_suspended_session_joins_it_and_blames_nobody(ledger: 
 MOVED = ("requeued", "claimed", "stopped", "ended", "suspended", "interrupted again")
 
 
-@pytest.mark.parametrize("moved", MOVED)
-@pytest.mark.parametrize("name", [row.name for row in table()])
-async def test_a_decision_about_what_moved_on_is_not_written(ledger: Ledger, name: str, moved: str) -> None:
-    turn = await left_behind(ledger)
-    (stale,) = await ledger.store.stale_turns()
-    if moved == "suspended":
+async def moves(ledger: Ledger, how: str, stale: StaleTurn) -> None:
+    """Something happens to interrupted work after recovery has looked at it."""
+    if how == "suspended":
         ledger.damage(f"UPDATE sessions SET incarnation = incarnation + 1 WHERE id = '{stale.session}'")
-    elif moved == "stopped":
+    elif how == "stopped":
         await ledger.store.stop(key(), StopKind.STOP, None)
-    elif moved == "ended":
+    elif how == "ended":
         await ledger.settle("too_old")
     else:
         await ledger.settle("resume")
-    if moved in ("claimed", "interrupted again"):
+    if how in ("claimed", "interrupted again"):
         again = await ledger.claim()
-        if moved == "interrupted again":
+        if how == "interrupted again":
             await ledger.store.interrupt(again.fence, "restart_timeout")
+
+
+@pytest.mark.parametrize("moved", MOVED)
+@pytest.mark.parametrize("name", [row.name for row in table() if row.outcome is not Outcome.RESUME])
+async def test_a_decision_about_what_moved_on_is_not_written(ledger: Ledger, name: str, moved: str) -> None:
+    await left_behind(ledger)
+    (stale,) = await ledger.store.stale_turns()
+    await moves(ledger, moved, stale)
     ask = ledger.question(call=None) if rule(name).outcome is Outcome.ASK else None
     async with ledger.unchanged():
-        assert await ledger.store.settle_stale((Verdict(stale, rule(name), (owed("told"),), ask),)) == ()
-    assert turn == stale.turn
+        assert await ledger.give(Verdict(stale, rule(name), (owed("told"),), ask)) == ()
+
+
+@pytest.mark.parametrize("moved", [how for how in MOVED if how not in ("suspended", "interrupted again")])
+async def test_what_is_not_interrupted_any_more_is_not_put_in_line(ledger: Ledger, moved: str) -> None:
+    turn = await left_behind(ledger)
+    (stale,) = await ledger.store.stale_turns()
+    await moves(ledger, moved, stale)
+    async with ledger.unchanged():
+        in_line = await ledger.give(Verdict(stale, rule("resume")))
+    assert in_line == ((turn,) if moved == "requeued" else ())
+
+
+@pytest.mark.parametrize("moved", ["suspended", "interrupted again"])
+async def test_what_goes_on_though_it_moved_is_asked_about_once_more_before_it_runs(
+    ledger: Ledger, moved: str
+) -> None:
+    turn = await left_behind(ledger)
+    (before,) = await ledger.store.stale_turns()
+    await moves(ledger, moved, before)
+    assert await ledger.give(Verdict(before, rule("resume"))) == (turn,)
+    seen: list[StaleTurn] = []
+
+    def judge(stale: StaleTurn, now: int) -> Decision:
+        seen.append(stale)
+        return rule("too_many_strikes")
+
+    assert await ledger.try_claim(judge) is None
+    assert (seen[0].generation, seen[0].incarnation) != (before.generation, before.incarnation)
+    assert (await ledger.turn(before.session)).state is TurnState.INTERRUPTED
+    assert await ledger.store.verify() == ()
+
+
+async def test_one_that_went_on_meanwhile_keeps_no_other_from_going_on(ledger: Ledger) -> None:
+    for n in range(3):
+        await ledger.begin(chat=f"c{n}")
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    stale = await ledger.store.stale_turns()
+    await ledger.settle("too_old", chat="c1")
+    going = {one.turn for one in stale if one.key != key("c1")}
+    assert set(await ledger.give(*(Verdict(one, rule("resume")) for one in stale))) == going
+    assert await ledger.store.verify() == ()
+    assert {(await ledger.claim()).turn.id, (await ledger.claim()).turn.id} == going
+
+
+async def test_a_turn_nothing_is_said_about_is_left_alone(ledger: Ledger) -> None:
+    await left_behind(ledger)
+    async with ledger.unchanged():
+        page = await ledger.store.stale_turns()
+        settled = await ledger.store.settle_stale(page, lambda stale, now, entries_of: None)
+    assert settled == {}
 
 
 async def test_one_that_moved_on_keeps_no_other_from_being_written(ledger: Ledger) -> None:
@@ -336,9 +402,8 @@ async def test_one_that_moved_on_keeps_no_other_from_being_written(ledger: Ledge
     await ledger.store.interrupt_orphans()
     stale = await ledger.store.stale_turns()
     await ledger.store.stop(key("c1"), StopKind.STOP, None)
-    verdicts = tuple(Verdict(one, rule("resume" if one.key == key("c0") else "too_old")) for one in stale)
-    written = await ledger.store.settle_stale(verdicts)
-    assert set(written) == {one.turn for one in stale if one.key != key("c1")}
+    verdicts = [Verdict(one, rule("resume" if one.key == key("c0") else "too_old")) for one in stale]
+    assert set(await ledger.give(*verdicts)) == {one.turn for one in stale if one.key != key("c1")}
 
 
 async def test_a_hung_owner_alive_elsewhere_is_only_seen_as_interrupted_once_it_let_go(
@@ -347,7 +412,7 @@ async def test_a_hung_owner_alive_elsewhere_is_only_seen_as_interrupted_once_it_
     claimed = await ledger.begin()
     await ledger.store.interrupt(claimed.fence, "shutdown_timeout")
     (stale,) = await ledger.store.stale_turns()
-    assert stale.last_owner == ledger.store.instance
+    assert stale.stands.last_owner == ledger.store.instance
 
 
 DAMAGE = {
@@ -372,7 +437,7 @@ async def test_a_damaged_optional_field_counts_as_absent_and_the_interruption_ho
     other = await ledger.begin(chat="sound")
     ledger.damage(statement)
     (stale,) = await ledger.store.stale_turns()
-    assert (stale.turn, stale.interruptions) == (turn, 1)
+    assert (stale.turn, stale.stands.interruptions) == (turn, 1)
     assert stale.progress_at is None or "progress_at" not in statement
     assert await ledger.settle("resume") == (turn,)
     again = await ledger.claim()
@@ -390,7 +455,7 @@ async def test_an_unreadable_kind_of_stop_is_still_a_stop(ledger: Ledger) -> Non
     await left_behind(ledger)
     ledger.damage("UPDATE turns SET stop = 'gibberish'")
     (stale,) = await ledger.store.stale_turns()
-    assert stale.stop is StopKind.STOP
+    assert stale.stands.stop is StopKind.STOP
 
 
 async def test_a_row_whose_state_cannot_be_read_is_set_aside_alone(ledger: Ledger) -> None:
@@ -424,7 +489,7 @@ async def test_a_damaged_count_keeps_neither_its_own_turn_nor_another_from_being
     ledger.damage(f"{statement} WHERE id = '{bad.turn.id}'")
     await ledger.crash()
     assert await ledger.store.interrupt_orphans() == 2
-    found = {stale.turn: stale.interruptions for stale in await ledger.store.stale_turns()}
+    found = {stale.turn: stale.stands.interruptions for stale in await ledger.store.stale_turns()}
     assert found.keys() == {bad.turn.id, good.turn.id}
     assert found[good.turn.id] == 1
     assert found[bad.turn.id] >= 1
@@ -489,7 +554,7 @@ async def test_what_several_turns_left_open_is_settled_for_each_of_them(ledger: 
     for claimed, states in ((started, [CallState.UNKNOWN] * 2), (planned, [CallState.SKIPPED])):
         journal = await ledger.store.journal(claimed.turn.id, 1)
         assert [call.state for call in journal.calls] == states
-        entries = (await ledger.store.entries_of((claimed.turn.id,)))[claimed.turn.id]
+        entries = await ledger.store.transcript(claimed.session.id)
         results = [entry.body for entry in entries if isinstance(entry.body, Returned)]
         assert [result.state for result in results] == states
         assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
@@ -506,10 +571,8 @@ async def test_several_are_asked_in_one_commit_each_their_own_question(ledger: L
         ledger.question(f"q{n}", None, owed=owed(f"q{n}", chat=f"c{n}", kind=OwedKind.QUESTION))
         for n in (1, 2)
     ]
-    verdicts = tuple(
-        Verdict(one, rule("chat_says_ask"), ask=ask) for one, ask in zip(stale, asks, strict=True)
-    )
-    assert len(await ledger.store.settle_stale(verdicts)) == 2
+    verdicts = [Verdict(one, rule("chat_says_ask"), ask=ask) for one, ask in zip(stale, asks, strict=True)]
+    assert len(await ledger.give(*verdicts)) == 2
     for one, ask in zip(stale, asks, strict=True):
         (sent,) = await ledger.outbox(one.chat.rpartition("/")[2])
         assert (sent.dedupe, sent.turn) == (ask.owed.dedupe, one.turn)
@@ -517,15 +580,26 @@ async def test_several_are_asked_in_one_commit_each_their_own_question(ledger: L
         assert (question.id, question.state) == (ask.id, QuestionState.OPEN)
 
 
-async def test_the_entries_of_turns_are_theirs_alone(ledger: Ledger) -> None:
+async def test_who_judges_can_read_what_each_turn_has_in_the_transcript_and_nothing_else(
+    ledger: Ledger,
+) -> None:
     before = await ledger.complete("first")
     after = await ledger.begin("second")
     other = await ledger.begin("elsewhere", chat="c2")
-    found = await ledger.store.entries_of((after.turn.id, other.turn.id))
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    found: dict[TurnId, tuple[Entry, ...]] = {}
+
+    def reads(stale: StaleTurn, now: int, entries_of: EntriesOf) -> None:
+        assert now == ledger.clock.now()
+        found[stale.turn] = entries_of(stale.turn)
+
+    await ledger.store.settle_stale(await ledger.store.stale_turns(), reads)
     transcript = await ledger.store.transcript(before.session.id)
-    assert found[after.turn.id] == tuple(entry for entry in transcript if entry.turn == after.turn.id)
-    assert found[other.turn.id] == await ledger.store.transcript(other.session.id)
-    assert set(found) == {after.turn.id, other.turn.id}
+    assert found == {
+        after.turn.id: tuple(entry for entry in transcript if entry.turn == after.turn.id),
+        other.turn.id: await ledger.store.transcript(other.session.id),
+    }
 
 
 async def test_what_new_was_asked_of_ends_every_conversation_it_was_asked_in(ledger: Ledger) -> None:
@@ -546,8 +620,12 @@ async def test_a_turn_this_process_has_lost_is_found_and_goes_on(ledger: Ledger)
         assert await ledger.store.interrupt_orphans(running=(lost.turn.id, kept.turn.id)) == 0
     assert await ledger.store.interrupt_orphans(running=(kept.turn.id,)) == 1
     (stale,) = await ledger.store.stale_turns()
-    assert (stale.turn, stale.interruption, stale.strikes) == (lost.turn.id, "restart_interrupted", 1)
-    assert stale.last_owner is None, "nobody has to let go of it any more"
+    assert (stale.turn, stale.stands.interruption, stale.stands.strikes) == (
+        lost.turn.id,
+        "restart_interrupted",
+        1,
+    )
+    assert stale.stands.last_owner is None, "nobody has to let go of it any more"
     async with ledger.refused(StaleWrite):
         await ledger.finish(lost.fence)
     await ledger.finish(kept.fence)

@@ -167,7 +167,8 @@ async def test_held_work_that_is_revived_is_consented_to(ledger: Ledger) -> None
     await ledger.store.revive(claimed.session.id, by, "unused", TOLD)
     assert ledger.store.version("recovery") > seen
     (stale,) = await ledger.store.stale_turns()
-    assert (before.consented, stale.consented, stale.progress_at) == (False, True, ledger.clock.now())
+    assert (before.stands.consented, stale.stands.consented) == (False, True)
+    assert stale.progress_at == ledger.clock.now()
     assert (await ledger.store.row(by)).state is InboxState.EXECUTED
     assert await ledger.store.waiting(key()) == ()
     await ledger.settle("resume")
@@ -180,7 +181,7 @@ async def test_what_recovery_decided_before_the_person_said_continue_is_void(led
     (before,) = await ledger.store.stale_turns()
     await ledger.store.revive(claimed.session.id, await ledger.command("/resume"), "")
     async with ledger.unchanged():
-        assert await ledger.store.settle_stale((Verdict(before, rule("too_old")),)) == ()
+        assert await ledger.give(Verdict(before, rule("too_old"))) == ()
 
 
 async def test_revive_answers_the_gateways_own_question(ledger: Ledger) -> None:

@@ -155,7 +155,9 @@ async def recover(home: Path, resume: bool) -> None:
     await store.doubt_orphans()
     assert await store.verify() == ()
     decision = rule("resume" if resume else "answered")
-    await store.settle_stale(tuple(Verdict(stale, decision) for stale in await store.stale_turns()))
+    await store.settle_stale(
+        await store.stale_turns(), lambda stale, now, entries_of: Verdict(stale, decision)
+    )
     for delivery in await store.in_doubt():
         await store.settle_delivery(delivery.id, Sent("found"))
     await store.close()

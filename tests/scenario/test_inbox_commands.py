@@ -383,7 +383,7 @@ async def test_resume_lets_held_work_go_on(ledger: Ledger) -> None:
     await ledger.recover("safe_mode")
     assert (await said(ledger, "/resume")).startswith("It goes on.")
     (stale,) = await ledger.store.stale_turns()
-    assert (stale.turn, stale.consented) == (claimed.turn.id, True)
+    assert (stale.turn, stale.stands.consented) == (claimed.turn.id, True)
 
 
 async def test_resume_takes_a_parked_conversation_up_again(ledger: Ledger) -> None:

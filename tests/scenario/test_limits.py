@@ -137,7 +137,7 @@ async def test_killed_right_after_continue_the_work_is_taken_up_and_not_left(led
     await ledger.crash()
     await ledger.store.interrupt_orphans()
     (stale,) = await ledger.store.stale_turns()
-    assert stale.tail == "work", "what it waited for was the gateway's question, not the model's"
+    assert stale.stands.tail == "work", "what it waited for was the gateway's question, not the model's"
     await ledger.settle("resume")
     after = stage_of(ledger, STEPS, says("done"))
     await after.run()

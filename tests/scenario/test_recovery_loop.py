@@ -148,10 +148,10 @@ async def test_one_row_the_ledger_refuses_keeps_back_no_other(ledger: Ledger) ->
         def __getattr__(self, verb: str) -> Any:
             return getattr(ledger.store, verb)
 
-        async def settle_stale(self, verdicts: Any) -> Any:
-            if any(verdict.stale.turn == bad.turn.id for verdict in verdicts):
+        async def settle_stale(self, page: Any, judge: Any) -> Any:
+            if any(stale.turn == bad.turn.id for stale in page):
                 raise Broken("a rule of the schema")
-            return await real(verdicts)
+            return await real(page, judge)
 
     at_work = reconciler(ledger, Picky(), report=reports)
     assert await at_work.round() == {Outcome.RESUME: 1}

@@ -240,7 +240,14 @@ class Ledger:
     async def settle(self, name: str, chat: str | None = None, **more: Any) -> tuple[TurnId, ...]:
         """Recovery decides the same about everything interrupted (in one chat), and writes it back."""
         stale = [one for one in await self.store.stale_turns() if chat is None or one.key == key(chat)]
-        return await self.store.settle_stale(tuple(Verdict(one, rule(name), **more) for one in stale))
+        return await self.give(*(Verdict(one, rule(name), **more) for one in stale))
+
+    async def give(self, *verdicts: Verdict) -> tuple[TurnId, ...]:
+        """Recovery writes these verdicts back; the turns it says it has settled."""
+        given = {verdict.stale.turn: verdict for verdict in verdicts}
+        page = [verdict.stale for verdict in verdicts]
+        settled = await self.store.settle_stale(page, lambda stale, now, entries_of: given[stale.turn])
+        return tuple(sorted(turn for turns in settled.values() for turn in turns))
 
     async def recover(self, name: str = "resume") -> tuple[TurnId, ...]:
         """A crash, and what a fresh process makes of it."""

@@ -12,10 +12,10 @@ from dataclasses import field
 from typing import Any, TypeVar, cast
 
 from holdfast.clock import Clock
-from holdfast.model import Claimed, DeliveryId, Fence, Interruption, Lost, SendResult, TurnId, TurnState
+from holdfast.model import Claimed, DeliveryId, Fence, Interruption, Lost, SendResult, TurnState
 from holdfast.policy.recovery import LEADS_TO, Outcome
 from holdfast.records import dataclass
-from holdfast.store import Recorded, Step, Stop, StopOutcome, Store, Verdict
+from holdfast.store import Recorded, Settled, Step, Stop, StopOutcome, Store
 
 R = TypeVar("R")
 
@@ -102,13 +102,13 @@ class _Counted:
             self._counts.interruptions[Interruption.RESTART_INTERRUPTED.value] += found
         return found
 
-    async def settle_stale(self, verdicts: tuple[Verdict, ...]) -> tuple[TurnId, ...]:
-        written = await self._store.settle_stale(verdicts)
-        done = set(written)
-        outcomes = [one.decision.outcome for one in verdicts if one.stale.turn in done]
-        self._counts.decisions.update(outcomes)
-        self._counts.turns.update(LEADS_TO[one] for one in outcomes if LEADS_TO[one] in ENDS)
-        return written
+    async def settle_stale(self, *args: Any, **more: Any) -> Settled:
+        settled = await self._store.settle_stale(*args, **more)
+        for outcome, turns in settled.items():
+            self._counts.decisions[outcome] += len(turns)
+            if LEADS_TO[outcome] in ENDS:
+                self._counts.turns[LEADS_TO[outcome]] += len(turns)
+        return settled
 
     async def heartbeat(self) -> None:
         await self._store.heartbeat()

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from holdfast.model import RESTORED, RESUMABLE, OnInterruption, QuestionState, StopKind, Tail, TurnState
 from holdfast.records import dataclass
@@ -63,10 +62,7 @@ LEADS_TO: Mapping[Outcome, TurnState] = MappingProxyType(
 
 
 class RecoveryFacts(NamedTuple):
-    """What is known of one interrupted turn, its session and its chat. Nothing is assumed: all are given.
-
-    A tuple, because a boot may build ten thousand of them and a frozen dataclass takes three times as long.
-    """
+    """What is known of one interrupted turn, its session and its chat. Nothing is assumed: all are given."""
 
     suspended: bool
     stop: StopKind | None
@@ -99,7 +95,7 @@ class RecoveryFacts(NamedTuple):
 
 
 Fits = Callable[[RecoveryFacts, bool, RecoverySettings], bool]
-"""Asked with the facts but their times, whether the work is older than the window, and the settings."""
+"""Asked with the facts, whether the work is older than the window, and the settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,18 +323,4 @@ def decide(facts: RecoveryFacts, now: int, settings: RecoverySettings) -> Decisi
     Age is the time since the last recorded progress; without a readable time the work is not fresh.
     """
     old = not within(settings.window, now, facts.progress_at, facts.quarantined_for)
-    row = _first_that_fits(facts[:_TIMES], facts[_TIMES + 2 :], old, settings)
-    return tuple.__new__(Decision, (row, facts))
-
-
-_TIMES = RecoveryFacts._fields.index("progress_at")
-"""Where the two facts stand from which age follows; most that a crash leaves is alike in all the others."""
-
-
-@lru_cache(maxsize=1_000)
-def _first_that_fits(
-    before: tuple[Any, ...], after: tuple[Any, ...], old: bool, settings: RecoverySettings
-) -> Row:
-    """Ask the rows in order; remembered, because a boot may ask ten thousand times."""
-    facts = RecoveryFacts._make((*before, None, 0, *after))
-    return next(row for row in _TABLE if row.fits(facts, old, settings))
+    return Decision(next(row for row in _TABLE if row.fits(facts, old, settings)), facts)

@@ -24,10 +24,6 @@ class RecoverySettings:
     suspect_strikes: int = 2
     survive_at_least: int = 60 * SECOND
 
-    def __hash__(self) -> int:
-        """Cheap: it is asked for with every decision, and a process has one of these."""
-        return self.window
-
 
 @dataclass(frozen=True, slots=True)
 class SafeModeSettings:

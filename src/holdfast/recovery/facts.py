@@ -28,41 +28,45 @@ class Outside:
 
     def holds(self, owner: InstanceId | None, turn: TurnId) -> bool:
         """Whether a living process may still be at work on that turn."""
-        if owner is None or owner not in self.alive:
-            return False
-        return owner != self.me or self.running is None or turn in self.running
+        alive = owner in self.alive
+        return alive and (owner != self.me or self.running is None or turn in self.running)
 
 
 def facts_of(stale: StaleTurn, outside: Outside) -> RecoveryFacts:
-    """Put both together; the one place that does. By position and past the constructor: names cost twice as
-    much, and a boot may ask for ten thousand turns."""
-    # fmt: off
-    (turn, _, _, chat, _, _, suspended, stop, sender, tail, question, noted, strikes, interruptions,
-     interruption, last_owner, progress_at, quarantined, _, on_interruption, consented, waiting, _, _) = stale
-    # fmt: on
-    return tuple.__new__(
-        RecoveryFacts,
-        (
-            suspended,
-            stop,
-            _is_allowed(outside, sender),
-            tail,
-            question,
-            tail is Tail.NOTE and noted >= interruptions,  # resume_ended_empty
-            strikes,
-            interruptions,
-            outside.holds(last_owner, turn),
-            True,  # origin_known
-            chat.partition("/")[0] in outside.connected,
-            interruption,
-            waiting is not None and _is_allowed(outside, waiting),
-            progress_at,
-            quarantined,
-            on_interruption or outside.on_interruption,
-            consented,
-            outside.safe_mode,
-            outside.lane_taken,
-        ),
+    """Put both together; the one place that does."""
+    stands = stale.stands
+    sender_allowed, owner_alive, connected, message_waiting = true_now(stale, outside)
+    return RecoveryFacts(
+        suspended=stands.suspended,
+        stop=stands.stop,
+        sender_allowed=sender_allowed,
+        tail=stands.tail,
+        question=stands.question,
+        resume_ended_empty=stands.tail is Tail.NOTE and stands.noted >= stands.interruptions,
+        strikes=stands.strikes,
+        interruptions=stands.interruptions,
+        owner_alive=owner_alive,
+        origin_known=True,
+        platform_connected=connected,
+        reason=stands.interruption,
+        message_waiting=message_waiting,
+        progress_at=stale.progress_at,
+        quarantined_for=stale.quarantined,
+        on_interruption=stands.on_interruption or outside.on_interruption,
+        consented=stands.consented,
+        safe_mode=outside.safe_mode,
+        lane_taken=outside.lane_taken,
+    )
+
+
+def true_now(stale: StaleTurn, outside: Outside) -> tuple[bool, bool, bool, bool]:
+    """Whether its sender is allowed, its owner alive, its platform connected, and a message waits for it."""
+    waiting = stale.waiting_sender
+    return (
+        _is_allowed(outside, stale.sender),
+        outside.holds(stale.stands.last_owner, stale.turn),
+        stale.chat.partition("/")[0] in outside.connected,
+        waiting is not None and _is_allowed(outside, waiting),
     )
 
 

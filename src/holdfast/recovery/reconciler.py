@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -22,14 +22,14 @@ from holdfast.policy.settings import (
 )
 from holdfast.policy.strikes import SafeMode, SafeModeFacts, safe_mode
 from holdfast.records import dataclass
-from holdfast.store import Continuity, Keep, StaleTurn, Store, Verdict
+from holdfast.store import Continuity, Keep, Settled, StaleTurn, Store
 
 from .continuity import ContinuityReport, continuity_report
 from .facts import Outside, judge_stale
-from .verdicts import answers_to, without_owner, write_verdict
+from .verdicts import Judging
 
 PAGE = 500
-"""Turns read at once and written in one commit: others' commits come in between."""
+"""Turns read, judged and written in one commit: others' commits come in between."""
 PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
 """How a ledger that cannot be used is tried again."""
 SAFE_MODE_OFF = "safe_mode_off"
@@ -56,7 +56,6 @@ class Care:
     """What one message to a chat may hold: a longer answer is owed in parts."""
 
 
-_NONE: tuple[Verdict, ...] = ()
 AS_USUAL = Care()
 _NOT_LOOKED = SafeMode(active=True, why="the ledger has not been looked at yet")
 
@@ -199,69 +198,39 @@ class Reconciler:
         """Decide about all interrupted work, page by page; other sessions' commits come in between."""
         if self._safe_mode is _NOT_LOOKED:
             await self._look_at_safe_mode()
-        outside = replace(self._all_outside(), lane_taken=await self.store.lane_taken())
         outcomes: Counter[Outcome] = Counter()
-        page, verdicts = await self.store.stale_turns(None, PAGE), _NONE
-        while page or verdicts:
-            # While one page is written the next is judged and the one after it read; what moves meanwhile is
-            # left alone by its guard.
-            written, ((verdicts, outside), page) = await both(
-                self._settle(verdicts), self._ahead(page, outside)
-            )
-            outcomes.update(written)
+        judge, page = await self._judging(self._care.owner), await self.store.stale_turns(None, PAGE)
+        while page:
+            # The next page is read while this one is written.
+            settled, page = await both(self._settle(page, judge), self.store.stale_turns(page[-1].turn, PAGE))
+            outcomes.update({outcome: len(turns) for outcome, turns in settled.items()})
         return outcomes
 
-    async def _ahead(
-        self, page: tuple[StaleTurn, ...], outside: Outside
-    ) -> tuple[tuple[tuple[Verdict, ...], Outside], tuple[StaleTurn, ...]]:
-        return await both(self._judge(page, outside), self._after(page))
+    async def _judging(self, owner: ChatAddress | None) -> Judging:
+        outside = replace(self._all_outside(), lane_taken=await self.store.lane_taken())
+        decided = {} if self._decided is None else self._decided
+        return Judging(outside, self.settings, self._care.longest, owner, decided)
 
-    async def _after(self, page: tuple[StaleTurn, ...]) -> tuple[StaleTurn, ...]:
-        """The next page; an empty one is the last."""
-        return await self.store.stale_turns(page[-1].turn, PAGE) if page else ()
-
-    async def _judge(
-        self, page: tuple[StaleTurn, ...], outside: Outside
-    ) -> tuple[tuple[Verdict, ...], Outside]:
-        """Decide about a page; the first suspect that goes takes the lane for those after it."""
-        answers = await answers_to(self.store, page, self._care.longest)
-        now = self.clock.now()
-        verdicts = []
-        for stale in page:
-            decision = judge_stale(stale, now, outside, self.settings)
-            if self._decided is not None:
-                self._decided[stale.turn] = decision
-            outcome = decision.row.outcome
-            if outcome is Outcome.RESUME:
-                verdicts.append(Verdict(stale, decision))
-                if stale.strikes >= self.settings.suspect_strikes:
-                    outside = replace(outside, lane_taken=True)
-            elif outcome is Outcome.DONE:
-                verdicts.append(Verdict(stale, decision, (answers[stale.turn],)))
-            else:
-                verdicts.append(write_verdict(stale, decision, now, self._care.owner))
-        return tuple(verdicts), outside
-
-    async def _settle(self, verdicts: tuple[Verdict, ...]) -> Counter[Outcome]:
-        """Write a page back; if the ledger refuses it, one by one: a bad row keeps back no other."""
-        if not verdicts:
-            return Counter()
+    async def _settle(self, page: tuple[StaleTurn, ...], judge: Judging) -> Settled:
+        """Settle a page; if the ledger refuses it, one by one: a bad row keeps back no other."""
         try:
-            written = await self.store.settle_stale(verdicts)
+            return await self.store.settle_stale(page, judge)
         except Refused as refusal:
             self._report("writing a page of decisions", refusal)
-            written = tuple([turn for verdict in verdicts for turn in await self._settle_alone(verdict)])
-        done = frozenset(written)
-        return Counter([v.decision.row.outcome for v in verdicts if v.stale.turn in done])
+        settled: dict[Outcome, tuple[TurnId, ...]] = defaultdict(tuple)
+        for stale in page:
+            for outcome, turns in (await self._settle_alone(stale)).items():
+                settled[outcome] += turns
+        return settled
 
-    async def _settle_alone(self, verdict: Verdict) -> tuple[TurnId, ...]:
+    async def _settle_alone(self, stale: StaleTurn) -> Settled:
         # The owner's chat may be one nobody ever wrote from: then there is nowhere to tell it.
-        for attempt in (verdict, without_owner(verdict, self._care.owner)):
+        for owner in (self._care.owner, None):
             try:
-                return await self.store.settle_stale((attempt,))
+                return await self.store.settle_stale((stale,), await self._judging(owner))
             except Refused as refusal:
-                self._report(f"deciding about turn {verdict.stale.turn}", refusal)
-        return ()
+                self._report(f"deciding about turn {stale.turn}", refusal)
+        return {}
 
     async def _look_at_safe_mode(self) -> SafeMode:
         """Safe mode is not stored: it follows from how the instances ended, and from what people asked."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from holdfast.model import ChatAddress, Owed, OwedKind, QuestionId, QuestionKind, Tail, TurnId, answer_key
+from holdfast.model import ChatAddress, Entry, Owed, OwedKind, QuestionId, QuestionKind, TurnId, answer_key
+from holdfast.policy.ages import within
 from holdfast.policy.parts import Longest, parts_for
 from holdfast.policy.recovery import Decision, Outcome
-from holdfast.policy.settings import HOUR
+from holdfast.policy.settings import HOUR, RecoverySettings
 from holdfast.policy.steps import reply_text
 from holdfast.policy.views import view
-from holdfast.store import Ask, StaleTurn, Store, Verdict
+from holdfast.store import Ask, EntriesOf, StaleTurn, Verdict
+
+from .facts import Outside, judge_stale, true_now
 
 CONTINUE_OR_DROP = ("continue", "drop")
 CONTINUE_EXPIRES = HOUR
@@ -22,7 +25,53 @@ UNREADABLE_ANSWER = (
 )
 
 
-def write_verdict(stale: StaleTurn, decision: Decision, now: int, owner: ChatAddress | None) -> Verdict:
+class Judging:
+    """Gives the verdict on one turn after another; a suspect that goes on takes the lane for all after it.
+
+    A crash leaves thousands that differ only in whose they are and in their times. About those of them that
+    go on it decides once: their facts are written down nowhere, so they may share the verdict on the first.
+    """
+
+    def __init__(
+        self,
+        outside: Outside,
+        settings: RecoverySettings,
+        longest: Longest,
+        owner: ChatAddress | None,
+        decided: dict[TurnId, Decision],
+    ) -> None:
+        """What was decided about each turn is put into `decided`."""
+        self._outside = outside
+        self._settings = settings
+        self._longest = longest
+        self._owner = owner
+        self._decided = decided
+        self._go_on: dict[tuple[object, ...], Verdict] = {}
+
+    def __call__(self, stale: StaleTurn, now: int, entries_of: EntriesOf) -> Verdict:
+        fresh = within(self._settings.window, now, stale.progress_at, stale.quarantined)
+        alike = (fresh, true_now(stale, self._outside), stale.stands)
+        verdict = self._go_on.get(alike)
+        if verdict is None:
+            return self._decide(stale, now, entries_of, alike)
+        self._decided[stale.turn] = verdict.decision
+        return verdict
+
+    def _decide(
+        self, stale: StaleTurn, now: int, entries_of: EntriesOf, alike: tuple[object, ...]
+    ) -> Verdict:
+        decision = self._decided[stale.turn] = judge_stale(stale, now, self._outside, self._settings)
+        if decision.outcome is Outcome.RESUME:
+            verdict = self._go_on[alike] = Verdict(stale, decision)
+            if stale.stands.strikes >= self._settings.suspect_strikes:
+                self._outside, self._go_on = replace(self._outside, lane_taken=True), {}
+            return verdict
+        if decision.outcome is Outcome.DONE:
+            return Verdict(stale, decision, (_answer(stale, entries_of(stale.turn), self._longest),))
+        return _told(stale, decision, now, self._owner)
+
+
+def _told(stale: StaleTurn, decision: Decision, now: int, owner: ChatAddress | None) -> Verdict:
     """What the person is told or asked, once per interruption by its key; the owner hears of a park."""
     if decision.outcome is Outcome.ASK:
         return Verdict(stale, decision, ask=_question(stale, decision, now))
@@ -34,32 +83,15 @@ def write_verdict(stale: StaleTurn, decision: Decision, now: int, owner: ChatAdd
     return Verdict(stale, decision, tuple(owe))
 
 
-def without_owner(verdict: Verdict, owner: ChatAddress | None) -> Verdict:
-    """The same verdict with nothing in it for the owner."""
-    return verdict._replace(
-        owe=tuple(owed for owed in verdict.owe if owed.chat != owner or owed.chat == verdict.stale.chat)
-    )
-
-
-async def answers_to(store: Store, page: Sequence[StaleTurn], longest: Longest) -> Mapping[TurnId, Owed]:
-    """What turns whose answer was complete owe for it, under the key their own end would have used."""
-    answered = {stale.turn: stale for stale in page if stale.tail is Tail.ANSWER}
-    if not answered:
-        return {}
-    entries = await store.entries_of(tuple(answered))
-    return {
-        turn: Owed(
-            stale.chat,
-            answer_key(turn),
-            parts_for(reply_text(view(entries[turn])) or UNREADABLE_ANSWER, longest(stale.chat)),
-            reply_to=stale.message_id,
-        )
-        for turn, stale in answered.items()
-    }
+def _answer(stale: StaleTurn, entries: tuple[Entry, ...], longest: Longest) -> Owed:
+    """What a turn whose answer was complete owes for it, under the key its own end would have used."""
+    text = reply_text(view(entries)) or UNREADABLE_ANSWER
+    parts = parts_for(text, longest(stale.chat))
+    return Owed(stale.chat, answer_key(stale.turn), parts, reply_to=stale.message_id)
 
 
 def _once(stale: StaleTurn, decision: Decision) -> str:
-    return f"{decision.reason}:{stale.turn}:{stale.interruptions}"
+    return f"{decision.reason}:{stale.turn}:{stale.stands.interruptions}"
 
 
 def _question(stale: StaleTurn, decision: Decision, now: int) -> Ask:

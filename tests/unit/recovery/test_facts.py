@@ -14,7 +14,7 @@ from holdfast.model import (
 )
 from holdfast.policy.recovery import RecoveryFacts
 from holdfast.recovery import Outside, facts_of
-from holdfast.store import StaleTurn
+from holdfast.store import StaleTurn, Standing
 
 STALE = StaleTurn(
     turn=TurnId("t"),
@@ -23,22 +23,25 @@ STALE = StaleTurn(
     chat=ChatAddress("web/a/c"),
     generation=11,
     incarnation=12,
-    suspended=True,
-    stop=StopKind.NEW,
     sender=PersonId("web:gone"),
-    tail=Tail.NOTE,
-    question=QuestionState.EXPIRED,
-    noted=5,
-    strikes=4,
-    interruptions=5,
-    interruption="why",
-    last_owner=InstanceId("alive"),
+    waiting_sender=PersonId("web:ann"),
+    message_id=None,
     progress_at=13,
     quarantined=14,
-    held=None,
-    on_interruption=OnInterruption.ASK,
-    consented=True,
-    waiting_sender=PersonId("web:ann"),
+    stands=Standing(
+        suspended=True,
+        stop=StopKind.NEW,
+        tail=Tail.NOTE,
+        question=QuestionState.EXPIRED,
+        noted=5,
+        strikes=4,
+        interruptions=5,
+        interruption="why",
+        last_owner=InstanceId("alive"),
+        held=None,
+        on_interruption=OnInterruption.ASK,
+        consented=True,
+    ),
 )
 OUTSIDE = Outside(
     frozenset({InstanceId("alive")}),
@@ -82,9 +85,10 @@ def test_whoever_cannot_be_checked_is_not_allowed() -> None:
 
 
 def test_each_fact_that_is_not_so_is_told_as_well() -> None:
-    plain = STALE._replace(
+    stands = STALE.stands._replace(
         suspended=False, stop=None, tail=Tail.WORK, question=None, on_interruption=None, consented=False
     )
+    plain = STALE._replace(stands=stands)
     facts = facts_of(plain._replace(waiting_sender=None), Outside(frozenset(), frozenset(), lambda _: True))
     assert (facts.suspended, facts.stop, facts.sender_allowed, facts.tail) == (False, None, True, Tail.WORK)
     assert (facts.question, facts.resume_ended_empty, facts.owner_alive) == (None, False, False)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Protocol
 
-from holdfast.model import Entry, InboxRow, Key, Position, QuestionRecord, Session, SessionId, Turn, TurnId
+from holdfast.model import InboxRow, Key, Position, QuestionRecord, Session, SessionId, Turn, TurnId
 
 from .values import (
     ChatLine,
@@ -15,8 +15,9 @@ from .values import (
     Keep,
     KeptReport,
     SessionLine,
+    Settled,
     StaleTurn,
-    Verdict,
+    VerdictOn,
 )
 
 
@@ -35,15 +36,12 @@ class Upkeep(Protocol):
         """A page of interrupted turns in id order, by index, whatever else the ledger holds."""
         ...
 
-    async def entries_of(self, turns: tuple[TurnId, ...]) -> Mapping[TurnId, tuple[Entry, ...]]:
-        """What each of these turns has in the transcript, in order; nothing else of it is read."""
-        ...
+    async def settle_stale(self, page: Sequence[StaleTurn], judge: VerdictOn) -> Settled:
+        """Have interrupted turns judged and carry that out in one commit.
 
-    async def settle_stale(self, verdicts: tuple[Verdict, ...]) -> tuple[TurnId, ...]:
-        """Carry decisions out in one commit; returns the turns that were written.
-
-        Each is guarded by state, generation, incarnation and consent it was decided on; one that moved on
-        is left for the next look.
+        What goes on need only be interrupted still: its claim asks once more, of what is true then. All else
+        is guarded by state, generation, incarnation and consent it was decided on; one that moved on is left
+        for the next look, as is one that `judge` says nothing about.
         """
         ...
 

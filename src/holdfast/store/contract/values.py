@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 from zlib import crc32
@@ -33,7 +33,7 @@ from holdfast.model import (
     Usage,
 )
 from holdfast.policy.admission import Drain
-from holdfast.policy.recovery import Decision
+from holdfast.policy.recovery import Decision, Outcome
 from holdfast.policy.settings import PairingSettings, QueueSettings, RecoverySettings, ResetSettings
 from holdfast.records import dataclass
 
@@ -172,21 +172,11 @@ class ClaimSettings:
             return False
 
 
-class StaleTurn(NamedTuple):
-    """Interrupted work as recovery sees it, with what its write-back is guarded by.
+class Standing(NamedTuple):
+    """How interrupted work stands: all that is decided on but whose it is and its times."""
 
-    A tuple, because a boot may read ten thousand of them.
-    """
-
-    turn: TurnId
-    session: SessionId
-    key: Key
-    chat: ChatAddress
-    generation: int
-    incarnation: int
     suspended: bool
     stop: StopKind | None
-    sender: PersonId
     tail: Tail
     question: QuestionState | None
     """How the last question of the turn stands, if it has one."""
@@ -195,16 +185,32 @@ class StaleTurn(NamedTuple):
     interruptions: int
     interruption: str | None
     last_owner: InstanceId | None
-    progress_at: int | None
-    quarantined: int
     held: str | None
     on_interruption: OnInterruption | None
     consented: bool
+
+
+class StaleTurn(NamedTuple):
+    """Interrupted work as recovery sees it, with what its write-back is guarded by.
+
+    Tuples, because a boot may read ten thousand of them; most of those stand alike.
+    """
+
+    turn: TurnId
+    session: SessionId
+    key: Key
+    chat: ChatAddress
+    generation: int
+    incarnation: int
+    sender: PersonId
     waiting_sender: PersonId | None
     """Sender of the oldest message that waits behind it, if any."""
-    message_id: str | None = None
+    message_id: str | None
     """The platform's id of the message that began it, for the reply."""
-    state: TurnState = TurnState.INTERRUPTED
+    progress_at: int | None
+    quarantined: int
+    """Time spent waiting for the quarantine lane."""
+    stands: Standing
 
 
 Judge = Callable[[StaleTurn, int], Decision]
@@ -218,6 +224,19 @@ class Verdict(NamedTuple):
     decision: Decision
     owe: tuple[Owed, ...] = ()
     ask: Ask | None = None
+
+
+EntriesOf = Callable[[TurnId], tuple[Entry, ...]]
+"""What a turn has in the transcript, in order; nothing else of it is read."""
+
+VerdictOn = Callable[[StaleTurn, int, EntriesOf], Verdict | None]
+"""What is to be done about interrupted work now, if anything; called inside the transaction that does it.
+
+A verdict by which work goes on has nothing in it to tell or to ask, and may be given for many turns.
+"""
+
+Settled = Mapping[Outcome, tuple[TurnId, ...]]
+"""The turns that were settled, by what became of them; what somebody else has put in line goes on as well."""
 
 
 class StopOutcome(StrEnum):

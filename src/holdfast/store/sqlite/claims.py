@@ -50,7 +50,7 @@ from .endings import end_session, end_turn
 from .intake import refresh_conversation
 from .owing import owe_all
 from .readers import Read
-from .stale import stale_turn_now
+from .stale import stale_turn
 from .steps import append_entries, journal, take_row
 
 _TRIES = 32
@@ -208,9 +208,7 @@ def _may_go_on(tx: Tx, settings: ClaimSettings, begun: _Begun, judge: Judge) -> 
         end_turn(tx, begun.session.id, turn.id, TurnState.CANCELLED, Refusal.NOT_ALLOWED)
         tx.run("bump_generation", session=begun.session.id)
         return False
-    row = tx.one("stale_turn", turn=turn.id, now=tx.now)
-    assert row is not None
-    decision = judge(stale_turn_now(row), tx.now)
+    decision = judge(stale_turn(tx, turn.id), tx.now)
     if decision.outcome is Outcome.RESUME:
         return True
     tx.run("refuse_resume", turn=turn.id)

@@ -106,7 +106,14 @@ class Tx:
 
     def events(self, events: Sequence[tuple[str, str, Mapping[str, object]]]) -> None:
         """The same for many at once: what, subject and detail of each."""
-        self.run("add_events", at=self.now, instance=self.instance, events=encode(events))
+        same: dict[str, Value] = {"at": self.now, "instance": self.instance}
+        self.many(
+            "add_event",
+            [
+                {**same, "what": what, "subject": subject, "detail": encode(detail)}
+                for what, subject, detail in events
+            ],
+        )
 
     def changed(self, topic: str) -> None:
         """Wake whoever waits for this topic, once the commit has returned."""

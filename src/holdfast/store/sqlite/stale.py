@@ -5,23 +5,23 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from operator import attrgetter
-from typing import Any
 
 from holdfast.model import (
     Entry,
     Interruption,
+    Key,
     QuestionState,
     SessionId,
     StopKind,
     TurnId,
-    TurnState,
 )
 from holdfast.policy.recovery import LEADS_TO, Outcome
-from holdfast.store.contract import StaleTurn, Verdict
+from holdfast.store.contract import Settled, StaleTurn, Standing, Verdict, VerdictOn
 
 from .codec import encode
-from .commit import Tx
+from .commit import Row, Tx
 from .goal_turns import end_goals, queue_goal_turns
 from .intake import drop_wakeups_of
 from .owing import Debt, owe_debts
@@ -63,58 +63,73 @@ def interrupt_orphans(tx: Tx, limit: int = 500, running: tuple[TurnId, ...] | No
 
 
 def stale_turns(read: Read, after: TurnId | None = None, limit: int = 500) -> tuple[StaleTurn, ...]:
-    row = read.one("stale_turns", after=after or "", limit=limit, now=read.now)
-    assert row is not None
-    found = [stale_turn(values) for values in json.loads(row[0])]
-    return tuple(sorted(found, key=_turn))
+    return _stale(read.one("stale_turns", after=after or "", limit=limit, now=read.now))
 
 
-_turn = attrgetter("turn")
+def stale_turn(tx: Tx, turn: TurnId) -> StaleTurn:
+    """What recovery would be shown of a turn that is in line again."""
+    (stale,) = _stale(tx.one("stale_turn", turn=turn, now=tx.now))
+    return stale
 
 
-def stale_turn(row: Sequence[Any]) -> StaleTurn:
-    """One row as recovery's facts; a damaged time or word counts as absent, the rest of the row holds.
+def _stale(found: Row | None) -> tuple[StaleTurn, ...]:
+    """Rows as recovery's facts; a damaged time or word counts as absent, the rest of its row holds."""
+    assert found is not None
+    values, lines = found
+    page = json.loads(values)
+    for row, line in zip(page, lines.split("\n") if page else (), strict=True):
+        row[_PROGRESS] = time_or_none(row[_PROGRESS])
+        row.append(_standing(line))
+    # Past the constructor, which costs twice as much: a boot may read ten thousand of them.
+    return tuple([tuple.__new__(StaleTurn, row) for row in page])
 
-    By position and past the constructor, which costs twice as much: a boot may read ten thousand of them.
-    """
+
+_PROGRESS = StaleTurn._fields.index("progress_at")
+
+
+@lru_cache(maxsize=1_000)
+def _standing(values: str) -> Standing:
+    """How a turn stands; read once for all that stand alike."""
     # fmt: off
-    (turn, session, key, chat, generation, incarnation, suspended, stopped, sender, ends_in, question, noted,
-     strikes, interruptions, interruption, owner, progress, quarantined, held, chosen, consented, waiting,
-     message) = row
-    return tuple.__new__(StaleTurn, (
-        turn, session, key, chat, generation, incarnation, suspended == 1, stop(stopped), sender,
-        tail(ends_in), _question_state(question), noted, strikes, interruptions, interruption, owner,
-        time_or_none(progress), quarantined, held, on_interruption_or_none(chosen), consented == 1,
-        waiting, message, TurnState.INTERRUPTED,
-    ))
+    (suspended, stopped, ends_in, question, noted, strikes, interruptions, interruption, owner, held, chosen,
+     consented) = json.loads(values)
+    return Standing(
+        suspended == 1, stop(stopped), tail(ends_in), _question_state(question), noted, strikes,
+        interruptions, interruption, owner, held, on_interruption_or_none(chosen), consented == 1,
+    )
     # fmt: on
 
 
-def stale_turn_now(row: Sequence[Any]) -> StaleTurn:
-    """The same of a turn that need not be interrupted any more: its state stands behind all else."""
-    return stale_turn(row[:-1])._replace(state=TurnState(row[-1]))
+def settle_stale(tx: Tx, page: Sequence[StaleTurn], judge: VerdictOn) -> Settled:
+    go_on: dict[TurnId, Key] = {}
+    others: list[Verdict] = []
+    entries_of = partial(_entries_of, tx)
+    for stale in page:
+        verdict = judge(stale, tx.now, entries_of)
+        if verdict is None:
+            continue
+        if verdict.decision.row.outcome is Outcome.RESUME:
+            # Nothing else of it is kept: there may be many.
+            go_on[stale.turn] = stale.key
+        else:
+            others.append(verdict)
+    settled: dict[Outcome, tuple[TurnId, ...]] = defaultdict(tuple)
+    if go_on and (in_line := _requeue(tx, go_on)):
+        settled[Outcome.RESUME] = in_line
+    if others:
+        for verdict in _carry_out(tx, _unmoved(tx, others)):
+            settled[verdict.decision.outcome] += (verdict.stale.turn,)
+    return settled
 
 
-def entries_of(read: Read, turns: tuple[TurnId, ...]) -> dict[TurnId, tuple[Entry, ...]]:
-    return {turn: tuple(map(entry, read.all("entries_of_turn", turn=turn))) for turn in turns}
+def _entries_of(tx: Tx, turn: TurnId) -> tuple[Entry, ...]:
+    return tuple(map(entry, tx.all("entries_of_turn", turn=turn)))
 
 
-def settle_stale(tx: Tx, verdicts: tuple[Verdict, ...]) -> tuple[TurnId, ...]:
-    groups: dict[Group, list[Verdict]] = defaultdict(list)
-    for verdict in _unmoved(tx, verdicts):
-        groups[_GROUPS[verdict.decision.row.outcome]].append(verdict)
-    written: list[Verdict] = []
-    for carry_out in dict.fromkeys(_GROUPS.values()):
-        if carry_out in groups:
-            written += carry_out(tx, groups[carry_out])
-    owe_debts(tx, [Debt(owed, v.stale.session, v.stale.turn) for v in written for owed in v.owe])
-    return tuple(v.stale.turn for v in written)
+_COUNTERS = (attrgetter("generation"), attrgetter("incarnation"), attrgetter("stands.consented"))
 
 
-_COUNTERS = (attrgetter("generation"), attrgetter("incarnation"), attrgetter("consented"))
-
-
-def _unmoved(tx: Tx, verdicts: tuple[Verdict, ...]) -> list[Verdict]:
+def _unmoved(tx: Tx, verdicts: list[Verdict]) -> list[Verdict]:
     """Those whose turn still is what was decided on; within this transaction nothing can change that.
 
     Counters only grow, and consent is only given: where the sums are what they were, so is every single one.
@@ -124,22 +139,35 @@ def _unmoved(tx: Tx, verdicts: tuple[Verdict, ...]) -> list[Verdict]:
     sums = [len(stale)] + [sum(map(counter, stale)) for counter in _COUNTERS]
     found = tx.one("as_decided_on", turns=_turns(verdicts))
     if found is not None and list(found) == sums:
-        return list(verdicts)
-    guards = {s.turn: f"{s.generation}:{s.incarnation}:{s.consented:d}" for s in stale}
+        return verdicts
+    guards = {s.turn: f"{s.generation}:{s.incarnation}:{s.stands.consented:d}" for s in stale}
     moved = {row[0] for row in tx.all("moved", guards=encode(guards))}
     return [v for v in verdicts if v.stale.turn not in moved]
 
 
-def _resume(tx: Tx, group: list[Verdict]) -> list[Verdict]:
-    tx.run("requeue_stale", turns=_turns(group), now=tx.now)
-    tx.run("ready_requeued", keys=_keys(group), now=tx.now)
+def _carry_out(tx: Tx, verdicts: list[Verdict]) -> list[Verdict]:
+    """One set of writes for all that end the same way; returns what was written."""
+    groups: dict[Group, list[Verdict]] = defaultdict(list)
+    for verdict in verdicts:
+        groups[_GROUPS[verdict.decision.outcome]].append(verdict)
+    written = [verdict for write, group in groups.items() for verdict in write(tx, group)]
+    owe_debts(tx, [Debt(owed, v.stale.session, v.stale.turn) for v in written for owed in v.owe])
+    return written
+
+
+def _requeue(tx: Tx, go_on: dict[TurnId, Key]) -> tuple[TurnId, ...]:
+    """What is still interrupted goes on; its claim asks once more, of what is true then."""
+    turns = tuple(go_on)
+    if tx.run("requeue_stale", turns=encode(turns), now=tx.now) < len(turns):
+        turns = tuple(row[0] for row in tx.all("queued_among", turns=encode(turns)))
+    tx.run("ready_requeued", keys=encode([go_on[turn] for turn in turns]), now=tx.now)
     # Nothing stood against it, so there is nothing to tell: the claim that follows is the event.
     tx.changed("turns")
-    return group
+    return turns
 
 
 def _hold(tx: Tx, group: list[Verdict]) -> list[Verdict]:
-    fresh = [v for v in group if v.stale.held != v.decision.row.name]
+    fresh = [v for v in group if v.stale.stands.held != v.decision.row.name]
     if fresh:
         held = encode([(v.stale.turn, v.decision.row.name) for v in fresh])
         tx.run("hold_stale", held=held, now=tx.now)
@@ -173,7 +201,7 @@ def _end(tx: Tx, group: list[Verdict]) -> list[Verdict]:
     _suspend(tx, [v for v in group if v.decision.row.outcome is Outcome.PARK])
     sessions = encode([(s.session, state) for s, state, _ in endings])
     tx.run("after_stale_end", sessions=sessions, now=tx.now)
-    _end_sessions(tx, [v.stale.session for v in group if v.stale.stop is StopKind.NEW])
+    _end_sessions(tx, [v.stale.session for v in group if v.stale.stands.stop is StopKind.NEW])
     done = {v.stale.session: v.stale.turn for v in group if v.decision.row.outcome is Outcome.DONE}
     queue_goal_turns(tx, done)
     tx.run("ready_freed", keys=_keys(group), now=tx.now)
@@ -203,7 +231,6 @@ def _suspend(tx: Tx, parked: list[Verdict]) -> None:
 Group = Callable[[Tx, list[Verdict]], list[Verdict]]
 
 _GROUPS: dict[Outcome, Group] = {
-    Outcome.RESUME: _resume,
     Outcome.HOLD: _hold,
     Outcome.WAIT: _wait,
     Outcome.ASK: _ask,
@@ -213,10 +240,7 @@ _GROUPS: dict[Outcome, Group] = {
     Outcome.PARK: _end,
     Outcome.PARK_WITH_SESSION: _end,
 }
-"""How each outcome is carried out, in this order: one set of writes for all verdicts that end the same way.
-
-What goes on comes first, in few long statements: they leave the interpreter to whoever judges the next page.
-"""
+"""How each outcome is carried out but the one that goes on."""
 
 
 def _turns(group: Sequence[Verdict]) -> str:

@@ -218,7 +218,6 @@ class SqliteStore:
 
     interrupt_orphans = _commit(stale.interrupt_orphans)
     stale_turns = _look(stale.stale_turns)
-    entries_of = _look(stale.entries_of)
     settle_stale = _commit(stale.settle_stale)
     lane_taken = _look(stale.lane_taken)
 

@@ -21,52 +21,52 @@ UPDATE sessions SET longest_fatal = max(longest_fatal, j.ran)
 FROM (SELECT value ->> 0 AS session, value ->> 1 AS ran FROM json_each(:runs)) AS j
 WHERE sessions.id = j.session
 
--- name: add_events
--- Many at once: what, subject and detail of each, the detail as it is to be kept.
-INSERT INTO events (at, instance, what, subject, detail)
-SELECT :at, :instance, value ->> 0, value ->> 1, value -> 2 FROM json_each(:events)
-
 -- name: stale_turns
--- A page as one value: row by row the driver would hand the interpreter's lock back and forth with whoever
--- judges one page and writes another meanwhile.
+-- A page as one row: row by row the driver would hand the interpreter's lock back and forth with whoever writes
+-- meanwhile. First whose they are and their times, then how each stands, a line each: a crash leaves thousands
+-- that stand alike.
 SELECT json_group_array(json_array(
-       page.id, page.session, s.key, s.chat, page.generation, s.incarnation, s.suspended_at IS NOT NULL,
-       page.stop, c.sender, page.tail,
-       CASE WHEN page.tail = 'question' THEN
-           (SELECT CASE WHEN q.state = 'open' AND q.expires_at <= :now THEN 'expired' ELSE q.state END
-            FROM questions q WHERE q.turn = page.id AND q.kind <> 'continue'
-            ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.id DESC LIMIT 1) END,
-       page.noted, s.strikes, page.interruptions, page.interruption, page.last_owner, page.progress_at,
-       page.quarantined + CASE WHEN page.held = 'quarantine' THEN max(0, :now - page.held_since) ELSE 0 END,
-       page.held, h.on_interruption,
-       page.consented = page.interruptions,
-       (SELECT i.sender FROM inbox i WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command'
-        ORDER BY i.position LIMIT 1),
-       c.message_id))
+           page.id, page.session, s.key, s.chat, page.generation, s.incarnation, c.sender,
+           (SELECT i.sender FROM inbox i WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command'
+            ORDER BY i.position LIMIT 1),
+           c.message_id, page.progress_at,
+           page.quarantined + CASE WHEN page.held = 'quarantine' THEN max(0, :now - page.held_since) ELSE 0 END)),
+       group_concat(json_array(
+           s.suspended_at IS NOT NULL, page.stop, page.tail,
+           CASE WHEN page.tail = 'question' THEN
+               (SELECT CASE WHEN q.state = 'open' AND q.expires_at <= :now THEN 'expired' ELSE q.state END
+                FROM questions q WHERE q.turn = page.id AND q.kind <> 'continue'
+                ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.id DESC LIMIT 1) END,
+           page.noted, s.strikes, page.interruptions, page.interruption, page.last_owner, page.held,
+           h.on_interruption, page.consented = page.interruptions), char(10))
 FROM (SELECT id, session, cause, generation, stop, tail, noted, interruptions, interruption, last_owner, progress_at,
              quarantined, held, held_since, consented
       FROM turns WHERE state = 'interrupted' AND id > :after ORDER BY id LIMIT :limit) page
-JOIN sessions s ON s.id = page.session JOIN inbox c ON c.position = page.cause JOIN chats h ON h.address = s.chat
+CROSS JOIN sessions s ON s.id = page.session CROSS JOIN inbox c ON c.position = page.cause
+CROSS JOIN chats h ON h.address = s.chat
 
 -- name: stale_turn
-SELECT t.id, t.session, s.key, s.chat, t.generation, s.incarnation, s.suspended_at IS NOT NULL, t.stop, c.sender,
-       t.tail,
-       CASE WHEN t.tail = 'question' THEN
-           (SELECT CASE WHEN q.state = 'open' AND q.expires_at <= :now THEN 'expired' ELSE q.state END
-            FROM questions q WHERE q.turn = t.id AND q.kind <> 'continue'
-            ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.id DESC LIMIT 1) END,
-       t.noted, s.strikes, t.interruptions, t.interruption, NULL, t.progress_at, t.quarantined,
-       t.held, h.on_interruption,
-       t.consented = t.interruptions,
-       (SELECT i.sender FROM inbox i WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command'
-        ORDER BY i.position LIMIT 1),
-       c.message_id, t.state
+-- The same of one that is in line again: nobody has to let go of it any more.
+SELECT json_group_array(json_array(
+           t.id, t.session, s.key, s.chat, t.generation, s.incarnation, c.sender,
+           (SELECT i.sender FROM inbox i WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command'
+            ORDER BY i.position LIMIT 1),
+           c.message_id, t.progress_at,
+           t.quarantined + CASE WHEN t.held = 'quarantine' THEN max(0, :now - t.held_since) ELSE 0 END)),
+       group_concat(json_array(
+           s.suspended_at IS NOT NULL, t.stop, t.tail,
+           CASE WHEN t.tail = 'question' THEN
+               (SELECT CASE WHEN q.state = 'open' AND q.expires_at <= :now THEN 'expired' ELSE q.state END
+                FROM questions q WHERE q.turn = t.id AND q.kind <> 'continue'
+                ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.id DESC LIMIT 1) END,
+           t.noted, s.strikes, t.interruptions, t.interruption, NULL, t.held,
+           h.on_interruption, t.consented = t.interruptions), char(10))
 FROM turns t JOIN sessions s ON s.id = t.session JOIN inbox c ON c.position = t.cause
 JOIN chats h ON h.address = s.chat
 WHERE t.id = :turn
 
 -- name: as_decided_on
--- The guard of every write-back in one look: how many are still interrupted, and the sums of what only grows.
+-- The guard of a write-back in one look: how many are still interrupted, and the sums of what only grows.
 SELECT count(*), sum(t.generation), sum(s.incarnation), sum(t.consented = t.interruptions)
 FROM json_each(:turns) AS j CROSS JOIN turns t ON t.id = j.value CROSS JOIN sessions s ON s.id = t.session
 WHERE t.state = 'interrupted'
@@ -82,6 +82,9 @@ WHERE t.generation || ':' || s.incarnation || ':' || (t.consented = t.interrupti
 UPDATE turns SET state = 'queued', held = NULL, held_since = NULL,
        quarantined = quarantined + CASE WHEN held = 'quarantine' THEN max(0, :now - held_since) ELSE 0 END
 WHERE id IN (SELECT value FROM json_each(:turns)) AND state = 'interrupted'
+
+-- name: queued_among
+SELECT id FROM turns WHERE state = 'queued' AND id IN (SELECT value FROM json_each(:turns))
 
 -- name: ready_requeued
 UPDATE conversations SET ready_at = coalesce(ready_at, :now), resume = 1

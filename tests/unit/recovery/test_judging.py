@@ -1,0 +1,142 @@
+"""Deciding about thousands at once decides about each as if it were the only one, but for the lane."""
+
+from dataclasses import replace
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from holdfast.model import (
+    RESUMABLE,
+    ChatAddress,
+    InstanceId,
+    Key,
+    OnInterruption,
+    PersonId,
+    QuestionState,
+    SessionId,
+    StopKind,
+    Tail,
+    TurnId,
+)
+from holdfast.policy.recovery import Decision, Outcome
+from holdfast.policy.settings import HOUR, MINUTE, RecoverySettings
+from holdfast.recovery.facts import Outside, judge_stale
+from holdfast.recovery.verdicts import Judging
+from holdfast.store import StaleTurn, Standing
+
+NOW = 1_000 * HOUR
+SETTINGS = RecoverySettings()
+ALIVE, DEAD = InstanceId("alive"), InstanceId("dead")
+OUTSIDE = Outside(frozenset({ALIVE}), frozenset({"web"}), lambda person: person != "web:gone")
+
+PLAIN = Standing(
+    suspended=False,
+    stop=None,
+    tail=Tail.WORK,
+    question=None,
+    noted=0,
+    strikes=1,
+    interruptions=1,
+    interruption="restart_interrupted",
+    last_owner=DEAD,
+    held=None,
+    on_interruption=None,
+    consented=False,
+)
+
+
+def stale(number: int, stands: Standing = PLAIN, sender: str = "ann", **of_its_own: object) -> StaleTurn:
+    chat = of_its_own.pop("chat", f"web/a/{number}")
+    return StaleTurn(
+        turn=TurnId(f"t{number}"),
+        session=SessionId(f"s{number}"),
+        key=Key(str(chat)),
+        chat=ChatAddress(str(chat)),
+        generation=1,
+        incarnation=0,
+        sender=PersonId(f"web:{sender}"),
+        waiting_sender=None,
+        message_id=None,
+        progress_at=NOW - MINUTE - number,
+        quarantined=0,
+        stands=stands,
+    )._replace(**of_its_own)  # type: ignore[arg-type]
+
+
+def one_by_one(page: list[StaleTurn]) -> dict[TurnId, Decision]:
+    """What the table says of each; a suspect that goes on takes the lane."""
+    outside, decided = OUTSIDE, {}
+    for one in page:
+        decision = decided[one.turn] = judge_stale(one, NOW, outside, SETTINGS)
+        if decision.outcome is Outcome.RESUME and one.stands.strikes >= SETTINGS.suspect_strikes:
+            outside = replace(outside, lane_taken=True)
+    return decided
+
+
+def at_once(page: list[StaleTurn]) -> dict[TurnId, Decision]:
+    decided: dict[TurnId, Decision] = {}
+    judge = Judging(OUTSIDE, SETTINGS, lambda chat: 4096, None, decided)
+    given_verdicts = [judge(one, NOW, lambda turn: ()) for one in page]
+    assert [verdict.decision for verdict in given_verdicts] == [decided[one.turn] for one in page]
+    for one, verdict in zip(page, given_verdicts, strict=True):
+        assert verdict.stale == one or verdict.decision.outcome is Outcome.RESUME
+    return decided
+
+
+# Each differs from the plain one in one thing; where that thing decides, it must not be taken for its like.
+STANDINGS = st.builds(
+    Standing,
+    suspended=st.sampled_from([False, False, False, True]),
+    stop=st.sampled_from([None, None, None, StopKind.STOP]),
+    tail=st.sampled_from([Tail.WORK, Tail.WORK, *Tail]),
+    question=st.none() | st.sampled_from(QuestionState),
+    noted=st.integers(0, 1),
+    strikes=st.sampled_from([0, 1, 1, 2, 2, 3]),
+    interruptions=st.sampled_from([1, 1, 2, 8]),
+    interruption=st.sampled_from([*sorted(RESUMABLE), "restored", "newer", None]),
+    last_owner=st.sampled_from([DEAD, DEAD, ALIVE, None]),
+    held=st.sampled_from([None, "quarantine"]),
+    on_interruption=st.sampled_from([None, None, *OnInterruption]),
+    consented=st.booleans(),
+)
+PAGES = st.lists(
+    st.tuples(
+        st.just(PLAIN) | STANDINGS,
+        st.sampled_from(["ann", "bob", "gone"]),
+        st.sampled_from([None, PersonId("web:ann"), PersonId("web:gone")]),
+        st.sampled_from(["web/a/c", "web/a/d", "down/a/c"]),
+        st.sampled_from([NOW, NOW - MINUTE, NOW - 2 * HOUR, None]),
+        st.sampled_from([0, 0, 2 * HOUR]),
+    ),
+    max_size=30,
+).map(
+    lambda rows: [
+        stale(n, stands, sender, waiting_sender=waits, chat=chat, progress_at=at, quarantined=spent)
+        for n, (stands, sender, waits, chat, at, spent) in enumerate(rows)
+    ]
+)
+
+
+@example([stale(1), stale(2, PLAIN._replace(strikes=2)), stale(3, PLAIN._replace(strikes=2)), stale(4)])
+@example([stale(1), stale(2, progress_at=NOW - 2 * HOUR), stale(3, quarantined=2 * HOUR)])
+@example([stale(1), stale(2, sender="gone"), stale(3, chat="down/a/c"), stale(4)])
+@given(PAGES)
+def test_many_are_decided_about_as_each_would_be_alone(page: list[StaleTurn]) -> None:
+    alone, together = one_by_one(page), at_once(page)
+    assert {turn: one.row.name for turn, one in together.items()} == {
+        turn: one.row.name for turn, one in alone.items()
+    }
+    written_down = {turn for turn, one in alone.items() if one.outcome is not Outcome.RESUME}
+    assert all(together[turn].facts == alone[turn].facts for turn in written_down)
+
+
+def test_those_that_go_on_and_stand_alike_share_a_verdict() -> None:
+    judge = Judging(OUTSIDE, SETTINGS, lambda chat: 4096, None, {})
+    first, second = (judge(stale(number, sender=f"p{number}"), NOW, lambda turn: ()) for number in (1, 2))
+    assert first is second
+
+
+def test_one_suspect_goes_and_the_next_waits_for_it() -> None:
+    suspect = PLAIN._replace(strikes=2)
+    rows = [one.row.name for one in at_once([stale(n, suspect) for n in range(3)]).values()]
+    assert rows == ["resume", "quarantine", "quarantine"]
