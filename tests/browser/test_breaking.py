@@ -141,6 +141,28 @@ def test_words_that_come_after_their_commit_are_not_shown_again(page: Page) -> N
     assert shown == [[step], [step, ["output", "what it puts out"]], [step, ["live", "Step"]]]
 
 
+def test_a_message_that_was_taken_up_is_not_shown_among_the_waiting_as_well(page: Page) -> None:
+    """That it was taken up the page hears on another way than what waits, and sometimes before."""
+    shown = page.evaluate("""async () => {
+        const { Conversation } = await import("/conversation.js");
+        const talk = new Conversation("a");
+        const waits = (position, text) => ({ position, text, at: 1000 + position, state: "waiting" });
+        const stands = (seq, ...waiting) => ({ session: "s", turn: null, said: [], interruptions: [], waiting, cursor: { session: "s", seq } });
+        const said = (seq, text, at) => talk.hearStep({ seq, turn: `t${seq}`, at, kind: "said", text }, "s");
+        const shown = () => talk.waiting.map((row) => row.position);
+        said(1, "yes", 500);
+        talk.hearStanding(stands(1, waits(7, "yes"), waits(8, "go"), waits(9, "yes")));
+        const before = shown();
+        said(2, "yes", 2000);
+        const taken = shown();
+        talk.hearStanding(stands(1, waits(7, "yes"), waits(8, "go"), waits(9, "yes")));
+        const late = shown();
+        talk.hearStanding(stands(2, waits(8, "go"), waits(9, "yes")));
+        return [before, taken, late, shown()];
+    }""")
+    assert shown == [[7, 8, 9], [8, 9], [8, 9], [8, 9]]
+
+
 def test_the_demonstration_kills_for_real_and_the_line_unfolds_to_say_why(page: Page, house: House) -> None:
     house.hold(WORDS)
     say(page, "say still here")

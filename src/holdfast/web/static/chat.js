@@ -214,7 +214,7 @@ function paint(still = false) {
   talk.sweep();
   const items = talk.items();
   const locals = outbox.of(talk.chat);
-  const queued = (talk.standing?.waiting ?? []).filter((one) => one.state === "waiting" && one.position !== talk.turn?.position);
+  const queued = talk.waiting;
   // What nobody stands before is taken in a moment: it is said, not queued.
   const kind = talk.turn ? "queued" : "sent";
   const mine = locals.filter((one) => !talk.known(one) && (!one.question || one.refused));

@@ -102,6 +102,17 @@ export class Conversation {
     return this.standing?.turn ?? null;
   }
 
+  /** What waits to be taken up. A step may tell that a message was taken before the standing does: it is shown once. */
+  get waiting() {
+    const { session, seq } = this.standing?.cursor ?? {};
+    const newer = [...this.entries.values()].filter((one) => one.kind === "said" && !(one.session === session && one.seq <= seq));
+    return (this.standing?.waiting ?? []).filter((row) => {
+      const taken = newer.findIndex((one) => one.text === row.text && one.at >= row.at);
+      if (taken >= 0) newer.splice(taken, 1);
+      return taken < 0 && row.state === "waiting" && row.position !== this.turn?.position;
+    });
+  }
+
   /** The person's own messages that the gateway has: waiting or said. */
   known(local) {
     const rows = [...(this.standing?.waiting ?? []), ...[...this.entries.values()].filter((one) => one.kind === "said")];
