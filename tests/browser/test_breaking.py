@@ -147,7 +147,8 @@ def test_a_message_that_was_taken_up_is_not_shown_among_the_waiting_as_well(page
         const { Conversation } = await import("/conversation.js");
         const talk = new Conversation("a");
         const waits = (position, text) => ({ position, text, at: 1000 + position, state: "waiting" });
-        const stands = (seq, ...waiting) => ({ session: "s", turn: null, said: [], interruptions: [], waiting, cursor: { session: "s", seq } });
+        const still = { session: "s", turn: null, said: [], interruptions: [] };
+        const stands = (seq, ...waiting) => ({ ...still, waiting, cursor: { session: "s", seq } });
         const said = (seq, text, at) => talk.hearStep({ seq, turn: `t${seq}`, at, kind: "said", text }, "s");
         const shown = () => talk.waiting.map((row) => row.position);
         said(1, "yes", 500);

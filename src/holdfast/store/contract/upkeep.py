@@ -39,9 +39,9 @@ class Upkeep(Protocol):
     async def settle_stale(self, page: Sequence[StaleTurn], judge: VerdictOn) -> Settled:
         """Have interrupted turns judged and carry that out in one commit.
 
-        What goes on need only be interrupted still: its claim asks once more, of what is true then. All else
-        is guarded by state, generation, incarnation and consent it was decided on; one that moved on is left
-        for the next look, as is one that `judge` says nothing about.
+        What goes on is guarded by the state and generation it was decided on: its claim asks once more about
+        all else, as it is then. What does not go on is guarded by incarnation and consent as well. One that
+        moved on is left for the next look, as is one that `judge` says nothing about.
         """
         ...
 

@@ -11,7 +11,6 @@ from operator import attrgetter
 from holdfast.model import (
     Entry,
     Interruption,
-    Key,
     QuestionState,
     SessionId,
     StopKind,
@@ -101,7 +100,7 @@ def _standing(values: str) -> Standing:
 
 
 def settle_stale(tx: Tx, page: Sequence[StaleTurn], judge: VerdictOn) -> Settled:
-    go_on: dict[TurnId, Key] = {}
+    go_on: list[StaleTurn] = []
     others: list[Verdict] = []
     entries_of = partial(_entries_of, tx)
     for stale in page:
@@ -109,8 +108,7 @@ def settle_stale(tx: Tx, page: Sequence[StaleTurn], judge: VerdictOn) -> Settled
         if verdict is None:
             continue
         if verdict.decision.row.outcome is Outcome.RESUME:
-            # Nothing else of it is kept: there may be many.
-            go_on[stale.turn] = stale.key
+            go_on.append(stale)
         else:
             others.append(verdict)
     settled: dict[Outcome, tuple[TurnId, ...]] = defaultdict(tuple)
@@ -155,15 +153,16 @@ def _carry_out(tx: Tx, verdicts: list[Verdict]) -> list[Verdict]:
     return written
 
 
-def _requeue(tx: Tx, go_on: dict[TurnId, Key]) -> tuple[TurnId, ...]:
-    """What is still interrupted goes on; its claim asks once more, of what is true then."""
-    turns = tuple(go_on)
-    if tx.run("requeue_stale", turns=encode(turns), now=tx.now) < len(turns):
-        turns = tuple(row[0] for row in tx.all("queued_among", turns=encode(turns)))
-    tx.run("ready_requeued", keys=encode([go_on[turn] for turn in turns]), now=tx.now)
+def _requeue(tx: Tx, go_on: list[StaleTurn]) -> tuple[TurnId, ...]:
+    """What nobody has claimed or ended since it was read goes on; its claim asks once more about all else."""
+    guards = encode({stale.turn: stale.generation for stale in go_on})
+    if tx.run("requeue_stale", guards=guards, now=tx.now) < len(go_on):
+        queued = {row[0] for row in tx.all("queued_among", guards=guards)}
+        go_on = [stale for stale in go_on if stale.turn in queued]
+    tx.run("ready_requeued", keys=encode([stale.key for stale in go_on]), now=tx.now)
     # Nothing stood against it, so there is nothing to tell: the claim that follows is the event.
     tx.changed("turns")
-    return turns
+    return tuple([stale.turn for stale in go_on])
 
 
 def _hold(tx: Tx, group: list[Verdict]) -> list[Verdict]:

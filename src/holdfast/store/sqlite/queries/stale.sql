@@ -81,10 +81,12 @@ WHERE t.generation || ':' || s.incarnation || ':' || (t.consented = t.interrupti
 -- name: requeue_stale
 UPDATE turns SET state = 'queued', held = NULL, held_since = NULL,
        quarantined = quarantined + CASE WHEN held = 'quarantine' THEN max(0, :now - held_since) ELSE 0 END
-WHERE id IN (SELECT value FROM json_each(:turns)) AND state = 'interrupted'
+FROM json_each(:guards) AS j
+WHERE turns.id = j.key AND turns.generation = j.value AND turns.state = 'interrupted'
 
 -- name: queued_among
-SELECT id FROM turns WHERE state = 'queued' AND id IN (SELECT value FROM json_each(:turns))
+SELECT t.id FROM json_each(:guards) AS j
+JOIN turns t ON t.id = j.key AND t.generation = j.value AND t.state = 'queued'
 
 -- name: ready_requeued
 UPDATE conversations SET ready_at = coalesce(ready_at, :now), resume = 1
