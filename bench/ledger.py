@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 from time import perf_counter
 from typing import Any
 
@@ -48,6 +49,8 @@ class Scale:
     transcripts: tuple[tuple[int, int], ...]
     """Entries per transcript, and how many such sessions share the turns."""
     interrupted: int
+    recoveries: int
+    """Recoveries in a round, each between two bare updates: both are short, and machines vary their pace."""
 
 
 FULL = Scale(
@@ -59,6 +62,7 @@ FULL = Scale(
     sessions=(10, 10_000, 1_000_000),
     transcripts=((10, 1_000), (1_000, 200), (10_000, 50)),
     interrupted=10_000,
+    recoveries=3,
 )
 QUICK = Scale(
     turns=100,
@@ -69,6 +73,7 @@ QUICK = Scale(
     sessions=(10, 1_000, 50_000),
     transcripts=((10, 150), (1_000, 30), (10_000, 10)),
     interrupted=1_000,
+    recoveries=3,
 )
 
 Say = Callable[[str], None]
@@ -335,20 +340,16 @@ class Looking:
 
 async def recovery(folder: Path, big: Path, scale: Scale) -> list[Row]:
     clock = SystemClock()
-    bare: floors.BareUpdate | None = None
+    _interrupt(big, scale, clock)
+    bare = floors.BareUpdate(folder / "turns.db", big / LEDGER)
     rounds = []
     for _ in range(ROUNDS):
-        _interrupt(big, scale, clock)
-        bare = bare or floors.BareUpdate(folder / "turns.db", big / LEDGER)
-        async with opened(big) as store:
-            before = _update(bare, scale)
-            started = perf_counter()
-            written = await recover(store)
-            spent = perf_counter() - started
-            rounds.append((spent, (before + _update(bare, scale)) / 2))
-        assert set(written) == set(Outcome), f"only {sorted(written.items())} were written"
-        assert written.total() == scale.interrupted
-    assert bare is not None
+        spent, updates = [], [_update(bare, scale)]
+        for _ in range(scale.recoveries):
+            _interrupt(big, scale, clock)
+            spent.append(await _recover(big, scale))
+            updates.append(_update(bare, scale))
+        rounds.append((mean(spent), mean(updates)))
     bare.close()
     value, floor = median_round(rounds, 0, 1)
     what = (
@@ -359,8 +360,19 @@ async def recovery(folder: Path, big: Path, scale: Scale) -> list[Row]:
     return [*rows, *await _served_meanwhile(big, scale, clock)]
 
 
+async def _recover(big: Path, scale: Scale) -> float:
+    """Seconds to decide about everything interrupted and write that back, in a ledger just opened."""
+    async with opened(big) as store:
+        started = perf_counter()
+        written = await recover(store)
+        spent = perf_counter() - started
+    assert set(written) == set(Outcome), f"only {sorted(written.items())} were written"
+    assert written.total() == scale.interrupted
+    return spent
+
+
 def _update(bare: floors.BareUpdate, scale: Scale) -> float:
-    """Seconds for one bare update. It is short and the pace of machines varies: taken before and after."""
+    """Seconds for one bare update of as many."""
     started = perf_counter()
     assert bare.run() == scale.interrupted
     spent = perf_counter() - started

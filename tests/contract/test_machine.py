@@ -626,12 +626,14 @@ class LedgerMachine(RuleBasedStateMachine):
     def carry_out(self, verdict: Verdict) -> bool:
         stale, turn = verdict.stale, self.model.turn(verdict.stale.turn)
         session = turn.session
+        if turn.generation != stale.generation:
+            return False
         if verdict.decision.outcome is Outcome.RESUME and turn.state is TurnState.QUEUED:
             return True  # somebody has put it in line meanwhile, and there it is
-        guards = (turn.generation, session.incarnation, turn.consented == turn.interruptions)
-        unmoved = guards == (stale.generation, stale.incarnation, stale.stands.consented)
         if turn.state is not TurnState.INTERRUPTED:
             return False
+        guards = (session.incarnation, turn.consented == turn.interruptions)
+        unmoved = guards == (stale.incarnation, stale.stands.consented)
         if verdict.decision.outcome is not Outcome.RESUME and not unmoved:
             return False
         if not self.model.decided(turn, verdict.decision):

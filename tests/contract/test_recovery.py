@@ -1,12 +1,13 @@
 """What dead owners left: found by a fresh process, decided elsewhere, written back only if nothing moved."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from holdfast.errors import StaleWrite
 from holdfast.model import (
     CallState,
     ChatSettings,
-    Entry,
     Finish,
     InboxKind,
     InboxState,
@@ -26,7 +27,7 @@ from holdfast.model import (
 )
 from holdfast.policy.recovery import LEADS_TO, Decision, Outcome, table
 from holdfast.policy.settings import DAY, HOUR, MINUTE
-from holdfast.store import EntriesOf, StaleTurn, Verdict
+from holdfast.store import Answered, Judged, StaleTurn, Step, Verdict
 from holdfast.store.sqlite.codec import ERASED
 from tests.support.judging import rule
 from tests.support.ledger import ANN, BOB, Ledger, address, key, never_asked, owed
@@ -384,14 +385,6 @@ async def test_one_that_went_on_meanwhile_keeps_no_other_from_going_on(ledger: L
     assert {(await ledger.claim()).turn.id, (await ledger.claim()).turn.id} == going
 
 
-async def test_a_turn_nothing_is_said_about_is_left_alone(ledger: Ledger) -> None:
-    await left_behind(ledger)
-    async with ledger.unchanged():
-        page = await ledger.store.stale_turns()
-        settled = await ledger.store.settle_stale(page, lambda stale, now, entries_of: None)
-    assert settled == {}
-
-
 async def test_one_that_moved_on_keeps_no_other_from_being_written(ledger: Ledger) -> None:
     for n in range(3):
         await ledger.begin(chat=f"c{n}")
@@ -577,26 +570,28 @@ async def test_several_are_asked_in_one_commit_each_their_own_question(ledger: L
         assert (question.id, question.state) == (ask.id, QuestionState.OPEN)
 
 
-async def test_who_judges_can_read_what_each_turn_has_in_the_transcript_and_nothing_else(
+async def test_who_judges_is_shown_what_answered_turns_have_in_the_transcript_and_nothing_else(
     ledger: Ledger,
 ) -> None:
-    before = await ledger.complete("first")
-    after = await ledger.begin("second")
-    other = await ledger.begin("elsewhere", chat="c2")
+    await ledger.complete("first")
+    answered = await ledger.begin("second")
+    answer = (Replied("here it is", Finish.COMPLETE),)
+    await ledger.store.record(answered.fence, Step(answer, Tail.ANSWER))
+    await ledger.begin("elsewhere", chat="c2")
     await ledger.crash()
     await ledger.store.interrupt_orphans()
-    found: dict[TurnId, tuple[Entry, ...]] = {}
+    seen: list[Answered] = []
 
-    def reads(stale: StaleTurn, now: int, entries_of: EntriesOf) -> None:
+    def judge(page: Sequence[StaleTurn], now: int, shown: Answered) -> Judged:
         assert now == ledger.clock.now()
-        found[stale.turn] = entries_of(stale.turn)
+        seen.append(shown)
+        return Judged()
 
-    await ledger.store.settle_stale(await ledger.store.stale_turns(), reads)
-    transcript = await ledger.store.transcript(before.session.id)
-    assert found == {
-        after.turn.id: tuple(entry for entry in transcript if entry.turn == after.turn.id),
-        other.turn.id: await ledger.store.transcript(other.session.id),
-    }
+    async with ledger.unchanged():
+        assert await ledger.store.settle_stale(await ledger.store.stale_turns(), judge) == {}
+    transcript = await ledger.store.transcript(answered.session.id)
+    said = tuple(entry for entry in transcript if entry.turn == answered.turn.id)
+    assert seen == [{answered.turn.id: said}]
 
 
 async def test_what_new_was_asked_of_ends_every_conversation_it_was_asked_in(ledger: Ledger) -> None:

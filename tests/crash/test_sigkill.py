@@ -15,7 +15,7 @@ from holdfast.model import Sent
 from holdfast.store import Store, Verdict, open_ledger
 from holdfast.store.sqlite import LEDGER
 from tests.support.children import Child
-from tests.support.judging import rule
+from tests.support.judging import judged, rule
 from tests.support.loops import LONG
 from tests.support.victim import SENT_AT_ONCE
 
@@ -155,9 +155,8 @@ async def recover(home: Path, resume: bool) -> None:
     await store.doubt_orphans()
     assert await store.verify() == ()
     decision = rule("resume" if resume else "answered")
-    await store.settle_stale(
-        await store.stale_turns(), lambda stale, now, entries_of: Verdict(stale, decision)
-    )
+    verdicts = [Verdict(stale, decision) for stale in await store.stale_turns()]
+    await store.settle_stale((), lambda page, now, answered: judged(*verdicts))
     for delivery in await store.in_doubt():
         await store.settle_delivery(delivery.id, Sent("found"))
     await store.close()

@@ -1,7 +1,8 @@
 """Recovery's decisions for tests of the store: by the name of the row that makes them."""
 
 from holdfast.model import OnInterruption, Tail
-from holdfast.policy.recovery import Decision, RecoveryFacts, table
+from holdfast.policy.recovery import Decision, Outcome, RecoveryFacts, table
+from holdfast.store import Judged, Verdict
 
 _ROWS = {row.name: row for row in table()}
 
@@ -31,3 +32,9 @@ ANY_FACTS = RecoveryFacts(
 def rule(name: str) -> Decision:
     """The decision a row of the table makes."""
     return Decision(_ROWS[name], ANY_FACTS)
+
+
+def judged(*verdicts: Verdict) -> Judged:
+    """These verdicts as recovery hands them to the ledger."""
+    go_on = [verdict for verdict in verdicts if verdict.decision.outcome is Outcome.RESUME]
+    return Judged([one.stale for one in go_on], [one for one in verdicts if one not in go_on])

@@ -55,7 +55,7 @@ from holdfast.store import (
 )
 from holdfast.testing import ManualClock, SeededIds
 from tests.support.backends import Backend, Dump
-from tests.support.judging import rule
+from tests.support.judging import judged, rule
 
 ACCOUNT = "bot"
 PLATFORM = "fake"
@@ -244,9 +244,7 @@ class Ledger:
 
     async def give(self, *verdicts: Verdict) -> tuple[TurnId, ...]:
         """Recovery writes these verdicts back; the turns it says it has settled."""
-        given = {verdict.stale.turn: verdict for verdict in verdicts}
-        page = [verdict.stale for verdict in verdicts]
-        settled = await self.store.settle_stale(page, lambda stale, now, entries_of: given[stale.turn])
+        settled = await self.store.settle_stale((), lambda page, now, answered: judged(*verdicts))
         return tuple(sorted(turn for turns in settled.values() for turn in turns))
 
     async def recover(self, name: str = "resume") -> tuple[TurnId, ...]:

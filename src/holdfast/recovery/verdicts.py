@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from holdfast.model import ChatAddress, Entry, Owed, OwedKind, QuestionId, QuestionKind, TurnId, answer_key
+from holdfast.model import (
+    ChatAddress,
+    Entry,
+    Owed,
+    OwedKind,
+    QuestionId,
+    QuestionKind,
+    TurnId,
+    answer_key,
+)
 from holdfast.policy.ages import within
 from holdfast.policy.parts import Longest, parts_for
 from holdfast.policy.recovery import Decision, Outcome
 from holdfast.policy.settings import HOUR, RecoverySettings
 from holdfast.policy.steps import reply_text
 from holdfast.policy.views import view
-from holdfast.store import Ask, EntriesOf, StaleTurn, Verdict
+from holdfast.store import Answered, Ask, Judged, StaleTurn, Verdict
 
 from .facts import Outside, judge_stale, true_now
 
@@ -26,10 +36,10 @@ UNREADABLE_ANSWER = (
 
 
 class Judging:
-    """Gives the verdict on one turn after another; a suspect that goes on takes the lane for all after it.
+    """Judges one page after another; a suspect that goes on takes the lane for all after it.
 
     A crash leaves thousands that differ only in whose they are and in their times. About those of them that
-    go on it decides once: their facts are written down nowhere, so they may share the verdict on the first.
+    go on it decides once: their facts are written down nowhere, so they may share the decision on the first.
     """
 
     def __init__(
@@ -46,29 +56,32 @@ class Judging:
         self._longest = longest
         self._owner = owner
         self._decided = decided
-        self._go_on: dict[tuple[object, ...], Verdict] = {}
+        self._go_on: dict[tuple[object, ...], Decision] = {}
 
-    def __call__(self, stale: StaleTurn, now: int, entries_of: EntriesOf) -> Verdict:
+    def __call__(self, page: Sequence[StaleTurn], now: int, answered: Answered) -> Judged:
+        go_on, others = [], []
+        for stale in page:
+            decision = self._decided[stale.turn] = self._decide(stale, now)
+            if decision.row.outcome is Outcome.RESUME:
+                go_on.append(stale)
+            elif decision.row.outcome is Outcome.DONE:
+                answer = _answer(stale, answered[stale.turn], self._longest)
+                others.append(Verdict(stale, decision, (answer,)))
+            else:
+                others.append(_told(stale, decision, now, self._owner))
+        return Judged(go_on, others)
+
+    def _decide(self, stale: StaleTurn, now: int) -> Decision:
         fresh = within(self._settings.window, now, stale.progress_at, stale.quarantined)
         alike = (fresh, true_now(stale, self._outside), stale.stands)
-        verdict = self._go_on.get(alike)
-        if verdict is None:
-            return self._decide(stale, now, entries_of, alike)
-        self._decided[stale.turn] = verdict.decision
-        return verdict
-
-    def _decide(
-        self, stale: StaleTurn, now: int, entries_of: EntriesOf, alike: tuple[object, ...]
-    ) -> Verdict:
-        decision = self._decided[stale.turn] = judge_stale(stale, now, self._outside, self._settings)
-        if decision.outcome is Outcome.RESUME:
-            verdict = self._go_on[alike] = Verdict(stale, decision)
-            if stale.stands.strikes >= self._settings.suspect_strikes:
-                self._outside, self._go_on = replace(self._outside, lane_taken=True), {}
-            return verdict
-        if decision.outcome is Outcome.DONE:
-            return Verdict(stale, decision, (_answer(stale, entries_of(stale.turn), self._longest),))
-        return _told(stale, decision, now, self._owner)
+        decision = self._go_on.get(alike)
+        if decision is None:
+            decision = judge_stale(stale, now, self._outside, self._settings)
+            if decision.outcome is Outcome.RESUME:
+                self._go_on[alike] = decision
+                if stale.stands.strikes >= self._settings.suspect_strikes:
+                    self._outside, self._go_on = replace(self._outside, lane_taken=True), {}
+        return decision
 
 
 def _told(stale: StaleTurn, decision: Decision, now: int, owner: ChatAddress | None) -> Verdict:

@@ -75,11 +75,11 @@ def one_by_one(page: list[StaleTurn]) -> dict[TurnId, Decision]:
 
 def at_once(page: list[StaleTurn]) -> dict[TurnId, Decision]:
     decided: dict[TurnId, Decision] = {}
-    judge = Judging(OUTSIDE, SETTINGS, lambda chat: 4096, None, decided)
-    given_verdicts = [judge(one, NOW, lambda turn: ()) for one in page]
-    assert [verdict.decision for verdict in given_verdicts] == [decided[one.turn] for one in page]
-    for one, verdict in zip(page, given_verdicts, strict=True):
-        assert verdict.stale == one or verdict.decision.outcome is Outcome.RESUME
+    answered = {one.turn: () for one in page if one.stands.tail is Tail.ANSWER}
+    judged = Judging(OUTSIDE, SETTINGS, lambda chat: 4096, None, decided)(page, NOW, answered)
+    assert judged.go_on == [one for one in page if decided[one.turn].outcome is Outcome.RESUME]
+    others = [(one, decided[one.turn]) for one in page if one not in judged.go_on]
+    assert [(verdict.stale, verdict.decision) for verdict in judged.others] == others
     return decided
 
 
@@ -130,9 +130,8 @@ def test_many_are_decided_about_as_each_would_be_alone(page: list[StaleTurn]) ->
     assert all(together[turn].facts == alone[turn].facts for turn in written_down)
 
 
-def test_those_that_go_on_and_stand_alike_share_a_verdict() -> None:
-    judge = Judging(OUTSIDE, SETTINGS, lambda chat: 4096, None, {})
-    first, second = (judge(stale(number, sender=f"p{number}"), NOW, lambda turn: ()) for number in (1, 2))
+def test_those_that_go_on_and_stand_alike_share_a_decision() -> None:
+    first, second = at_once([stale(number, sender=f"p{number}") for number in (1, 2)]).values()
     assert first is second
 
 

@@ -12,12 +12,12 @@ from .values import (
     Continuity,
     Happening,
     HeldItem,
+    JudgePage,
     Keep,
     KeptReport,
     SessionLine,
     Settled,
     StaleTurn,
-    VerdictOn,
 )
 
 
@@ -36,12 +36,12 @@ class Upkeep(Protocol):
         """A page of interrupted turns in id order, by index, whatever else the ledger holds."""
         ...
 
-    async def settle_stale(self, page: Sequence[StaleTurn], judge: VerdictOn) -> Settled:
-        """Have interrupted turns judged and carry that out in one commit.
+    async def settle_stale(self, page: Sequence[StaleTurn], judge: JudgePage) -> Settled:
+        """Have interrupted turns judged and carry that out, in one commit.
 
         What goes on is guarded by the state and generation it was decided on: its claim asks once more about
         all else, as it is then. What does not go on is guarded by incarnation and consent as well. One that
-        moved on is left for the next look, as is one that `judge` says nothing about.
+        moved on is left for the next look.
         """
         ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 from zlib import crc32
@@ -226,14 +226,19 @@ class Verdict(NamedTuple):
     ask: Ask | None = None
 
 
-EntriesOf = Callable[[TurnId], tuple[Entry, ...]]
-"""What a turn has in the transcript, in order; nothing else of it is read."""
+class Judged(NamedTuple):
+    """What is to become of a page of interrupted work. What is in neither is left alone."""
 
-VerdictOn = Callable[[StaleTurn, int, EntriesOf], Verdict | None]
-"""What is to be done about interrupted work now, if anything; called inside the transaction that does it.
+    go_on: Sequence[StaleTurn] = ()
+    """Nothing is told or asked about these; there may be many."""
+    others: Sequence[Verdict] = ()
 
-A verdict by which work goes on has nothing in it to tell or to ask, and may be given for many turns.
-"""
+
+Answered = Mapping[TurnId, tuple[Entry, ...]]
+"""What those turns have in the transcript whose tail is an answer."""
+
+JudgePage = Callable[[Sequence[StaleTurn], int, Answered], Judged]
+"""What becomes of interrupted work now; called inside the transaction that carries it out."""
 
 Settled = Mapping[Outcome, tuple[TurnId, ...]]
 """The turns that were settled, by what became of them; what somebody else has put in line goes on as well."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from operator import attrgetter
 
 from holdfast.model import (
-    Entry,
     Interruption,
     QuestionState,
     SessionId,
     StopKind,
+    Tail,
     TurnId,
 )
 from holdfast.policy.recovery import LEADS_TO, Outcome
-from holdfast.store.contract import Settled, StaleTurn, Standing, Verdict, VerdictOn
+from holdfast.store.contract import Answered, JudgePage, Settled, StaleTurn, Standing, Verdict
 
 from .codec import encode
 from .commit import Row, Tx
@@ -99,18 +99,8 @@ def _standing(values: str) -> Standing:
     # fmt: on
 
 
-def settle_stale(tx: Tx, page: Sequence[StaleTurn], judge: VerdictOn) -> Settled:
-    go_on: list[StaleTurn] = []
-    others: list[Verdict] = []
-    entries_of = partial(_entries_of, tx)
-    for stale in page:
-        verdict = judge(stale, tx.now, entries_of)
-        if verdict is None:
-            continue
-        if verdict.decision.row.outcome is Outcome.RESUME:
-            go_on.append(stale)
-        else:
-            others.append(verdict)
+def settle_stale(tx: Tx, page: Sequence[StaleTurn], judge: JudgePage) -> Settled:
+    go_on, others = judge(page, tx.now, _answered(tx, page))
     settled: dict[Outcome, tuple[TurnId, ...]] = defaultdict(tuple)
     if go_on and (in_line := _requeue(tx, go_on)):
         settled[Outcome.RESUME] = in_line
@@ -120,14 +110,15 @@ def settle_stale(tx: Tx, page: Sequence[StaleTurn], judge: VerdictOn) -> Settled
     return settled
 
 
-def _entries_of(tx: Tx, turn: TurnId) -> tuple[Entry, ...]:
-    return tuple(map(entry, tx.all("entries_of_turn", turn=turn)))
+def _answered(tx: Tx, page: Sequence[StaleTurn]) -> Answered:
+    turns = [stale.turn for stale in page if stale.stands.tail is Tail.ANSWER]
+    return {turn: tuple(map(entry, tx.all("entries_of_turn", turn=turn))) for turn in turns}
 
 
 _COUNTERS = (attrgetter("generation"), attrgetter("incarnation"), attrgetter("stands.consented"))
 
 
-def _unmoved(tx: Tx, verdicts: list[Verdict]) -> list[Verdict]:
+def _unmoved(tx: Tx, verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
     """Those whose turn still is what was decided on; within this transaction nothing can change that.
 
     Counters only grow, and consent is only given: where the sums are what they were, so is every single one.
@@ -143,7 +134,7 @@ def _unmoved(tx: Tx, verdicts: list[Verdict]) -> list[Verdict]:
     return [v for v in verdicts if v.stale.turn not in moved]
 
 
-def _carry_out(tx: Tx, verdicts: list[Verdict]) -> list[Verdict]:
+def _carry_out(tx: Tx, verdicts: Sequence[Verdict]) -> list[Verdict]:
     """One set of writes for all that end the same way; returns what was written."""
     groups: dict[Group, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
@@ -153,7 +144,7 @@ def _carry_out(tx: Tx, verdicts: list[Verdict]) -> list[Verdict]:
     return written
 
 
-def _requeue(tx: Tx, go_on: list[StaleTurn]) -> tuple[TurnId, ...]:
+def _requeue(tx: Tx, go_on: Sequence[StaleTurn]) -> tuple[TurnId, ...]:
     """What nobody has claimed or ended since it was read goes on; its claim asks once more about all else."""
     guards = encode({stale.turn: stale.generation for stale in go_on})
     if tx.run("requeue_stale", guards=guards, now=tx.now) < len(go_on):
