@@ -72,7 +72,7 @@ QUICK = Scale(
     stretches=2,
     sessions=(10, 1_000, 50_000),
     transcripts=((10, 150), (1_000, 30), (10_000, 10)),
-    interrupted=1_000,
+    interrupted=5_000,
     recoveries=3,
 )
 
