@@ -15,7 +15,7 @@ from holdfast.errors import SyncFailed
 from holdfast.model import InstanceId, Stopped
 from holdfast.store.sqlite.changes import Changes
 from holdfast.store.sqlite.commit import Work, commit_group
-from holdfast.store.sqlite.database import BUSY_SECONDS, connect_reader
+from holdfast.store.sqlite.database import BUSY_SECONDS, TEXT, connect_reader
 from holdfast.store.sqlite.home import HomeLock
 from holdfast.store.sqlite.readers import ReaderThreads
 from holdfast.store.sqlite.store import LEDGER, SqliteStore
@@ -75,6 +75,7 @@ def connect(path: Path, kind: type[C]) -> C:
         cached_statements=512,
         factory=kind,
     )
+    db.text_factory = TEXT
     if isinstance(db, Recording):
         db.log = []
     for pragma in PRAGMAS:

@@ -8,6 +8,7 @@ from holdfast.errors import StaleWrite
 from holdfast.model import (
     CallState,
     ChatSettings,
+    Entry,
     Finish,
     InboxKind,
     InboxState,
@@ -27,7 +28,7 @@ from holdfast.model import (
 )
 from holdfast.policy.recovery import LEADS_TO, Decision, Outcome, table
 from holdfast.policy.settings import DAY, HOUR, MINUTE
-from holdfast.store import Answered, Judged, StaleTurn, Step, Verdict
+from holdfast.store import EntriesOf, Judged, StaleTurn, Step, Verdict
 from holdfast.store.sqlite.codec import ERASED
 from tests.support.judging import rule
 from tests.support.ledger import ANN, BOB, Ledger, address, key, never_asked, owed
@@ -405,6 +406,10 @@ async def test_a_hung_owner_alive_elsewhere_is_only_seen_as_interrupted_once_it_
     assert stale.stands.last_owner == ledger.store.instance
 
 
+CUT = "WHERE state = 'interrupted'"
+HELD = "held = 'quarantine', held_since ="
+MOST = 2**63 - 1
+NO_TEXT = "CAST(x'61ff62' AS TEXT)"
 DAMAGE = {
     "a time before 1970": "UPDATE turns SET progress_at = -1",
     "a time beyond all bounds": "UPDATE turns SET progress_at = 9000000000000000",
@@ -416,6 +421,15 @@ DAMAGE = {
     "an unreadable body": "UPDATE entries SET body = '{' WHERE kind = 'said'",
     "an unreadable message": "UPDATE inbox SET body = 'gibberish'",
     "an unreadable end of a process": "UPDATE instances SET stopped = 'gibberish', stopped_at = 1",
+    "no time since which it is held": f"UPDATE turns SET {HELD} NULL {CUT}",
+    "held since before all time": f"UPDATE turns SET {HELD} {-MOST} {CUT}",
+    "held since after all time": f"UPDATE turns SET {HELD} {MOST} {CUT}",
+    "longer in quarantine than can be counted": f"UPDATE turns SET quarantined = {MOST} {CUT}",
+    "less in quarantine than none": f"UPDATE turns SET quarantined = {-MOST} {CUT}",
+    "a reason that is no text": f"UPDATE turns SET interruption = {NO_TEXT} {CUT}",
+    "a hold that is no text": f"UPDATE turns SET held = {NO_TEXT} {CUT}",
+    "a last owner that is no text": f"UPDATE turns SET last_owner = {NO_TEXT} {CUT}",
+    "a choice of the chat that is no text": f"UPDATE chats SET on_interruption = {NO_TEXT}",
 }
 
 
@@ -427,7 +441,8 @@ async def test_a_damaged_optional_field_counts_as_absent_and_the_interruption_ho
     other = await ledger.begin(chat="sound")
     ledger.damage(statement)
     (stale,) = await ledger.store.stale_turns()
-    assert (stale.turn, stale.stands.interruptions) == (turn, 1)
+    assert (stale.turn, stale.stands.interruptions, stale.quarantined) == (turn, 1, 0)
+    assert await ledger.settle("safe_mode") == (turn,)
     assert stale.progress_at is None or "progress_at" not in statement
     assert await ledger.settle("resume") == (turn,)
     again = await ledger.claim()
@@ -570,28 +585,24 @@ async def test_several_are_asked_in_one_commit_each_their_own_question(ledger: L
         assert (question.id, question.state) == (ask.id, QuestionState.OPEN)
 
 
-async def test_who_judges_is_shown_what_answered_turns_have_in_the_transcript_and_nothing_else(
-    ledger: Ledger,
-) -> None:
-    await ledger.complete("first")
-    answered = await ledger.begin("second")
+async def test_who_judges_can_read_what_a_turn_has_in_the_transcript_and_nothing_else(ledger: Ledger) -> None:
+    before = await ledger.complete("first")
+    after = await ledger.begin("second")
     answer = (Replied("here it is", Finish.COMPLETE),)
-    await ledger.store.record(answered.fence, Step(answer, Tail.ANSWER))
-    await ledger.begin("elsewhere", chat="c2")
+    await ledger.store.record(after.fence, Step(answer, Tail.ANSWER))
     await ledger.crash()
     await ledger.store.interrupt_orphans()
-    seen: list[Answered] = []
+    found: list[tuple[Entry, ...]] = []
 
-    def judge(page: Sequence[StaleTurn], now: int, shown: Answered) -> Judged:
+    def judge(page: Sequence[StaleTurn], now: int, entries_of: EntriesOf) -> Judged:
         assert now == ledger.clock.now()
-        seen.append(shown)
+        found.extend(entries_of(stale.turn) for stale in page)
         return Judged()
 
     async with ledger.unchanged():
         assert await ledger.store.settle_stale(await ledger.store.stale_turns(), judge) == {}
-    transcript = await ledger.store.transcript(answered.session.id)
-    said = tuple(entry for entry in transcript if entry.turn == answered.turn.id)
-    assert seen == [{answered.turn.id: said}]
+    transcript = await ledger.store.transcript(before.session.id)
+    assert found == [tuple(entry for entry in transcript if entry.turn == after.turn.id)]
 
 
 async def test_what_new_was_asked_of_ends_every_conversation_it_was_asked_in(ledger: Ledger) -> None:

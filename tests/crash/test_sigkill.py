@@ -156,7 +156,7 @@ async def recover(home: Path, resume: bool) -> None:
     assert await store.verify() == ()
     decision = rule("resume" if resume else "answered")
     verdicts = [Verdict(stale, decision) for stale in await store.stale_turns()]
-    await store.settle_stale((), lambda page, now, answered: judged(*verdicts))
+    await store.settle_stale((), lambda page, now, entries_of: judged(*verdicts))
     for delivery in await store.in_doubt():
         await store.settle_delivery(delivery.id, Sent("found"))
     await store.close()

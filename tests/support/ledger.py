@@ -244,7 +244,7 @@ class Ledger:
 
     async def give(self, *verdicts: Verdict) -> tuple[TurnId, ...]:
         """Recovery writes these verdicts back; the turns it says it has settled."""
-        settled = await self.store.settle_stale((), lambda page, now, answered: judged(*verdicts))
+        settled = await self.store.settle_stale((), lambda page, now, entries_of: judged(*verdicts))
         return tuple(sorted(turn for turns in settled.values() for turn in turns))
 
     async def recover(self, name: str = "resume") -> tuple[TurnId, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .continuity import ContinuityReport, Fate
-from .facts import Outside, facts_of, judge_stale
+from .facts import Outside, judge_stale
 from .reconciler import SAFE_MODE_OFF, SAFE_MODE_ON, Care, Reconciler
 
 __all__ = [
@@ -14,6 +14,5 @@ __all__ = [
     "Fate",
     "Outside",
     "Reconciler",
-    "facts_of",
     "judge_stale",
 ]

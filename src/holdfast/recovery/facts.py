@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from holdfast.model import InstanceId, OnInterruption, PersonId, Tail, TurnId
 from holdfast.policy.recovery import Decision, RecoveryFacts, decide
@@ -32,41 +33,49 @@ class Outside:
         return alive and (owner != self.me or self.running is None or turn in self.running)
 
 
-def facts_of(stale: StaleTurn, outside: Outside) -> RecoveryFacts:
-    """Put both together; the one place that does."""
+class TrueNow(NamedTuple):
+    """What is true now of one turn."""
+
+    sender_allowed: bool
+    owner_alive: bool
+    platform_connected: bool
+    message_waiting: bool
+
+
+def true_now(stale: StaleTurn, outside: Outside) -> TrueNow:
+    """Ask once: a person may be let in or out at any moment, and one decision has one set of facts."""
+    waiting = stale.waiting_sender
+    return TrueNow(
+        _is_allowed(outside, stale.sender),
+        outside.holds(stale.stands.last_owner, stale.turn),
+        stale.chat.partition("/")[0] in outside.connected,
+        waiting is not None and _is_allowed(outside, waiting),
+    )
+
+
+def facts_of(stale: StaleTurn, outside: Outside, true: TrueNow) -> RecoveryFacts:
+    """Put all of it together; the one place that does."""
     stands = stale.stands
-    sender_allowed, owner_alive, connected, message_waiting = true_now(stale, outside)
     return RecoveryFacts(
         suspended=stands.suspended,
         stop=stands.stop,
-        sender_allowed=sender_allowed,
+        sender_allowed=true.sender_allowed,
         tail=stands.tail,
         question=stands.question,
         resume_ended_empty=stands.tail is Tail.NOTE and stands.noted >= stands.interruptions,
         strikes=stands.strikes,
         interruptions=stands.interruptions,
-        owner_alive=owner_alive,
+        owner_alive=true.owner_alive,
         origin_known=True,
-        platform_connected=connected,
+        platform_connected=true.platform_connected,
         reason=stands.interruption,
-        message_waiting=message_waiting,
+        message_waiting=true.message_waiting,
         progress_at=stale.progress_at,
         quarantined_for=stale.quarantined,
         on_interruption=stands.on_interruption or outside.on_interruption,
         consented=stands.consented,
         safe_mode=outside.safe_mode,
         lane_taken=outside.lane_taken,
-    )
-
-
-def true_now(stale: StaleTurn, outside: Outside) -> tuple[bool, bool, bool, bool]:
-    """Whether its sender is allowed, its owner alive, its platform connected, and a message waits for it."""
-    waiting = stale.waiting_sender
-    return (
-        _is_allowed(outside, stale.sender),
-        outside.holds(stale.stands.last_owner, stale.turn),
-        stale.chat.partition("/")[0] in outside.connected,
-        waiting is not None and _is_allowed(outside, waiting),
     )
 
 
@@ -79,4 +88,4 @@ def _is_allowed(outside: Outside, person: PersonId) -> bool:
 
 def judge_stale(stale: StaleTurn, now: int, outside: Outside, settings: RecoverySettings) -> Decision:
     """Say what becomes of one interrupted turn now."""
-    return decide(facts_of(stale, outside), now, settings)
+    return decide(facts_of(stale, outside, true_now(stale, outside)), now, settings)

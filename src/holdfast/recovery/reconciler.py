@@ -29,7 +29,7 @@ from .facts import Outside, judge_stale
 from .verdicts import Judging
 
 PAGE = 500
-"""Turns read, judged and written in one commit: others' commits come in between."""
+"""Turns read at once, and judged and written in one commit: others' commits come in between."""
 PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
 """How a ledger that cannot be used is tried again."""
 SAFE_MODE_OFF = "safe_mode_off"

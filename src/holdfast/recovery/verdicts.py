@@ -17,13 +17,13 @@ from holdfast.model import (
 )
 from holdfast.policy.ages import within
 from holdfast.policy.parts import Longest, parts_for
-from holdfast.policy.recovery import Decision, Outcome
+from holdfast.policy.recovery import Decision, Outcome, decide
 from holdfast.policy.settings import HOUR, RecoverySettings
 from holdfast.policy.steps import reply_text
 from holdfast.policy.views import view
-from holdfast.store import Answered, Ask, Judged, StaleTurn, Verdict
+from holdfast.store import Ask, EntriesOf, Judged, StaleTurn, Verdict
 
-from .facts import Outside, judge_stale, true_now
+from .facts import Outside, facts_of, true_now
 
 CONTINUE_OR_DROP = ("continue", "drop")
 CONTINUE_EXPIRES = HOUR
@@ -58,14 +58,14 @@ class Judging:
         self._decided = decided
         self._go_on: dict[tuple[object, ...], Decision] = {}
 
-    def __call__(self, page: Sequence[StaleTurn], now: int, answered: Answered) -> Judged:
+    def __call__(self, page: Sequence[StaleTurn], now: int, entries_of: EntriesOf) -> Judged:
         go_on, others = [], []
         for stale in page:
             decision = self._decided[stale.turn] = self._decide(stale, now)
             if decision.row.outcome is Outcome.RESUME:
                 go_on.append(stale)
             elif decision.row.outcome is Outcome.DONE:
-                answer = _answer(stale, answered[stale.turn], self._longest)
+                answer = _answer(stale, entries_of(stale.turn), self._longest)
                 others.append(Verdict(stale, decision, (answer,)))
             else:
                 others.append(_told(stale, decision, now, self._owner))
@@ -73,10 +73,11 @@ class Judging:
 
     def _decide(self, stale: StaleTurn, now: int) -> Decision:
         fresh = within(self._settings.window, now, stale.progress_at, stale.quarantined)
-        alike = (fresh, true_now(stale, self._outside), stale.stands)
+        true = true_now(stale, self._outside)
+        alike = (fresh, true, stale.stands)
         decision = self._go_on.get(alike)
         if decision is None:
-            decision = judge_stale(stale, now, self._outside, self._settings)
+            decision = decide(facts_of(stale, self._outside, true), now, self._settings)
             if decision.outcome is Outcome.RESUME:
                 self._go_on[alike] = decision
                 if stale.stands.strikes >= self._settings.suspect_strikes:

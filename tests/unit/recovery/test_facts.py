@@ -13,7 +13,8 @@ from holdfast.model import (
     TurnId,
 )
 from holdfast.policy.recovery import RecoveryFacts
-from holdfast.recovery import Outside, facts_of
+from holdfast.recovery import Outside
+from holdfast.recovery.facts import facts_of, true_now
 from holdfast.store import StaleTurn, Standing
 
 STALE = StaleTurn(
@@ -52,8 +53,12 @@ OUTSIDE = Outside(
 )
 
 
+def facts_now(stale: StaleTurn, outside: Outside) -> RecoveryFacts:
+    return facts_of(stale, outside, true_now(stale, outside))
+
+
 def test_every_fact_comes_from_where_it_stands() -> None:
-    assert facts_of(STALE, OUTSIDE) == RecoveryFacts(
+    assert facts_now(STALE, OUTSIDE) == RecoveryFacts(
         suspended=True,
         stop=StopKind.NEW,
         sender_allowed=False,
@@ -80,7 +85,7 @@ def test_whoever_cannot_be_checked_is_not_allowed() -> None:
     def fails(person: PersonId) -> bool:
         raise OSError("the list is gone")
 
-    facts = facts_of(STALE, Outside(OUTSIDE.alive, OUTSIDE.connected, fails))
+    facts = facts_now(STALE, Outside(OUTSIDE.alive, OUTSIDE.connected, fails))
     assert (facts.sender_allowed, facts.message_waiting) == (False, False)
 
 
@@ -89,7 +94,7 @@ def test_each_fact_that_is_not_so_is_told_as_well() -> None:
         suspended=False, stop=None, tail=Tail.WORK, question=None, on_interruption=None, consented=False
     )
     plain = STALE._replace(stands=stands)
-    facts = facts_of(plain._replace(waiting_sender=None), Outside(frozenset(), frozenset(), lambda _: True))
+    facts = facts_now(plain._replace(waiting_sender=None), Outside(frozenset(), frozenset(), lambda _: True))
     assert (facts.suspended, facts.stop, facts.sender_allowed, facts.tail) == (False, None, True, Tail.WORK)
     assert (facts.question, facts.resume_ended_empty, facts.owner_alive) == (None, False, False)
     assert (facts.platform_connected, facts.message_waiting, facts.consented) == (False, False, False)

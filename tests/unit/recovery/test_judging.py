@@ -26,8 +26,14 @@ from holdfast.store import StaleTurn, Standing
 
 NOW = 1_000 * HOUR
 SETTINGS = RecoverySettings()
-ALIVE, DEAD = InstanceId("alive"), InstanceId("dead")
-OUTSIDE = Outside(frozenset({ALIVE}), frozenset({"web"}), lambda person: person != "web:gone")
+ALIVE, DEAD, ME = InstanceId("alive"), InstanceId("dead"), InstanceId("me")
+OUTSIDE = Outside(
+    frozenset({ALIVE, ME}),
+    frozenset({"web"}),
+    lambda person: person != "web:gone",
+    me=ME,
+    running=frozenset({TurnId("t2"), TurnId("t5")}),
+)
 
 PLAIN = Standing(
     suspended=False,
@@ -63,9 +69,9 @@ def stale(number: int, stands: Standing = PLAIN, sender: str = "ann", **of_its_o
     )._replace(**of_its_own)  # type: ignore[arg-type]
 
 
-def one_by_one(page: list[StaleTurn]) -> dict[TurnId, Decision]:
+def one_by_one(page: list[StaleTurn], outside: Outside = OUTSIDE) -> dict[TurnId, Decision]:
     """What the table says of each; a suspect that goes on takes the lane."""
-    outside, decided = OUTSIDE, {}
+    decided = {}
     for one in page:
         decision = decided[one.turn] = judge_stale(one, NOW, outside, SETTINGS)
         if decision.outcome is Outcome.RESUME and one.stands.strikes >= SETTINGS.suspect_strikes:
@@ -73,10 +79,9 @@ def one_by_one(page: list[StaleTurn]) -> dict[TurnId, Decision]:
     return decided
 
 
-def at_once(page: list[StaleTurn]) -> dict[TurnId, Decision]:
+def at_once(page: list[StaleTurn], outside: Outside = OUTSIDE) -> dict[TurnId, Decision]:
     decided: dict[TurnId, Decision] = {}
-    answered = {one.turn: () for one in page if one.stands.tail is Tail.ANSWER}
-    judged = Judging(OUTSIDE, SETTINGS, lambda chat: 4096, None, decided)(page, NOW, answered)
+    judged = Judging(outside, SETTINGS, lambda chat: 4096, None, decided)(page, NOW, lambda turn: ())
     assert judged.go_on == [one for one in page if decided[one.turn].outcome is Outcome.RESUME]
     others = [(one, decided[one.turn]) for one in page if one not in judged.go_on]
     assert [(verdict.stale, verdict.decision) for verdict in judged.others] == others
@@ -94,7 +99,7 @@ STANDINGS = st.builds(
     strikes=st.sampled_from([0, 1, 1, 2, 2, 3]),
     interruptions=st.sampled_from([1, 1, 2, 8]),
     interruption=st.sampled_from([*sorted(RESUMABLE), "restored", "newer", None]),
-    last_owner=st.sampled_from([DEAD, DEAD, ALIVE, None]),
+    last_owner=st.sampled_from([DEAD, DEAD, ALIVE, ME, ME, None]),
     held=st.sampled_from([None, "quarantine"]),
     on_interruption=st.sampled_from([None, None, *OnInterruption]),
     consented=st.booleans(),
@@ -117,12 +122,25 @@ PAGES = st.lists(
 )
 
 
-@example([stale(1), stale(2, PLAIN._replace(strikes=2)), stale(3, PLAIN._replace(strikes=2)), stale(4)])
-@example([stale(1), stale(2, progress_at=NOW - 2 * HOUR), stale(3, quarantined=2 * HOUR)])
-@example([stale(1), stale(2, sender="gone"), stale(3, chat="down/a/c"), stale(4)])
-@given(PAGES)
-def test_many_are_decided_about_as_each_would_be_alone(page: list[StaleTurn]) -> None:
-    alone, together = one_by_one(page), at_once(page)
+OUTSIDES = st.builds(
+    replace,
+    st.just(OUTSIDE),
+    safe_mode=st.sampled_from([False, False, True]),
+    lane_taken=st.sampled_from([False, False, True]),
+    on_interruption=st.sampled_from([OnInterruption.RESUME, OnInterruption.RESUME, *OnInterruption]),
+)
+MINE, SUSPECT = PLAIN._replace(last_owner=ME), PLAIN._replace(strikes=2)
+
+
+@example(
+    [stale(1), stale(2, PLAIN._replace(strikes=2)), stale(3, PLAIN._replace(strikes=2)), stale(4)], OUTSIDE
+)
+@example([stale(1), stale(2, progress_at=NOW - 2 * HOUR), stale(3, quarantined=2 * HOUR)], OUTSIDE)
+@example([stale(1), stale(2, sender="gone"), stale(3, chat="down/a/c"), stale(4)], OUTSIDE)
+@example([stale(1, MINE), stale(2, MINE), stale(3, MINE)], OUTSIDE)
+@given(PAGES, OUTSIDES)
+def test_many_are_decided_about_as_each_would_be_alone(page: list[StaleTurn], outside: Outside) -> None:
+    alone, together = one_by_one(page, outside), at_once(page, outside)
     assert {turn: one.row.name for turn, one in together.items()} == {
         turn: one.row.name for turn, one in alone.items()
     }
@@ -136,6 +154,18 @@ def test_those_that_go_on_and_stand_alike_share_a_decision() -> None:
 
 
 def test_one_suspect_goes_and_the_next_waits_for_it() -> None:
-    suspect = PLAIN._replace(strikes=2)
-    rows = [one.row.name for one in at_once([stale(n, suspect) for n in range(3)]).values()]
+    rows = [one.row.name for one in at_once([stale(n, SUSPECT) for n in range(3)]).values()]
     assert rows == ["resume", "quarantine", "quarantine"]
+
+
+def test_who_is_let_in_while_a_page_is_judged_lets_nobody_else_in() -> None:
+    let_in: set[PersonId] = set()
+
+    def allowed(person: PersonId) -> bool:
+        was = person in let_in
+        let_in.add(PersonId("web:ann"))
+        return was
+
+    page = [stale(1, sender="ann"), stale(2, sender="bob"), stale(3, sender="ann"), stale(4, sender="bob")]
+    found = at_once(page, replace(OUTSIDE, allowed=allowed))
+    assert [one.row.name for one in found.values()] == ["not_allowed", "not_allowed", "resume", "not_allowed"]

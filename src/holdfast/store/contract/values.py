@@ -234,10 +234,10 @@ class Judged(NamedTuple):
     others: Sequence[Verdict] = ()
 
 
-Answered = Mapping[TurnId, tuple[Entry, ...]]
-"""What those turns have in the transcript whose tail is an answer."""
+EntriesOf = Callable[[TurnId], tuple[Entry, ...]]
+"""What a turn of the page whose tail is an answer has in the transcript, in order."""
 
-JudgePage = Callable[[Sequence[StaleTurn], int, Answered], Judged]
+JudgePage = Callable[[Sequence[StaleTurn], int, EntriesOf], Judged]
 """What becomes of interrupted work now; called inside the transaction that carries it out."""
 
 Settled = Mapping[Outcome, tuple[TurnId, ...]]

@@ -78,13 +78,16 @@ class Tx:
         except UnicodeEncodeError:
             return self._db.execute(query.text, query.pick(writable(values)))
 
-    def many(self, name: str, rows: list[dict[str, Value]], /) -> int:
-        """Carry out one write for each of `rows` and return how many rows they changed together."""
+    def many(self, name: str, rows: list[dict[str, Value]], /) -> None:
+        """Carry out one write for each of `rows`."""
         text, pick = SQL[name].text, SQL[name].pick
+        left = iter(rows)
         try:
-            return self._db.executemany(text, map(pick, rows)).rowcount
+            self._db.executemany(text, map(pick, left))
         except UnicodeEncodeError:
-            return self._db.executemany(text, [pick(writable(values)) for values in rows]).rowcount
+            # Those before the one that cannot be written are written.
+            done = len(rows) - len(list(left)) - 1
+            self._db.executemany(text, [pick(writable(values)) for values in rows[done:]])
 
     def apart(self, work: Callable[[], T]) -> T:
         """Carry out a part; a fault of its own undoes that part alone and is raised as `Undone`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+from functools import partial
 from pathlib import Path
 
 from holdfast.errors import SchemaTooNew, StoreUnavailable, Unusable, WeakDurability
@@ -23,6 +24,9 @@ CHECKPOINT_PAGES = 6_000
 A page that many commits rewrote is copied once, so a longer log costs less; this one stays below what
 `log.LIMIT` lets it take, and after a crash it is read in a moment.
 """
+
+TEXT = partial(str, encoding="utf-8", errors="replace")
+"""How text is read: what is damaged reads as far as it can, and keeps no other row from being read."""
 
 _MIGRATIONS = Path(__file__).with_name("migrations")
 _FULL = 2
@@ -45,6 +49,7 @@ def connect_writer(path: Path, kind: type[sqlite3.Connection] = sqlite3.Connecti
         cached_statements=512,
         factory=kind,
     )
+    db.text_factory = TEXT
     try:
         _refuse_newer(db)
         _make_durable(db, path)
@@ -91,6 +96,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
         )
     except sqlite3.Error as error:
         raise translate(error) from error
+    db.text_factory = TEXT
     db.set_authorizer(_only_queries)
     return db
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import attrgetter
 
 from holdfast.model import (
+    Entry,
     Interruption,
     QuestionState,
     SessionId,
     StopKind,
-    Tail,
     TurnId,
 )
 from holdfast.policy.recovery import LEADS_TO, Outcome
-from holdfast.store.contract import Answered, JudgePage, Settled, StaleTurn, Standing, Verdict
+from holdfast.store.contract import JudgePage, Settled, StaleTurn, Standing, Verdict
 
 from .codec import encode
 from .commit import Row, Tx
@@ -100,7 +100,7 @@ def _standing(values: str) -> Standing:
 
 
 def settle_stale(tx: Tx, page: Sequence[StaleTurn], judge: JudgePage) -> Settled:
-    go_on, others = judge(page, tx.now, _answered(tx, page))
+    go_on, others = judge(page, tx.now, partial(_entries_of, tx))
     settled: dict[Outcome, tuple[TurnId, ...]] = defaultdict(tuple)
     if go_on and (in_line := _requeue(tx, go_on)):
         settled[Outcome.RESUME] = in_line
@@ -110,9 +110,8 @@ def settle_stale(tx: Tx, page: Sequence[StaleTurn], judge: JudgePage) -> Settled
     return settled
 
 
-def _answered(tx: Tx, page: Sequence[StaleTurn]) -> Answered:
-    turns = [stale.turn for stale in page if stale.stands.tail is Tail.ANSWER]
-    return {turn: tuple(map(entry, tx.all("entries_of_turn", turn=turn))) for turn in turns}
+def _entries_of(tx: Tx, turn: TurnId) -> tuple[Entry, ...]:
+    return tuple(map(entry, tx.all("entries_of_turn", turn=turn)))
 
 
 _COUNTERS = (attrgetter("generation"), attrgetter("incarnation"), attrgetter("stands.consented"))

@@ -30,7 +30,8 @@ SELECT json_group_array(json_array(
            (SELECT i.sender FROM inbox i WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command'
             ORDER BY i.position LIMIT 1),
            c.message_id, page.progress_at,
-           page.quarantined + CASE WHEN page.held = 'quarantine' THEN max(0, :now - page.held_since) ELSE 0 END)),
+           CASE WHEN page.quarantined BETWEEN 0 AND 253402300799999 THEN page.quarantined ELSE 0 END
+           + CASE WHEN page.held = 'quarantine' AND page.held_since BETWEEN 0 AND :now THEN :now - page.held_since ELSE 0 END)),
        group_concat(json_array(
            s.suspended_at IS NOT NULL, page.stop, page.tail,
            CASE WHEN page.tail = 'question' THEN
@@ -52,7 +53,8 @@ SELECT json_group_array(json_array(
            (SELECT i.sender FROM inbox i WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command'
             ORDER BY i.position LIMIT 1),
            c.message_id, t.progress_at,
-           t.quarantined + CASE WHEN t.held = 'quarantine' THEN max(0, :now - t.held_since) ELSE 0 END)),
+           CASE WHEN t.quarantined BETWEEN 0 AND 253402300799999 THEN t.quarantined ELSE 0 END
+           + CASE WHEN t.held = 'quarantine' AND t.held_since BETWEEN 0 AND :now THEN :now - t.held_since ELSE 0 END)),
        group_concat(json_array(
            s.suspended_at IS NOT NULL, t.stop, t.tail,
            CASE WHEN t.tail = 'question' THEN
@@ -80,7 +82,8 @@ WHERE t.generation || ':' || s.incarnation || ':' || (t.consented = t.interrupti
 
 -- name: requeue_stale
 UPDATE turns SET state = 'queued', held = NULL, held_since = NULL,
-       quarantined = quarantined + CASE WHEN held = 'quarantine' THEN max(0, :now - held_since) ELSE 0 END
+       quarantined = CASE WHEN quarantined BETWEEN 0 AND 253402300799999 THEN quarantined ELSE 0 END
+           + CASE WHEN held = 'quarantine' AND held_since BETWEEN 0 AND :now THEN :now - held_since ELSE 0 END
 FROM json_each(:guards) AS j
 WHERE turns.id = j.key AND turns.generation = j.value AND turns.state = 'interrupted'
 
@@ -94,7 +97,8 @@ WHERE key IN (SELECT value FROM json_each(:keys))
 
 -- name: hold_stale
 UPDATE turns SET held = j.row, held_since = :now,
-       quarantined = quarantined + CASE WHEN held = 'quarantine' THEN max(0, :now - held_since) ELSE 0 END
+       quarantined = CASE WHEN quarantined BETWEEN 0 AND 253402300799999 THEN quarantined ELSE 0 END
+           + CASE WHEN held = 'quarantine' AND held_since BETWEEN 0 AND :now THEN :now - held_since ELSE 0 END
 FROM (SELECT value ->> 0 AS turn, value ->> 1 AS row FROM json_each(:held)) AS j
 WHERE id = j.turn AND state = 'interrupted'
 
