@@ -3,6 +3,8 @@
 import re
 import sqlite3
 from collections.abc import Iterable
+from contextlib import suppress
+from itertools import product
 
 import pytest
 
@@ -50,6 +52,25 @@ def test_the_database_guards_exactly_the_arrows_of_the_state_tables(fresh: sqlit
     bare.executescript(guards())
     assert found == {sql for kind, _, _, sql in schema(bare) if kind == "trigger"}
     assert {machine.name for machine in GUARDED.values()} == {machine.name for machine in MACHINES}
+
+
+@pytest.mark.parametrize("table", GUARDED)
+def test_every_arrow_of_a_state_table_is_let_through_and_every_other_refused(
+    fresh: sqlite3.Connection, table: str
+) -> None:
+    """Carried out: on a table of that name with nothing but a state and the ledger's own trigger."""
+    (trigger,) = [sql for _, name, _, sql in schema(fresh) if name == f"{table}_follow_their_states"]
+    bare = sqlite3.connect(":memory:", isolation_level=None)
+    bare.execute(f"CREATE TABLE {table} (state TEXT)")
+    bare.execute(str(trigger))
+    states, let_through = list(GUARDED[table].arrows), set()
+    for source, target in product(states, repeat=2):
+        bare.execute(f"DELETE FROM {table}")
+        bare.execute(f"INSERT INTO {table} VALUES (?)", (source,))
+        with suppress(sqlite3.IntegrityError):
+            bare.execute(f"UPDATE {table} SET state = ?", (target,))
+            let_through.add((source, target))
+    assert let_through == {*GUARDED[table].pairs, *zip(states, states, strict=True)}
 
 
 def words(db: sqlite3.Connection, table: str, column: str) -> set[str]:

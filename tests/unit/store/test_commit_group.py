@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import permutations, product
 from pathlib import Path
@@ -20,6 +21,7 @@ from holdfast.errors import (
 )
 from holdfast.model import InstanceId
 from holdfast.store.sqlite.commit import Outcome, Tx, Work, commit_group
+from holdfast.store.sqlite.database import connect_writer, migrate
 from tests.support.connections import Scripted, connect_scripted, no_file_beyond, on_disk, sqlite_error
 
 SCHEMA = """
@@ -449,6 +451,18 @@ def test_a_refused_neighbours_writes_are_not_seen_by_those_after_it(scratch: Scr
 
     first, refused, looking = scratch.commit([scratch.keep("a"), scratch.keep("b", refuse), look])
     assert (first.error, type(refused.error), looking.value) == (None, StaleWrite, 1)
+
+
+def test_of_many_rows_one_with_half_a_character_is_kept_without_it_and_none_twice(tmp_path: Path) -> None:
+    with closing(connect_writer(tmp_path / "ledger.db")) as db:
+        migrate(db)
+        told = [("a", "s:1", {}), ("b", "s:2 \ud83d", {}), ("c", "s:3", {})]
+        (outcome,) = commit_group(
+            db, [lambda tx: tx.events(told)], SystemClock(), SystemIds(SystemClock()), InstanceId("i")
+        )
+        assert outcome.error is None
+        found = db.execute("SELECT what, subject FROM events ORDER BY id").fetchall()
+    assert found == [("a", "s:1"), ("b", "s:2 \ufffd"), ("c", "s:3")]
 
 
 def test_an_empty_group_is_no_commit(scratch: Scratch) -> None:
