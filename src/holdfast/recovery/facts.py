@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from holdfast.model import InstanceId, OnInterruption, PersonId, Tail, TurnId
 from holdfast.policy.recovery import Decision, RecoveryFacts, decide
@@ -33,19 +32,14 @@ class Outside:
         return alive and (owner != self.me or self.running is None or turn in self.running)
 
 
-class TrueNow(NamedTuple):
-    """What is true now of one turn."""
-
-    sender_allowed: bool
-    owner_alive: bool
-    platform_connected: bool
-    message_waiting: bool
+TrueNow = tuple[bool, bool, bool, bool]
+"""Of one turn: whether its sender is allowed, its owner alive, its platform connected, a message waiting."""
 
 
 def true_now(stale: StaleTurn, outside: Outside) -> TrueNow:
     """Ask once: a person may be let in or out at any moment, and one decision has one set of facts."""
     waiting = stale.waiting_sender
-    return TrueNow(
+    return (
         _is_allowed(outside, stale.sender),
         outside.holds(stale.stands.last_owner, stale.turn),
         stale.chat.partition("/")[0] in outside.connected,
@@ -56,20 +50,21 @@ def true_now(stale: StaleTurn, outside: Outside) -> TrueNow:
 def facts_of(stale: StaleTurn, outside: Outside, true: TrueNow) -> RecoveryFacts:
     """Put all of it together; the one place that does."""
     stands = stale.stands
+    sender_allowed, owner_alive, platform_connected, message_waiting = true
     return RecoveryFacts(
         suspended=stands.suspended,
         stop=stands.stop,
-        sender_allowed=true.sender_allowed,
+        sender_allowed=sender_allowed,
         tail=stands.tail,
         question=stands.question,
         resume_ended_empty=stands.tail is Tail.NOTE and stands.noted >= stands.interruptions,
         strikes=stands.strikes,
         interruptions=stands.interruptions,
-        owner_alive=true.owner_alive,
+        owner_alive=owner_alive,
         origin_known=True,
-        platform_connected=true.platform_connected,
+        platform_connected=platform_connected,
         reason=stands.interruption,
-        message_waiting=true.message_waiting,
+        message_waiting=message_waiting,
         progress_at=stale.progress_at,
         quarantined_for=stale.quarantined,
         on_interruption=stands.on_interruption or outside.on_interruption,

@@ -456,7 +456,11 @@ def test_a_refused_neighbours_writes_are_not_seen_by_those_after_it(scratch: Scr
 def test_of_many_rows_one_with_half_a_character_is_kept_without_it_and_none_twice(tmp_path: Path) -> None:
     with closing(connect_writer(tmp_path / "ledger.db")) as db:
         migrate(db)
-        told = [("a", "s:1", {}), ("b", "s:2 \ud83d", {}), ("c", "s:3", {})]
+        told: list[tuple[str, str, dict[str, object]]] = [
+            ("a", "s:1", {}),
+            ("b", "s:2 \ud83d", {}),
+            ("c", "s:3", {}),
+        ]
         (outcome,) = commit_group(
             db, [lambda tx: tx.events(told)], SystemClock(), SystemIds(SystemClock()), InstanceId("i")
         )
