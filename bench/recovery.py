@@ -13,11 +13,10 @@ from holdfast.store import Store
 from .interruptions import GONE
 from .turn import PLATFORM
 
-_SETTINGS = RecoverySettings()
 _OUTSIDE = Outside(frozenset(), frozenset({PLATFORM}), lambda person: person != GONE)
 
 
 async def recover(store: Store) -> Counter[Outcome]:
     """Decide about all interrupted work and write it back; how often each outcome was written."""
-    reconciler = Reconciler(store, SystemClock(), _SETTINGS, lambda: _OUTSIDE)
+    reconciler = Reconciler(store, SystemClock(), RecoverySettings(), lambda: _OUTSIDE)
     return await reconciler.settle_interrupted()

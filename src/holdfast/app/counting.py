@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import field
 from typing import Any, TypeVar, cast
 
@@ -15,7 +15,7 @@ from holdfast.clock import Clock
 from holdfast.model import Claimed, DeliveryId, Fence, Interruption, Lost, SendResult, TurnState
 from holdfast.policy.recovery import LEADS_TO, Outcome
 from holdfast.records import dataclass
-from holdfast.store import Recorded, Settled, Step, Stop, StopOutcome, Store
+from holdfast.store import JudgePage, Recorded, Settled, StaleTurn, Step, Stop, StopOutcome, Store
 
 R = TypeVar("R")
 
@@ -102,8 +102,8 @@ class _Counted:
             self._counts.interruptions[Interruption.RESTART_INTERRUPTED.value] += found
         return found
 
-    async def settle_stale(self, *args: Any, **more: Any) -> Settled:
-        settled = await self._store.settle_stale(*args, **more)
+    async def settle_stale(self, page: Sequence[StaleTurn], judge: JudgePage) -> Settled:
+        settled = await self._store.settle_stale(page, judge)
         for outcome, turns in settled.items():
             self._counts.decisions[outcome] += len(turns)
             if LEADS_TO[outcome] in ENDS:

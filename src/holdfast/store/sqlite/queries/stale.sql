@@ -47,21 +47,20 @@ CROSS JOIN sessions s ON s.id = page.session CROSS JOIN inbox c ON c.position = 
 CROSS JOIN chats h ON h.address = s.chat
 
 -- name: stale_turn
--- The same of one that is in line again: nobody has to let go of it any more.
+-- The same of one that is in line again: nobody has to let go of it any more, and nothing holds it.
 SELECT json_group_array(json_array(
            t.id, t.session, s.key, s.chat, t.generation, s.incarnation, c.sender,
            (SELECT i.sender FROM inbox i WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command'
             ORDER BY i.position LIMIT 1),
            c.message_id, t.progress_at,
-           CASE WHEN t.quarantined BETWEEN 0 AND 253402300799999 THEN t.quarantined ELSE 0 END
-           + CASE WHEN t.held = 'quarantine' AND t.held_since BETWEEN 0 AND :now THEN :now - t.held_since ELSE 0 END)),
+           CASE WHEN t.quarantined BETWEEN 0 AND 253402300799999 THEN t.quarantined ELSE 0 END)),
        group_concat(json_array(
            s.suspended_at IS NOT NULL, t.stop, t.tail,
            CASE WHEN t.tail = 'question' THEN
                (SELECT CASE WHEN q.state = 'open' AND q.expires_at <= :now THEN 'expired' ELSE q.state END
                 FROM questions q WHERE q.turn = t.id AND q.kind <> 'continue'
                 ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.id DESC LIMIT 1) END,
-           t.noted, s.strikes, t.interruptions, t.interruption, NULL, t.held,
+           t.noted, s.strikes, t.interruptions, t.interruption, NULL, NULL,
            h.on_interruption, t.consented = t.interruptions), char(10))
 FROM turns t JOIN sessions s ON s.id = t.session JOIN inbox c ON c.position = t.cause
 JOIN chats h ON h.address = s.chat
