@@ -147,6 +147,37 @@ def test_sessions_are_found_by_text_and_state_and_the_address_keeps_it(context: 
     expect(page.get_by_label("Conversation or session")).to_have_value("")
 
 
+HOLD_TIMERS = """
+const real = setTimeout, forget = clearTimeout;
+window.held = new Map();
+window.setTimeout = (then, after, ...more) => {
+    if (after !== 200) return real(then, after, ...more);
+    const id = 1e9 + Math.random();
+    held.set(id, then);
+    return id;
+};
+window.clearTimeout = (id) => held.delete(id) || forget(id);
+"""
+
+
+def test_a_filter_typed_just_before_going_elsewhere_is_let_go_of(context: BrowserContext) -> None:
+    context.add_init_script(HOLD_TIMERS)
+    page = look(context, "sessions")
+    expect(page.get_by_label("Conversation or session")).to_be_visible()
+    held = page.evaluate("""() => {
+        const box = document.querySelector("#tools input");
+        box.value = "nobody";
+        box.dispatchEvent(new Event("input", { bubbles: true }));
+        const typed = held.size;
+        dispatchEvent(new HashChangeEvent("hashchange"));
+        for (const then of held.values()) then();
+        return typed;
+    }""")
+    assert held > 0
+    expect(page.get_by_label("Conversation or session")).to_have_value("")
+    expect(page).to_have_url(re.compile(r"#sessions$"))
+
+
 def test_sends_in_doubt_are_settled_one_by_one(context: BrowserContext) -> None:
     page = look(context, "outbox")
     cards = page.locator(".doubts > li")

@@ -10,6 +10,7 @@ import { confirmed, toast } from "./shell.js";
 
 const at = (id) => document.getElementById(id);
 const page = at("page"), tools = at("tools");
+let typed = null; // the filter that is taken up when typing has settled
 const SETTLE = 200, LOOK_AGAIN = 10_000, TICK = 1000, PAGE = 50;
 
 const state = { place: null, data: null, skew: 0, asked: null, pages: 1, answering: true, asking: 0, took: 0 };
@@ -123,6 +124,7 @@ async function go() {
     show(page);
     window.scrollTo(0, 0);
   }
+  clearTimeout(typed); // what was last typed was for the place that is left
   show(tools);
   const { title } = PLACES[state.place.name];
   at("title").textContent = title;
@@ -267,7 +269,6 @@ function filtered() {
   look();
 }
 
-let typed = null;
 tools.addEventListener("input", () => { clearTimeout(typed); typed = setTimeout(filtered, SETTLE); });
 tools.addEventListener("submit", (event) => {
   event.preventDefault();
