@@ -11,6 +11,8 @@ from holdfast.policy.settings import DAY, MINUTE
 from .seeding import LONG_AGO, OLD_INSTANCE, session_id, turn_id
 from .turn import ACCOUNT, PLATFORM, place
 
+_MARK = "11111111-2222-3333-4444-555555555555:123456789"
+"""Of another run of the machine, so that the ages are those the seed says."""
 GONE = f"{PLATFORM}:gone"
 """A sender who is no longer allowed."""
 DOWN = "down"
@@ -115,9 +117,9 @@ def _tables(kinds: list[tuple[int, Kind]], now: int, found: bool) -> Iterator[tu
     )
     yield (
         "INSERT INTO turns (id, session, cause, generation, last_owner, productive, begun_at, "
-        "claimed_at, progress_at, tail, first_seq, last_seq, noted, interruptions, interrupted_at, "
-        "interruption, stop, stop_at, state, owner) "
-        "VALUES (?, ?, ?, 1, ?, 1, ?, ?, ?, ?, 1, 3, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "claimed_at, progress_at, progress_mark, tail, first_seq, last_seq, noted, interruptions, "
+        "interrupted_at, interruption, stop, stop_at, state, owner) "
+        "VALUES (?, ?, ?, 1, ?, 1, ?, ?, ?, ?, ?, 1, 3, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (
                 turn_id(n),
@@ -127,6 +129,7 @@ def _tables(kinds: list[tuple[int, Kind]], now: int, found: bool) -> Iterator[tu
                 now - k.age,
                 now - k.age,
                 now - k.age,
+                _MARK,
                 k.tail,
                 k.noted,
                 k.interruptions if found else k.interruptions - 1,

@@ -10,10 +10,11 @@ from holdfast.policy.settings import RecoverySettings
 from holdfast.recovery import Outside, Reconciler
 from holdfast.store import Store
 
-from .interruptions import GONE
-from .turn import PLATFORM
+from .interruptions import DOWN, GONE
+from .turn import ACCOUNT, PLATFORM
 
-_OUTSIDE = Outside(frozenset(), frozenset({PLATFORM}), lambda person: person != GONE)
+_SERVED = frozenset({f"{PLATFORM}/{ACCOUNT}", f"{DOWN}/{ACCOUNT}"})
+_OUTSIDE = Outside(frozenset(), frozenset({PLATFORM}), _SERVED, lambda person: person != GONE)
 
 
 async def recover(store: Store) -> Counter[Outcome]:

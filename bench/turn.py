@@ -88,6 +88,7 @@ def judge(stale: StaleTurn, now: int) -> Decision:
         True,
         stale.stands.tail,
         stale.stands.question,
+        stale.stands.asked,
         False,
         stale.stands.strikes,
         stale.stands.interruptions,

@@ -32,8 +32,8 @@ _is_current() {
 }
 
 _install() {
-    # With what speaks to models and to MCP servers: a line in holdfast.toml is then all it takes.
-    local target="$ROOT[anthropic,mcp,openai]" python in_venv="assert sys.prefix != sys.base_prefix"
+    # With every optional part: a line in holdfast.toml is then all it takes.
+    local target="$ROOT[anthropic,mcp,openai,telegram]" python in_venv="assert sys.prefix != sys.base_prefix"
     [[ "$1" == dev ]] && target="$ROOT[dev]"
     echo "holdfast: preparing .venv ($1)" >&2
     # A moved or copied environment still points at the place it was made in.

@@ -22,9 +22,10 @@ __all__ = [
     "SystemClock",
     "SystemIds",
     "SystemRng",
+    "between",
+    "boot_id",
     "both",
     "first_of",
-    "boot_id",
     "in_time",
     "mark",
     "new_secret",
@@ -176,9 +177,16 @@ def mark(clock: Clock) -> str:
 
 def since(clock: Clock, marked: str | None) -> int | None:
     """Milliseconds since that mark; None if it was made in another run of the machine, or not at all."""
-    machine, lasted = clock.uptime()
+    return between(marked, clock.uptime())
+
+
+def between(marked: str | None, uptime: tuple[str, int]) -> int | None:
+    """Milliseconds from that mark to this `Clock.uptime`; None as with `since`, and if it is no such mark."""
+    machine, lasted = uptime
     of, _, at = (marked or "").rpartition(":")
-    return lasted - int(at) if of == machine and at.isdecimal() else None
+    if of != machine or not at.isdecimal() or int(at) > lasted:
+        return None
+    return lasted - int(at)
 
 
 class Bell:

@@ -28,6 +28,7 @@ SETTINGS = """\
 agent.use = "scripted:agent"
 reconcile = "1s"
 web.demo = true
+progress.recorded = "200ms"
 safe_mode.exits = 100  # it is killed more often here than anywhere
 """
 LONG_CHAT = "long"

@@ -18,6 +18,8 @@ from holdfast.tools import AskPerson, ToolContext
 HOME = Path(__file__).parent
 WORDS = "words"
 """Before the last word of an answer."""
+FIRST_WORD = "first-word"
+"""Before the first word of an answer."""
 TOOL = "tool"
 """In the tool, before it is done; `tool-2` in that of the second step only."""
 _LOOK_AGAIN = 0.01
@@ -32,7 +34,8 @@ async def pass_by(clock: Clock, *places: str) -> None:
 class Scripted:
     """Answers `say WORDS` with the words, `steps N` after so many tool calls, and echoes anything else.
 
-    `ask QUESTION | OPTION | …` asks the person, `delete FILE` calls a tool that may need consent.
+    `ask QUESTION | OPTION | …` asks the person, `delete FILE` calls a tool that may need consent,
+    `copy` one that puts out lines.
     """
 
     clock: Clock
@@ -56,6 +59,7 @@ class Scripted:
         return Replied(text if said.startswith("say ") or wanted else f"Heard: {text}", Finish.COMPLETE)
 
     async def _write(self, text: str, on_text: OnText) -> None:
+        await pass_by(self.clock, FIRST_WORD)
         on_text(text.rpartition(" ")[0])
         await pass_by(self.clock, WORDS)
         on_text(text)
@@ -87,6 +91,21 @@ class Delete:
         return "deleted"
 
 
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A command that puts out lines; cut off, its outcome is unknown."""
+
+    clock: Clock
+    name: str = "copy_files"
+    effect: EffectClass = EffectClass.EFFECT
+
+    async def run(self, context: ToolContext, arguments: str) -> str:
+        context.output("copied 1 of 3\n")
+        context.output("copied 2 of 3\n")
+        await pass_by(self.clock, TOOL)
+        return "copied 3 of 3"
+
+
 def _asked(said: str) -> ToolCall | None:
     """The call a message wants, if it wants one of these."""
     word, _, rest = said.partition(" ")
@@ -94,6 +113,8 @@ def _asked(said: str) -> ToolCall | None:
         question, *options = (part.strip() for part in rest.split("|"))
         given = {"question": question, **({"options": options} if options else {})}
         return ToolCall(CallId("ask"), "ask_person", json.dumps(given))
+    if word == "copy":
+        return ToolCall(CallId("copy"), "copy_files", "{}")
     if word == "delete":
         return ToolCall(CallId("delete"), "delete_file", json.dumps({"path": rest, "force": True}))
     return None
@@ -101,4 +122,4 @@ def _asked(said: str) -> ToolCall | None:
 
 def agent(clock: Clock) -> Agent:
     """The agent, for `agent.use`."""
-    return Agent(Scripted(clock), (Note(clock), AskPerson(), Delete()))
+    return Agent(Scripted(clock), (Note(clock), AskPerson(), Delete(), Copy(clock)))

@@ -150,3 +150,26 @@ def test_a_card_fits_a_narrow_phone(browser: Browser, house: House, scheme: str)
     expect(closed(page)).to_have_count(3)
     picture(page, f"closed-phone-{scheme}")
     context.close()
+
+
+UNANSWERED = [
+    ("clarify", "expired", "No answer came in time, so the work was stopped. What was done is kept"),
+    ("clarify", "undeliverable", "It could not be delivered, so the work was stopped"),
+    ("approval", "expired", "No answer came in time, so this was not allowed"),
+    ("continue", "expired", "No answer came in time, so the work was dropped"),
+    ("clarify", "cancelled", "Withdrawn: the work was stopped"),
+]
+
+
+@pytest.mark.guards("R13")
+def test_the_card_of_a_question_without_an_answer_says_so_and_how_to_go_on(page: Page) -> None:
+    ends = page.evaluate(
+        """async (questions) => {
+            const { questionEnd } = await import("/words.js");
+            return questions.map(([kind, state]) => questionEnd({ kind, state, answer: null }));
+        }""",
+        [[kind, state] for kind, state, _ in UNANSWERED],
+    )
+    for told, (_, _, words) in zip(ends, UNANSWERED, strict=True):
+        assert told.startswith(words)
+    assert ["/resume" in told for told in ends] == [True, True, False, False, False]

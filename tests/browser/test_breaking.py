@@ -16,7 +16,7 @@ STORY = [
     "Your message was kept",
     "The work began",
     "A new process found the work cut off",
-    "The work was taken up again, attempt 2",
+    "The work was resumed",
     "The work was done",
     "The answer was sent",
 ]

@@ -115,7 +115,7 @@ def test_the_last_start_is_explained_and_leads_to_the_conversation(overview: Pag
     expect(overview.locator("#title")).to_have_text("Session")
     expect(overview.locator(".transcript .said")).to_contain_text("steps 3")
     expect(overview.locator(".decisions")).to_contain_text("Cut off: the process died")
-    expect(overview.locator(".decisions")).to_contain_text("Taken up again, attempt 2")
+    expect(overview.locator(".decisions")).to_contain_text("Resumed after interruption 1")
     expect(overview.get_by_role("region", name="Tool calls").locator("code")).to_have_text(["note"] * 3)
     expect(overview.get_by_role("region", name="Outbox")).to_contain_text("All 3 steps are done.")
 

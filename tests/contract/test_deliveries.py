@@ -18,9 +18,11 @@ from holdfast.model import (
     SendResult,
     Sent,
     TryAgain,
+    place_at,
 )
 from holdfast.policy.settings import DAY, MINUTE
-from holdfast.store import chat_topic
+from holdfast.store import Verdict, chat_topic
+from tests.support.judging import rule
 from tests.support.ledger import ANN, PLATFORM, Ledger, address, owed
 
 
@@ -179,6 +181,26 @@ async def test_a_throttle_holds_what_is_owed_after_it(ledger: Ledger) -> None:
     assert await ledger.send() == ()
     ledger.clock.advance(MINUTE)
     assert (await take(ledger)).dedupe == "second"
+
+
+async def test_a_throttle_holds_what_recovery_owes_many_chats_at_once(ledger: Ledger) -> None:
+    for chat in ("c1", "c2", "c3"):
+        await ledger.begin(chat=chat)
+    await ledger.store.owe(owed("met", chat="c1"))
+    met = await take(ledger)
+    until = ledger.clock.now() + MINUTE
+    await ledger.store.record_delivery(met.id, TryAgain(until, "slow", counts=False))
+    await ledger.store.expire_delivery(met.id, "too old")
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    stale = await ledger.store.stale_turns()
+    told = {one.chat: owed(f"told {one.chat}", chat=place_at(one.chat).chat) for one in stale}
+    assert len(await ledger.give(*(Verdict(one, rule("too_old"), (told[one.chat],)) for one in stale))) == 3
+    assert {one.chat for one in await ledger.send()} == {address("c2"), address("c3")}
+    ledger.clock.advance(MINUTE - 2)
+    assert await ledger.send() == (), "one millisecond is left of the wait"
+    ledger.clock.advance(1)
+    assert [one.chat for one in await ledger.send()] == [address("c1")]
 
 
 async def test_an_unknown_outcome_holds_its_own_chat_only(ledger: Ledger) -> None:
@@ -425,3 +447,132 @@ async def test_every_way_into_doubt_is_announced(ledger: Ledger) -> None:
     reopened = ledger.store.version("doubts")
     assert await ledger.store.doubt_orphans() == 1
     assert ledger.store.version("doubts") > reopened
+
+
+async def failing_part(ledger: Ledger) -> Delivery:
+    """The first of three parts has failed, and is to be tried again in an hour."""
+    await owe(ledger, "first", "second", "third")
+    delivery = await take(ledger)
+    later = ledger.clock.now() + 60 * MINUTE
+    await ledger.store.record_delivery(delivery.id, TryAgain(later, "reset"))
+    return delivery
+
+
+async def test_what_fails_is_listed_with_what_waits_behind_it(ledger: Ledger) -> None:
+    assert await ledger.store.failing(PLATFORM) == ()
+    delivery = await failing_part(ledger)
+    (part,) = await ledger.store.failing(PLATFORM)
+    assert (part.delivery.id, part.delivery.failing_since) == (delivery.id, ledger.clock.now())
+    assert part.held == ledger.clock.now()
+    assert await ledger.store.failing("other") == ()
+    await ledger.store.expire_delivery(delivery.id, "too old")
+    assert await ledger.store.failing(PLATFORM) == ()
+
+
+async def test_other_parts_of_its_own_message_do_not_count_as_waiting_for_a_failing_one(
+    ledger: Ledger,
+) -> None:
+    await ledger.complete()
+    await ledger.store.owe(owed("a", "one", "two"))
+    await ledger.store.record_delivery((await take(ledger)).id, TryAgain(0, "reset"))
+    (part,) = await ledger.store.failing(PLATFORM)
+    assert part.held is None
+
+
+@pytest.mark.parametrize("counts", [True, False])
+async def test_a_throttle_is_no_failure(ledger: Ledger, counts: bool) -> None:
+    await owe(ledger, "first")
+    await ledger.store.record_delivery((await take(ledger)).id, TryAgain(0, "slow", counts))
+    assert len(await ledger.store.failing(PLATFORM)) == counts
+
+
+async def test_every_way_to_fail_is_announced_and_keeps_when_it_began(ledger: Ledger) -> None:
+    seen = ledger.store.version("failing")
+    await failing_part(ledger)
+    assert ledger.store.version("failing") > seen
+    began = ledger.clock.now()
+    ledger.clock.advance(60 * MINUTE)
+    seen = ledger.store.version("failing")
+    await ledger.store.record_delivery((await take(ledger)).id, Lost("timeout"))
+    assert ledger.store.version("failing") > seen
+    (part,) = await ledger.store.failing(PLATFORM)
+    assert part.delivery.failing_since == began
+
+
+async def test_a_send_that_the_end_of_the_gateway_cut_off_is_no_failure_of_the_platform(
+    ledger: Ledger,
+) -> None:
+    await owe(ledger, "first")
+    await owe(ledger, "elsewhere", chat="c2")
+    first, _ = await ledger.send()
+    await ledger.store.record_delivery(first.id, Lost("cut off", ours=True))
+    await ledger.crash()
+    assert await ledger.store.doubt_orphans() == 1
+    assert len(await ledger.store.in_doubt()) == 2
+    assert await ledger.store.failing(PLATFORM) == ()
+
+
+async def test_a_failing_part_can_be_hurried_and_a_throttle_holds_all_the_same(ledger: Ledger) -> None:
+    delivery = await failing_part(ledger)
+    await ledger.store.hurry_delivery(delivery.id, at_once=False, overtaken=True)
+    assert await ledger.send() == ()
+    assert (await state_of(ledger, delivery)).overtaken_at == ledger.clock.now()
+    await ledger.store.hurry_delivery(delivery.id)
+    again = await take(ledger)
+    assert again.id == delivery.id
+    later = ledger.clock.now() + MINUTE
+    await ledger.store.record_delivery(again.id, TryAgain(later, "slow", counts=False))
+    await ledger.store.hurry_delivery(delivery.id)
+    assert await ledger.send() == ()
+    ledger.clock.advance(MINUTE)
+    assert (await take(ledger)).id == delivery.id
+
+
+async def test_only_what_fails_is_hurried_or_steps_aside_and_that_once(ledger: Ledger) -> None:
+    await owe(ledger, "sound", chat="c2")
+    (sound,) = await ledger.outbox("c2")
+    async with ledger.refused(WrongState):
+        await ledger.store.hurry_delivery(sound.id)
+    async with ledger.refused(WrongState):
+        await ledger.store.step_aside(sound.id, (owed("line", chat="c2"),))
+    await ledger.store.record_delivery((await take(ledger)).id, Sent())
+    delivery = await failing_part(ledger)
+    await ledger.store.step_aside(delivery.id)
+    async with ledger.refused(WrongState):
+        await ledger.store.step_aside(delivery.id)
+
+
+@pytest.mark.guards("R10.3")
+async def test_a_part_that_stepped_aside_holds_up_no_other_and_is_sent_at_its_time(ledger: Ledger) -> None:
+    delivery = await failing_part(ledger)
+    assert await ledger.send() == ()
+    await ledger.store.step_aside(delivery.id, (owed("line"),))
+    await ledger.crash()
+    sent = []
+    while due := await ledger.send():
+        assert await ledger.send() == (), "nothing goes out beside a part in flight"
+        await ledger.store.record_delivery(due[0].id, Sent())
+        sent.append(due[0].dedupe)
+    assert sent == ["second", "third", "line"]
+    await ledger.store.owe(owed("fourth"))
+    assert (await take(ledger)).dedupe == "fourth", "what is owed later does not wait either"
+    ledger.clock.advance(60 * MINUTE)
+    assert await ledger.send() == ()
+    (flying,) = [one for one in await ledger.outbox() if one.state is DeliveryState.SENDING]
+    await ledger.store.record_delivery(flying.id, Sent())
+    late = await take(ledger)
+    assert (late.id, late.aside_at is not None) == (delivery.id, True)
+    await ledger.store.owe(owed("fifth"))
+    assert await ledger.send() == (), "one part of a chat at a time"
+    await ledger.store.record_delivery(late.id, Lost("timeout"))
+    assert (await take(ledger)).dedupe == "fifth", "its doubt holds up no other either"
+
+
+async def test_marked_repeats_are_counted_and_those_with_a_key_are_not(ledger: Ledger) -> None:
+    delivery = await in_doubt(ledger)
+    for n, marked in enumerate((True, False, True)):
+        if n:
+            await ledger.store.record_delivery((await take(ledger)).id, Lost("timeout"))
+        again = TryAgain(0, "again")
+        await ledger.store.settle_delivery(delivery.id, again, repeated=True, marked=marked)
+    assert (await state_of(ledger, delivery)).repeats == 2

@@ -254,7 +254,7 @@ class LedgerMachine(RuleBasedStateMachine):
         waited = [row for row in self.model.waiting(chat) if row.kind is not InboxKind.WAKEUP]
         stop = self.run(self.ledger.store.stop(key(chat), kind, position))
         assert (stop.outcome, stop.turn) == (expected, turn.id if turn else None)
-        assert stop.withdrawn == (tuple(row.text for row in waited) if kind is StopKind.NEW else ())
+        assert stop.withdrawn == (tuple(row.text for row in waited) if kind.ends_session else ())
         self.model.stop(chat, kind, position or FOR_EVER)
 
     @precondition(lambda self: self.events)
@@ -441,7 +441,9 @@ class LedgerMachine(RuleBasedStateMachine):
             return
         self.run(verb)
         turn.plan(call, EffectClass.EFFECT, start=True)
-        turn.questions.append(Question(id, QuestionKind.CLARIFY, ask.expires_at, options, self.now))
+        turn.questions.append(
+            Question(id, QuestionKind.CLARIFY, ask.expires_at, options, self.now, call=call)
+        )
         self.model.owe(turn.session.chat, id)
         self.progressed(turn)
 
@@ -452,13 +454,15 @@ class LedgerMachine(RuleBasedStateMachine):
         verb = self.ledger.store.wait(fence)
         if turn.stop:
             self.refused(StopAsked, verb)
-        elif not turn.open_questions:
+        elif not turn.open_questions and not turn.got_no_answer:
             self.refused(WrongState, verb)
         else:
             self.run(verb)
             self.let_go(turn)
             turn.move(TurnState.WAITING)
             turn.run_ended(RunEnd.WAITING)
+            if turn.got_no_answer:
+                self.model.leave_unanswered(turn)
 
     @precondition(lambda self: self.mine())
     @rule(data=st.data(), end=ends, parts=st.integers(1, 3))
@@ -506,7 +510,16 @@ class LedgerMachine(RuleBasedStateMachine):
     def a_suspect_is_cleared(self, data: st.DataObject) -> None:
         turn, fence = self.draw(data, [turn for turn in self.mine() if turn.suspect])
         self.run(self.ledger.store.clear_suspect(fence))
-        turn.suspect, turn.session.strikes = False, 0
+        turn.suspect, turn.session.strikes, turn.session.follows_park = False, 0, False
+
+    @rule(chat=chats)
+    def an_owner_releases_a_conversation(self, chat: str) -> None:
+        verb = self.ledger.store.release_conversation(key(chat), None)
+        if self.model.conversations[chat].on_hold:
+            self.run(verb)
+            self.model.conversations[chat].on_hold = False
+        else:
+            self.refused(WrongState, verb)
 
     @precondition(lambda self: self.lost)
     @rule(data=st.data(), end=ends)
@@ -553,7 +566,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule()
     def questions_expire(self) -> None:
         due = self.overdue()
-        assert set(self.run(self.ledger.store.expire_questions())) == {question.id for _, question in due}
+        assert set(self.run(self.ledger.expired())) == {question.id for _, question in due}
         for turn, question in due:
             self.model.close(turn, question, QuestionState.EXPIRED)
 
@@ -636,7 +649,7 @@ class LedgerMachine(RuleBasedStateMachine):
         unmoved = guards == (stale.incarnation, stale.stands.consented)
         if verdict.decision.outcome is not Outcome.RESUME and not unmoved:
             return False
-        if not self.model.decided(turn, verdict.decision):
+        if not self.model.decided(turn, verdict.decision, self.now):
             return False
         if verdict.ask is not None:
             turn.questions.append(Question(verdict.ask.id, QuestionKind.CONTINUE, verdict.ask.expires_at))
@@ -664,6 +677,7 @@ class LedgerMachine(RuleBasedStateMachine):
             sender_allowed=True,
             tail=stale.stands.tail,
             question=stale.stands.question,
+            asked=stale.stands.asked,
             resume_ended_empty=stale.stands.tail is Tail.NOTE
             and stale.stands.noted == stale.stands.interruptions,
             strikes=stale.stands.strikes,
@@ -679,6 +693,7 @@ class LedgerMachine(RuleBasedStateMachine):
             consented=stale.stands.consented,
             safe_mode=False,
             lane_taken=bool(suspects),
+            record=stale.stands.record,
         )
         return decide(facts, self.now, SETTINGS.recovery)
 
@@ -698,7 +713,11 @@ class LedgerMachine(RuleBasedStateMachine):
             turn.progress_at,
         )
         assert stale.stands.consented is (turn.consented == turn.interruptions)
-        assert (stale.waiting_sender is not None) is bool(self.model.waiting(session.chat))
+        messages = [row for row in self.model.waiting(session.chat) if row.kind is InboxKind.MESSAGE]
+        assert (stale.waiting_sender is not None) is bool(messages)
+        parks = len(self.model.conversations[session.chat].parks_by(self.now))
+        if stale.stands.strikes > 1:
+            assert stale.stands.record.parks == parks
 
     @rule()
     def the_platform_comes_or_goes(self) -> None:
@@ -735,6 +754,7 @@ class LedgerMachine(RuleBasedStateMachine):
         }
         self.run(self.ledger.store.record_delivery(DeliveryId(part.id), results[what]))
         part.attempts += what != "throttled"
+        part.failing |= what in ("again", "lost")
         conversation = self.model.conversations[self.chat_of(part)]
         match what:
             case "sent":
@@ -764,6 +784,22 @@ class LedgerMachine(RuleBasedStateMachine):
         for part in orphans:
             part.move(DeliveryState.UNKNOWN)
             part.attempts += 1
+
+    def failing_in_line(self) -> list[Part]:
+        waiting = self.parts(DeliveryState.PENDING, DeliveryState.UNKNOWN)
+        return [part for part in waiting if part.failing and not part.aside]
+
+    @precondition(lambda self: self.failing_in_line())
+    @rule(data=st.data(), what=st.sampled_from(["aside", "hurried"]))
+    def a_failing_part_steps_aside_or_is_hurried(self, data: st.DataObject, what: str) -> None:
+        part = data.draw(st.sampled_from(self.failing_in_line()))
+        if what == "aside":
+            self.run(self.ledger.store.step_aside(DeliveryId(part.id)))
+            part.aside = True
+            return
+        self.run(self.ledger.store.hurry_delivery(DeliveryId(part.id)))
+        if part.state is DeliveryState.PENDING:
+            part.not_before = min(part.not_before, self.now)
 
     @precondition(lambda self: self.parts(DeliveryState.UNKNOWN))
     @rule(data=st.data(), what=st.sampled_from(["sent", "repeat", "rejected", "expired"]))
@@ -821,6 +857,8 @@ class LedgerMachine(RuleBasedStateMachine):
             assert (line.turn, line.state, line.held) == (last.id, last.state, last.held)
             if not session.ended:
                 await self.compare_session(session)
+        held = {one.key for one in await store.on_hold()}
+        assert held == {key(chat) for chat, one in self.model.conversations.items() if one.on_hold}
         for chat, conversation in self.model.conversations.items():
             rows = await store.waiting(key(chat))
             assert [row.position for row in rows] == [row.position for row in self.model.waiting(chat)]

@@ -6,6 +6,7 @@ import pytest
 
 from holdfast.errors import StaleWrite
 from holdfast.model import (
+    UNREADABLE,
     CallState,
     ChatSettings,
     Entry,
@@ -29,7 +30,6 @@ from holdfast.model import (
 from holdfast.policy.recovery import LEADS_TO, Decision, Outcome, table
 from holdfast.policy.settings import DAY, HOUR, MINUTE
 from holdfast.store import EntriesOf, Judged, StaleTurn, Step, Verdict
-from holdfast.store.sqlite.codec import ERASED
 from tests.support.judging import rule
 from tests.support.ledger import ANN, BOB, Ledger, address, key, never_asked, owed
 
@@ -503,7 +503,7 @@ async def test_a_damaged_count_keeps_neither_its_own_turn_nor_another_from_being
 
 DAMAGED_CONTENT = {
     "a finish": ('{"finish": "gibberish", "text": "so far"}', Replied("so far", Finish.CUT)),
-    "no object": ("5", Replied(ERASED, Finish.COMPLETE)),
+    "no object": ("5", Replied(UNREADABLE, Finish.COMPLETE)),
     "calls of no shape": ('{"text": "x", "calls": [["c1"], 7]}', Replied("x", Finish.COMPLETE)),
 }
 
@@ -522,7 +522,7 @@ async def test_damaged_content_reads_as_absent_and_blocks_nobody(
     assert (await ledger.store.transcript(claimed.session.id))[1].body == read_as
 
 
-UNREADABLE = {
+UNREADABLE_FIELDS = {
     "a call": "UPDATE tool_calls SET state = 'gibberish'",
     "the class of a call": "UPDATE tool_calls SET effect = 'gibberish'",
     "a question": "UPDATE questions SET state = 'gibberish'",
@@ -533,7 +533,7 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize("statement", UNREADABLE.values(), ids=UNREADABLE)
+@pytest.mark.parametrize("statement", UNREADABLE_FIELDS.values(), ids=UNREADABLE_FIELDS)
 async def test_a_conversation_that_cannot_be_read_keeps_no_other_waiting(
     ledger: Ledger, statement: str
 ) -> None:
@@ -661,7 +661,8 @@ async def test_a_fresh_session_has_no_deaths_to_answer_for(ledger: Ledger) -> No
     await ledger.begin()
     ledger.clock.advance(MINUTE)
     await ledger.store.heartbeat()
-    await ledger.recover("too_many_strikes")
+    await ledger.recover("too_old")
+    await ledger.store.stop(key(), StopKind.NEW, None)
     claimed = await ledger.begin("next")
     assert (claimed.fresh, claimed.suspect, claimed.longest_fatal) == (True, False, 0)
 
@@ -696,6 +697,6 @@ async def test_a_turn_whose_interruption_was_noted_takes_nothing_more(ledger: Le
     note = Noted(NoteKind.INTERRUPTED, 1, "note")
     await ledger.append(again.fence, note, consume=again.take, tail=Tail.NOTE)
     await ledger.ask(again.fence)
-    await ledger.store.question_undeliverable(QuestionId("q1"))
+    await ledger.store.answer(QuestionId("q1"), await ledger.word("red"), "red", ANN)
     third = await ledger.claim(never_asked)
     assert (third.turn.id, third.take) == (claimed.turn.id, ())

@@ -17,7 +17,7 @@ from holdfast.model import (
     TurnState,
     Undone,
 )
-from holdfast.policy.settings import DAY, ResetSettings
+from holdfast.policy.settings import DAY, HOUR, ResetSettings
 from holdfast.store import Edit, Verdict
 from tests.support.judging import rule
 from tests.support.ledger import ANN, BOB, Ledger, address, key, never_asked, owed
@@ -184,6 +184,20 @@ async def test_what_recovery_decided_before_the_person_said_continue_is_void(led
         assert await ledger.give(Verdict(before, rule("too_old"))) == ()
 
 
+async def test_revive_answers_all_the_gateway_asked_about_the_work(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    limit = ledger.question("limit", None, options=("continue", "stop"), owed=owed("limit"))
+    await ledger.append(claimed.fence, ask=(limit,))
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    await ledger.settle("chat_says_ask", ask=ledger.question("shall_i", None, owed=owed("shall_i")))
+    by = await ledger.command("/resume")
+    await ledger.store.revive(claimed.session.id, by, "", TOLD)
+    closed = await ledger.store.questions((claimed.turn.id,))
+    assert [(one.state, one.answer) for one in closed] == [(QuestionState.ANSWERED, "continue")] * 2
+    assert (await ledger.store.row(by)).state is InboxState.EXECUTED
+
+
 async def test_revive_answers_the_gateways_own_question(ledger: Ledger) -> None:
     claimed = await ledger.begin("the work")
     await ledger.crash()
@@ -194,6 +208,20 @@ async def test_revive_answers_the_gateways_own_question(ledger: Ledger) -> None:
     assert again.turn.id == claimed.turn.id
     (question,) = again.journal.questions
     assert (question.state, question.answer) == (QuestionState.ANSWERED, "continue")
+
+
+@pytest.mark.guards("R13", "R14")
+async def test_revive_does_not_answer_for_another_person_nor_after_the_time_is_up(ledger: Ledger) -> None:
+    claimed = await ledger.begin("the work")
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    await ledger.settle("chat_says_ask", ask=ledger.question("go on?", None))
+    by = await ledger.command("/resume")
+    async with ledger.refused(WrongState):
+        await ledger.store.revive(claimed.session.id, by, "", TOLD, person=BOB)
+    ledger.clock.advance(2 * HOUR)
+    async with ledger.refused(WrongState):
+        await ledger.store.revive(claimed.session.id, by, "", TOLD, person=ANN)
 
 
 async def test_work_that_was_left_behind_is_taken_up_by_a_new_turn(ledger: Ledger) -> None:

@@ -116,7 +116,7 @@ async def test_a_suspended_session_gives_way_to_a_fresh_one_and_it_is_told_once(
     await ledger.settle("too_many_strikes")
     await ledger.say("hello again")
     fresh = await ledger.claim()
-    assert (fresh.session.began, fresh.fresh, fresh.session.strikes) == (Began.SUSPENDED, True, 1)
+    assert (fresh.session.began, fresh.fresh, fresh.session.strikes) == (Began.SUSPENDED, True, 3)
     assert fresh.session.id != parked
     assert len(fresh.entries) == 1, "no note: what was parked is no business of the fresh session"
     await ledger.finish(fresh.fence)

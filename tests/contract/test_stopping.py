@@ -155,7 +155,7 @@ async def test_stop_cancels_the_question_that_is_open(ledger: Ledger) -> None:
     await ledger.store.stop(key(), StopKind.STOP, None)
     (question,) = (await ledger.store.journal(claimed.turn.id, 1)).questions
     assert question.state is QuestionState.CANCELLED
-    assert await ledger.store.expire_questions() == ()
+    assert await ledger.expired() == ()
 
 
 async def test_new_on_a_finished_conversation_ends_its_session(ledger: Ledger) -> None:

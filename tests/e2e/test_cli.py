@@ -179,6 +179,14 @@ def test_the_drill_kills_and_counts_nothing_wrong() -> None:
     assert found["sound"]
 
 
+@pytest.mark.guards("R8.3")
+def test_a_drill_with_default_settings_ends_with_every_message_answered_or_visibly_waiting() -> None:
+    given = ("--kills", "7", "--minutes", "0.2", "--people", "3", "--seed", "1")
+    found = as_json("drill", "--defaults", *given)
+    assert (found["sound"], found["dropped"], found["lost"]) == (True, 0, 0), found
+    assert found["messages"] == found["answers"] + found["waiting"] + found["parked"]
+
+
 def test_the_drill_reports_a_planted_bug() -> None:
     done = holdfast("drill", "--kills", "2", "--seed", "1", "--sabotage", "phantom-turn")
     assert done.returncode == 1, done.stderr

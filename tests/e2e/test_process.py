@@ -255,6 +255,22 @@ def test_under_systemd_a_stop_is_left_to_systemd(home: Path) -> None:
     assert gateway.end()[0] == 0
 
 
+IN_NO_HURRY = """
+import threading
+if any(thread.name == "watchdog" for thread in threading.enumerate()):
+    raise RuntimeError("a watchdog waits for a loop that cannot turn before this is imported")
+from holdfast.agents import echo_agent
+agent = echo_agent()
+"""
+
+
+def test_no_watchdog_waits_for_the_loop_while_an_agent_is_imported(home: Path) -> None:
+    (home / "slowly.py").write_text(IN_NO_HURRY)
+    gateway = Started(home, HOLDFAST_AGENT_USE="slowly:agent", PYTHONPATH=str(home)).ready()
+    gateway.process.terminate()
+    assert gateway.end()[0] == 0
+
+
 def test_systemds_watchdog_is_kept_informed(home: Path) -> None:
     gateway = Started(home, WATCHDOG_USEC="1000000")
     assert {gateway.hear(), gateway.hear(), gateway.hear()} >= {"WATCHDOG=1", "READY=1"}

@@ -19,7 +19,7 @@ from tests.sim.scenarios import CANONICAL, SEED
 GOLDEN = 0.618034
 """Multiples of it, modulo one, lie spread over everything there is, however early one stops."""
 RANDOM_PER_ROUND = 20
-NUMBERED = re.compile(r"([IR][0-9.]+): ")
+NUMBERED = re.compile(r"([IR][0-9.]+)[^:]*: ")
 
 
 @dataclass(frozen=True)

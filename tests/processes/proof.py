@@ -25,6 +25,8 @@ from tests.support.outside import House
 WORKERS = 2
 DRILL = 10
 """Kills of one drill: after so many it is let finish and counted."""
+KILL_EVERY = 6.0
+"""Seconds between two kills of a drill with default settings."""
 BEFORE = ("before accept", "after accept", "before claim_ready", "after claim_ready")
 IN_TURN = (
     "model a 0",
@@ -186,10 +188,17 @@ def _until_sent(house: House) -> None:
         Event().wait(0.05)
 
 
+def _plan(seed: int) -> Plan:
+    """Every other drill runs with default settings, under which work may be held and parked, not dropped."""
+    if seed % 2:
+        return Plan(DRILL, seed, people=12, minutes=DRILL * KILL_EVERY / 60, defaults=True)
+    return Plan(DRILL, seed)
+
+
 def _drilled(seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="holdfast-kill-") as folder:
-        result = asyncio.run(exercise(Path(folder), Plan(DRILL, seed), lambda *_: None))
-    wrong = [*result.counts.examples, *result.problems]
+        result = asyncio.run(exercise(Path(folder), _plan(seed), lambda *_: None))
+    wrong = [*result.counts.examples, *result.fates.wrong, *result.problems]
     return {
         "kills": result.plan.kills,
         "messages": result.counts.messages,

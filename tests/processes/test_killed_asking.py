@@ -5,6 +5,9 @@ import pytest
 from tests.support.inside import EFFECTS
 from tests.support.outside import Build, House
 
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
 CAREFUL = 'approvals.effect = "ask"\n'
 MAY_I = "May I run `effect`?"
 ASKED = "what about a?"
@@ -104,4 +107,55 @@ def test_killed_while_the_agent_asks_and_again_after_the_answer_it_goes_on_from_
     assert sum(ASKED in text for text in house.told("home")) == 1
     assert ["tool", "the blue one", "done"] in house.shown("a")
     assert (turn(house), house.times(EFFECTS, "a")) == (("done", 0), 1)
+    assert house.is_sound()
+
+
+@pytest.mark.guards("R5", "R13")
+@pytest.mark.parametrize(
+    ("place", "cuts", "settled"), [("before wait", 1, "settle_stale"), ("after wait", 0, "expire_questions")]
+)
+def test_killed_while_it_asks_and_started_three_days_later_nothing_goes_on_until_a_person_says_so(
+    house: House, place: str, cuts: int, settled: str
+) -> None:
+    house.hold(place, "after record_delivery")
+    gateway = house.up()
+    house.say("home", "do ask_person effect #a")
+    house.reached("after record_delivery")
+    house.reached(place)
+    gateway.kill()
+    house.set_clock(3 * DAY)
+    house.hold(f"after {settled}")
+    gateway = house.up()
+    house.reached(f"after {settled}").go()
+    house.hold()
+    assert (turn(house), questions(house)) == (("expired", cuts), [("expired", None)])
+    assert (house.model_calls("a"), house.times(EFFECTS, "a")) == (1, 0)
+    house.say("home", "/resume")
+    told = house.heard("home", "answer to a")
+    gateway.stop()
+    assert told == [ASKED, "It goes on. All that was said and done in it is kept.", told[-1]]
+    assert house.times(EFFECTS, "a") == 1, "asked for, it is done"
+    assert house.is_sound()
+
+
+@pytest.mark.guards("R5", "R13")
+@pytest.mark.parametrize(("late", "state"), [(2 * HOUR - MINUTE, "done"), (3 * DAY, "expired")])
+def test_an_approval_that_expires_while_no_gateway_runs_is_refused_in_time_and_left_later(
+    build: Build, late: int, state: str
+) -> None:
+    house = build(CAREFUL)
+    gateway = house.up()
+    house.say("home", "do effect #a")
+    house.heard("home", MAY_I)
+    gateway.kill()
+    house.set_clock(late)
+    gateway = house.up()
+    words = "answer to a" if state == "done" else "I asked for permission here"
+    told = house.heard("home", words)
+    gateway.kill()
+    gateway = house.up()
+    gateway.stop()
+    assert (turn(house), house.times(EFFECTS, "a")) == ((state, 0), 0)
+    assert house.told("home") == told, "told once"
+    assert house.model_calls("a") == (2 if state == "done" else 1)
     assert house.is_sound()

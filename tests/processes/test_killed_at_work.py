@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.inside import EFFECTS, READS
-from tests.support.outside import House
+from tests.support.outside import Build, House
 
 CUT_OFF = "restart_interrupted"
 
@@ -74,6 +74,27 @@ def test_killed_in_an_effect_it_is_never_repeated_and_shown_as_unknown_once(hous
     )
     assert (unknowns(house, "a"), unknowns(house, "b")) == (1, 1)
     assert states(house, "one") == states(house, "two") == ["done"]
+    assert house.is_sound()
+
+
+@pytest.mark.guards("R7.2")
+def test_killed_in_a_reply_with_effects_inside_nothing_is_paid_twice(build: Build) -> None:
+    house = build('routes = {"web/main/*" = "inside:payer"}\n')
+    house.hold("paid bill")
+    gateway = house.up()
+    house.say("home", "bill")
+    house.reached("paid bill")
+    gateway.kill()
+    house.hold()
+    gateway = house.up()
+    (told,) = house.heard("home", "may or may not have happened")
+    assert "nothing was repeated" in told
+    house.say("home", "go on")
+    assert house.heard("home", "paid go on") == [told, "paid go on"]
+    gateway.stop()
+    assert (house.times(EFFECTS, "bill"), house.times(EFFECTS, "go on")) == (1, 1)
+    assert states(house, "home") == ["expired", "done"]
+    assert notes(house, "go on") == 1
     assert house.is_sound()
 
 

@@ -1,5 +1,8 @@
 """Restarts that were asked for: by a person, an operator or the turn itself; each carried out once."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from tests.support.inside import EFFECTS
@@ -79,6 +82,18 @@ def test_a_restart_killed_while_it_was_being_carried_out_has_happened(house: Hou
     house.say("home", "do #a")
     assert house.heard("home", "answer to a") == ["answer to a"]
     assert gateway.is_silent(), "a process that has begun anew since is what was asked for"
+    gateway.stop()
+
+
+@pytest.mark.guards("R3.5")
+def test_a_stop_left_in_the_ledger_does_not_end_the_next_start(house: House) -> None:
+    house.up().stop()
+    with closing(sqlite3.connect(house.home / "ledger.db")) as ledger, ledger:
+        ledger.execute("INSERT INTO requests (what, dedupe, asked_at) VALUES ('stop', 'left', 1)")
+    gateway = house.up()
+    house.say("home", "do #a")
+    assert house.heard("home", "answer to a") == ["answer to a"]
+    assert gateway.is_silent()
     gateway.stop()
 
 

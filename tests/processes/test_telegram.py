@@ -81,7 +81,8 @@ def wrongs(town: Town, topics: Topics, asked: dict[str, int]) -> Iterator[str]:
             if (one.chat, one.thread) != (topics.chat, thread)
         )
     others = [one.text for one in said if not answered_in(one.text) & asked.keys()]
-    yield from (f"nobody asked for {text!r}" for text in others if "Queued." not in text)
+    acks = ("Queued.", "Kept.")
+    yield from (f"nobody asked for {text!r}" for text in others if not any(ack in text for ack in acks))
 
 
 def answered_in(text: str) -> set[str]:

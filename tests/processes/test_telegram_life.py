@@ -64,7 +64,7 @@ def test_buttons_go_once_their_question_is_over_also_if_nobody_got_to_it_before_
 ) -> None:
     office = open_office('approvals.effect = "ask"')
     ada = town.add("Ada")
-    office.hold("before buttons")
+    office.hold("before cards")
     town.write(ada, "do effect #a")
     gateway = office.begin()
     town.until(lambda: any(one.buttons for one in ada.sees()))
@@ -83,6 +83,29 @@ def test_buttons_go_once_their_question_is_over_also_if_nobody_got_to_it_before_
     gateway.stop()
     closed = [text.rpartition("\n\n")[2] for text in town.hears(ada) if "effect" in text]
     assert closed[:2] == ["Answered: allow once", "This is not asked any more."]
+
+
+@pytest.mark.guards("R5", "R13")
+def test_a_question_that_expired_while_no_gateway_ran_says_so_and_calls_no_model(
+    office: Office, town: Town
+) -> None:
+    ada = town.add("Ada")
+    town.write(ada, "do ask_person effect #a")
+    gateway = office.begin()
+    town.until_heard(ada, "what about a?")
+    office.until_sent()
+    gateway.kill()
+    # To the gateway it is three days later.
+    office.set_clock(3 * 24 * 3_600_000)
+    gateway = office.begin().ready()
+    town.until(lambda: any("No answer came in time" in text for text in ada.hears()))
+    office.until_settled()
+    gateway.stop()
+    (card,) = town.hears(ada)
+    assert card.startswith("what about a?") and "/resume" in card, (
+        "the card itself says it, and nothing beside it"
+    )
+    assert (office.model_calls("a"), office.times(EFFECTS, "a")) == (1, 0)
 
 
 @pytest.mark.guards("R10.3")

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.support.backends import SqliteBackend
+from tests.support.commands import as_json
 from tests.support.inside import LETTERS_OUT, READS
 from tests.support.outside import SETTINGS, Build, House, Up
 
@@ -76,7 +78,7 @@ def test_a_chat_that_wants_to_be_asked_is_asked_once_and_its_answer_counts_after
     assert "ask" in house.told("home")[0]
     house.hold()
     gateway = house.up()
-    house.heard("home", "shutting down", "ontinue")
+    house.heard("home", "shutting down", "Shall I continue")
     gateway.kill()
     gateway = house.up()
     house.say("home", "continue")
@@ -88,7 +90,7 @@ def test_a_chat_that_wants_to_be_asked_is_asked_once_and_its_answer_counts_after
 
 
 @pytest.mark.guards("R8.3")
-def test_in_safe_mode_nothing_goes_on_by_itself_and_new_messages_are_answered(build: Build) -> None:
+def test_in_safe_mode_held_work_is_told_and_goes_on_with_the_next_message_in_its_chat(build: Build) -> None:
     house = build("safe_mode.exits = 2\n")
     gateway = house.up()
     cut_off(house, gateway)
@@ -98,18 +100,17 @@ def test_in_safe_mode_nothing_goes_on_by_itself_and_new_messages_are_answered(bu
     gateway.kill()
     house.hold()
     gateway = house.up()
-    while not house.ask("status")["safe_mode"]["active"]:
-        pass
+    house.heard("home", "paused")
+    assert house.ask("status")["safe_mode"]["active"]
     house.say("other", "do #b")
     assert house.heard("other", "answer to b") == ["answer to b"]
     assert states(house) == ["interrupted"]
     house.say("home", "do #c")
-    house.heard("home", "ontinue")
-    house.say("home", "continue")
     told = house.heard("home", "answer to")
     gateway.stop()
+    assert states(house) == ["done"], "the message was answered in the work it released"
     assert house.times(READS, "a") == 2
-    assert sum(text.startswith("answer to a") for text in told) == 1, told
+    assert sum("paused" in text for text in told) == 1, told
 
 
 @pytest.mark.guards("R5", "R14", "C18")
@@ -129,3 +130,22 @@ def test_work_of_somebody_who_is_no_longer_allowed_does_not_go_on(house: House) 
     assert (turn["state"], turn["why"]) == ("cancelled", "not_allowed")
     assert house.times(READS, "a") == 1
     assert "answer to a" not in [line["text"] for line in house.seen(LETTERS_OUT)]
+
+
+@pytest.mark.guards("R1.5", "R16")
+def test_a_word_in_the_place_of_a_time_is_reported_and_the_work_goes_on(house: House) -> None:
+    cut_off(house, house.up())
+    house.hold("before claim_ready")
+    gateway = house.up()
+    house.reached("before claim_ready")
+    gateway.kill()
+    house.hold()
+    SqliteBackend(house.home).spoil("turns", "UPDATE turns SET interrupted_at = 'a word'")
+    gateway = house.up()
+    house.heard("home", "answer to a")
+    gateway.stop()
+    (aside,) = as_json("set-aside", "--home", house.home)["set_aside"]
+    assert "turns.interrupted_at" in aside["reason"] and aside["payload"] == "a word"
+    findings = as_json("doctor", "--home", house.home)["findings"]
+    assert "turns.interrupted_at" in next(one["words"] for one in findings if one["check"] == "ledger")
+    assert house.is_sound()

@@ -32,10 +32,23 @@ def test_a_clock_set_back_makes_no_work_old_and_mixes_up_no_order(house: House) 
     assert house.is_sound()
 
 
-@pytest.mark.guards("R5", "C4", "C17")
-def test_a_clock_set_forward_and_back_leaves_old_work_and_answers_what_is_new(house: House) -> None:
+@pytest.mark.guards("R5", "C4")
+def test_a_clock_set_forward_makes_no_work_old_while_the_machine_runs_on(house: House) -> None:
     cut_off(house, "a")
     house.set_clock(2 * DAY)
+    gateway = house.up()
+    told = house.heard("a", "answer to a")
+    gateway.stop()
+    assert told == ["answer to a"]
+    assert (house.times(EFFECTS, "a"), house.times(READS, "a")) == (1, 2)
+    assert house.is_sound()
+
+
+@pytest.mark.guards("R5", "C4", "C17")
+def test_after_a_start_of_the_machine_the_wall_clock_tells_what_is_old(house: House) -> None:
+    cut_off(house, "a")
+    house.set_clock(2 * DAY)
+    house.reboot()
     gateway = house.up()
     told = house.heard("a", "")
     assert "answer to a" not in told

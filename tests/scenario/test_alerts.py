@@ -4,7 +4,7 @@ import pytest
 
 from holdfast.app.alerts import Alerts, Connection
 from holdfast.app.settings import AlertSettings
-from holdfast.model import Lost, Sent
+from holdfast.model import ChatAddress, Lost, Sent
 from holdfast.policy.settings import MINUTE
 from tests.support.ledger import Ledger, address, owed
 from tests.support.platforms import Reports
@@ -16,18 +16,20 @@ MEGABYTE = 1_000_000
 class Watch:
     """One process's look-out, and what it sees."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, owner: ChatAddress | None = OWNER) -> None:
         self.ledger = ledger
         self.connected = True
         self.free = 10_000 * MEGABYTE
+        self.hung = 0
         self.reports = Reports()
         self.alerts = Alerts(
             ledger.store,
             ledger.clock,
-            OWNER,
+            owner,
             AlertSettings(),
             lambda: (Connection("fake", "bot", self.connected),),
             lambda: self.free,
+            lambda silent: self.hung,
             self.reports,
         )
 
@@ -97,6 +99,29 @@ async def test_a_disk_that_fills_is_told_once_until_there_is_room_again(ledger: 
     first, second = await told(ledger)
     assert "499 MB are left" in first and "Make room" in first
     assert "400 MB are left" in second
+
+
+@pytest.mark.guards("R4.2", "R21")
+async def test_workers_that_all_hang_are_told_once_until_one_moves(ledger: Ledger) -> None:
+    await ledger.complete(chat="owner")
+    watch = Watch(ledger)
+    for hung, lines in ((0, 0), (24, 1), (25, 1), (0, 1), (24, 2)):
+        watch.hung = hung
+        await watch.look_for(1)
+        assert len(await told(ledger)) == lines, hung
+    assert "24 turns have not moved for 2 minutes" in (await told(ledger))[0]
+    assert "holdfast cancel" in (await told(ledger))[0]
+
+
+@pytest.mark.guards("R21")
+async def test_without_a_chat_of_the_owner_the_log_is_told(
+    ledger: Ledger, caplog: pytest.LogCaptureFixture
+) -> None:
+    watch = Watch(ledger, owner=None)
+    watch.hung = 24
+    await watch.look_for(3)
+    assert [one.message for one in caplog.records if "have not moved" in one.message] != []
+    assert len(caplog.records) == 1 and await told(ledger) == []
 
 
 @pytest.mark.guards("R21")

@@ -19,7 +19,8 @@ from holdfast.model import (
     ToolCall,
     TurnState,
 )
-from holdfast.policy.settings import DAY, HOUR, QuestionSettings, TurnSettings
+from holdfast.policy.settings import DAY, HOUR, MINUTE, QuestionSettings, TurnSettings
+from holdfast.policy.views import Role
 from holdfast.tools import AskPerson
 from tests.support.ledger import ANN, BOB, Ledger, key
 from tests.support.stage import Deed, Line, Stage, hangs, says, soon
@@ -50,6 +51,13 @@ async def state(stage: Stage) -> TurnState:
 async def question_state(stage: Stage, number: int = 0) -> QuestionState:
     turn = await stage.turn()
     return (await stage.ledger.store.questions((turn.id,)))[number].state
+
+
+async def is_asked(stage: Stage) -> None:
+    """Return once the turn has asked something."""
+    store, seen = stage.ledger.store, 0
+    while not await store.questions(((await stage.turn()).id,)):
+        seen = await store.changed("steps", seen)
 
 
 @pytest.mark.guards("R13")
@@ -88,21 +96,61 @@ async def test_a_free_question_takes_any_words(ledger: Ledger) -> None:
     assert await stage.results() == [(CallState.DONE, "a warm grey, please")]
 
 
-@pytest.mark.guards("R13")
-async def test_nobody_answers_and_the_model_goes_on_once_with_that(ledger: Ledger) -> None:
+@pytest.mark.guards("R5", "R6.2", "R13")
+@pytest.mark.parametrize("crash", [False, True], ids=["the gateway runs", "no gateway ran"])
+async def test_a_question_without_an_answer_calls_no_model_and_the_next_message_is_answered_for_itself(
+    ledger: Ledger, crash: bool
+) -> None:
     await ledger.say()
     short = TurnSettings(questions=QuestionSettings(HOUR))
-    stage = stage_of(ledger, asks(), says("then I choose"), settings=short)
+    stage = stage_of(ledger, asks(), says("good morning"), settings=short)
     await stage.run()
-    ledger.clock.advance(HOUR - 1)
-    assert await ledger.store.expire_questions() == ()
-    ledger.clock.advance(1)
-    assert len(await ledger.store.expire_questions()) == 1
-    assert await ledger.store.expire_questions() == ()
+    if crash:
+        await ledger.crash()
+        stage = stage_of(ledger, says("good morning"), settings=short)
+    ledger.clock.advance(3 * DAY if crash else HOUR)
+    assert len(await ledger.expired()) == 1
+    shown = len(stage.model.shown)
     await stage.run()
+    turn = await stage.turn()
+    assert (turn.state, turn.why, len(stage.model.shown)) == (TurnState.EXPIRED, "unanswered", shown)
     ((call_state, text),) = await stage.results()
     assert call_state is CallState.FAILED and text.startswith("no answer")
-    assert (await state(stage), len(stage.model.shown)) == (TurnState.DONE, 2)
+    await ledger.say("hello again")
+    await stage.run()
+    assert [one.role for one in stage.model.shown[-1]] == [Role.USER, Role.ASSISTANT, Role.TOOL, Role.USER]
+    assert stage.model.shown[-1][-1].text == "hello again"
+    assert (await stage.told())[-1] == "good morning"
+
+
+@pytest.mark.guards("R13", "R7.4")
+async def test_what_finished_beside_a_question_without_an_answer_is_kept(ledger: Ledger) -> None:
+    await ledger.say()
+    stage = stage_of(ledger, wants(call(question=QUESTION), call("deed")), says("never said"))
+    await stage.run()
+    ledger.clock.advance(DAY)
+    await ledger.store.expire_questions()
+    await stage.run()
+    assert [state for state, _ in await stage.results()] == [CallState.DONE, CallState.FAILED]
+    assert (await state(stage), len(stage.model.shown)) == (TurnState.EXPIRED, 1)
+
+
+@pytest.mark.guards("R13")
+async def test_a_question_that_expires_while_a_tool_runs_ends_the_turn_when_that_is_done(
+    ledger: Ledger,
+) -> None:
+    await ledger.say()
+    deed = Deed(held=True)
+    lines = (wants(call(question=QUESTION), call("deed")), says("never said"))
+    short = TurnSettings(questions=QuestionSettings(MINUTE))
+    async with Stage(ledger, *lines, tools=[AskPerson(), deed], settings=short) as stage:
+        await soon(deed.running.wait())
+        await soon(is_asked(stage))
+        ledger.clock.advance(MINUTE)
+        assert len(await ledger.expired()) == 1
+        deed.release.set()
+        await soon(stage.quiet())
+    assert (await state(stage), len(stage.model.shown)) == (TurnState.EXPIRED, 1)
 
 
 @pytest.mark.guards("R13")

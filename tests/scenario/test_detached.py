@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -144,6 +145,24 @@ async def test_a_pid_that_is_used_again_is_not_it_and_is_not_killed(machine: Mac
     assert alive(identity.pid)
 
 
+async def test_one_that_ends_while_it_is_looked_at_has_its_exit_code(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It leaves its exit code and then goes: who looks for the code first, and then for it, finds neither."""
+    waits = gate(machine.home, "gate")
+    identity = await machine.start(f"cat {waits}; exit 3")
+    real = minder.stat_of
+
+    def ends_meanwhile(pid: int) -> tuple[int, int, int] | None:
+        monkeypatch.undo()
+        open_gate(waits)
+        gone(pid)
+        return real(pid)
+
+    monkeypatch.setattr(minder, "stat_of", ends_meanwhile)
+    assert await machine.port.stands(ID, identity) == Standing(ProcessState.EXITED, 3)
+
+
 async def test_the_gateway_itself_is_never_taken_for_one(machine: Machine) -> None:
     stat = minder.stat_of(os.getpid())
     assert stat is not None
@@ -220,11 +239,15 @@ async def test_what_does_not_end_when_asked_is_ended(machine: Machine) -> None:
 
 async def test_what_it_leaves_in_the_background_is_still_it(machine: Machine) -> None:
     waits = gate(machine.home, "gate")
-    identity = await machine.start(f"(cat {waits}; echo late) & exit 4")
-    assert await machine.port.stands(ID, identity) == Standing(ProcessState.RUNNING)
+    # What it says now is kept by who has seen, before that, how the command itself ended.
+    says = f"while [ -d /proc/$$ ]; do :; done; echo alone; cat {waits}; echo late"
+    identity = await machine.start(f"({says}) & exit 4")
+    while await machine.text() != "alone\n":
+        pass
+    assert await machine.port.stands(ID, identity) == Standing(ProcessState.RUNNING), "it may yet say more"
     open_gate(waits)
     assert await machine.ends(identity) == Standing(ProcessState.EXITED, 4)
-    assert await machine.text() == "late\n"
+    assert await machine.text() == "alone\nlate\n"
 
 
 async def test_of_much_output_the_end_is_kept_and_every_byte_keeps_its_place(machine: Machine) -> None:
@@ -267,6 +290,24 @@ async def test_what_is_forgotten_leaves_nothing_and_cannot_start_any_more(machin
     assert await machine.port.all() == ()
     assert await machine.port.find(ID) is None
     assert list((machine.home / FOLDER).iterdir()) == []
+
+
+async def test_a_start_that_comes_while_it_is_being_forgotten_comes_too_late(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = machine.home / FOLDER / ID
+    folder.mkdir(parents=True)
+    (folder / minder.PLAN).write_text("{}")
+    first: list[bool] = []
+    remove = shutil.rmtree
+
+    def starts_meanwhile(path: Path) -> None:
+        first.append(minder.write_whole(str(folder / minder.STARTED), {"pid": 1}, once=True))
+        remove(path)
+
+    monkeypatch.setattr(shutil, "rmtree", starts_meanwhile)
+    await machine.port.forget(ID)
+    assert first == [False] and not folder.exists()
 
 
 async def test_a_folder_nobody_can_read_is_nothing(machine: Machine) -> None:

@@ -63,6 +63,17 @@ class Desk:
         return [part for part in await self.ledger.outbox() if part.files]
 
 
+@pytest.mark.guards("R10.1")
+async def test_a_file_replies_to_the_message_it_was_asked_for_in(ledger: Ledger, tmp_path: Path) -> None:
+    desk = Desk(ledger, tmp_path)
+    await ledger.say(message_id="m7")
+    wanted = asks_for("send_file", path="report.pdf", caption="word " * 400)
+    await desk.stage(wanted, says("here it is")).run()
+    parts = await ledger.outbox()
+    assert len([part for part in parts if part.dedupe.startswith("file:")]) > 1
+    assert {part.reply_to for part in parts} == {"m7"}
+
+
 class Slow(Nowhere):
     """Keeps nothing until it is cut off; a stubborn one does so then, all the same."""
 

@@ -211,7 +211,7 @@ async def test_a_running_turn_is_stopped_first_and_messages_written_after_it_are
     room = Room(ledger)
     position = await room.say("/forget everything")
     later = await ledger.say("hello again")
-    assert (await ledger.turn(claimed.session.id)).stop is StopKind.NEW
+    assert (await ledger.turn(claimed.session.id)).stop is StopKind.FORGET
     assert (await ledger.store.row(position)).state is InboxState.WAITING
     await room.commands.carry_out_all()
     assert SECRET in str(ledger.dump()), "not before its owner has let go"

@@ -14,6 +14,7 @@ from holdfast.model import (
     EffectClass,
     InboxState,
     OwedKind,
+    PersonId,
     Position,
     StopKind,
     Tail,
@@ -44,8 +45,10 @@ async def said(ledger: Ledger, text: str, chat: str = "c1", **more: Any) -> str:
     return answer
 
 
-async def told(ledger: Ledger, text: str, chat: str = "c1", **more: Any) -> tuple[str, Position]:
-    position = await ledger.command(text, chat)
+async def told(
+    ledger: Ledger, text: str, chat: str = "c1", sender: PersonId = ANN, **more: Any
+) -> tuple[str, Position]:
+    position = await ledger.command(text, chat, sender=sender)
     await commands(ledger, **more).carry_out_all()
     parts = [part for part in await ledger.outbox(chat) if part.dedupe == f"command:{position}"]
     assert len(parts) == 1, "one answer per command"
@@ -198,6 +201,19 @@ async def test_who_is_allowed_no_more_when_it_is_their_turn_is_refused(
     assert await state_of(ledger, position) is InboxState.REFUSED
     assert answer.startswith("Not done")
     assert (await ledger.turn(claimed.session.id)).stop is None
+
+
+async def test_a_list_of_people_that_cannot_be_read_lets_no_command_through_and_is_reported(
+    ledger: Ledger,
+) -> None:
+    def broken() -> Access:
+        raise OSError("access.toml cannot be read")
+
+    reports = Reports()
+    answer, position = await told(ledger, "/stop", access=broken, report=reports)
+    assert "who is allowed here cannot be checked just now" in answer
+    assert await state_of(ledger, position) is InboxState.REFUSED
+    assert reports.doing == ["reading who may talk"]
 
 
 async def test_a_command_from_long_ago_is_not_carried_out(ledger: Ledger) -> None:
@@ -413,11 +429,38 @@ async def test_resume_says_when_there_is_nothing_to_go_on_with(ledger: Ledger, t
     assert await state_of(ledger, position) is InboxState.REFUSED
 
 
+@pytest.mark.parametrize("running", [True, False])
+async def test_resume_says_that_work_goes_on_already(ledger: Ledger, running: bool) -> None:
+    claimed = await ledger.begin()
+    if not running:
+        await ledger.recover("resume")
+    answer, position = await told(ledger, "/resume")
+    assert answer == "The work here goes on already."
+    assert await state_of(ledger, position) is InboxState.REFUSED
+    assert (await ledger.turn(claimed.session.id)).state in (TurnState.RUNNING, TurnState.QUEUED)
+
+
 async def test_resume_leaves_the_models_question_to_its_answer(ledger: Ledger) -> None:
     claimed = await ledger.begin()
     await ledger.ask(claimed.fence)
     assert "answer that to go on" in await said(ledger, "/resume")
     assert (await ledger.turn(claimed.session.id)).state is TurnState.WAITING
+
+
+@pytest.mark.guards("R13", "R14")
+@pytest.mark.parametrize(("owners", "goes_on"), [(frozenset({BOB}), True), (frozenset(), False)])
+async def test_resume_answers_for_another_person_only_if_an_owner_says_it(
+    ledger: Ledger, owners: frozenset[PersonId], goes_on: bool
+) -> None:
+    claimed = await ledger.begin()
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    await ledger.settle("chat_says_ask", ask=ledger.question("go on?", None))
+    access = Access(owners=owners, people=frozenset({ANN, BOB}))
+    answer = await said(ledger, "/resume", sender=BOB, access=lambda: access)
+    assert answer.startswith("It goes on." if goes_on else "It waits for the person whose work it is")
+    state = (await ledger.turn(claimed.session.id)).state
+    assert state is (TurnState.QUEUED if goes_on else TurnState.WAITING)
 
 
 async def test_a_command_the_ledger_keeps_refusing_ends_in_words_and_blocks_no_other(ledger: Ledger) -> None:

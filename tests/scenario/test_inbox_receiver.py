@@ -195,6 +195,23 @@ async def test_a_message_changed_before_it_was_ever_read_is_read_as_changed(ledg
     assert await texts(ledger) == ["typo"]
 
 
+@pytest.mark.guards("R9.5")
+@pytest.mark.parametrize("text", ["typo", None])
+async def test_an_edit_changes_its_own_message_and_none_with_the_same_number_in_another_chat(
+    ledger: Ledger, text: str | None
+) -> None:
+    """Where each chat counts its own messages, and one read brings them all."""
+    platform = FakePlatform()
+    platform.updates += [
+        arrival("not mine", "e1", chat="c2", message_id="7"),
+        arrival("tpyo", "e2", message_id="7"),
+        revision("7", text, "r1"),
+    ]
+    await receiver(ledger, platform).read_once()
+    assert await texts(ledger) == ([text] if text else [])
+    assert [row.text for row in await ledger.store.waiting(key("c2"))] == ["not mine"]
+
+
 async def test_a_message_changed_into_one_too_long_stays_as_it_was_and_its_sender_is_told(
     ledger: Ledger,
 ) -> None:

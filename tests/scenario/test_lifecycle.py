@@ -3,17 +3,20 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from holdfast.app.lifecycle import RunState, longest_stop
+from holdfast.app.requests import OF_AN_EARLIER_RUN, Requests
 from holdfast.app.settings import DrainSettings, GatewaySettings
 from holdfast.errors import StoreUnavailable, SyncFailed, Unusable
 from holdfast.model import (
     Batch,
+    Delivery,
     Inbound,
     InboxKind,
     Interruption,
@@ -22,16 +25,21 @@ from holdfast.model import (
     PersonId,
     Place,
     Position,
+    SendResult,
     Stopped,
+    TryAgain,
     Turn,
     TurnState,
 )
 from holdfast.platforms import Incoming, PlatformDown
 from holdfast.policy.admission import Drain
 from holdfast.policy.settings import HOUR, MINUTE, SECOND, ProgressSettings
+from holdfast.store import Store, open_ledger
 from holdfast.store.sqlite import database
+from holdfast.testing import ManualClock, SeededIds
 from tests.support.gateways import PLATFORM, STEP, Mail, Post, Town
 from tests.support.loops import on_a_loop
+from tests.support.stage import Between
 
 RESTARTING = "The gateway is restarting."
 
@@ -114,6 +122,131 @@ async def test_a_drain_waits_for_what_finishes_and_cuts_only_what_does_not(tmp_p
         assert (await turn_of(one, "b")).id == straggler.id, "the same turn goes on"
 
 
+@pytest.mark.guards("R5")
+@pytest.mark.parametrize("jump", [2 * HOUR, -2 * HOUR])
+def test_a_wall_clock_that_jumps_during_work_makes_it_neither_old_nor_young(
+    tmp_path: Path, jump: int
+) -> None:
+    @on_a_loop
+    async def run() -> None:
+        one = Town(tmp_path, UNSPOKEN)
+        await one.start()
+        one.model.hold("long")
+        one.mail.say("long")
+        await one.until(lambda: bool(one.model.begun))
+        one.clock.jump(jump)
+        one.gateway.request(Drain.SHUTDOWN, at_once=True)
+        await one.ended()
+        one.model.gates["long"].set()
+        await one.start()
+        await one.until(lambda: "answer to long" in one.mail.texts(), step=STEP)
+        assert (await turn_of(one)).state is TurnState.DONE
+        await one.crash()
+
+    run()
+
+
+@pytest.mark.guards("R5")
+@on_a_loop
+async def test_work_that_is_old_stays_so_when_the_wall_clock_is_set_back(tmp_path: Path) -> None:
+    async with town(tmp_path, UNSPOKEN) as one:
+        one.model.hold("long")
+        one.mail.say("long")
+        await one.until(lambda: bool(one.model.begun))
+        await one.crash()
+        one.clock.advance(2 * HOUR)
+        one.clock.jump(-2 * HOUR)
+        await one.start()
+        await one.until(lambda: bool(one.mail.texts()), step=STEP)
+        assert (await turn_of(one)).why == "too_old"
+
+
+@pytest.mark.guards("R9.3", "R4.3")
+@on_a_loop
+async def test_what_was_written_while_the_gateway_was_away_is_told_that_it_joins_the_interrupted_work(
+    tmp_path: Path,
+) -> None:
+    async with town(tmp_path, UNSPOKEN) as one:
+        one.model.hold("first")
+        one.mail.say("first")
+        await one.until(lambda: bool(one.model.begun))
+        await one.crash()
+        one.mail.say("second")
+        one.mail.say("third")
+        one.model.hold("second", "third")
+        await one.start()
+        # Whether recovery or the platform was first is the loop's choice.
+        await one.until(lambda: one.model.begun[-1] in ("first", "second"), step=STEP)
+        for text in ("first", "second", "third"):
+            one.model.gates[text].set()
+        await one.until(lambda: "answer to third" in one.mail.texts(), step=STEP)
+        acks = [text for text in one.mail.texts() if not text.startswith("answer")]
+        rows = [await one.store.row(Position(number)) for number in (1, 2, 3)]
+        if rows[0].turn == rows[1].turn:
+            assert "in the same turn" in acks[0] and "Queued" not in acks[0]
+        else:
+            assert "Queued" in acks[0]
+        assert "Queued" in acks[1]
+
+
+@pytest.mark.guards("R5")
+@on_a_loop
+async def test_work_of_a_bot_that_is_not_configured_any_more_is_held_until_it_is(tmp_path: Path) -> None:
+    async with town(tmp_path, UNSPOKEN) as one:
+        one.model.hold("long")
+        one.mail.say("long")
+        await one.until(lambda: bool(one.model.begun))
+        await one.crash()
+        one.mail.account = "another"
+        await one.start()
+        await one.until(lambda: one.gateway.continuity is not None, step=STEP)
+        await one.pass_time(2_000)
+        turn = await turn_of(one)
+        assert (turn.state, turn.held) == (TurnState.INTERRUPTED, "origin_unknown")
+        await one.crash()
+        one.mail.account = "bot"
+        one.model.gates["long"].set()
+        await one.start()
+        await one.until(lambda: "answer to long" in one.mail.texts(), step=STEP)
+
+
+class Throttling(Post):
+    """Wants to hear nothing for so many milliseconds, once."""
+
+    def __init__(self, mail: Mail, clock: ManualClock, wait: int) -> None:
+        super().__init__(mail)
+        self._clock = clock
+        self._wait = wait
+
+    async def send(self, delivery: Delivery) -> SendResult:
+        wait, self._wait = self._wait, 0
+        if wait:
+            return TryAgain(self._clock.now() + wait, "slow down", counts=False)
+        return await super().send(delivery)
+
+
+@pytest.mark.guards("R3.3", "R10.3")
+@pytest.mark.parametrize(("wait", "is_waited_for"), [(20_000, True), (5 * MINUTE, False)])
+def test_a_drain_waits_for_a_throttled_reply_that_is_due_within_its_time_and_for_no_other(
+    tmp_path: Path, wait: int, is_waited_for: bool
+) -> None:
+    @on_a_loop
+    async def run() -> None:
+        one = Town(tmp_path, UNSPOKEN)
+        one.post = lambda mail: Throttling(mail, one.clock, wait)
+        await one.start()
+        one.mail.say("quick")
+        await one.until(lambda: bool(one.model.begun))
+        await one.pass_time(1_000)
+        begun = one.clock.now()
+        one.gateway.request(Drain.SHUTDOWN)
+        assert await one.ended_after(one.settings.drain.wait) is Stopped.STOPPED
+        assert one.mail.texts() == (["answer to quick"] if is_waited_for else [])
+        assert is_waited_for or one.clock.now() - begun < 20_000, "what comes later is the next run's to send"
+
+    run()
+
+
 @pytest.mark.guards("R3.1", "O10")
 @on_a_loop
 async def test_each_chat_with_a_running_turn_is_told_once_before_the_wait_and_no_other(
@@ -129,6 +262,7 @@ async def test_each_chat_with_a_running_turn_is_told_once_before_the_wait_and_no
         await one.until(lambda: bool(one.mail.texts("busy")))
         (told,) = one.mail.texts("busy")
         assert told.startswith(RESTARTING)
+        assert "waits up to 1 minute" in told and "not done by then" in told, "it says how long"
         assert "try to resume" in told
         await one.ended_after(one.settings.drain.wait + 1_000)
         assert len(one.mail.texts("busy")) == 1
@@ -137,7 +271,8 @@ async def test_each_chat_with_a_running_turn_is_told_once_before_the_wait_and_no
 
 @pytest.mark.guards("R3.1", "R6.4")
 @pytest.mark.parametrize(
-    ("wanted", "words"), [(OnInterruption.ASK, "I ask you"), (OnInterruption.NEVER, "wants nothing taken up")]
+    ("wanted", "words"),
+    [(OnInterruption.ASK, "ask you when it runs again"), (OnInterruption.NEVER, "set to resume nothing")],
 )
 def test_a_chat_that_wants_no_resume_is_told_that_instead(
     tmp_path: Path, wanted: OnInterruption, words: str
@@ -157,6 +292,7 @@ def test_a_chat_that_wants_no_resume_is_told_that_instead(
         await one.until(lambda: bool(one.mail.texts()), step=STEP)
         assert "shutting down" in one.mail.texts()[0]
         assert words in one.mail.texts()[0]
+        assert "does not wait" in one.mail.texts()[0], "it was asked to stop at once"
         assert "try to resume" not in one.mail.texts()[0]
         await one.crash()
 
@@ -247,6 +383,69 @@ async def test_a_reply_that_is_owed_is_work_for_the_drain(tmp_path: Path) -> Non
         await one.until(lambda: one.mail.texts() == ["answer to hello"], step=STEP)
 
 
+@pytest.mark.guards("R3.1")
+@on_a_loop
+async def test_a_message_that_comes_while_people_are_told_of_the_drain_begins_no_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its chat would be cut off without having been told."""
+    async with town(tmp_path) as one:
+        one.model.hold("long", "late")
+        one.mail.say("long")
+        await one.until(lambda: bool(one.model.begun))
+        tell = one.store.tell_running
+
+        async def told(*given: Any) -> Any:
+            one.mail.say("late", chat="c2")
+            await one.pass_time(2_000)
+            return await tell(*given)
+
+        monkeypatch.setattr(one.store, "tell_running", told)
+        one.gateway.request(Drain.RESTART)
+        await one.until(lambda: RESTARTING in "".join(one.mail.texts()), step=STEP)
+        assert one.model.begun == ["long"]
+        one.model.gates["long"].set()
+        assert await one.ended_after(one.settings.drain.wait) is Stopped.RESTART
+
+
+@pytest.mark.guards("R3.3")
+@on_a_loop
+async def test_platforms_are_closed_when_nobody_reads_them_and_the_last_word_comes_after_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with town(tmp_path) as one:
+        await one.until(lambda: one.mail.reading == 1)
+        end, stood = one.store.end_instance, list[tuple[int, list[int]]]()
+
+        async def ended(how: Stopped) -> None:
+            stood.append((one.mail.reading, list(one.mail.closed)))
+            await end(how)
+
+        monkeypatch.setattr(one.store, "end_instance", ended)
+        one.gateway.request(Drain.SHUTDOWN)
+        assert await one.ended() is Stopped.STOPPED
+        assert stood == [(0, [0])], "an orderly end is recorded once all of it has happened"
+
+
+@on_a_loop
+async def test_a_request_is_settled_before_it_is_carried_out(tmp_path: Path) -> None:
+    """Carried out first, it would be carried out again by the process that comes after a crash in between."""
+    clock = ManualClock()
+    ledger = await open_ledger(tmp_path, clock, SeededIds(clock))
+    store, done = Between(ledger), list[list[str]]()
+    requests = Requests(
+        cast("Store", store), clock, 0, lambda: True, lambda why: done.append(list(store.log))
+    )
+    await ledger.request("restart", "once", None)
+    store.faults["settle_request"] = [StoreUnavailable("busy")]
+    with pytest.raises(StoreUnavailable):
+        await requests.look(await ledger.requests())
+    assert done == [], "what could not be settled is not carried out"
+    await requests.look(await ledger.requests())
+    assert done == [["settle_request"]]
+    await ledger.close()
+
+
 @pytest.mark.guards("R3.3", "G4")
 @on_a_loop
 async def test_a_platform_that_hangs_in_its_close_does_not_hold_up_the_end(tmp_path: Path) -> None:
@@ -305,6 +504,29 @@ async def test_a_stop_asked_for_as_a_request_is_carried_out_once(tmp_path: Path)
         await one.start()
         await one.pass_time(5_000)
         assert one.gateway.state is RunState.RUNNING
+
+
+@pytest.mark.guards("R3.5")
+@pytest.mark.parametrize("what", ["stop", "restart", "restart_when_quiet"])
+def test_a_request_left_by_an_earlier_run_is_void(tmp_path: Path, what: str) -> None:
+    @on_a_loop
+    async def run() -> None:
+        left = await open_ledger(tmp_path, ManualClock(), SeededIds(ManualClock()), lambda fault: None)
+        await left.request(what, "asked of the run before")
+        await left.close()
+        with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as db:
+            # As a ledger has it that was written before requests named their run.
+            db.execute("INSERT INTO requests (what, dedupe, asked_at) VALUES (?, 'older', 1)", (what,))
+        async with town(tmp_path) as one:
+            await one.until(lambda: one.gateway.continuity is not None, step=STEP)
+            await one.pass_time(5_000)
+            assert one.gateway.state is RunState.RUNNING
+            assert await one.store.requests() == (), "they are settled, with a reason"
+
+    run()
+    with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as db:
+        outcomes = {words for (words,) in db.execute("SELECT outcome FROM requests")}
+    assert outcomes == {OF_AN_EARLIER_RUN}
 
 
 @on_a_loop

@@ -82,7 +82,7 @@ async def test_a_question_nobody_answers_for_a_day_stops_the_work(ledger: Ledger
     stage = stage_of(ledger, STEPS, wants("deed"), wants("deed"))
     await stage.run()
     ledger.clock.advance(DAY)
-    assert len(await ledger.store.expire_questions()) == 1
+    assert len(await ledger.expired()) == 1
     assert await state(stage) is TurnState.CANCELLED
 
 
@@ -173,6 +173,46 @@ async def test_a_day_is_limited_for_the_chat_and_one_continue_holds_for_it(ledge
     await ledger.say("five")
     await stage.run()
     assert (await stage.told())[-1] == "tomorrow"
+
+
+@pytest.mark.guards("R18")
+async def test_a_continue_given_before_midnight_allows_nothing_of_the_next_day(ledger: Ledger) -> None:
+    """The same turn goes on over midnight, and a later one of that day asks, each by the day's own count."""
+    until_midnight = DAY - ledger.clock.now() % DAY
+    ledger.clock.advance(until_midnight - 1)
+    dear = (metered(wants("deed"), cost=1_000_000) for _ in range(3))
+    stage = stage_of(ledger, DAILY, *dear, says("over midnight"), says("the next one"))
+    await ledger.say("one")
+    await stage.run()
+    await answer(ledger, "continue")
+    ledger.clock.advance(1)
+    await stage.run()
+    assert await state(stage) is TurnState.WAITING, "what was allowed yesterday is not allowed today"
+    assert (await stage.told())[-1].startswith("Today this chat has taken $1.00, and I ask after $1.00")
+    assert len(stage.model.shown) == 2
+    await answer(ledger, "continue")
+    await stage.run()
+    assert await state(stage) is TurnState.WAITING, "one continue of today allows as much again, once"
+    assert (await stage.told())[-1].startswith("Today this chat has taken $2.00")
+    await answer(ledger, "continue")
+    await stage.run()
+    ledger.clock.advance(DAY)
+    await ledger.say("two")
+    await stage.run()
+    assert (await stage.told())[-2:] == ["over midnight", "the next one"]
+
+
+@pytest.mark.guards("R18")
+async def test_a_continue_counts_for_the_day_on_which_it_was_given(ledger: Ledger) -> None:
+    ledger.clock.advance(DAY - ledger.clock.now() % DAY - 1)
+    stage = stage_of(ledger, DAILY, *(metered(wants("deed"), cost=1_000_000) for _ in range(2)), says("done"))
+    await ledger.say("one")
+    await stage.run()
+    assert await state(stage) is TurnState.WAITING
+    ledger.clock.advance(1)
+    await answer(ledger, "continue")
+    await stage.run()
+    assert await state(stage) is TurnState.DONE, "asked yesterday, allowed today: $1.00 more is within it"
 
 
 @pytest.mark.guards("R18")

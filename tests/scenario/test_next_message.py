@@ -8,12 +8,12 @@ from holdfast.policy.notes import resume_text
 from holdfast.policy.recovery import Outcome
 from holdfast.policy.settings import HOUR, MINUTE, RecoverySettings
 from holdfast.recovery import Outside, Reconciler
-from tests.support.ledger import PLATFORM, Ledger, key, result
+from tests.support.ledger import PLATFORM, SERVED, Ledger, key, result
 from tests.support.stage import Deed, Line, Stage, hangs, says, soon, wants
 
 
 def reconciler(ledger: Ledger) -> Reconciler:
-    outside = Outside(frozenset({ledger.store.instance}), frozenset({PLATFORM}), lambda _: True)
+    outside = Outside(frozenset({ledger.store.instance}), frozenset({PLATFORM}), SERVED, lambda _: True)
     return Reconciler(ledger.store, ledger.clock, RecoverySettings(), lambda: outside)
 
 
@@ -61,7 +61,10 @@ async def test_an_unknown_reason_is_never_resumed_by_itself_and_a_message_lets_i
     stage = Stage(ledger, says(), judge=recovery.judge)
     await stage.run()
     note, message = stage.model.shown[0][-2:]
-    assert (note.role, note.text) == (Role.NOTE, resume_text(NoteKind.GENERAL, message_follows=True))
+    assert (note.role, note.text) == (
+        Role.NOTE,
+        resume_text(NoteKind.GENERAL, message_follows=True, results_left=True),
+    )
     assert message.text == "and now?"
     turn = await stage.turn()
     assert (turn.session, turn.state) == (before.id, TurnState.DONE)
@@ -84,7 +87,7 @@ async def test_a_field_that_cannot_be_read_counts_as_absent_and_the_interruption
     assert await reconciler(ledger).round() == {Outcome.RESUME: 1}
     stage = Stage(ledger, says("done"))
     await stage.run()
-    assert stage.model.shown[0][-1].text == resume_text(kind, message_follows=False)
+    assert stage.model.shown[0][-1].text == resume_text(kind, message_follows=False, results_left=True)
     assert await stage.told() == ["done"]
 
 

@@ -1,18 +1,34 @@
 """Sending on the real ledger: in order, never silently lost, never silently doubled."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from holdfast.errors import DiskFull, StoreClosed, StoreUnavailable
-from holdfast.model import Delivery, DeliveryState, Lost, OwedKind, Rejected, Sent, TryAgain, TurnState
+from holdfast.model import (
+    Attachment,
+    CallId,
+    Delivery,
+    DeliveryState,
+    Lost,
+    OwedKind,
+    QuestionKind,
+    QuestionState,
+    Rejected,
+    SendResult,
+    Sent,
+    Tail,
+    TryAgain,
+    TurnState,
+)
 from holdfast.outbox import Sender
 from holdfast.platforms import Ack, Capabilities, Idempotency, PlatformDown
-from holdfast.policy.settings import DAY, HOUR, MINUTE, RetrySettings
+from holdfast.policy.settings import DAY, HOUR, MINUTE
 from holdfast.store import Store
-from tests.support.ledger import Ledger, owed
+from tests.support.ledger import Ledger, asks, owed, planned
 from tests.support.platforms import FakePlatform, HalfRng, Reports, failing, watch
 
 SENT, FAILED, UNKNOWN, PENDING = (
@@ -333,6 +349,21 @@ async def test_a_part_a_dead_process_was_sending_is_settled_by_the_next(ledger: 
     assert platform.shown == ["(again?) hello"]
 
 
+@pytest.mark.guards("R10.2")
+async def test_a_part_that_many_gateways_died_on_is_sent_soon_by_the_next(ledger: Ledger) -> None:
+    await chat(ledger)
+    await ledger.store.owe(owed("a", "hello"))
+    platform = FakePlatform()
+    for _ in range(4):
+        assert await ledger.send(), "one has it in hand, and dies"
+        await ledger.crash()
+        await ledger.store.doubt_orphans()
+        await sender(ledger, platform).send_due()
+        ledger.clock.advance(10_000)
+    await sender(ledger, platform).send_due()
+    assert platform.shown == ["(again?) hello"]
+
+
 @pytest.mark.guards("R10.2", "O5")
 async def test_what_was_delivered_is_not_sent_again_by_a_restart(ledger: Ledger) -> None:
     await chat(ledger)
@@ -425,19 +456,6 @@ async def test_a_chat_that_is_gone_fails_as_a_whole_once_and_holds_up_no_other(l
     assert len(platform.sends) == 2
 
 
-@pytest.mark.guards("R10.3")
-async def test_attempts_are_capped_and_the_end_is_visible(ledger: Ledger) -> None:
-    await chat(ledger)
-    await ledger.store.owe(owed("a"))
-    platform = FakePlatform()
-    platform.play += [TryAgain(0, "502")] * 3
-    await send_for(ledger, sender(ledger, platform, settings=RetrySettings(attempts=3)), 10_000)
-    first, line = await ledger.outbox()
-    assert (first.state, first.attempts) == (FAILED, 3)
-    assert first.reason == "too_many_attempts: 502"
-    assert platform.shown == [line.text]
-
-
 @pytest.mark.guards("R10.3", "E5", "O7")
 async def test_a_platform_that_is_down_costs_no_attempt_and_is_not_hammered(ledger: Ledger) -> None:
     names = [f"c{n}" for n in range(4)]
@@ -446,7 +464,7 @@ async def test_a_platform_that_is_down_costs_no_attempt_and_is_not_hammered(ledg
         await ledger.store.owe(owed(f"a-{name}", chat=name))
     platform = FakePlatform()
     platform.play += [PlatformDown("no route")] * 1_000
-    sending = sender(ledger, platform, settings=RetrySettings(attempts=3))
+    sending = sender(ledger, platform)
     await send_for(ledger, sending, 10 * MINUTE)
     assert len(platform.sends) < 80
     platform.play.clear()
@@ -454,6 +472,26 @@ async def test_a_platform_that_is_down_costs_no_attempt_and_is_not_hammered(ledg
     await send_for(ledger, sending, 2_000)
     assert [await states(ledger, name) for name in names] == [[SENT]] * 4
     assert (await ledger.outbox("c0"))[0].attempts == 1
+
+
+@pytest.mark.guards("R10.3")
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_platform_that_is_down_is_left_alone_for_the_seconds_it_asks_for(
+    ledger: Ledger, restarted: bool
+) -> None:
+    await chat(ledger)
+    await ledger.store.owe(owed("a", "hello"))
+    platform = FakePlatform()
+    platform.play.append(PlatformDown("too many requests", retry_after=30.0))
+    sending = sender(ledger, platform)
+    await sending.send_due()
+    if restarted:
+        await ledger.crash()
+        sending = sender(ledger, platform)
+    await send_for(ledger, sending, 29_000)
+    assert platform.shown == []
+    await send_for(ledger, sending, 2_000)
+    assert platform.shown == ["hello"]
 
 
 async def test_a_clock_set_back_while_the_platform_is_down_holds_up_no_other_chat(ledger: Ledger) -> None:
@@ -576,13 +614,35 @@ async def test_a_result_kept_back_by_the_ledger_outlives_a_stop_of_the_sender(le
 
 
 @pytest.mark.guards("R13", "C7")
-async def test_a_question_that_reaches_nobody_is_closed_and_its_turn_goes_on(ledger: Ledger) -> None:
+async def test_a_question_that_reaches_nobody_is_closed_and_ends_its_turn(ledger: Ledger) -> None:
     claimed = await ledger.begin()
     await ledger.ask(claimed.fence)
     platform = FakePlatform()
     platform.play.append(Rejected("blocked", whole_chat=True))
     await sender(ledger, platform).send_due()
-    assert (await ledger.turn(claimed.session.id)).state is TurnState.QUEUED
+    assert (await ledger.turn(claimed.session.id)).state is TurnState.EXPIRED
+
+
+async def test_of_two_questions_only_the_one_that_was_refused_is_closed(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.append(
+        claimed.fence,
+        asks("c1", "c2"),
+        plan=(planned("c1"), planned("c2")),
+        start=(CallId("c1"), CallId("c2")),
+        ask=tuple(
+            ledger.question(f"q{n}", f"c{n}", kind=QuestionKind.APPROVAL, call_hash="x") for n in (1, 2)
+        ),
+        tail=Tail.QUESTION,
+    )
+    await ledger.store.wait(claimed.fence)
+    platform = FakePlatform()
+    platform.play += [Sent("m1"), Rejected("not this one")]
+    sending = sender(ledger, platform)
+    while await sending.send_due():
+        pass
+    asked = {one.id: one.state for one in await ledger.store.questions((claimed.turn.id,))}
+    assert asked == {"q1": QuestionState.OPEN, "q2": QuestionState.UNDELIVERABLE}
 
 
 async def test_a_question_behind_the_part_that_found_the_chat_gone_is_closed_too(ledger: Ledger) -> None:
@@ -592,7 +652,7 @@ async def test_a_question_behind_the_part_that_found_the_chat_gone_is_closed_too
     platform = FakePlatform()
     platform.play.append(Rejected("blocked", whole_chat=True))
     await sender(ledger, platform).send_due()
-    assert (await ledger.turn(claimed.session.id)).state is TurnState.QUEUED
+    assert (await ledger.turn(claimed.session.id)).state is TurnState.EXPIRED
 
 
 async def test_work_wakes_up_for_what_is_owed_and_at_the_time_of_a_retry(ledger: Ledger) -> None:
@@ -644,6 +704,17 @@ async def test_a_full_disk_delays_sending_and_a_closed_ledger_ends_it(ledger: Le
     assert platform.shown == []
 
 
+async def test_a_ledger_that_is_closed_before_a_result_is_recorded_ends_the_sending(ledger: Ledger) -> None:
+    await chat(ledger)
+    await ledger.store.owe(owed("a", "one"))
+    platform = FakePlatform()
+    closed: list[Exception] = [StoreClosed("closed")]
+    sending = sender(ledger, platform, store=failing(ledger.store, record_delivery=closed))
+    with pytest.raises(StoreClosed):
+        await sending.work()
+    assert platform.shown == ["one"]
+
+
 class Looks:
     """The ledger, counting how often it is asked what is in doubt."""
 
@@ -691,6 +762,96 @@ async def test_what_the_platform_finds_keeps_the_id_it_has_there(ledger: Ledger)
     await send_for(ledger, sender(ledger, platform), 5 * MINUTE)
     (part,) = await ledger.outbox()
     assert (part.state, part.platform_id) == (SENT, "m7")
+
+
+@pytest.mark.guards("R10.1")
+@pytest.mark.parametrize("files", [(), (Attachment("d", "a.pdf", "application/pdf", 3),)])
+async def test_a_line_in_place_of_a_part_replies_to_what_the_part_replied_to(
+    ledger: Ledger, files: tuple[Attachment, ...]
+) -> None:
+    await chat(ledger)
+    results: tuple[SendResult, ...] = (Rejected("no"), TryAgain(0, "late"))
+    for n, result in enumerate(results):
+        platform = FakePlatform(Capabilities(Ack.OFFSET, files=9))
+        platform.play.append(result)
+        await ledger.store.owe(replace(owed(f"a{n}", "one"), reply_to=f"m{n}", files=files))
+        sending = sender(ledger, platform)
+        await sending.send_due()
+        if isinstance(result, TryAgain):
+            ledger.clock.advance(DAY + 1)
+        await send_for(ledger, sending, 2_000)
+        assert [one.reply_to for one in platform.sends] == [f"m{n}"] * 2, "the part, and the line for it"
+        assert platform.sends[-1].dedupe.startswith("line:")
+
+
+class Between:
+    """The ledger, with something that happens right after a verb has looked."""
+
+    def __init__(self, store: Store, verb: str, then: Callable[[], Awaitable[object]]) -> None:
+        self._store = store
+        self._verb = verb
+        self._then: Callable[[], Awaitable[object]] | None = then
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self._store, name)
+        if name != self._verb or self._then is None:
+            return real
+
+        async def looked(*args: Any, **kwargs: Any) -> Any:
+            found, then = await real(*args, **kwargs), self._then
+            self._then = None
+            if then is not None:
+                await then()
+            return found
+
+        return looked
+
+
+@pytest.mark.parametrize("verb", ["in_doubt", "failing", "claim_deliveries", "next_send_at"])
+async def test_what_is_owed_in_the_middle_of_a_look_is_sent_without_any_time_passing(
+    ledger: Ledger, verb: str
+) -> None:
+    await chat(ledger)
+    platform = FakePlatform()
+    store = Between(ledger.store, verb, lambda: ledger.store.owe(owed("a", "hello")))
+    working = asyncio.ensure_future(sender(ledger, platform, store=store).work())
+    async with asyncio.timeout(10):
+        while not platform.shown:
+            await platform.bell.since(platform.bell.rung)
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
+    assert platform.shown == ["hello"]
+
+
+async def test_a_doubt_that_comes_up_in_the_middle_of_the_look_for_doubts_is_settled(ledger: Ledger) -> None:
+    await chat(ledger)
+    await ledger.store.owe(owed("a", "hello"))
+
+    async def lose_it() -> None:
+        (part,) = await ledger.send()
+        await ledger.store.record_delivery(part.id, Lost("timeout"))
+
+    platform = FakePlatform()
+    sending = sender(ledger, platform, store=Between(ledger.store, "in_doubt", lose_it))
+    await sending.send_due()
+    await send_for(ledger, sending, 2_000)
+    assert platform.shown == ["(again?) hello"]
+
+
+async def test_a_failure_in_the_middle_of_the_look_for_failures_is_not_overlooked(ledger: Ledger) -> None:
+    await chat(ledger, "c1", "c2")
+    await ledger.store.owe(owed("a", "hello"))
+
+    async def fail() -> None:
+        (part,) = await ledger.send()
+        await ledger.store.record_delivery(part.id, TryAgain(ledger.clock.now() + 50_000, "reset"))
+
+    platform = FakePlatform()
+    sending = sender(ledger, platform, store=Between(ledger.store, "failing", fail))
+    await sending.send_due()
+    await ledger.store.owe(owed("b", "elsewhere", chat="c2"))
+    await send_for(ledger, sending, 2_000)
+    assert platform.shown == ["elsewhere", "hello"], "it is tried at once when another send succeeds"
 
 
 @pytest.mark.guards("R12")

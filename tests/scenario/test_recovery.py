@@ -9,11 +9,11 @@ from holdfast.model import ChatKind, Origin, PersonId, Place, Tail, TurnState
 from holdfast.policy.recovery import Outcome
 from holdfast.policy.settings import HOUR, RecoverySettings
 from holdfast.recovery import Outside, Reconciler
-from tests.support.ledger import PLATFORM, Ledger, answers
+from tests.support.ledger import PLATFORM, SERVED, Ledger, answers
 
 
 def reconciler(ledger: Ledger, allowed: Callable[[PersonId], bool] = lambda _: True) -> Reconciler:
-    outside = Outside(frozenset({ledger.store.instance}), frozenset({PLATFORM}), allowed)
+    outside = Outside(frozenset({ledger.store.instance}), frozenset({PLATFORM}), SERVED, allowed)
     return Reconciler(ledger.store, ledger.clock, RecoverySettings(), lambda: outside)
 
 

@@ -18,10 +18,10 @@ from holdfast.model import (
     TurnState,
 )
 from holdfast.policy.recovery import Outcome
-from holdfast.policy.settings import HOUR, MINUTE, RecoverySettings
+from holdfast.policy.settings import DAY, HOUR, MINUTE, RecoverySettings
 from holdfast.recovery import SAFE_MODE_OFF, Care, Outside, Reconciler
 from holdfast.store import Store
-from tests.support.ledger import PLATFORM, Ledger, address, answers, owed
+from tests.support.ledger import PLATFORM, SERVED, Ledger, address, answers, owed
 from tests.support.platforms import Reports, failing, watch
 
 OWNER = address("owner")
@@ -29,7 +29,7 @@ OWNER = address("owner")
 
 def reconciler(ledger: Ledger, store: Store | None = None, **more: Any) -> Reconciler:
     def outside() -> Outside:
-        return Outside(frozenset({ledger.store.instance}), frozenset({PLATFORM}), lambda _: True)
+        return Outside(frozenset({ledger.store.instance}), frozenset({PLATFORM}), SERVED, lambda _: True)
 
     return Reconciler(store or ledger.store, ledger.clock, RecoverySettings(), outside, **more)
 
@@ -92,7 +92,7 @@ async def test_work_of_a_platform_that_was_down_at_boot_goes_on_when_it_connects
     claimed = await ledger.begin()
     await ledger.crash()
     connected: set[str] = set()
-    outside = Outside(frozenset({ledger.store.instance}), frozenset(), lambda _: True)
+    outside = Outside(frozenset({ledger.store.instance}), frozenset(), SERVED, lambda _: True)
     at_work = Reconciler(
         ledger.store,
         ledger.clock,
@@ -323,7 +323,7 @@ async def test_the_answer_of_a_turn_that_was_complete_is_owed_in_parts_its_platf
     claimed = await ledger.begin()
     await ledger.append(claimed.fence, answers("word " * 30), tail=Tail.ANSWER)
     await ledger.crash()
-    await reconciler(ledger, care=Care(longest=lambda chat: 60)).round()
+    await reconciler(ledger, care=Care(longest=lambda chat: 88)).round()
     parts = await ledger.outbox()
     assert [part.part for part in parts] == [1, 2, 3, 4]
     assert " ".join(part.text for part in parts).split() == ["word"] * 30
@@ -345,6 +345,19 @@ async def test_what_is_old_and_finished_is_forgotten_once_an_hour(ledger: Ledger
         await at_work.upkeep()
         ledger.clock.advance(HOUR // 2)
     assert len(retained) == 2
+
+
+@pytest.mark.guards("R4.5", "R13")
+async def test_the_continuity_report_says_that_a_question_got_no_answer_while_no_gateway_ran(
+    ledger: Ledger,
+) -> None:
+    asking = await ledger.begin()
+    await ledger.ask(asking.fence)
+    await ledger.crash()
+    ledger.clock.advance(3 * DAY)
+    (fate,) = (await reconciler(ledger).boot()).fates
+    assert (fate.found, fate.became, fate.row) == (TurnState.WAITING, "expire", "unanswered")
+    assert "got no answer in time" in fate.why
 
 
 @pytest.mark.guards("R4.5")

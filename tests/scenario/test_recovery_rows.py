@@ -16,20 +16,31 @@ from holdfast.model import (
     OnInterruption,
     OwedKind,
     PersonId,
+    QuestionKind,
     SessionId,
     StopKind,
     Tail,
     Turn,
     TurnState,
+    served_by,
 )
 from holdfast.policy.recovery import LEADS_TO, Outcome, Row, table
 from holdfast.policy.settings import DAY, HOUR, RecoverySettings
 from holdfast.recovery import Outside, Reconciler
-from tests.support.ledger import BOB, PLATFORM, Ledger, address, answers, key, result
+from tests.support.ledger import (
+    BOB,
+    PLATFORM,
+    SERVED,
+    Ledger,
+    address,
+    answers,
+    asks,
+    key,
+    planned,
+    result,
+)
 
 SETTINGS = RecoverySettings()
-UNREACHABLE = {"origin_unknown"}
-"""No row of the ledger is without the chat it came from."""
 
 Found = tuple[SessionId, dict[str, Any]]
 """Whose turn it is, and what is true outside the ledger."""
@@ -125,6 +136,17 @@ async def unanswered(ledger: Ledger) -> Found:
 
 
 @found
+async def approval_expired(ledger: Ledger) -> Found:
+    claimed = await ledger.begin()
+    await ledger.append(claimed.fence, asks("c1"), plan=(planned("c1"),))
+    may_i = ledger.question(kind=QuestionKind.APPROVAL, call_hash="h")
+    await ledger.append(claimed.fence, ask=(may_i,), tail=Tail.QUESTION)
+    await ledger.crash()
+    ledger.clock.advance(2 * HOUR + 1)
+    return claimed.session.id, {}
+
+
+@found
 async def too_many_strikes(ledger: Ledger) -> Found:
     return await ledger.die(SETTINGS.strikes), {}
 
@@ -151,6 +173,20 @@ async def owner_alive(ledger: Ledger) -> Found:
     session, _ = await cut_off(ledger)
     await ledger.store.interrupt_orphans()
     return session, {"alive": frozenset({owner})}
+
+
+@found
+async def reply_unknown(ledger: Ledger) -> Found:
+    claimed = await ledger.begin()
+    await ledger.append(claimed.fence, tail=Tail.REPLYING)
+    await ledger.crash()
+    return claimed.session.id, {}
+
+
+@found
+async def origin_unknown(ledger: Ledger) -> Found:
+    # The owner has put another bot in the place of the one this chat wrote to.
+    return await cut_off(ledger, served=frozenset({served_by(PLATFORM, "another")}))
 
 
 @found
@@ -190,10 +226,10 @@ async def chat_says_ask(ledger: Ledger) -> Found:
 
 
 @found
-async def safe_mode_message(ledger: Ledger) -> Found:
-    cut = await cut_off(ledger, safe_mode=True)
+async def safe_mode_suspect(ledger: Ledger) -> Found:
+    session = await ledger.die(SETTINGS.suspect_strikes)
     await ledger.say("and now?")
-    return cut
+    return session, {"safe_mode": True}
 
 
 @found
@@ -215,7 +251,7 @@ async def resume(ledger: Ledger) -> Found:
 
 def reconciler(ledger: Ledger, outside: dict[str, Any]) -> Reconciler:
     me = frozenset({ledger.store.instance})
-    usual = Outside(me, frozenset({PLATFORM}), _allowed)
+    usual = Outside(me, frozenset({PLATFORM}), SERVED, _allowed)
     given = replace(usual, **{**outside, "alive": me | outside.get("alive", frozenset())})
     return Reconciler(ledger.store, ledger.clock, SETTINGS, lambda: given)
 
@@ -243,9 +279,6 @@ async def met(ledger: Ledger, row: Row) -> tuple[Turn, SessionId]:
 @pytest.mark.guards("R5", "C6", "C7", "C18")
 @pytest.mark.parametrize("row", table(), ids=lambda row: row.name)
 async def test_a_row_is_met_written_back_and_told_once(ledger: Ledger, row: Row) -> None:
-    if row.name in UNREACHABLE:
-        assert row.name not in FOUND
-        return
     turn, session = await met(ledger, row)
     assert turn.state is LEADS_TO[row.outcome]
     if row.outcome is Outcome.HOLD:
@@ -253,12 +286,16 @@ async def test_a_row_is_met_written_back_and_told_once(ledger: Ledger, row: Row)
     elif turn.ended_at is not None:
         assert turn.why == row.name
     notices = [part.text for part in await told(ledger, OwedKind.NOTICE)]
-    assert notices == ([row.sentence] if row.told else [])
+    if row.outcome is Outcome.PARK:
+        (parked,) = notices
+        assert "so I parked this conversation" in parked and parked.endswith(f"/resume {session}")
+    else:
+        assert notices == ([row.sentence] if row.told else [])
     suspended = (await ledger.store.session(session)).suspended_at is not None
     assert suspended is (row.outcome in (Outcome.PARK, Outcome.PARK_WITH_SESSION))
 
 
-HOLDS = [row for row in table() if row.outcome is Outcome.HOLD and row.name not in UNREACHABLE]
+HOLDS = [row for row in table() if row.outcome is Outcome.HOLD]
 
 
 @pytest.mark.guards("R5")
@@ -267,17 +304,17 @@ async def test_a_hold_ends_at_the_window_at_the_latest(ledger: Ledger, row: Row)
     session, outside = await FOUND[row.name](ledger)
     await reconciler(ledger, outside).round()
     assert (await ledger.turn(session)).held == row.name
-    # Time in the quarantine lane is not counted as age; what a restore holds waits for the operator.
+    # Time in the quarantine lane or in safe mode is no age; what a restore holds waits for the operator.
     ledger.clock.advance(DAY)
     await reconciler(ledger, outside).round()
     turn = await ledger.turn(session)
-    in_line = row.name in ("quarantine", "restored")
+    in_line = row.name in ("quarantine", "restored", "safe_mode")
     assert turn.state is (TurnState.INTERRUPTED if in_line else TurnState.EXPIRED)
     assert turn.why == (None if in_line else "too_old")
 
 
 @pytest.mark.guards("R6.4", "R8.3", "R13")
-@pytest.mark.parametrize("name", ["chat_says_ask", "safe_mode_message"])
+@pytest.mark.parametrize("name", ["chat_says_ask", "safe_mode_suspect"])
 async def test_the_gateway_asks_once_continue_or_drop(ledger: Ledger, name: str) -> None:
     (row,) = [row for row in table() if row.name == name]
     await met(ledger, row)

@@ -103,7 +103,7 @@ async def test_a_stop_asked_before_the_answer_is_committed_wins(ledger: Ledger) 
     stage = Stage(ledger, says("too late"))
     stage.store.before["finish"] = lambda: ledger.store.stop(key(), StopKind.STOP, None)
     await stage.run()
-    assert await stage.told() == []
+    assert await stage.told() == ["too late\n\n[Stopped here.]"]
     assert (await stage.turn()).state is TurnState.CANCELLED
 
 

@@ -45,9 +45,50 @@ async def test_a_resume_gets_one_note_and_no_message_nobody_sent(ledger: Ledger)
     await stage.run()
     bodies = [entry.body for entry in await stage.entries()]
     assert [body.text for body in bodies if isinstance(body, Noted)] == [
-        resume_text(NoteKind.INTERRUPTED, message_follows=False)
+        resume_text(NoteKind.INTERRUPTED, message_follows=False, results_left=True)
     ]
     assert sum(isinstance(body, Said) for body in bodies) == 1
+
+
+@pytest.mark.guards("R6.1")
+async def test_work_cut_in_its_first_model_call_is_not_sent_looking_for_results(ledger: Ledger) -> None:
+    await ledger.begin("do it")
+    await ledger.recover()
+    stage = Stage(ledger, says())
+    await stage.run()
+    note = resume_text(NoteKind.INTERRUPTED, message_follows=False, results_left=False)
+    assert (stage.model.shown[0][-1].text, "results" in note) == (note, False)
+
+
+@pytest.mark.guards("R6.1")
+async def test_a_second_cut_finds_the_results_behind_the_first_note(ledger: Ledger) -> None:
+    await interrupted(ledger)
+    async with Stage(ledger, hangs) as stage:
+        await soon(stage.model.asked.wait())
+    await ledger.recover()
+    again = Stage(ledger, says())
+    await again.run()
+    assert "unfinished results" in again.model.shown[0][-1].text
+
+
+@pytest.mark.guards("R6.2")
+@pytest.mark.parametrize("results", [True, False])
+async def test_after_a_resume_that_failed_results_are_named_only_if_there_are_any(
+    ledger: Ledger, results: bool
+) -> None:
+    if results:
+        await interrupted(ledger)
+    else:
+        await ledger.begin("do it")
+        await ledger.recover()
+    stage = Stage(ledger, says(""), says("hello"))
+    await stage.run()
+    assert (await stage.turn()).state is TurnState.FAILED
+    await ledger.say("and now?")
+    await stage.run()
+    note = stage.model.shown[-1][-2]
+    assert note.role is Role.NOTE and "taken up again, and failed" in note.text
+    assert ("unfinished results" in note.text) is results
 
 
 @pytest.mark.guards("R6.3")
@@ -55,7 +96,7 @@ async def test_the_oldest_message_that_waited_is_answered_in_the_resumed_turn(le
     await interrupted(ledger, "how far?", "and the rest?")
     stage = Stage(ledger, says("all done"), says("the rest"))
     await stage.run()
-    note = resume_text(NoteKind.INTERRUPTED, message_follows=True)
+    note = resume_text(NoteKind.INTERRUPTED, message_follows=True, results_left=True)
     assert after_the_first(stage.model.shown[0])[-2:] == [(Role.NOTE, note), (Role.USER, "how far?")]
     assert after_the_first(stage.model.shown[1])[-1] == (Role.USER, "and the rest?")
     assert await stage.told() == ["all done", "the rest"]
@@ -86,7 +127,10 @@ async def test_a_message_edited_or_withdrawn_before_it_is_taken_counts_as_it_is_
     again.store.after["claim_ready"] = lambda: ledger.store.revise(Edit(address(), "wait!", None))
     await again.run()
     shown = again.model.shown[0][-1]
-    assert (shown.role, shown.text) == (Role.NOTE, resume_text(NoteKind.INTERRUPTED, message_follows=False))
+    assert (shown.role, shown.text) == (
+        Role.NOTE,
+        resume_text(NoteKind.INTERRUPTED, message_follows=False, results_left=True),
+    )
 
 
 @pytest.mark.guards("R2.3", "R6.1")

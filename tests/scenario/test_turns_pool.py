@@ -44,6 +44,47 @@ async def test_resumes_take_at_most_half_of_the_workers(ledger: Ledger) -> None:
         assert running == ["old0", "old1", "new"]
 
 
+@pytest.mark.guards("R4.2", "C20")
+@pytest.mark.parametrize("workers", [1, 2, 4, 8])
+async def test_resumes_that_hang_keep_other_resumes_waiting_for_half_a_minute_at_most(
+    ledger: Ledger, workers: int
+) -> None:
+    half = max(1, workers // 2)
+    for n in range(half + 1):
+        await ledger.begin(chat=f"old{n}")
+    await ledger.recover()
+    async with Stage(ledger, *[hangs] * half, says("went on"), workers=workers) as stage:
+        await begun(stage, half)
+        await stage.clock.nap(30, 30)
+        ledger.clock.advance(29_999)
+        await stage.ledger.store.heartbeat()
+        assert len(stage.model.shown) == half
+        ledger.clock.advance(1)
+        await begun(stage, half + 1)
+        last = f"old{half}"
+        seen = ledger.store.version("outbox")
+        while await stage.told(last) != ["went on"]:
+            seen = await soon(ledger.store.changed("outbox", seen))
+
+
+@pytest.mark.guards("R4.2")
+async def test_however_many_resumes_hang_a_new_message_finds_a_worker(ledger: Ledger) -> None:
+    for n in range(4):
+        await ledger.begin(chat=f"old{n}")
+    await ledger.recover()
+    async with Stage(ledger, *[hangs] * 3, says("here I am"), workers=4) as stage:
+        for running in (2, 3, 3):
+            await begun(stage, running)
+            assert stage.pool.hangs(120_000) == 0
+            ledger.clock.advance(30_000)
+        ledger.clock.advance(120_000)
+        assert stage.pool.hangs(120_000) == 3, "no resume finds a worker any more"
+        await ledger.say(chat="new")
+        seen = ledger.store.version("outbox")
+        while await stage.told("new") != ["here I am"]:
+            seen = await soon(ledger.store.changed("outbox", seen))
+
+
 async def runs(stage: Stage, chat: str) -> bool:
     return (await stage.turn(chat)).state is TurnState.RUNNING
 

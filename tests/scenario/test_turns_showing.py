@@ -33,7 +33,7 @@ class Screen(FakePlatform):
         self.bell.ring()
         return True
 
-    async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
+    async def edit(self, chat: ChatAddress, message_id: str, text: str, in_line: bool = False) -> bool:
         raise AssertionError("nothing is to be edited")
 
     async def until(self, number: int) -> None:

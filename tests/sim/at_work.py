@@ -2,8 +2,8 @@
 
 from holdfast.app.settings import GatewaySettings
 from holdfast.model import OnInterruption
-from holdfast.policy.settings import GoalSettings
-from holdfast.testing import Admit, Bar, Die, FullDisk, Press, Say, Scenario, Stop
+from holdfast.policy.settings import SECOND, ApprovalSettings, GoalSettings, ProgressSettings, Ruling
+from holdfast.testing import Admit, Babble, BackUp, Bar, Die, FullDisk, Press, Revise, Say, Scenario, Stop
 
 GOALS = GatewaySettings(goals=GoalSettings(budget=3))
 """Few turns, so that they are soon used."""
@@ -65,6 +65,47 @@ AT_WORK = {
                 Say(0.2, "tools read+give", "b", "plain"),
                 Say(1.5, "tools give give", platform="telegram"),
             ),
+        ),
+        Scenario(
+            "backups while files come and go",
+            (
+                *(Say(0.1, "tools give give give"), Say(0.3, "tools read give give", "b")),
+                *(BackUp(0.7), BackUp(1.0), BackUp(1.3), BackUp(1.6)),
+                *(Say(4, "/forget everything"), BackUp(4.1), Say(5, "plain"), BackUp(6)),
+            ),
+        ),
+        Scenario(
+            "a page that is followed",
+            (
+                Say(0.1, "tools read give", platform="web"),
+                *(Say(2, "/new", platform="web"), Say(2.1, "plain", platform="web")),
+                *(Say(3, "/new", platform="web"), Say(3.5, "plain", platform="web")),
+            ),
+        ),
+        Scenario(
+            "a bot on Telegram, in topics and groups",
+            (
+                Say(0.1, "tools read give effect", "a/1", "bot", attached=True),
+                *(Say(0.2, "wordy 200", "b", "bot"), Revise(0.3, "wordy 99", "b", "bot")),
+                *(
+                    Say(0.5, "tools ask_person give", "group/1", "bot", person="ann"),
+                    Babble(0.6, platform="bot"),
+                ),
+                *(Say(4, "blue", "group/1", "bot", exact=True, person="bob"), Say(5, "slow 2", "a/1", "bot")),
+                *(
+                    Say(6, "green", "group/1", "bot", exact=True, person="ann"),
+                    Say(7, "plain", "stranger", "bot"),
+                ),
+            ),
+            GatewaySettings(progress=ProgressSettings(notice=SECOND)),
+        ),
+        Scenario(
+            "a bot on Telegram whose work needs consent",
+            (
+                Say(0.1, "tools effect give", "group", "bot", person="ann"),
+                *(Press(4, 0, "group", "bot", person="bob"), Press(5, 0, "group", "bot", person="ann")),
+            ),
+            GatewaySettings(approvals=ApprovalSettings(effect=Ruling.ASK)),
         ),
         Scenario("a goal that is reached", (Say(0.1, "/goal reach 2"), Say(9, "/goal")), GOALS),
         Scenario("a goal that cannot be reached", (Say(0.1, "/goal block 2"),), GOALS),

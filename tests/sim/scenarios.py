@@ -4,11 +4,22 @@ from dataclasses import replace
 
 from holdfast.app.settings import DrainSettings, GatewaySettings
 from holdfast.model import OnInterruption
-from holdfast.policy.settings import HOUR, MINUTE, SECOND, ApprovalSettings, ProgressSettings, Ruling
+from holdfast.policy.settings import (
+    HOUR,
+    MINUTE,
+    SECOND,
+    ApprovalSettings,
+    LimitSettings,
+    ProgressSettings,
+    RetrySettings,
+    Ruling,
+    SafeModeSettings,
+)
 from holdfast.testing import (
     Act,
     Admit,
     Babble,
+    BadGateway,
     Bar,
     BootBeside,
     Die,
@@ -44,6 +55,18 @@ def careful(what: str, *then: Act) -> Scenario:
     return Scenario(f"consent is needed, and {what}", (Say(0.1, "tools read effect"), *then), CAREFUL)
 
 
+QUIET = GatewaySettings(heartbeat=MINUTE, reconcile=20 * SECOND)
+"""Few rounds, so that a minute is soon over."""
+TOPIC = "group/1"
+"""A topic of a group, whose people share one conversation."""
+
+
+def shared(what: str, settings: GatewaySettings, *then: Act) -> Scenario:
+    """Ann's work asks her something where Bob and an owner can write as well."""
+    acts = (Say(0.1, "tools read effect read give", TOPIC, person="ann"), *then)
+    return Scenario(f"in a shared topic, {what}", acts, settings)
+
+
 SPEAKING = GatewaySettings(grace=SECOND, progress=ProgressSettings(notice=SECOND))
 """Work is spoken of after a second."""
 
@@ -53,6 +76,8 @@ def spoken_of(what: str, *then: Act) -> Scenario:
     return Scenario(f"long work, {what}", (Say(0.1, "slow 5", platform="lively"), *then), SPEAKING)
 
 
+RARELY = GatewaySettings(heartbeat=5 * MINUTE, reconcile=5 * MINUTE)
+"""Few rounds, so that hours are soon over."""
 IMPATIENT = replace(SPEAKING, progress=ProgressSettings(notice=SECOND, warn=2 * SECOND, abort=4 * SECOND))
 """Who says nothing for four seconds is given up."""
 
@@ -113,6 +138,25 @@ CANONICAL = {
                 Say(6.5, "plain", "b"),
             ),
         ),
+        Scenario(
+            "an answer stopped in the middle",
+            (Say(0.1, "slow 9", platform="lively"), Say(6, "/stop", platform="lively"), Say(6.5, "plain")),
+        ),
+        Scenario(
+            "an answer cut off, and left as too old",
+            (Say(0.1, "slow 20", platform="lively"), Die(9, away=2 * 3600.0), Say(9000, "plain")),
+            RARELY,
+        ),
+        Scenario(
+            "replies with effects inside",
+            (Say(0.1, "tools read read", platform="lively"), Say(4, "slow 4"), Say(12, "plain")),
+            effects=True,
+        ),
+        Scenario(
+            "a reply with effects inside cut off",
+            (Say(0.1, "slow 4"), Die(2.5), Say(12, "plain")),
+            effects=True,
+        ),
         Scenario("a second gateway", (Say(0.1, "tools effect"), BootBeside(0.3))),
         Scenario(
             "one that kills beside one that does not",
@@ -130,6 +174,21 @@ CANONICAL = {
         ),
         Scenario(
             "a model that never answers", (Say(0.1, "hang", platform="lively"), Say(0.5, "plain")), IMPATIENT
+        ),
+        Scenario(
+            "poison that is repeated",
+            (*(Say(at, "crash") for at in (0.1, 30.0, 42.0, 54.0)), Say(55.0, "plain")),
+            QUIET,
+        ),
+        Scenario(
+            "work that safe mode holds until its person writes",
+            (Say(0.1, "tools read effect"), Die(0.9), Say(15.0, "plain")),
+            replace(QUIET, safe_mode=SafeModeSettings(unclean_exits=1)),
+        ),
+        Scenario(
+            "a suspect that safe mode asks about",
+            (Say(0.1, "slow 9"), Die(0.9), Die(11.0), Say(22.0, "plain"), Say(24.0, "continue", exact=True)),
+            replace(QUIET, safe_mode=SafeModeSettings(unclean_exits=2)),
         ),
         Scenario("a restart in the middle", (Say(0.1, "tools read effect"), Stop(0.7))),
         Scenario(
@@ -214,6 +273,37 @@ CANONICAL = {
             (Say(0.1, "tools ask_person read"), SetClock(20, 24 * HOUR + MINUTE), Say(90, "plain")),
             GatewaySettings(heartbeat=MINUTE, reconcile=MINUTE),
         ),
+        shared(
+            "another says whether to go on",
+            ASKING,
+            Die(0.9),
+            Say(9, "continue", TOPIC, exact=True, person="bob"),
+            Say(10, "/resume", TOPIC, person="bob"),
+            Say(11, "drop", TOPIC, exact=True, person="bob"),
+            Say(13, "continue", TOPIC, exact=True, person="ann"),
+        ),
+        shared(
+            "another lifts a limit",
+            replace(ASKING, limits=LimitSettings(steps=2)),
+            Press(9, 0, TOPIC, person="bob"),
+            Say(10, "continue", TOPIC, exact=True, person="bob"),
+            Say(12, "/resume", TOPIC, person="person-a"),
+            Say(20, "stop", TOPIC, exact=True, person="ann"),
+        ),
+        shared(
+            "another allows a call",
+            CAREFUL,
+            Say(9, "yes", TOPIC, exact=True, person="bob"),
+            Press(10, 0, TOPIC, person="bob"),
+            Say(13, "yes", TOPIC, exact=True, person="ann"),
+        ),
+        Scenario(
+            "what is replied to was taken back",
+            (
+                *(Say(0.1, "tools read give", platform="plain"), Revise(1.5, None, platform="plain")),
+                *(Say(3, "wordy 30", platform="asked"), Die(3.6), Revise(3.7, None, platform="asked")),
+            ),
+        ),
         spoken_of("to its end"),
         spoken_of("stopped", Say(3, "/stop", platform="lively"), Say(3.5, "slow 2", platform="lively")),
         spoken_of(
@@ -232,7 +322,26 @@ CANONICAL = {
         ),
         Scenario(
             "work too old to go on",
-            (Say(0.1, "tools read effect"), Die(0.9, away=3), SetClock(1.5, 2 * HOUR), Say(15, "plain")),
+            (
+                Say(0.1, "tools read effect"),
+                Die(0.9, away=3, power=True),
+                SetClock(1.5, 2 * HOUR),
+                Say(15, "plain"),
+            ),
+        ),
+        Scenario(
+            "two resumes that hang and one that does not",
+            (
+                *(Say(0.1, "hang", chat) for chat in "ab"),
+                *(Say(0.2, "tools read effect", chat) for chat in "cd"),
+                Die(0.9),
+                Say(60, "plain", "e"),
+            ),
+            GatewaySettings(workers=4, progress=ProgressSettings(abort=10 * MINUTE)),
+        ),
+        Scenario(
+            "a wall clock that jumps during work",
+            (Say(0.1, "tools read effect"), SetClock(0.8, 2 * HOUR), Stop(0.9, at_once=True)),
         ),
         Scenario(
             "a message too old to run",
@@ -241,6 +350,30 @@ CANONICAL = {
         Scenario(
             "a reply too old to send",
             (Say(0.1, "plain"), Outage(0.5, 30), SetClock(5, 25 * HOUR), Say(40, "plain")),
+        ),
+        Scenario(
+            "a platform that answers nothing of use for half an hour",
+            (
+                *(Say(0.1, "plain", chat, "plain") for chat in "ab"),
+                BadGateway(0.2, 1_800, "plain"),
+                Say(900, "plain", "a", "plain"),
+            ),
+            RARELY,
+        ),
+        Scenario(
+            "answers that are lost for an hour, and all of it arrives",
+            (Say(0.1, "plain", platform="plain"), BadGateway(0.2, 3_000, "plain", arrives=True)),
+            RARELY,
+        ),
+        Scenario(
+            "a part that fails while others arrive",
+            (
+                BadGateway(0, 3_000, "plain", "#2"),
+                Say(0.1, "plain", platform="plain"),
+                *(Say(60 * minute, "plain", "b", "plain") for minute in (1, 5)),
+                Say(120, "plain", platform="plain"),
+            ),
+            replace(RARELY, retry=RetrySettings(age=2 * HOUR)),
         ),
         Scenario("a model that refuses", (Say(0.1, "fail"), Say(0.3, "plain"))),
         Scenario("a full disk in the middle of work", (Say(0.1, "tools read effect"), FullDisk(0.7, 3))),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from holdfast.policy.settings import HOUR, RetrySettings
 from holdfast.testing import (
     Bar,
     FaultRates,
@@ -29,7 +30,7 @@ FAILING = {
 WORK = Scenario(
     "work that cannot go on",
     (Say(0.1, "tools read effect", platform="asked"), Say(0.2, "plain", "b", "plain")),
-    replace(ASKING, on_interruption=ASKING.on_interruption.RESUME),
+    replace(ASKING, on_interruption=ASKING.on_interruption.RESUME, retry=RetrySettings(age=HOUR // 2)),
 )
 
 

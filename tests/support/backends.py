@@ -23,6 +23,10 @@ class Backend(Protocol):
         """Every row of every table, as committed."""
         ...
 
+    def spoil(self, table: str, statement: str) -> None:
+        """Write below the schema: a value of a type that the table would not take."""
+        ...
+
     def damage(self, *statements: str) -> None:
         """Write past every rule of the schema, as a bad disk or a bad hand would."""
         ...
@@ -54,6 +58,21 @@ class SqliteBackend:
             for _, sql in triggers:
                 db.execute(sql)
             db.execute("COMMIT")
+
+    def spoil(self, table: str, statement: str) -> None:
+        """Write below the schema: a value of a type that the table would not take."""
+        with closing(self._connect()) as db:
+            (sql,) = db.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)).fetchone()
+        lax = sql.replace("STRICT, WITHOUT", "WITHOUT").replace(") STRICT", ")")
+        assert lax != sql, "it is as strict as before"
+        self._rewrite(table, lax)
+        self.damage(statement)
+        self._rewrite(table, sql)
+
+    def _rewrite(self, table: str, sql: str) -> None:
+        with closing(self._connect()) as db:
+            db.execute("PRAGMA writable_schema = ON")
+            db.execute("UPDATE sqlite_schema SET sql = ? WHERE name = ?", (sql, table))
 
     def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(self._home / LEDGER, isolation_level=None)

@@ -24,7 +24,7 @@ from holdfast.model import (
     Sent,
     Stopped,
 )
-from holdfast.platforms import Ack, Arrival, Capabilities, Idempotency, Incoming, PlatformDown
+from holdfast.platforms import Ack, Arrival, Capabilities, Idempotency, Incoming, Platform, PlatformDown
 from holdfast.policy.access import Access
 from holdfast.policy.views import Message, Role
 from holdfast.store import Store, open_ledger
@@ -47,6 +47,8 @@ class Mail:
 
     def __init__(self, name: str = PLATFORM) -> None:
         self.name = name
+        self.account = "bot"
+        """Which bot is configured; the chats are those of `bot`."""
         self.arrivals: list[Arrival] = []
         self.sent: list[Delivery] = []
         self.down = False
@@ -54,6 +56,10 @@ class Mail:
         self.sending = 0
         """Sends that hang."""
         self.closes_hang = False
+        self.reading = 0
+        """Reads that are under way."""
+        self.closed: list[int] = []
+        """Reads that were under way when it was closed, each time."""
         self.changed = asyncio.Event()
 
     def say(
@@ -87,7 +93,7 @@ class Post:
     def __init__(self, mail: Mail) -> None:
         self._mail = mail
         self.name = mail.name
-        self.account = "bot"
+        self.account = mail.account
         self.capabilities = Capabilities(Ack.OFFSET, Idempotency.STRONG)
         self.cursor: str | None = "offset"
 
@@ -97,9 +103,13 @@ class Post:
 
     async def receive(self, after: str | None) -> Incoming:
         start = int(after or 0)
-        while len(self._mail.arrivals) <= start:
-            self._mail.changed.clear()
-            await self._mail.changed.wait()
+        self._mail.reading += 1
+        try:
+            while len(self._mail.arrivals) <= start:
+                self._mail.changed.clear()
+                await self._mail.changed.wait()
+        finally:
+            self._mail.reading -= 1
         found = tuple(self._mail.arrivals[start:])
         return Incoming(found, Cursor("offset", str(start + len(found))))
 
@@ -117,6 +127,7 @@ class Post:
         return None
 
     async def close(self) -> None:
+        self._mail.closed.append(self._mail.reading)
         while self._mail.closes_hang:
             try:
                 await asyncio.get_running_loop().create_future()
@@ -137,7 +148,9 @@ class Slow:
             self.gates[text] = asyncio.Event()
 
     async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied:
-        text = [message.text for message in prompt.messages if message.role is Role.USER][-1]
+        said = [message.text for message in prompt.messages if message.role is Role.USER]
+        # What no person said, a wake-up, is a note; the last one may also be about an interruption.
+        text = said[-1] if said else prompt.messages[0].text
         self.begun.append(text)
         self.shown.append(tuple(prompt.messages))
         if text in self.gates:
@@ -153,6 +166,8 @@ class Town:
         self.clock = ManualClock()
         self.ids = SeededIds(self.clock)
         self.mail = Mail()
+        self.post: Callable[[Mail], Platform] = Post
+        """What the gateway has of a mail."""
         self.more: list[Mail] = []
         self.model = Slow()
         self.settings = settings or GatewaySettings()
@@ -174,7 +189,7 @@ class Town:
             self.clock,
             _Half(),
             self.ids,
-            tuple(Post(mail) for mail in (self.mail, *self.more)),
+            tuple(self.post(mail) for mail in (self.mail, *self.more)),
             Agent(self.model),
             self.settings,
             lambda: Access(frozenset({self.owner}), self.people, self.chats),

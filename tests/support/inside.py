@@ -22,6 +22,7 @@ from holdfast.agents import Agent, OnText, Prompt, unheard
 from holdfast.app.client import ask
 from holdfast.app.gateway import Gateway
 from holdfast.clock import Clock, SystemClock
+from holdfast.errors import DiskFull
 from holdfast.model import (
     Accepted,
     CallId,
@@ -42,6 +43,8 @@ from holdfast.model import (
 )
 from holdfast.platforms import Ack, Arrival, Capabilities, Incoming
 from holdfast.store import Recorded, SqliteStore, Step
+from holdfast.store.sqlite import commit, writer
+from holdfast.store.sqlite.commit import Outcome
 from holdfast.testing.scripts import unanswered
 from holdfast.tools import (
     AskPerson,
@@ -59,6 +62,8 @@ HOME = Path(__file__).parent
 HELD = "held"
 STATION = "station.sock"
 CLOCK = "clock"
+REBOOTED = "rebooted"
+FULL = "full"
 LETTERS_IN = "letters-in"
 LETTERS_OUT = "letters-out"
 EFFECTS = "effects"
@@ -220,6 +225,23 @@ def _the_process() -> ProcessId:
     return ProcessId(only)
 
 
+@dataclass(frozen=True, slots=True)
+class Payer:
+    """A framework's whole loop inside one reply: it pays a bill, and the gateway sees no tool."""
+
+    replies: EffectClass = EffectClass.EFFECT
+
+    async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied:
+        tag = prompt.messages[-1].text
+        write_down(MODEL, tags=tag, shown=[(one.role, one.text, one.state) for one in prompt.messages])
+        write_down(EFFECTS, tag=tag)
+        await pass_by(f"paid {tag}")
+        return Replied(f"paid {tag}", Finish.COMPLETE)
+
+
+payer = Agent(Payer())
+
+
 def agent(clock: Clock) -> Agent:
     """The agent, for `agent.use`."""
     tools: tuple[Tool, ...] = (
@@ -295,12 +317,13 @@ class Letters:
 _VERBS = (
     "accept",
     "adopt_process",
-    "buttons",
+    "cards",
     "claim_ready",
     "claim_deliveries",
     "end_instance",
     "end_process",
     "erase",
+    "expire_questions",
     "finish",
     "heartbeat",
     "interrupt",
@@ -379,6 +402,21 @@ def _hold_telegram() -> None:
         setattr(Telegram, name, held)
 
 
+def _fill_disk() -> None:
+    """While the test says so, there is no room for any commit."""
+    real = commit.commit_group
+
+    def commit_group(db: Any, works: Any, *context: Any) -> Any:
+        if not (HOME / FULL).exists():
+            return real(db, works, *context)
+        outcomes = [Outcome() for _ in works]
+        for outcome in outcomes:
+            outcome.error = DiskFull("the disk is full")
+        return outcomes
+
+    setattr(writer, "commit_group", commit_group)  # noqa: B010 - as above
+
+
 def _set_clock() -> None:
     """Let the wall clock be wrong by as much as the test says; time that passes stays right."""
     real, wrong_by = SystemClock.now, int((HOME / CLOCK).read_text())
@@ -387,6 +425,9 @@ def _set_clock() -> None:
         return real(self) + wrong_by
 
     setattr(SystemClock, "now", now)  # noqa: B010 - as above
+    if (HOME / REBOOTED).exists():
+        machine = (HOME / REBOOTED).read_text()
+        setattr(SystemClock, "uptime", lambda self: (machine, 60_000))  # noqa: B010 - as above
 
 
 if (HOME / HELD).exists():
@@ -396,3 +437,4 @@ if (HOME / HELD).exists():
     _add_letters()
     _hold_telegram()
     _set_clock()
+    _fill_disk()

@@ -12,6 +12,7 @@ ANY_FACTS = RecoveryFacts(
     sender_allowed=True,
     tail=Tail.WORK,
     question=None,
+    asked=None,
     resume_ended_empty=False,
     strikes=0,
     interruptions=1,

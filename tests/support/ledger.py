@@ -59,6 +59,7 @@ from tests.support.judging import judged, rule
 
 ACCOUNT = "bot"
 PLATFORM = "fake"
+SERVED = frozenset({f"{PLATFORM}/{ACCOUNT}"})
 ANN = PersonId("fake:ann")
 BOB = PersonId("fake:bob")
 
@@ -141,6 +142,11 @@ class Ledger:
         self.damaged = True
         self.backend.damage(*statements)
 
+    def spoil(self, table: str, statement: str) -> None:
+        """Damage below the schema."""
+        self.damaged = True
+        self.backend.spoil(table, statement)
+
     @asynccontextmanager
     async def refused(self, error: type[HoldfastError]) -> AsyncIterator[None]:
         """What is done in here is refused with exactly this error, and not one row has changed."""
@@ -172,8 +178,8 @@ class Ledger:
         """An operator's word arrives: it waits whatever is asked or under way."""
         return await self.say(text, chat, kind=InboxKind.OPERATOR, **more)
 
-    async def command(self, text: str = "/stop", chat: str = "c1") -> Position:
-        return await self.say(text, chat, kind=InboxKind.COMMAND)
+    async def command(self, text: str = "/stop", chat: str = "c1", **more: Any) -> Position:
+        return await self.say(text, chat, kind=InboxKind.COMMAND, **more)
 
     async def try_claim(self, judge: Judge = resume_all, **settings: Any) -> Claimed | None:
         return await self.store.claim(replace(SETTINGS, **settings), judge)
@@ -223,6 +229,10 @@ class Ledger:
             tail=Tail.QUESTION,
         )
         await self.store.wait(fence)
+
+    async def expired(self, limit: int = 100) -> tuple[QuestionId, ...]:
+        """The questions whose time is up now; they are closed."""
+        return tuple(one.question for one in await self.store.expire_questions(limit))
 
     async def finish(self, fence: Fence, state: TurnState = TurnState.DONE, *owes: Owed) -> None:
         """The turn ends, with an answer if it is done."""

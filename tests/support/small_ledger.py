@@ -26,6 +26,7 @@ from holdfast.model import (
     TurnState,
     advance,
 )
+from holdfast.model.states import SILENT
 from holdfast.policy.admission import (
     Answer,
     ArrivalFacts,
@@ -36,6 +37,7 @@ from holdfast.policy.admission import (
     admit,
     question_for,
 )
+from holdfast.policy.parks import MOST_PARKS, PARKS_WITHIN
 from holdfast.policy.recovery import LEADS_TO, Decision, Outcome
 from holdfast.policy.strikes import RunEnd, after_claim, after_end, is_suspect
 from holdfast.store import ArrivalSettings
@@ -77,6 +79,12 @@ class Question:
     options: tuple[str, ...] = ()
     asked_at: int = 0
     state: QuestionState = QuestionState.OPEN
+    call: str | None = None
+
+    @property
+    def is_unanswered(self) -> bool:
+        """The model asked, and no person reacted."""
+        return self.kind is QuestionKind.CLARIFY and self.state in SILENT
 
     @property
     def record(self) -> QuestionRecord:
@@ -125,6 +133,14 @@ class Turn:
     def open_questions(self) -> list[Question]:
         return [one for one in self.questions if one.state is QuestionState.OPEN]
 
+    @property
+    def got_no_answer(self) -> bool:
+        """It waits for nothing but a question that was closed without an answer."""
+        waits = [one for one in self.questions if one.is_unanswered]
+        return not self.open_questions and any(
+            self.calls[one.call or ""].state not in CALL.finals for one in waits
+        )
+
     def calls_in(self, *states: CallState) -> list[str]:
         return [id for id, call in self.calls.items() if call.state in states]
 
@@ -151,6 +167,9 @@ class Turn:
 
     def end(self, state: TurnState, why: str | None) -> None:
         """However a turn ends, nothing of it stays open."""
+        for question in self.questions:
+            if question.is_unanswered and self.calls[question.call or ""].state is CallState.STARTED:
+                self.calls[question.call or ""].move(CallState.FAILED)
         for call in self.calls.values():
             if call.state is CallState.PLANNED:
                 call.move(CallState.SKIPPED)
@@ -166,6 +185,7 @@ class Turn:
 
     def run_ended(self, how: RunEnd) -> None:
         self.session.strikes = after_end(self.session.strikes, how, self.productive)
+        self.session.follows_park &= how is not RunEnd.DONE
 
 
 @dataclass
@@ -176,6 +196,7 @@ class Session:
     incarnation: int = 0
     strikes: int = 0
     suspended: bool = False
+    follows_park: bool = False
     ended: bool = False
     turns: list[Turn] = field(default_factory=list)
 
@@ -193,6 +214,8 @@ class Part:
     repeated: bool = False
     not_before: int = 0
     mine: bool = False
+    failing: bool = False
+    aside: bool = False
 
     def move(self, state: DeliveryState) -> None:
         self.state = DeliveryState(advance(DELIVERY, self.state, state))
@@ -211,6 +234,8 @@ class Conversation:
     throttled_until: int = 0
     ready_at: int | None = None
     busy: BusyMode | None = None
+    parked_at: list[int] = field(default_factory=list)
+    on_hold: bool = False
 
     @property
     def live(self) -> Session | None:
@@ -220,9 +245,26 @@ class Conversation:
     def open_turn(self) -> Turn | None:
         return self.live.open_turn if self.live else None
 
+    def parks_by(self, now: int) -> list[int]:
+        """Parks of the last day."""
+        return [at for at in self.parked_at if at > now - PARKS_WITHIN]
+
     @property
-    def next_part(self) -> Part | None:
-        return next((part for part in self.parts if not part.is_settled), None)
+    def next_parts(self) -> list[Part]:
+        """One of these may go out next: the first in line, then what stepped aside; none beside another."""
+        left = [part for part in self.parts if not part.is_settled]
+        found = [part for part in left if not part.aside][:1]
+        found += sorted((part for part in left if part.aside), key=lambda part: part.not_before)
+        if any(part.state is DeliveryState.SENDING for part in found):
+            return []
+        return [part for part in found if part.state is DeliveryState.PENDING]
+
+
+def _seen_state(turn: Turn | None) -> TurnState | None:
+    """How an arriving message finds a turn: one whose owner has died counts as interrupted."""
+    if turn is not None and turn.state is TurnState.RUNNING and turn.fence is None:
+        return TurnState.INTERRUPTED
+    return turn.state if turn else None
 
 
 class SmallLedger:
@@ -262,7 +304,7 @@ class SmallLedger:
             sender,
             text,
             None,
-            turn.state if turn else None,
+            _seen_state(turn),
             conversation.busy or settings.busy,
             waiting,
             record,
@@ -322,6 +364,7 @@ class SmallLedger:
         for conversation in self.conversations.values():
             turn = conversation.open_turn
             ready = turn.state is TurnState.QUEUED if turn else self._may_begin(conversation.chat)
+            ready &= not conversation.on_hold
             conversation.ready_at = (conversation.ready_at or now) if ready else None
 
     def _may_begin(self, chat: str) -> bool:
@@ -341,7 +384,7 @@ class SmallLedger:
 
     def _is_suspect(self, conversation: Conversation) -> bool:
         live = conversation.live
-        return live is not None and not live.suspended and is_suspect(live.strikes, SETTINGS.recovery)
+        return live is not None and (live.suspended or is_suspect(live.strikes, SETTINGS.recovery))
 
     def claim(self, chat: str, fence: Fence, now: int) -> tuple[Turn, bool]:
         """Take the chat's next turn; whether its session is a fresh one."""
@@ -368,8 +411,7 @@ class SmallLedger:
             self.owe(conversation.chat, f"began:{fence.session}")
         fresh = conversation.live is None
         if fresh:
-            begun = max((session.incarnation for session in conversation.sessions), default=0)
-            conversation.sessions.append(Session(fence.session, conversation.chat, incarnation=begun))
+            conversation.sessions.append(self._after(conversation, fence.session))
         rows = self.waiting(conversation.chat)
         for row in rows if conversation.busy is BusyMode.COLLECT else rows[:1]:
             row.settle(InboxState.TAKEN, fence.turn)
@@ -378,6 +420,17 @@ class SmallLedger:
         turn = Turn(fence.turn, session, rows[0].position, fence, now, 0)
         session.turns.append(turn)
         return turn, fresh
+
+    def _after(self, conversation: Conversation, id: str) -> Session:
+        """A fresh session; after a park it is a suspect until one of its turns completes."""
+        last = max(conversation.sessions, key=lambda one: one.incarnation, default=None)
+        if last is None:
+            return Session(id, conversation.chat)
+        follows = last.suspended or last.follows_park
+        strikes = SETTINGS.recovery.suspect_strikes if follows else 0
+        return Session(
+            id, conversation.chat, incarnation=last.incarnation, strikes=strikes, follows_park=follows
+        )
 
     def end_session(self, session: Session) -> None:
         session.ended = True
@@ -395,14 +448,14 @@ class SmallLedger:
         turn.end(state, None)
         turn.run_ended(RunEnd(state))
         if state is TurnState.CANCELLED:
-            if stop is StopKind.NEW:
+            if stop is not None and stop.ends_session:
                 self.end_session(turn.session)
             else:
                 turn.session.generation += 1
 
     def stop(self, chat: str, kind: StopKind, before: int) -> None:
         conversation = self.conversations[chat]
-        if kind is StopKind.NEW:
+        if kind.ends_session:
             for row in self.waiting(chat):
                 if row.position < before and row.kind is not InboxKind.WAKEUP:
                     row.settle(InboxState.WITHDRAWN)
@@ -413,25 +466,28 @@ class SmallLedger:
         if turn is not None:
             turn.end(TurnState.CANCELLED, kind)
             turn.session.generation += 1
-        if session is not None and kind is StopKind.NEW:
+        if session is not None and kind.ends_session:
             self.end_session(session)
 
     def ask_to_stop(self, turn: Turn, kind: StopKind) -> None:
-        turn.stop = turn.stop if turn.stop is StopKind.NEW else kind
+        if turn.stop is None or not turn.stop.ends_session or kind is StopKind.FORGET:
+            turn.stop = kind
         turn.cancel_questions()
 
     def revive(self, session: Session, by: Row, text: str, now: int) -> bool:
         """Whether the session can go on, by what a person's command says; if so it does."""
         turn = session.turns[-1]
-        asked = [one for one in turn.open_questions if one.kind is QuestionKind.CONTINUE]
+        in_time = [one for one in turn.open_questions if one.expires_at > now]
+        asked = [one for one in in_time if one.kind is QuestionKind.CONTINUE]
         asked = asked if turn.state is TurnState.WAITING else []
         held = turn.state is TurnState.INTERRUPTED or bool(asked)
         left = session.suspended or turn.state in (TurnState.EXPIRED, TurnState.PARKED)
         if session.ended or not (held or (left and not turn.is_open)):
             return False
         if session.suspended:
-            session.suspended, session.strikes = False, 0
+            session.suspended, session.follows_park, session.strikes = False, False, 0
             session.generation += 1
+            self.conversations[session.chat].on_hold = False
         if not turn.is_open:
             by.kind, by.text = InboxKind.MESSAGE, text
             return True
@@ -450,7 +506,9 @@ class SmallLedger:
             return False
         if conversation.live:
             self.end_session(conversation.live)
-        session.ended, session.suspended, session.strikes = False, False, 0
+        if session.suspended:
+            conversation.on_hold = False
+        session.ended, session.suspended, session.follows_park, session.strikes = False, False, False, 0
         session.generation += 1
         session.incarnation = 1 + max(one.incarnation for one in conversation.sessions)
         return True
@@ -465,9 +523,16 @@ class SmallLedger:
             turn.session.generation += 1
             return
         if turn.state is TurnState.WAITING and not turn.open_questions:
-            turn.move(TurnState.QUEUED)
+            if question.is_unanswered:
+                self.leave_unanswered(turn)
+            else:
+                turn.move(TurnState.QUEUED)
 
-    def decided(self, turn: Turn, decision: Decision) -> bool:
+    def leave_unanswered(self, turn: Turn) -> None:
+        turn.end(TurnState.EXPIRED, "unanswered")
+        turn.session.generation += 1
+
+    def decided(self, turn: Turn, decision: Decision, now: int) -> bool:
         """Recovery's decision about an interrupted turn; False when it changes nothing."""
         match decision.outcome:
             case Outcome.HOLD:
@@ -484,36 +549,41 @@ class SmallLedger:
                 turn.move(TurnState.WAITING)
                 turn.noted = turn.interruptions
             case _:
-                self._end_stale(turn, decision)
+                self._end_stale(turn, decision, now)
         return True
 
-    def _end_stale(self, turn: Turn, decision: Decision) -> None:
+    def _end_stale(self, turn: Turn, decision: Decision, now: int) -> None:
+        for question in turn.open_questions:
+            if question.expires_at <= now:
+                question.close(QuestionState.EXPIRED)
         turn.end(LEADS_TO[decision.outcome], decision.reason)
         session = turn.session
         session.generation += 1
         if decision.outcome is Outcome.DONE:
-            session.strikes = 0
+            session.strikes, session.follows_park = 0, False
         if decision.outcome is Outcome.PARK:
             session.suspended = True
             self.end_incarnation(session)
-        if turn.stop is StopKind.NEW:
+            conversation = self.conversations[session.chat]
+            conversation.parked_at.append(now)
+            conversation.on_hold |= len(conversation.parks_by(now)) >= MOST_PARKS
+        if turn.stop is not None and turn.stop.ends_session:
             self.end_session(session)
 
     def due(self, now: int) -> Iterator[tuple[str, Part]]:
         """The one part of each chat that may go out now."""
         for conversation in self.conversations.values():
-            part = conversation.next_part
-            if part is None or part.state is not DeliveryState.PENDING:
-                continue
-            if max(part.not_before, conversation.throttled_until) <= now:
-                yield conversation.chat, part
+            until = conversation.throttled_until
+            due = [part for part in conversation.next_parts if max(part.not_before, until) <= now]
+            if due:
+                yield conversation.chat, due[0]
 
     def next_send_at(self) -> int | None:
         """When the next part in line may go out, past or to come."""
         times = [
             max(part.not_before, one.throttled_until)
             for one in self.conversations.values()
-            if (part := one.next_part) is not None and part.state is DeliveryState.PENDING
+            for part in one.next_parts
         ]
         return min(times, default=None)
 

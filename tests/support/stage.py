@@ -20,11 +20,22 @@ from holdfast.model import (
     Turn,
 )
 from holdfast.platforms import Platform
-from holdfast.policy.settings import ProgressSettings, TurnSettings
+from holdfast.policy.settings import ProgressSettings, TurnSettings, WorkerSettings
 from holdfast.store import ClaimSettings, Judge, Store
 from holdfast.testing import ManualClock
 from holdfast.tools import NoMoreTools, Processes, Tool, ToolContext, ToolSource
-from holdfast.turns import Nowhere, Outputs, Pool, PoolSettings, Runner, Showing, Unseen, Watch
+from holdfast.turns import (
+    Attachments,
+    NoAttachments,
+    Nowhere,
+    Outputs,
+    Pool,
+    PoolSettings,
+    Runner,
+    Showing,
+    Unseen,
+    Watch,
+)
 from tests.support.ledger import SETTINGS, Ledger, resume_all
 
 T = TypeVar("T")
@@ -105,9 +116,13 @@ class Scripted:
         self.on_text: OnText = unheard
         self.before_failing = ""
         """What it writes before it fails."""
+        self.replies = EffectClass.READ
+        self.keys: list[str] = []
+        """What each reply was asked for by."""
 
     async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied | Metered:
         self.on_text = on_text
+        self.keys.append(prompt.key)
         self.shown.append(tuple(prompt.messages))
         self.instructed.append(prompt.instructions)
         self.offered.append([tool.name for tool in prompt.tools])
@@ -221,9 +236,10 @@ class Watched(Unseen):
         self._stage = stage
         self._shows = False
 
-    def show(self, text: str) -> None:
+    def show(self, text: str) -> bool:
         if text:
             self._note(text)
+        return True
 
     def over(self) -> None:
         if self._shows:
@@ -256,6 +272,7 @@ class Stage:
         more_tools: ToolSource | None = None,
         more: tuple[str, ...] = ("*",),
         workspace: Path = Path("workspace"),
+        attachments: Attachments | None = None,
     ) -> None:
         self.ledger = ledger
         self.store = Between(ledger.store)
@@ -277,8 +294,10 @@ class Stage:
             outputs=outputs or Nowhere(),
             processes=processes,
             more_tools=more_tools or NoMoreTools(),
+            attachments=attachments or NoAttachments(),
         )
-        self.pool = Pool(store, self.clock, self.runner, lambda: claim, judge, PoolSettings(workers))
+        pool = PoolSettings(WorkerSettings(workers))
+        self.pool = Pool(store, self.clock, self.runner, lambda: claim, judge, pool)
         self.task: asyncio.Task[None] | None = None
 
     def _watch(self, platform: Platform | None, store: Store) -> Watch:

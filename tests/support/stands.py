@@ -219,7 +219,7 @@ class Client:
         if working.draft and self.bug == "leaves drafts":
             self.server.said.append(Said(chat, working.draft, "draft"))
 
-    async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
+    async def edit(self, chat: ChatAddress, message_id: str, text: str, in_line: bool = False) -> bool:
         for one in self.server.said:
             if one.key == message_id and self.bug != "does not edit":
                 one.text = text

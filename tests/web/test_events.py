@@ -2,6 +2,7 @@
 
 import signal
 
+import httpx
 import pytest
 
 from tests.support.outside import House
@@ -15,6 +16,12 @@ def listens(event: Heard) -> bool:
 
 def texts(heard: list[Heard]) -> list[str]:
     return [one.data["text"] for one in heard if one.name == "delivery"]
+
+
+def asked_until_over(client: httpx.Client) -> None:
+    """Return once the turn has ended whose answer was heard."""
+    while client.get("/api/chats/home").json()["turn"] is not None:
+        pass
 
 
 def steps(heard: list[Heard]) -> list[tuple[str, int]]:
@@ -38,6 +45,30 @@ def test_a_reader_who_comes_again_misses_nothing_and_hears_nothing_twice(house: 
         entries = client.get(f"/api/sessions/{whole['session']}").json()["entries"]
     assert texts(before + after) == ["answer to a", "answer to b", "answer to c"]
     assert steps(before + after) == [(whole["session"], one["seq"]) for one in entries]
+
+
+@pytest.mark.parametrize("history", [False, True], ids=["a new chat", "a chat with a history"])
+def test_a_reader_cut_off_after_the_very_first_event_misses_nothing(house: House, history: bool) -> None:
+    house.up()
+    old = 0
+    with program(house.home) as client:
+        if history:
+            house.say("home", "do read #a")
+            house.heard("home", "answer to a")
+            asked_until_over(client)
+            old = client.get("/api/chats/home").json()["cursor"]["seq"]
+        with following(client, "/api/chats/home/events") as events:
+            first = next(events)
+        assert (first.name, first.id is not None) == ("following", True)
+        house.say("home", "do read #b")
+        house.heard("home", "answer to b")
+        with following(client, "/api/chats/home/events", **{"Last-Event-ID": str(first.id)}) as events:
+            heard = until(events, answered("answer to b"))
+        entries = client.get(f"/api/sessions/{client.get('/api/chats/home').json()['session']}").json()[
+            "entries"
+        ]
+    assert texts(heard)[-1] == "answer to b"
+    assert [seq for _, seq in steps(heard)] == [one["seq"] for one in entries if one["seq"] > old]
 
 
 @pytest.mark.guards("D10")

@@ -63,11 +63,24 @@ def test_one_session_shows_what_it_did_and_what_was_decided(house: House) -> Non
             "next": None,
         }
     resumed, cut = found["decisions"]
-    assert (resumed["what"], resumed["detail"]["attempt"]) == ("claimed", 2)
+    assert (resumed["what"], resumed["detail"]["resumed"]) == ("claimed", 1)
     assert (cut["what"], cut["detail"]) == ("interrupted", {"reason": "restart_interrupted"})
     journal = {one["name"]: (one["effect"], one["state"], one["runs"]) for one in found["calls"]}
     assert journal == {"effect": ("effect", "done", 1), "read": ("read", "done", 2)}
     assert [one["text"] for one in found["deliveries"]] == ["answer to a"]
+
+
+@pytest.mark.guards("R8.1", "R13")
+def test_a_question_and_its_answer_are_no_recovery(house: House) -> None:
+    house.up()
+    house.say("home", "do ask_person #a")
+    house.heard("home", "what about a?")
+    house.say("home", "blue")
+    house.heard("home", "answer to a")
+    with program(house.home) as client:
+        (line,) = client.get("/api/sessions").json()["sessions"]
+        found = client.get(f"/api/sessions/{line['id']}").json()
+    assert (found["decisions"], found["turns"][0]["interruptions"]) == ([], 0)
 
 
 def test_a_state_that_does_not_exist_is_refused_with_those_that_do(house: House) -> None:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from holdfast.model import CallId, Finish, Replied, ToolCall, Usage
+from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall, Usage
 from holdfast.policy.views import Message, Role
 
-from .base import Agent, Choice, Chooser, ContextOverflow, Metered, Model, ModelError, OnText, Prompt, unheard
+from .base import (
+    Agent,
+    Choice,
+    Chooser,
+    ContextOverflow,
+    Metered,
+    Model,
+    ModelError,
+    OnText,
+    Prompt,
+    replies_of,
+    unheard,
+)
 from .choosing import Agents
 from .demo import DemoModel, demo_agent
 from .echo import EchoModel, echo_agent
@@ -20,6 +32,7 @@ __all__ = [
     "ContextOverflow",
     "DemoModel",
     "EchoModel",
+    "EffectClass",
     "Finish",
     "Message",
     "Metered",
@@ -34,5 +47,6 @@ __all__ = [
     "demo_agent",
     "echo_agent",
     "load_agent",
+    "replies_of",
     "unheard",
 ]

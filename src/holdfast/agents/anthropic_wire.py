@@ -17,7 +17,7 @@ from .wire import (
     arguments_object,
     call_name,
     encoded,
-    file_text,
+    files_in,
     in_turns,
     note_text,
     pack,
@@ -87,12 +87,12 @@ def _blocks(message: Message, pictures: Mapping[str, bytes]) -> Iterator[Json]:
         yield {**result, "is_error": True} if message.state in _FAILED else result
         return
     text = note_text(message.text) if message.role is Role.NOTE else message.text
-    for file in message.attachments:
+    for file, words in files_in(message, pictures):
         if file.digest in pictures:
             source = {"type": "base64", "media_type": file.media_type, "data": encoded(pictures[file.digest])}
             yield {"type": "image", "source": source}
-        else:
-            yield {"type": "text", "text": file_text(file)}
+        if words:
+            yield {"type": "text", "text": words}
     if text.strip():
         yield {"type": "text", "text": text}
 

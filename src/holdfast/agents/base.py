@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from holdfast.model import ChatAddress, ChatSettings, Replied, Usage
+from holdfast.model import ChatAddress, ChatSettings, EffectClass, Replied, Usage
 from holdfast.policy.views import Message
 from holdfast.records import dataclass
 from holdfast.tools import Tool, ToolSpec
@@ -58,15 +58,30 @@ class Prompt:
     """Who it is and how it should work; not part of the transcript."""
     model: str | None = None
     """The one this chat has chosen, if it has."""
+    key: str = ""
+    """The idempotency key of this reply: the same whenever it is asked for again after a crash."""
+
+
+def replies_of(model: Model) -> EffectClass:
+    """What may be done with a reply of this model that was cut off: asked for again, unless it says no."""
+    found = getattr(model, "replies", EffectClass.READ)
+    return found if isinstance(found, EffectClass) else EffectClass.EFFECT
 
 
 class Model(Protocol):
-    """Anything that can answer a conversation."""
+    """Anything that can answer a conversation.
+
+    It may also have an attribute `replies`, an `EffectClass`, for a `reply` that does things by itself:
+    `EFFECT` when a reply that was cut off must not be asked for again (its outcome is unknown, and the person
+    is told), `IDEMPOTENT` when the other side does it once by `Prompt.key`. Without it, a reply may be asked
+    for any number of times.
+    """
 
     async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied | Metered:
         """Give ONE reply to what it is shown, `Metered` if its cost is known, or raise `ModelError`.
 
-        Called again after a crash; nothing may depend on memory. Cancelled when the turn is cut.
+        Called again after a crash, unless `replies` is `EFFECT`; nothing may depend on memory. Cancelled when
+        the turn is cut.
         """
         ...
 

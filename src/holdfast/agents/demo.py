@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 from holdfast.clock import Clock
 from holdfast.model import CallId, CallState, Finish, Replied, ToolCall
-from holdfast.policy.notes import RESULTS_FIRST
+from holdfast.policy.notes import WHOLE
 from holdfast.policy.views import Message, Role
 from holdfast.records import dataclass
 from holdfast.tools import demo_tools
+from holdfast.tools.demo import note_line
 
 from .base import Agent, OnText, Prompt, unheard
 
@@ -36,7 +37,8 @@ def demo_agent(clock: Clock, pace: float = 0.0) -> Agent:
 class DemoModel:
     """Counts in odd steps and writes a note in even ones, as many steps as the message asks for.
 
-    Asked what it did, it tells from the transcript.
+    A message that joins interrupted work is the next request: the first is finished before it. Asked what it
+    did, it tells from the transcript.
     """
 
     clock: Clock
@@ -53,26 +55,48 @@ class DemoModel:
 
 
 def demo_reply(messages: Sequence[Message]) -> Replied:
-    """What the demonstration says next to this conversation."""
+    """What the demonstration says next to this conversation: one request after the other, step by step."""
     requests, work = _unfinished(messages)
-    if requests and _ASKED_WHAT_WAS_DONE.search(requests[-1]):
+    wanted = [0 if _ASKED_WHAT_WAS_DONE.search(text) else steps_wanted(text) for text in requests or ("",)]
+    done, looks = _steps_done(work, wanted)
+    if looks:
+        return _call("Whether that note was written is unknown, so I look first.", "read_notes")
+    for request, steps in enumerate(wanted, start=1):
+        if done < steps:
+            return _next_step(request, done + 1, steps)
+        done -= steps
+    if requests and not wanted[-1]:
         return Replied(_account(messages), Finish.COMPLETE)
-    wanted = sum(map(steps_wanted, requests or ("",)))
-    step = 1
+    return Replied(_summary(work, wanted), Finish.COMPLETE)
+
+
+def _next_step(request: int, step: int, steps: int) -> Replied:
+    now = "The request before this is done. Now the next one. " if request > 1 and step == 1 else ""
+    if step % 2:
+        return _call(f"{now}Step {step} of {steps}: counting.", "count", upto=COUNT_TO)
+    which = {"request": request} if request > 1 else {}
+    return _call(f"{now}Step {step} of {steps}: writing a note.", "write_note", step=step, **which)
+
+
+def _steps_done(work: list[tuple[ToolCall, Message]], wanted: list[int]) -> tuple[int, bool]:
+    """How many steps are done, of all requests together, and whether to look first if the last one is."""
+    done = 0
     for call, result in work:
         if result.state is CallState.UNKNOWN:
             if result is work[-1][1]:
-                return _call("Whether that note was written is unknown, so I look first.", "read_notes")
-        elif call.name == "read_notes":
-            if f"note of step {step}\n" in result.text:
-                step += 1
-        else:
-            step += 1
-    if step > wanted:
-        return Replied(_summary(work, wanted), Finish.COMPLETE)
-    if step % 2:
-        return _call(f"Step {step} of {wanted}: counting.", "count", upto=COUNT_TO)
-    return _call(f"Step {step} of {wanted}: writing a note.", "write_note", step=step)
+                return done, True
+        elif call.name != "read_notes" or _line_of(done + 1, wanted) in result.text:
+            done += 1
+    return done, False
+
+
+def _line_of(number: int, wanted: list[int]) -> str:
+    """The note of that step, counted over all requests."""
+    for request, steps in enumerate(wanted, start=1):
+        if number <= steps:
+            return note_line(number, request)
+        number -= steps
+    return note_line(number, len(wanted))
 
 
 def steps_wanted(text: str) -> int:
@@ -92,7 +116,7 @@ def _unfinished(messages: Sequence[Message]) -> tuple[list[str], list[tuple[Tool
     for message in messages:
         if message.role is Role.USER:
             requests, work = ([*requests, message.text], work) if goes_on else ([message.text], [])
-        goes_on = message.role is Role.NOTE and RESULTS_FIRST in message.text
+        goes_on = message.role is Role.NOTE and WHOLE in message.text
         calls |= {call.id: call for call in message.calls}
         if message.role is Role.TOOL and message.call in calls:
             work.append((calls[message.call], message))
@@ -103,9 +127,12 @@ def _call(text: str, name: str, **arguments: int) -> Replied:
     return Replied(text, Finish.CALLS, (ToolCall(CallId(name), name, json.dumps(arguments)),))
 
 
-def _summary(work: list[tuple[ToolCall, Message]], wanted: int) -> str:
+def _summary(work: list[tuple[ToolCall, Message]], wanted: list[int]) -> str:
     doubts = sum(result.state is CallState.UNKNOWN for _, result in work)
-    text = f"All {wanted} steps are done: counted in the odd ones, one note for each of the even ones."
+    done = f"All {wanted[0]} steps are done"
+    if len(wanted) > 1:
+        done = f"All {len(wanted)} requests are done, of {_listed([str(steps) for steps in wanted])} steps"
+    text = f"{done}: counted in the odd ones, one note for each of the even ones."
     if doubts:
         text += (
             f" {doubts} note{'s were' if doubts > 1 else ' was'} cut off with an unknown outcome; "

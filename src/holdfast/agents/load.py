@@ -16,6 +16,8 @@ from .base import Agent
 from .demo import demo_agent
 from .echo import echo_agent
 
+_REPLIES = (EffectClass.READ, EffectClass.IDEMPOTENT, EffectClass.EFFECT)
+
 
 def load_agent(name: str, clock: Clock, home: Path, pace: float = 0.5, tools: tuple[Tool, ...] = ()) -> Agent:
     """Give the agent a configuration names, or raise `BadAgent` with what is wrong.
@@ -64,6 +66,10 @@ def _complaint(agent: Agent) -> str | None:
     """What keeps it from being run, if anything does."""
     if not callable(getattr(agent.model, "reply", None)):
         return f"its model, {_kind(agent.model)}, has no method `reply`"
+    replies = getattr(agent.model, "replies", EffectClass.READ)
+    if not isinstance(replies, EffectClass) or replies not in _REPLIES:
+        allowed = ", ".join(f"EffectClass.{one.name}" for one in _REPLIES)
+        return f"its model, {_kind(agent.model)}, has replies = {replies!r}; allowed: {allowed}"
     names: list[object] = []
     for tool in agent.tools:
         name = getattr(tool, "name", None)

@@ -18,7 +18,7 @@ from .wire import (
     arguments_object,
     call_name,
     encoded,
-    file_text,
+    files_in,
     in_turns,
     note_text,
     pack,
@@ -100,12 +100,12 @@ def _parts(message: Message, pictures: Mapping[str, bytes]) -> Iterator[Json]:
     text = note_text(message.text) if message.role is Role.NOTE else message.text
     if text.strip():
         yield {"type": "text", "text": text}
-    for file in message.attachments:
+    for file, words in files_in(message, pictures):
         if file.digest in pictures:
             url = f"data:{file.media_type};base64,{encoded(pictures[file.digest])}"
             yield {"type": "image_url", "image_url": {"url": url}}
-        else:
-            yield {"type": "text", "text": file_text(file)}
+        if words:
+            yield {"type": "text", "text": words}
 
 
 def _assistant(message: Message, maker: str) -> Json:

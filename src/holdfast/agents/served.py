@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import importlib.util
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,6 +11,7 @@ from dataclasses import field
 from typing import Any
 
 from holdfast.errors import BadAgent
+from holdfast.installation import missing_extra
 from holdfast.model import Usage
 from holdfast.records import dataclass
 from holdfast.telemetry import without_secrets
@@ -97,8 +97,9 @@ async def sdk(module: str) -> Any:
 
 def check_installed(module: str, agent: str) -> None:
     """Raise `BadAgent` when the library for a provider is not there."""
-    if importlib.util.find_spec(module) is None:
-        raise BadAgent(agent, "", f"its provider's library is missing: pip install 'holdfast[{module}]'")
+    line = missing_extra(module)
+    if line is not None:
+        raise BadAgent(agent, "", f"its provider's library is not installed; this installs it: {line}")
 
 
 def fault(

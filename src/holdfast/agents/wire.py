@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from holdfast.model import Attachment
@@ -21,6 +21,7 @@ MOST_PICTURES = 20
 NO_OUTPUT = "(no output)"
 NOTE = "[A note from the gateway, not from the person]"
 END_OF_NOTE = "[End of the note]"
+_MARKS = re.compile("|".join(map(re.escape, (NOTE, END_OF_NOTE))), re.IGNORECASE)
 _DEEPEST = 64
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
@@ -51,8 +52,15 @@ def in_turns(messages: Iterable[Message], together: frozenset[Role]) -> Iterator
 
 
 def note_text(text: str) -> str:
-    """A word of the gateway. No provider has a role for it that all models accept in every place."""
-    return f"{NOTE}\n{text}\n{END_OF_NOTE}"
+    """A word of the gateway. No provider has a role for it that all models accept in every place.
+
+    A note may quote what a process put out: nothing in it ends the note early or begins another.
+    """
+    return f"{NOTE}\n{_MARKS.sub(_harmless, text)}\n{END_OF_NOTE}"
+
+
+def _harmless(mark: re.Match[str]) -> str:
+    return f"({mark[0][1:-1]})"
 
 
 def arguments_object(text: str) -> Json:
@@ -115,9 +123,12 @@ def pictures_in(messages: Sequence[Message]) -> tuple[Attachment, ...]:
     return tuple(found.values())[-MOST_PICTURES:]
 
 
-def file_text(file: Attachment) -> str:
-    """A file that the model is not shown, in words."""
-    return f"[A file came with this: {file.name}, {file.media_type}, {file.size} bytes]"
+def files_in(message: Message, pictures: Collection[str]) -> Iterator[tuple[Attachment, str]]:
+    """Each file of a message with what a model is told of it, which may be nothing for a picture it sees."""
+    for number, file in enumerate(message.attachments):
+        told = message.files[number] if number < len(message.files) else ""
+        named = f"[A file came with this: {file.name}, {file.media_type}, {file.size} bytes]"
+        yield file, told or ("" if file.digest in pictures else named)
 
 
 def encoded(data: bytes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from holdfast.clock import Clock, Ids, in_time
-from holdfast.errors import BadRequest, NotFound
+from holdfast.errors import BadRequest, NotFound, StoreUnavailable
 from holdfast.model import (
     Accepted,
     Attachment,
@@ -60,6 +60,8 @@ class Actions:
     """Asks whoever supervises this process for its end; says who that is."""
     arrival: Callable[[], ArrivalSettings]
     """What an arriving message is admitted under now."""
+    patience: float = 5.0
+    """Seconds in which a message is kept, or its sender is told to try again."""
 
     async def say(
         self,
@@ -72,7 +74,8 @@ class Actions:
         """Say something in a chat of the web, as a person would; the same event again changes nothing."""
         if "/" in chat:
             raise Unwilling("say speaks in chats of the web; their names have no slash")
-        self._check_text(text)
+        if text.strip() or not attachments:
+            self._check_text(text)  # A file may come without words.
         event = event_id or self.ids.new()
         arrival = Arrival(
             event,
@@ -84,9 +87,13 @@ class Actions:
             pressed=QuestionId(question) if question else None,
         )
         try:
-            accepted = await self.web.post(arrival)
+            accepted = await in_time(self.clock, self.patience, self.web.post(arrival))
         except NotTaken as refusal:
             raise Unwilling(str(refusal)) from None
+        except TimeoutError:
+            self.web.give_up(event)
+            words = f"this was not confirmed as kept within {self.patience:g} s"
+            raise StoreUnavailable(f"{words}; send it again, as event {event}: it is taken once") from None
         return {"event_id": event, **_answer(accepted)}
 
     def _check_text(self, text: str) -> None:

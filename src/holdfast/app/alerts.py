@@ -1,25 +1,32 @@
 """What the owner is told of without asking: each once, in words that say what to do.
 
 Safe mode and a park are told by recovery, in the commits that make them true. Here is what only shows while
-time passes: a platform that stays deaf, a disk that fills, a restart that left something unsettled.
+time passes: a platform that stays deaf, a disk that fills, damage in the ledger, workers that all hang, a
+restart that left something unsettled. Without a chat of the owner the log is told of the workers; of the rest
+it knows anyway.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from holdfast.clock import Clock
 from holdfast.errors import Refused, Report
 from holdfast.model import Batch, ChatAddress, Cursor, Owed, OwedKind, TurnState
 from holdfast.policy.settings import MINUTE, SECOND
+from holdfast.policy.working import span
 from holdfast.records import dataclass
-from holdfast.store import Store
+from holdfast.store import LEDGER_ACCOUNT, Store
 
 from .settings import AlertSettings
+
+log = logging.getLogger(__name__)
 
 ACCOUNT = "holdfast"
 _EVERY = 10.0
 _MEGABYTE = 1_000_000
+_DAMAGE_LOOKED_AT = 20
 _WELL_ABOVE = 1.2
 """How much of the least room there has to be before a disk counts as mended."""
 
@@ -42,10 +49,11 @@ class Alerts:
         self,
         store: Store,
         clock: Clock,
-        owner: ChatAddress,
+        owner: ChatAddress | None,
         settings: AlertSettings,
         connections: Callable[[], tuple[Connection, ...]],
         free: Callable[[], int] | None,
+        hangs: Callable[[int], int],
         report: Report,
     ) -> None:
         self._store = store
@@ -54,6 +62,7 @@ class Alerts:
         self._settings = settings
         self._connections = connections
         self._free = free
+        self._hangs = hangs
         self._report = report
         self._born = clock.monotonic()
         self._lost: dict[str, float] = {}
@@ -64,6 +73,8 @@ class Alerts:
         self._untold: set[str] = set()
         """What was tried, and found no chat."""
         self._looked_back = False
+        self._hung = False
+        """All workers hang, and that was told."""
 
     async def work(self) -> None:
         """Look for ever."""
@@ -73,9 +84,13 @@ class Alerts:
 
     async def look(self) -> None:
         """One look at everything."""
+        await self._workers()
+        if self._owner is None:
+            return
         for one in self._connections():
             await self._platform(one)
         await self._disk()
+        await self._damage()
         if not self._looked_back and self._age(self._born) >= self._settings.unsettled:
             self._looked_back = await self._look_back()
 
@@ -107,6 +122,31 @@ class Alerts:
             await self._trouble("disk", words)
         elif free > least * _WELL_ABOVE:
             await self._over("disk")
+
+    async def _damage(self) -> None:
+        """What of the ledger was set aside; the log was told of it in that moment."""
+        for one in reversed(await self._store.set_aside(limit=_DAMAGE_LOOKED_AT, account=LEDGER_ACCOUNT)):
+            words = (
+                f"A part of the ledger is damaged or could not be worked on: {one.reason}. Everything else "
+                "goes on. `holdfast set-aside` shows it, and `holdfast verify` looks the whole ledger over."
+            )
+            await self._tell(f"owner:damage:{one.event_id}:{one.at}", words)
+
+    async def _workers(self) -> None:
+        hung = self._hangs(self._settings.hung)
+        if not hung:
+            self._hung = False
+        if not hung or self._hung:
+            return
+        self._hung = True
+        words = (
+            f"{hung} turns have not moved for {span(self._settings.hung)}, and they hold every worker that "
+            "resumed work may use, so other interrupted work waits. `holdfast sessions --state running` "
+            "lists them, and `holdfast cancel` ends one; each fails by itself when progress.abort is over."
+        )
+        log.warning("%s", words)
+        # What hangs ends with this process: no other one lives through it.
+        await self._tell(f"owner:hung:{self._store.instance}:{self._clock.now()}", words)
 
     async def _look_back(self) -> bool:
         """A while after the start: what is still unsettled then does not settle by itself in a moment.
@@ -148,6 +188,8 @@ class Alerts:
     async def _tell(self, dedupe: str, words: str) -> bool:
         if dedupe in self._told:
             return True
+        if self._owner is None:
+            return False
         try:
             await self._store.owe(Owed(self._owner, dedupe, (words,), OwedKind.NOTICE))
         except Refused as refusal:

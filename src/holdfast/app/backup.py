@@ -29,6 +29,7 @@ from holdfast.store import LEDGER, bring_back, copy_ledger, problems_of
 from holdfast.store.sqlite.home import sync_folder
 from holdfast.telemetry import is_secret_name
 
+from .blobs import DIGEST
 from .config import FILE as CONFIG
 from .swapping import occupied, put_in_place
 
@@ -114,7 +115,9 @@ def _write(home: Path, target: Path, work: Path, clock: Clock, progress: Progres
             if text is not None:
                 packing.add_text(CONFIG, text)
             for number, blob in enumerate(blobs, 1):
-                packing.add(f"{BLOBS}/{blob.relative_to(home / BLOBS)}", blob)
+                # A person may have had it forgotten since it was listed.
+                with suppress(FileNotFoundError):
+                    packing.add(f"{BLOBS}/{blob.relative_to(home / BLOBS)}", blob)
                 progress("blobs", number, len(blobs))
             manifest = {
                 "format": FORMAT,
@@ -129,7 +132,8 @@ def _write(home: Path, target: Path, work: Path, clock: Clock, progress: Progres
         file.flush()
         os.fsync(file.fileno())
         size = file.tell()
-    return Made(target, size, schema, len(blobs), tuple(left_out))
+    kept = sum(name.startswith(f"{BLOBS}/") for name in packing.files)
+    return Made(target, size, schema, kept, tuple(left_out))
 
 
 class _Packing:
@@ -170,10 +174,10 @@ class _Hashing:
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
-    """What is stored there; names with a dot in front are still being written."""
+    """What is stored there, each under its hash; other names are files that are still being written."""
     if folder.is_dir():
         for path in folder.rglob("*"):
-            if path.is_file() and not path.name.startswith("."):
+            if DIGEST.fullmatch(path.name) and path.is_file():
                 yield path
 
 

@@ -19,7 +19,7 @@ FOLDER = "blobs"
 LARGEST = 20_000_000
 _PLAIN = "application/octet-stream"
 _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,60}")
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class BlobFiles:
@@ -48,7 +48,7 @@ class BlobFiles:
 
     async def find(self, digest: str) -> tuple[Blob, Path]:
         """What is known of a file, and where it is; raises `NotFound`."""
-        if not _DIGEST.fullmatch(digest):
+        if not DIGEST.fullmatch(digest):
             raise NotFound("attachment", digest)
         found, path = await self._store.blob(digest), self.path_of(digest)
         if not await asyncio.to_thread(path.is_file):

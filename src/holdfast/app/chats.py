@@ -8,8 +8,10 @@ from pathlib import Path
 
 from holdfast.clock import Clock, first_of
 from holdfast.model import (
+    AskedBy,
     ChatAddress,
     Entry,
+    Partial,
     ProcessState,
     QuestionRecord,
     Said,
@@ -130,7 +132,7 @@ class Chats:
         return {
             "session": live.id,
             "generation": live.generation,
-            "turn": _turn(current) if current is not None else None,
+            "turn": _turn(current, await self.store.partials(current.id)) if current is not None else None,
             "questions": [_question(one) for one in await self.store.questions(_ids(turns))],
             "said": list(_said(entries, turns)),
             "processes": await self._processes(live),
@@ -183,7 +185,7 @@ _NO_SESSION: Json = {
 }
 
 
-def _turn(turn: Turn) -> Json:
+def _turn(turn: Turn, partials: Iterable[Partial]) -> Json:
     return {
         "id": turn.id,
         "position": turn.cause,
@@ -193,6 +195,12 @@ def _turn(turn: Turn) -> Json:
         "progress_at": turn.progress_at,
         "interruptions": turn.interruptions,
         "held": turn.held,
+        "cut_off": [
+            {"call": one.call, "text": one.text}
+            for one in partials
+            # What the run in hand has shown is seen as it grows.
+            if turn.state is not TurnState.RUNNING or one.generation != turn.generation
+        ],
     }
 
 
@@ -209,10 +217,11 @@ def _question(asked: QuestionRecord) -> Json:
         "options": list(asked.options),
         "state": asked.state.value,
         "asked_at": asked.asked_at,
-        "expires_at": asked.expires_at,
+        "expires_at": None if asked.asked_by is AskedBy.SAFE_MODE else asked.expires_at,
         "closed_at": asked.closed_at,
         "answer": asked.answer,
         "answered_by": asked.answered_by,
+        "asked_by": asked.asked_by,
     }
 
 

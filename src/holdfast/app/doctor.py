@@ -10,11 +10,12 @@ from pathlib import Path
 
 from holdfast.clock import Clock
 from holdfast.errors import BadConfig
+from holdfast.installation import missing_extra
 from holdfast.model import ChatAddress, place_at
 from holdfast.platforms.telegram.asking import Asking, Declined, NotReached, TokenRefused
 from holdfast.policy.access import Access, with_grants
-from holdfast.policy.health import BotFacts, Finding, HomeFacts, of_bot, of_home
-from holdfast.store import LEDGER, ReadOnlyLedger, is_taken
+from holdfast.policy.health import BotFacts, Finding, HomeFacts, of_bot, of_extras, of_home, of_ledger
+from holdfast.store import LEDGER, LEDGER_ACCOUNT, ReadOnlyLedger, is_taken
 
 from .client import Declined as NotAnswered
 from .client import NotRunning, ask
@@ -29,16 +30,28 @@ _TIMEOUT = re.compile(r"(?m)^\s*TimeoutStopSec\s*=\s*(\d+)\s*(s|sec|min|m)?\s*$"
 _SYSTEMD_GIVES = 90.0
 _LOOK_AGAIN = 2.0
 _MOST_GROUPS = 20
+_MOST_DAMAGE = 5
 
 
 async def look_over(settings: Settings, clock: Clock, units: Sequence[Path]) -> tuple[Finding, ...]:
     """Everything there is to say of this gateway and its platforms; changes nothing and disturbs nobody."""
     status = await _status(settings.home)
-    access, ahead = await _kept(settings, clock)
-    found = tuple(of_home(_home(settings, status, access, ahead, units)))
+    access, ahead, damage, on_hold = await _kept(settings, clock)
+    found = tuple(of_extras(missing_extras(settings)))
+    found += tuple(of_home(_home(settings, status, access, ahead, units, on_hold)))
+    found += tuple(of_ledger(damage))
     if settings.telegram.is_on:
         found += tuple(of_bot(await _bot(settings, clock, status, access)))
     return found
+
+
+def missing_extras(settings: Settings) -> dict[str, str]:
+    """The tables of the configuration whose optional part is not installed, each with the line that does."""
+    needed = {f"agents.{name}": one.provider.value for name, one in settings.agents.items()}
+    needed |= {f"mcp.{name}": "mcp" for name in settings.mcp}
+    if settings.telegram.is_on:
+        needed["telegram"] = "telegram"
+    return {table: line for table, extra in needed.items() if (line := missing_extra(extra)) is not None}
 
 
 def unit_files(home: Path) -> tuple[Path, ...]:
@@ -54,22 +67,31 @@ async def _status(home: Path) -> Json | None:
         return None
 
 
-async def _kept(settings: Settings, clock: Clock) -> tuple[Access, int]:
-    """Who is let in, and by how much the ledger's last sign of life is ahead of the clock."""
+async def _kept(settings: Settings, clock: Clock) -> tuple[Access, int, tuple[str, ...], int]:
+    """Who is let in, by how much the ledger is ahead of the clock, what of it was set aside, and how many
+    conversations are on hold."""
     path = settings.home / LEDGER
     if not path.exists():
-        return settings.access, 0
+        return settings.access, 0, (), 0
     ledger = ReadOnlyLedger(path, clock)
     try:
         runs = await ledger.instances(limit=1)
         access = with_grants(settings.access, await ledger.grants())
+        damage = await ledger.set_aside(limit=_MOST_DAMAGE, account=LEDGER_ACCOUNT)
+        on_hold = len(await ledger.on_hold())
     finally:
         await ledger.close()
-    return access, runs[0].heartbeat_at - clock.now() if runs else 0
+    ahead = runs[0].heartbeat_at - clock.now() if runs else 0
+    return access, ahead, tuple(one.reason for one in damage), on_hold
 
 
 def _home(
-    settings: Settings, status: Json | None, access: Access, ahead: int, units: Sequence[Path]
+    settings: Settings,
+    status: Json | None,
+    access: Access,
+    ahead: int,
+    units: Sequence[Path],
+    on_hold: int,
 ) -> HomeFacts:
     home, ledger = settings.home, settings.home / LEDGER
     there = home.exists()
@@ -86,6 +108,7 @@ def _home(
         len(access.owners - {LOCAL_PERSON}),
         stop_seconds(settings),
         tuple(found for path in units if (found := _unit(path, home)) is not None),
+        on_hold,
     )
 
 

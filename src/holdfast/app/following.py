@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from holdfast.clock import Clock, first_of
 from holdfast.model import ChatAddress, Key, SessionId
 from holdfast.records import dataclass
-from holdfast.store import Store, chat_topic
+from holdfast.store import SessionLine, Store, chat_topic
 
 from .looks import address_of, key_of
 from .previews import Previews
@@ -33,7 +33,8 @@ class Following:
     ) -> AsyncGenerator[Json, None]:
         """For ever: everything the chat is owed after that number, and the steps of its turns.
 
-        The steps are those from now on, or those after `seq` of `session`: who was cut off misses none. The
+        The steps are those from now on, or those after `seq` of `session`: who was cut off misses none. A
+        `session` without a name is that of a reader who came before there was any: all steps are new. The
         first event says that somebody listens. Also what the model is writing, as it grows: some of it and
         never all, and no text when that is committed or given up; and that a turn is at work here, with the
         words for one that takes long, and with nothing once it is over.
@@ -121,10 +122,15 @@ class _Steps:
             self._session, self._seq = SessionId(session), seq
             return
         live = await self._store.live_session(self._key)
-        if live is not None:
+        # Between two conversations the last one is the one that is known.
+        newest = [live.id] if live is not None else [one.id for one in await self._newest()]
+        for session in newest:
             # Its last turn knows how far the transcript goes: however long that is, none of it is read.
-            last = await self._store.turns(live.id, 1)
-            self._session, self._seq = live.id, last[0].last_seq if last else 0
+            last = await self._store.turns(session, 1)
+            self._session, self._seq = session, last[0].last_seq if last else 0
+
+    async def _newest(self) -> tuple[SessionLine, ...]:
+        return await self._store.sessions(None, 1, key=self._key)
 
     @property
     def cursor(self) -> Json:
@@ -132,12 +138,37 @@ class _Steps:
         return {"session": self._session, "seq": self._seq} if self._session else {}
 
     async def new(self) -> AsyncIterator[Json]:
+        """Every step since the last look, of all sessions that were live meanwhile, in their order."""
+        later = await self._later()
+        # The session that was shown may have grown until its end, which the look at later ones comes after.
+        async for found in self._rest():
+            yield found
+        for session, began in later:
+            self._session, self._seq = session, 0
+            yield {"session": session, "began": began}
+            async for found in self._rest():
+                yield found
+
+    async def _later(self) -> list[tuple[SessionId, str]]:
+        """Sessions of this conversation after the one that was shown, and what each began with."""
         live = await self._store.live_session(self._key)
-        if live is None:
+        if live is not None and live.id == self._session:
+            return []
+        found: list[tuple[SessionId, str]] = []
+        while page := await self._store.sessions(found[-1][0] if found else None, _PAGE, key=self._key):
+            later = [(one.id, one.began) for one in page if one.id > (self._session or "")]
+            found += later
+            if len(later) < _PAGE:
+                break
+        if live is not None and not found:
+            # An earlier conversation was taken up again.
+            return [(live.id, live.began.value)]
+        return found[::-1]
+
+    async def _rest(self) -> AsyncIterator[Json]:
+        """What the transcript of the session holds that was not shown yet."""
+        if not self._session:
             return
-        if live.id != self._session:
-            self._session, self._seq = live.id, 0
-            yield {"session": live.id, "began": live.began.value}
-        for one in await self._store.transcript(live.id, self._seq):
+        for one in await self._store.transcript(self._session, self._seq):
             self._seq = one.seq
-            yield {"entry": entry(one), "session": live.id}
+            yield {"entry": entry(one), "session": self._session}

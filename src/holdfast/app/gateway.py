@@ -15,18 +15,18 @@ from holdfast.agents import Chooser
 from holdfast.clock import Clock, Ids, Rng
 from holdfast.errors import Report, Unusable
 from holdfast.inbox import Commands, Desk, Receiver, Watcher, keep_files
-from holdfast.model import ChatAddress, PersonId, Stopped, TurnId, place_at
+from holdfast.model import ChatAddress, PersonId, Stopped, TurnId, place_at, served_by
 from holdfast.outbox import Closing, Sender
 from holdfast.platforms import Platform
 from holdfast.policy.access import Access, Allowed, still_allowed
 from holdfast.policy.admission import Drain
 from holdfast.policy.parts import usual
-from holdfast.policy.settings import SECOND, TurnSettings
+from holdfast.policy.settings import SECOND, TurnSettings, WorkerSettings
 from holdfast.policy.strikes import SafeMode
 from holdfast.recovery import Care, ContinuityReport, Outside, Reconciler
 from holdfast.store import ArrivalSettings, ClaimSettings, Store
 from holdfast.tools import NoMoreTools, Processes, ToolSource
-from holdfast.turns import Nowhere, Outputs, Pool, PoolSettings, Runner, Showing
+from holdfast.turns import Attachments, NoAttachments, Nowhere, Outputs, Pool, PoolSettings, Runner, Showing
 
 from .alerts import Alerts, Connection
 from .crew import Crew, Work, to_log
@@ -73,6 +73,7 @@ class Gateway:
         outputs: Outputs | None = None,
         processes: Processes | None = None,
         more_tools: ToolSource | None = None,
+        attachments: Attachments | None = None,
         beside: tuple[tuple[str, Work], ...] = (),
     ) -> None:
         self.store = store
@@ -87,6 +88,7 @@ class Gateway:
         self._free = free
         self._beside = beside
         self._more_tools = more_tools or NoMoreTools()
+        self._attachments = attachments or NoAttachments()
         self._platforms = _one_of_each(platforms)
         self._access = access
         self._report = report
@@ -180,8 +182,10 @@ class Gateway:
             outputs,
             self._processes,
             self._more_tools,
+            self._attachments,
         )
-        pool = PoolSettings(settings.workers, settings.grace / SECOND + _BEYOND_GRACE)
+        sharing = WorkerSettings(settings.workers, settings.resume_counts)
+        pool = PoolSettings(sharing, settings.grace / SECOND + _BEYOND_GRACE)
         return Pool(
             self.store,
             self.clock,
@@ -213,6 +217,7 @@ class Gateway:
             self.settings.retry,
             lambda: platform.name in self._connected(),
             report=self._report,
+            before=self._showing.before_send,
         )
 
     def _make_reconciler(self) -> Reconciler:
@@ -244,6 +249,7 @@ class Gateway:
 
     async def _sweep_all(self) -> None:
         """Remove whatever the disk holds of what is forgotten."""
+        await self._attachments.sweep()
         await self._sweep()
         if self._watcher is not None:
             await self._watcher.sweep()
@@ -251,9 +257,7 @@ class Gateway:
     def _stages(self) -> Stages:
         names = [f"{platform.name}/{platform.account}" for platform in self._platforms]
         drain = self.settings.drain
-        requests = Requests(
-            self.store, self.clock, self.clock.now(), drain.reply, self._is_quiet, self._on_request
-        )
+        requests = Requests(self.store, self.clock, drain.reply, self._is_quiet, self._on_request)
         return Stages(
             tuple((name, one.work) for name, one in zip(names, self._receivers, strict=True)),
             self._reconciler.work,
@@ -264,28 +268,25 @@ class Gateway:
                 ("requests", requests.work),
                 ("heartbeat", self._beat),
                 ("notices", self._showing.work),
-                *((("buttons", self._closing.work),) if self._closing.is_needed else ()),
+                *((("cards", self._closing.work),) if self._closing.is_needed else ()),
                 *((("processes", self._watcher.work),) if self._watcher is not None else ()),
-                *self._alerts(),
+                ("alerts", self._alerts().work),
                 *self._beside,
             ),
         )
 
-    def _alerts(self) -> tuple[tuple[str, Work], ...]:
-        """Who looks out for the owner, if there is somewhere to tell them."""
-        owner = self.settings.owner_chat
-        if owner is None:
-            return ()
-        alerts = Alerts(
+    def _alerts(self) -> Alerts:
+        """Looks out for what the owner should know."""
+        return Alerts(
             self.store,
             self.clock,
-            owner,
+            self.settings.owner_chat,
             self.settings.alerts,
             self.connections,
             self._free,
+            self._pool.hangs,
             self._report,
         )
-        return (("alerts", alerts.work),)
 
     def _leaving(self, crew: Crew) -> Leaving:
         return Leaving(
@@ -308,7 +309,9 @@ class Gateway:
     def arrival_settings(self) -> ArrivalSettings:
         """What an arriving message is admitted under now."""
         settings = self.settings
-        return ArrivalSettings(settings.queue, settings.busy, self.draining, settings.pairing)
+        return ArrivalSettings(
+            settings.queue, settings.busy, self.draining, self.safe_mode.active, settings.pairing
+        )
 
     def _claim_settings(self) -> ClaimSettings:
         settings = self.settings
@@ -318,6 +321,7 @@ class Gateway:
         return Outside(
             frozenset({self.store.instance}),
             frozenset(self._connected()),
+            frozenset(served_by(one.name, one.account) for one in self._platforms),
             self._is_allowed,
             on_interruption=self.settings.on_interruption,
         )

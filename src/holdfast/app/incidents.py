@@ -138,8 +138,8 @@ def _entry(entry: Entry, names: _Names, zero: int) -> Json:
     line: Json = {"turn": names.of("turn", entry.turn), "at": entry.at - zero}
     line["kind"] = type(entry.body).__name__.lower()
     match entry.body:
-        case Said(text):
-            line["text"] = hidden(text)
+        case Said(text, woken=woken):
+            line |= {"text": hidden(text), **({"woken": True} if woken else {})}
         case Replied(text, finish, calls):
             line |= {"text": hidden(text), "finish": finish.value}
             line["calls"] = [names.of("call", f"{entry.turn}:{call.id}") for call in calls]

@@ -235,12 +235,23 @@ KEYS: tuple[Key, ...] = (
     Key("alerts.deaf", "gateway.alerts.deaf", duration(SECOND, DAY), "a platform, before the owner is told"),
     Key("alerts.disk", "gateway.alerts.disk", count(0, 10_000_000), "megabytes that should be free"),
     Key(
+        "alerts.hung",
+        "gateway.alerts.hung",
+        duration(SECOND, DAY),
+        "all workers that resumes may hold, without a move",
+    ),
+    Key(
         "alerts.unsettled", "gateway.alerts.unsettled", duration(0, HOUR), "after a start, till that is told"
     ),
     Key("agent.use", "agent.use", agent_name(), "who answers; if there are [agents.NAME], the first"),
     Key("routes", "agent.routes", routes(), "who answers where; the first pattern that fits, else agent.use"),
     Key("agent.pace", "agent.pace", duration(0, MINUTE), "per beat of the demonstration's work"),
-    Key("workers", "gateway.workers", count(1, 256), "turns that run at the same time"),
+    Key(
+        "workers",
+        "gateway.workers",
+        count(1, 256),
+        "turns that run at the same time; a quarter, at least one, is kept for new messages (not of 1)",
+    ),
     Key(
         "busy", "gateway.busy", choice(BusyMode), "a message while a turn runs; a chat may choose for itself"
     ),
@@ -261,6 +272,12 @@ KEYS: tuple[Key, ...] = (
         "drain.reply", "gateway.drain.reply", duration(0, 10 * MINUTE), "for the reply that asked to restart"
     ),
     Key("resume.window", "gateway.recovery.window", duration(), "older work is not resumed; 0 is no limit"),
+    Key(
+        "resume.counts",
+        "gateway.resume_counts",
+        duration(SECOND, HOUR),
+        "for so long a resumed turn counts towards the half of the workers that resumed turns may hold",
+    ),
     Key("resume.strikes", "gateway.recovery.strikes", count(1, 20), "deaths in a row that park a session"),
     Key("resume.interruptions", "gateway.recovery.interruptions", count(1, 100), "most cuts of one turn"),
     Key("safe_mode.exits", "gateway.safe_mode.unclean_exits", count(2, 100), "crashes that put safe mode on"),
@@ -274,11 +291,18 @@ KEYS: tuple[Key, ...] = (
     Key("retry.first", "gateway.retry.first", duration(100, MINUTE), "before the first repeated send"),
     Key("retry.most", "gateway.retry.most", duration(SECOND, HOUR), "longest wait between sends"),
     Key("retry.factor", "gateway.retry.factor", factor(1, 10), "how the waits grow"),
-    Key("retry.attempts", "gateway.retry.attempts", count(1, 1_000), "real attempts before giving up"),
-    Key("retry.age", "gateway.retry.age", duration(MINUTE), "older replies are not sent any more"),
+    Key("retry.age", "gateway.retry.age", duration(MINUTE, 2 * DAY), "a failed send is retried for so long"),
+    Key("retry.repeats", "gateway.retry.repeats", count(1, 100), "most marked repeats of one part in all"),
+    Key("retry.aside", "gateway.retry.aside", duration(SECOND, DAY), "failing, before later replies pass it"),
     Key("progress.notice", "gateway.progress.notice", duration(SECOND), "of work before it is spoken of"),
     Key("progress.warn", "gateway.progress.warn", duration(SECOND), "without progress before it is shown"),
     Key("progress.abort", "gateway.progress.abort", duration(SECOND), "without progress before a turn fails"),
+    Key(
+        "progress.recorded",
+        "gateway.progress.recorded",
+        duration(SECOND // 10, MINUTE),
+        "within which what people are shown of an answer or of output is recorded",
+    ),
     Key("limits.steps", "gateway.limits.steps", count(0, 10_000), "of a turn before it asks; 0 is no limit"),
     Key("limits.turn_tokens", "gateway.limits.turn_tokens", count(0, 10**12), "the same in tokens"),
     Key("limits.turn_cost", "gateway.limits.turn_cost", dollars(), "the same in dollars"),
@@ -369,6 +393,12 @@ KEYS: tuple[Key, ...] = (
     Key("keep.instances", "gateway.keep.instances", duration(DAY), "how long finished runs are kept"),
     Key(
         "web.port", "web.port", count(0, 65_535), "where the page is; 0 is any free one, kept across restarts"
+    ),
+    Key(
+        "web.patience",
+        "web.patience",
+        duration(SECOND, MINUTE),
+        "a message that could not be kept in that time (a full disk) is answered with 503",
     ),
     Key("web.host", "web.host", host(), "the address it is at; other machines reach all but a loopback one"),
     Key("web.allow_remote", "web.allow_remote", switch(), "whether that may be other than a loopback one"),

@@ -127,7 +127,8 @@ async def stop(leaving: Leaving, why: Drain) -> Stopped:
 async def _tell(leaving: Leaving, why: Drain) -> None:
     """Each chat with a running turn, and no other, once in the life of this process."""
     once = f"leaving:{leaving.store.instance}"
-    await leaving.store.tell_running(farewells(why), leaving.on_interruption, once)
+    words = farewells(why, 0 if leaving.hurry.is_set() else leaving.settings.wait)
+    await leaving.store.tell_running(words, leaving.on_interruption, once)
 
 
 async def _wait_for_work(leaving: Leaving) -> None:

@@ -76,6 +76,7 @@ def _is_chat(value: object) -> bool:
 
 _IS: Mapping[str, Callable[[object], bool]] = {
     "text": lambda value: isinstance(value, str) and bool(value),
+    "words": lambda value: isinstance(value, str),
     "number": lambda value: isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST,
     "count": lambda value: isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST,
     "name": lambda value: isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable(),
@@ -87,6 +88,7 @@ _IS: Mapping[str, Callable[[object], bool]] = {
 }
 _WORDS = {
     "text": "text, not empty",
+    "words": "text",
     "number": f"a whole number from 0 to {_MOST}",
     "count": f"a whole number from 1 to {_MOST}",
     "name": f"at most {LONGEST_NAME} characters, all of them printable",

@@ -35,6 +35,7 @@ from holdfast.tools.detached import FOLDER, read_output
 
 from . import operating
 from .operating import MINUTE, MINUTES, counts, decisions, fates, last_report, pace
+from .releasing import item_of
 from .shown import Json, delivery, entry, report, shown
 
 _WEB = WebChat()
@@ -119,6 +120,7 @@ class Looks:
             "calls": shown(found.calls),
             "deliveries": [delivery(one) for one in found.deliveries],
             "decisions": decisions(found.happenings),
+            "on_hold": found.on_hold,
         }
 
     async def processes(self, session: str | None = None, chat: str | None = None) -> Json:
@@ -169,8 +171,9 @@ class Looks:
         }
 
     async def held(self) -> Json:
-        """What was open in the backup this ledger was restored from, and waits for the operator."""
-        return {"held": [{"item": one.name, **shown(one)} for one in await self.store.restored()]}
+        """What waits for the operator: what a restore holds, and conversations that were parked too often."""
+        held = [*await self.store.restored(), *(item_of(one) for one in await self.store.on_hold())]
+        return {"held": [{"item": one.name, **shown(one)} for one in held]}
 
     async def verify(self) -> Json:
         problems = await self.store.verify()
@@ -206,7 +209,8 @@ async def last_words(home: Path | None, process: ProcessId) -> str:
         output = await asyncio.to_thread(read_output, folder, -_LAST_WORDS, _LAST_WORDS)
     except OSError:
         return ""
-    return without_secrets(last_line(output.data))
+    # Masked before the line is shortened: half of a secret is not known for one.
+    return last_line(without_secrets(output.data.decode(errors="replace")).encode())
 
 
 def address_of(chat: str) -> ChatAddress:

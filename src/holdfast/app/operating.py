@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from holdfast.model import Instance, TurnId, TurnState
-from holdfast.policy.recovery import RecoveryFacts, table
+from holdfast.model import Instance, StrikeRecord, TurnId, TurnState
+from holdfast.policy.recovery import Decision, RecoveryFacts, Row, table
 from holdfast.store import Begun, Happening, KeptReport, Overview, Whereabouts
 
 from .shown import Json, report
@@ -28,6 +28,7 @@ def counts(found: Overview) -> Json:
         "turns": by_state,
         "held": sum(one.count for one in found.open_turns if one.held),
         "parked": found.parked,
+        "on_hold": found.on_hold,
         "messages_waiting": found.waiting,
         "owed": found.owed,
         "unknown": found.unknown,
@@ -112,14 +113,25 @@ def last_report(found: Json, where: Mapping[TurnId, Whereabouts]) -> Json:
     return {**found, "fates": listed, "more_fates": more}
 
 
-def decisions(happenings: Iterable[Happening]) -> list[Json]:
-    """What happened to turns beside their work, and why: the row that decided and the facts it saw."""
-    return [_decision(one) for one in happenings]
+def decisions(happenings: Sequence[Happening]) -> list[Json]:
+    """What interrupted turns and what was decided about them, newest first: the row, and the facts it saw.
+
+    Waiting for a person and going on with the answer is neither.
+    """
+    told = [_decision(one) for one in happenings]
+    return [one for one in told if one["row"] is not None or not _is_ordinary(one)]
+
+
+def _is_ordinary(decision: Json) -> bool:
+    """Whether it says only that the turn waits for a person, or goes on with the answer."""
+    claimed = decision["what"] == "claimed"
+    return decision["what"] in ("waiting", "queued") or (claimed and "resumed" not in decision["detail"])
 
 
 def _decision(happening: Happening) -> Json:
     detail = _loaded(happening.detail)
     row = _ROWS.get(str(detail.get("row")))
+    facts = _facts(detail.get("facts"))
     return {
         "at": happening.at,
         "turn": happening.subject.partition(":")[2],
@@ -127,8 +139,8 @@ def _decision(happening: Happening) -> Json:
         "what": happening.what,
         "row": detail.get("row"),
         "found": row.found if row else None,
-        "sentence": row.sentence if row else None,
-        "facts": _facts(detail.get("facts"), happening.at),
+        "sentence": _sentence(row, facts),
+        "facts": [] if facts is None else _in_words(facts, happening.at),
         "detail": {name: value for name, value in detail.items() if name not in ("row", "facts")},
     }
 
@@ -141,11 +153,23 @@ def _loaded(detail: str | None) -> Json:
     return found if isinstance(found, dict) else {}
 
 
-def _facts(kept: object, at: int) -> list[str]:
-    """The facts a decision saw, in words; those of a version with other facts are not guessed at."""
+def _facts(kept: object) -> RecoveryFacts | None:
+    """The facts a decision saw; those of a version with other facts are not guessed at."""
     if not isinstance(kept, list) or len(kept) != len(RecoveryFacts._fields):
-        return []
-    facts = RecoveryFacts(*kept)
+        return None
+    *rest, counted = kept
+    if not isinstance(counted, list) or len(counted) != len(StrikeRecord._fields):
+        return None
+    return RecoveryFacts(*rest)._replace(record=StrikeRecord(*counted))
+
+
+def _sentence(row: Row | None, facts: RecoveryFacts | None) -> str | None:
+    if row is None:
+        return None
+    return row.sentence if facts is None else Decision(row, facts).sentence
+
+
+def _in_words(facts: RecoveryFacts, at: int) -> list[str]:
     return [words for words in (*_of_the_work(facts, at), *_of_the_gateway(facts)) if words]
 
 
@@ -172,7 +196,7 @@ def _of_the_work(facts: RecoveryFacts, at: int) -> Iterable[str | None]:
         f"{_seconds(facts.quarantined_for)} of waiting in line not counted" if facts.quarantined_for else None
     )
     yield "that resume ended by itself with nothing" if facts.resume_ended_empty else None
-    yield f"strikes of the session: {facts.strikes}"
+    yield f"strikes of the session: {facts.strikes}{_came_from(facts.record)}"
 
 
 def _of_the_gateway(facts: RecoveryFacts) -> Iterable[str | None]:
@@ -180,13 +204,24 @@ def _of_the_gateway(facts: RecoveryFacts) -> Iterable[str | None]:
     yield f"a person had asked for: {facts.stop}" if facts.stop else None
     yield "its sender is allowed" if facts.sender_allowed else "its sender is not allowed"
     yield "its last owner was still alive" if facts.owner_alive else "nobody worked on it any more"
-    yield None if facts.origin_known else "the chat it came from is not known"
+    yield None if facts.origin_known else "the gateway was not configured for the bot account of its chat"
     yield "its platform was connected" if facts.platform_connected else "its platform was not connected"
     yield "a message waited behind it" if facts.message_waiting else None
     yield f"the chat says `{facts.on_interruption}`"
     yield "the person had said continue" if facts.consented else None
     yield "safe mode was on" if facts.safe_mode else None
     yield "another suspect ran" if facts.lane_taken else None
+
+
+def _came_from(record: StrikeRecord) -> str:
+    """What the strikes came from, as far as that was counted."""
+    parts = (
+        f"{record.deaths} by crashes" if record.deaths else "",
+        f"{record.cuts} by restarts" if record.cuts else "",
+        "it followed a park" if record.follows_park else "",
+    )
+    named = ", ".join(part for part in parts if part)
+    return f" ({named})" if named else ""
 
 
 def _times(count: int) -> str:

@@ -6,13 +6,13 @@ The library of a platform is imported only where that platform is configured.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import import_module
-from importlib.util import find_spec
 
 from holdfast.clock import Clock
 from holdfast.errors import BadConfig, Report, Unusable
 from holdfast.inbox import COMMANDS
+from holdfast.installation import missing_extra
 from holdfast.model import ChatAddress, OwedKind, QuestionId
 from holdfast.platforms import Platform
 from holdfast.platforms.known import made
@@ -40,8 +40,9 @@ def check_platforms(settings: Settings) -> tuple[Platform, ...]:
     others = tuple(made(name, settings.home, tables.get(name, {})) for name in settings.platforms)
     if not settings.telegram.is_on:
         return others
-    if find_spec("aiogram") is None or find_spec("markdown_it") is None:
-        raise Unusable("[telegram] needs packages that are not installed: pip install 'holdfast[telegram]'")
+    line = missing_extra("telegram")
+    if line is not None:
+        raise Unusable(f"[telegram] needs packages that are not installed; this installs them: {line}")
     telegram_token(settings)
     # Its library takes seconds on a busy machine: here the loop may stand for that long, and later not.
     import_module("holdfast.platforms.telegram.bot")
@@ -68,14 +69,6 @@ def _telegram(settings: Settings, clock: Clock, store: Store, blobs: BlobFiles, 
     from holdfast.platforms.telegram.bot import telegram_bot  # noqa: PLC0415 - only where it is served
     from holdfast.platforms.telegram.client import Listening  # noqa: PLC0415 - only where it is served
 
-    async def keep(content: bytes, media_type: str) -> str:
-        return str((await blobs.keep(content, media_type))["digest"])
-
-    async def asked(chat: ChatAddress) -> Sequence[QuestionId]:
-        last = await store.last_number(chat)
-        lately = await store.deliveries(chat, max(0, last - _LATELY), _LATELY)
-        return [QuestionId(one.dedupe) for one in lately if one.kind is OwedKind.QUESTION]
-
     given = settings.telegram
     listening = None
     if given.reading is Reading.WEBHOOK and given.webhook_url is not None:
@@ -83,5 +76,34 @@ def _telegram(settings: Settings, clock: Clock, store: Store, blobs: BlobFiles, 
     menu = [(name, entry.says) for name, entry in COMMANDS.items()]
     token, downloads = telegram_token(settings), settings.home / DOWNLOADS / clock.uptime()[0]
     return telegram_bot(
-        token, given.base_url, clock, keep, asked, menu, listening, report, blobs.path_of, downloads=downloads
+        token,
+        given.base_url,
+        clock,
+        kept_in(blobs),
+        asked_in(store),
+        menu,
+        listening,
+        report,
+        blobs.path_of,
+        downloads=downloads,
     )
+
+
+def kept_in(blobs: BlobFiles) -> Callable[[bytes, str], Awaitable[str]]:
+    """Keeps what people send, and gives its hash."""
+
+    async def keep(content: bytes, media_type: str) -> str:
+        return str((await blobs.keep(content, media_type))["digest"])
+
+    return keep
+
+
+def asked_in(store: Store) -> Callable[[ChatAddress], Awaitable[Sequence[QuestionId]]]:
+    """Finds what was asked in a chat lately."""
+
+    async def asked(chat: ChatAddress) -> Sequence[QuestionId]:
+        last = await store.last_number(chat)
+        lately = await store.deliveries(chat, max(0, last - _LATELY), _LATELY)
+        return [QuestionId(one.dedupe) for one in lately if one.kind is OwedKind.QUESTION]
+
+    return asked

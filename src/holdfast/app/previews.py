@@ -12,14 +12,17 @@ class Previews:
 
     def __init__(self) -> None:
         self._shown: dict[ChatAddress, Working] = {}
+        self._newest: dict[ChatAddress, Fence] = {}
+        """Whose run was shown last, also when it is over: what an earlier one says comes too late."""
         self.bell = Bell()
         """Rings whenever what is shown changes."""
 
     def show(self, chat: ChatAddress, working: Working) -> None:
         """Take what a run shows of itself; without anything in it, that the run is over."""
-        known = self._shown.get(chat)
-        if known is not None and _is_stale(working.by, known.by):
+        known, newest = self._shown.get(chat), self._newest.get(chat)
+        if newest is not None and _is_stale(working.by, newest):
             return
+        self._newest[chat] = working.by
         if working != Working(working.by):
             self._shown[chat] = working
         elif known is not None and known.by == working.by:
@@ -32,5 +35,5 @@ class Previews:
 
 
 def _is_stale(by: Fence, newest: Fence) -> bool:
-    """A generation that was overtaken shows nothing any more."""
-    return by.session == newest.session and by.generation < newest.generation
+    """A run of an earlier session, or of an earlier generation, shows nothing any more."""
+    return (by.session, by.generation) < (newest.session, newest.generation)

@@ -33,9 +33,11 @@ from holdfast.tools.mcp import Servers
 
 from .actions import Actions
 from .agents import load_agents
+from .attachments import WorkspaceFiles
 from .blobs import BlobFiles
 from .config import Surroundings, commands_see, load_settings, surroundings
 from .counting import Counts, counted
+from .crew import to_log
 from .door import Door, Inside, Open
 from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
 from .files import free_room
@@ -244,6 +246,9 @@ async def _composed(
             settings.home, clock, commands_see(settings.gateway.tools), settings.gateway.processes
         ),
         more_tools=servers,
+        attachments=WorkspaceFiles(
+            settings.home / WORKSPACE, settings.gateway.tools.workspace, blobs, store, to_log
+        ),
         beside=(("people", people.work), *((("mcp", servers.work),) if servers else ())),
     )
     keeper = Keeper(around, gateway.request, settings.home)
@@ -304,7 +309,16 @@ def _inside(
 ) -> Inside:
     store, clock = gateway.store, gateway.clock
     looks = Looks(store, clock, tuple(one.name for one in gateway.connections()), settings.home)
-    actions = Actions(store, clock, gateway.ids, web, looks, keeper.stop_all, gateway.arrival_settings)
+    actions = Actions(
+        store,
+        clock,
+        gateway.ids,
+        web,
+        looks,
+        keeper.stop_all,
+        gateway.arrival_settings,
+        settings.web.patience / SECOND,
+    )
 
     async def status() -> Json:
         left = await store.continuity()

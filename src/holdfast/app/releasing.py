@@ -1,4 +1,4 @@
-"""Letting go on what a restore holds, or dropping it: one thing at a time, each in a commit of its own."""
+"""What waits for the operator goes on or is dropped: one thing at a time, each in a commit of its own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from holdfast.errors import NotFound, Refused
 from holdfast.model import (
     DeliveryId,
     InboxState,
+    Key,
     Position,
     Rejected,
     SessionId,
@@ -17,11 +18,14 @@ from holdfast.model import (
     TryAgain,
 )
 from holdfast.records import dataclass
-from holdfast.store import LEDGER, HeldItem, Store, open_ledger
+from holdfast.store import LEDGER, HeldItem, OnHold, Store, open_ledger
 
 from .shown import Json
 
+CONVERSATION = "conversation"
+_MANY = 1_000
 DROPPED = "dropped by the operator after a restore"
+DROPPED_ON_HOLD = "dropped by the operator while its conversation was on hold"
 RELEASED = "released by the operator after a restore"
 
 
@@ -41,9 +45,15 @@ async def release_at_rest(home: Path, clock: Clock, ids: Ids, items: str | None,
     return done
 
 
+def item_of(one: OnHold) -> HeldItem:
+    """A conversation on hold, as an item that can be released."""
+    waits = "1 message waits" if one.waiting == 1 else f"{one.waiting} messages wait"
+    return HeldItem(CONVERSATION, one.key, one.chat, one.since, one.session, f"parked too often; {waits}")
+
+
 @dataclass(frozen=True, slots=True)
 class Releasing:
-    """What an operator does after a restore; the same asked again finds nothing to do."""
+    """What an operator does after a restore or too many parks; the same asked again finds nothing to do."""
 
     store: Store
     clock: Clock
@@ -51,10 +61,11 @@ class Releasing:
     async def release(self, items: str | None = None, drop: bool = False) -> Json:
         """Release or drop these, named as `held` names them with blanks between; without names, all."""
         held = {one.name: one for one in await self.store.restored()}
+        held |= {one.name: one for one in map(item_of, await self.store.on_hold(_MANY))}
         wanted = items.split() if items else list(held)
         for name in wanted:
             if name not in held:
-                raise NotFound("item held since a restore by the name", name)
+                raise NotFound("held item by the name", name)
         done: list[str] = []
         refused: dict[str, str] = {}
         # Messages last: they are answered after the work that was before them.
@@ -75,6 +86,8 @@ class Releasing:
                 # It may have been sent after the backup was made, so it goes out as a possible repeat.
                 again = TryAgain(self.clock.now(), RELEASED)
                 await self.store.settle_delivery(DeliveryId(int(one.id)), again, repeated=True)
+            case _ if one.kind == CONVERSATION:
+                await self.store.release_conversation(Key(one.id), None)
             case _:
                 await self.store.take_up(Position(int(one.id)))
 
@@ -85,5 +98,9 @@ class Releasing:
                 await self.store.stop(session.key, StopKind.STOP, None)
             case "part":
                 await self.store.settle_delivery(DeliveryId(int(one.id)), Rejected(DROPPED))
+            case _ if one.kind == CONVERSATION:
+                for row in await self.store.waiting(Key(one.id), _MANY):
+                    await self.store.settle_row(row.position, InboxState.DROPPED, DROPPED_ON_HOLD)
+                await self.store.release_conversation(Key(one.id), None)
             case _:
                 await self.store.settle_row(Position(int(one.id)), InboxState.DROPPED, DROPPED)

@@ -21,6 +21,7 @@ STOP = "stop"
 MEANING = MappingProxyType({RESTART: Drain.RESTART, RESTART_WHEN_QUIET: Drain.RESTART, STOP: Drain.SHUTDOWN})
 """What this stage carries out; other requests are somebody else's."""
 
+OF_AN_EARLIER_RUN = "void: it was asked of an earlier run of the gateway, and that run has ended"
 _LOOK_AGAIN = SECOND / 4 / SECOND
 _IDLE = 60.0
 
@@ -31,38 +32,31 @@ class Requests:
 
     store: Store
     clock: Clock
-    born: int
-    """When this process began; a restart it found that was asked for before that has happened."""
     reply_within: int
     is_quiet: Callable[[], bool]
     carry_out: Callable[[Drain], None]
 
     async def work(self) -> None:
         """Look whenever a request comes, and again while one waits for a reply or for quiet."""
-        found: frozenset[int] | None = None
         while True:
             seen = self.store.version("requests")
-            asked = await self.store.requests()
-            if found is None:
-                # By time alone a clock that is set back would make every new request an old one.
-                found = frozenset(request.id for request in asked)
-            waiting = await self.look(asked, found)
+            waiting = await self.look(await self.store.requests())
             await first_of(
                 self.store.changed("requests", seen), self.clock.sleep(_LOOK_AGAIN if waiting else _IDLE)
             )
 
-    async def look(self, asked: tuple[Request, ...], found: frozenset[int]) -> bool:
+    async def look(self, asked: tuple[Request, ...]) -> bool:
         """Carry out what is ready; True when something is asked for and not ready yet.
 
-        `found` were there when this process began to look.
+        A request belongs to the run it was asked of: that run has ended, so for this one it is void.
         """
         waiting = False
         for request in asked:
             drain = MEANING.get(request.what)
             if drain is None:
                 continue
-            if drain is Drain.RESTART and request.id in found and request.asked_at < self.born:
-                await self._settle(request, "the process has begun anew since")
+            if request.instance != self.store.instance:
+                await self._settle(request, OF_AN_EARLIER_RUN)
             elif not await self._is_ready(request):
                 waiting = True
             elif await self._settle(request, "carried out"):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from importlib.util import find_spec
 
 from holdfast.clock import Clock, Rng
 from holdfast.errors import BadConfig, Unusable
+from holdfast.installation import missing_extra
 from holdfast.telemetry.log import FOLDER
 from holdfast.tools.mcp import McpSettings, Means, Servers
 
@@ -21,9 +21,10 @@ def servers_of(settings: Settings, clock: Clock, rng: Rng) -> Servers | None:
     """The servers, or None where none is configured; raises `Unusable` for what a person has to change."""
     if not settings.mcp:
         return None
-    if find_spec("mcp") is None:
+    line = missing_extra("mcp")
+    if line is not None:
         table = next(iter(settings.mcp))
-        raise Unusable(f"[mcp.{table}] needs a package that is not installed: pip install 'holdfast[mcp]'")
+        raise Unusable(f"[mcp.{table}] needs a package that is not installed; this installs it: {line}")
     means = {name: _means(name, one, settings) for name, one in settings.mcp.items()}
     home = settings.home
     return Servers(settings.mcp, means, home / FOLDER, home / WORKSPACE, clock, rng)

@@ -26,6 +26,7 @@ from holdfast.policy.settings import (
     RetrySettings,
     SafeModeSettings,
     ToolSettings,
+    WorkerSettings,
 )
 from holdfast.records import dataclass
 from holdfast.store import Keep
@@ -58,6 +59,8 @@ class AlertSettings:
     """A platform could not be reached for so long."""
     disk: int = 500
     """Fewer megabytes are left."""
+    hung: int = 2 * MINUTE
+    """All workers but those kept for new messages have not moved for so long."""
     unsettled: int = MINUTE
     """So long after a start something of the run before is still unsettled."""
 
@@ -66,7 +69,9 @@ class AlertSettings:
 class GatewaySettings:
     """What the stages follow; the same under the simulator."""
 
-    workers: int = 8
+    workers: int = WorkerSettings().workers
+    resume_counts: int = WorkerSettings().counts
+    """For so long a resumed turn counts towards the half of the workers that resumed turns may hold."""
     grace: int = 5 * SECOND
     """Given to running tools when their turn is stopped."""
     heartbeat: int = 10 * SECOND
@@ -115,6 +120,8 @@ class WebSettings:
     """Whether the page may be where other machines reach it."""
     hosts: frozenset[str] = frozenset()
     """Names under which a proxy or another machine may ask for it."""
+    patience: int = 5 * SECOND
+    """A message that could not be kept in that time is answered: try again."""
     demo: bool | None = None
     """Whether people may kill the gateway to see what happens; None: when the demonstration answers."""
 

@@ -60,6 +60,7 @@ def delivery(found: Delivery) -> Json:
         "reason": found.reason,
         "attempts": found.attempts,
         "repeated": found.repeated,
+        "stepped_aside_at": found.aside_at,
         "session": found.session,
         "turn": found.turn,
         "at": found.created_at,

@@ -129,11 +129,13 @@ def release(
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what a restore holds, let it go on, or drop it.
+    """List what waits for you, let it go on, or drop it: what a restore holds, and conversations on hold.
 
-    A turn goes on from its exact step (or delivers its answer), a part is sent, marked as a possible repeat
-    where the platform cannot tell, and a message is answered. What happened after the backup was made nobody
-    here knows: look into the chats first. Without a running gateway it begins at the next start.
+    A conversation is on hold after its third park within a day: once it is released, its messages are
+    answered in a fresh session; --drop drops those that wait. Of what a restore holds, a turn goes on from
+    its exact step (or delivers its answer), a part is sent, marked as a possible repeat where the platform
+    cannot tell, and a message is answered. What happened after the backup was made nobody here knows: look
+    into the chats first. Without a running gateway it begins at the next start.
     """
     where = find_home(home)
     if not items and not everything:

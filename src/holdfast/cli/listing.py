@@ -53,8 +53,8 @@ def sessions(
     """List sessions, newest first: whose they are, and where their last turn stands.
 
     Shows 50 live ones unless told otherwise; what is asked for by state, platform or name is looked for among
-    ended ones, too. A parked session is ended once the next message of its chat has begun a fresh one. For
-    example `holdfast sessions --state failed -q terminal`.
+    ended ones, too. A parked session stays listed as parked when the next message of its chat has begun a
+    fresh one, until it is resumed or deleted. For example `holdfast sessions --state failed -q terminal`.
     """
     if context.invoked_subcommand is not None:
         return

@@ -71,12 +71,18 @@ def _rows(found: list[Json]) -> list[tuple[str, ...]]:
             str(one["id"]),
             escape(one["chat"]),
             ago(one["at"], now),
-            coloured(one["state"]) + (f" [dim]({escape(one['reason'])})[/]" if one["reason"] else ""),
+            coloured(one["state"]) + _why(one),
             f"{one['attempts']}×",
             owed_words(one),
         )
         for one in found
     ]
+
+
+def _why(one: Json) -> str:
+    """Why it is in this state, and whether later replies go on without it."""
+    reasons = [*(["stepped aside"] if one["stepped_aside_at"] else []), *filter(None, [one["reason"]])]
+    return f" [dim]({escape('; '.join(reasons))})[/]" if reasons else ""
 
 
 @app.command()

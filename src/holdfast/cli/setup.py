@@ -14,6 +14,7 @@ from holdfast.app.shown import Json
 from holdfast.app.writing import NotWritten, with_lines, write_all
 from holdfast.clock import SystemClock
 from holdfast.errors import Unusable
+from holdfast.installation import missing_extra
 from holdfast.platforms.telegram.asking import TOKEN, Asking, Bot, Hook
 
 from .options import AsJson, Home, run
@@ -56,6 +57,7 @@ def telegram(
     holdfast.toml. Nothing is written unless Telegram knows it. Without a terminal, give --token-stdin or
     --token-env.
     """
+    _check_packages()
     settings = load_settings(home).settings
     asks = not (as_json or token_stdin or token_env) and sys.stdin.isatty()
     token = _token(settings, token_stdin, token_env, asks)
@@ -70,6 +72,16 @@ def telegram(
         print_json({**written, "running": running, "webhook": hook.url, "waiting": hook.waiting})
     else:
         _tell(bot, hook, written, running)
+
+
+def _check_packages() -> None:
+    """Before anything is asked: a bot that is set up without them would keep the gateway from starting."""
+    line = missing_extra("telegram")
+    if line is not None:
+        raise Unusable(
+            f"Telegram needs packages that are not installed; nothing was asked or written. Install them, "
+            f"then run this again: {line}"
+        )
 
 
 def _token(settings: Settings, from_stdin: bool, variable: str | None, asks: bool) -> str:

@@ -71,7 +71,7 @@ def print_session(console: Console, found: Json) -> None:
         console.print(_line(entry))
     _heading(console, "Turns")
     turns = [_turn_row(turn) for turn in reversed(found["turns"])]
-    print_table(console, ("turn", "message", "state", "runs", "interrupted", "began", "why"), turns)
+    print_table(console, ("turn", "message", "state", "interrupted", "began", "why"), turns)
     if found["calls"]:
         _heading(console, "Tool journal")
         calls = [
@@ -129,7 +129,6 @@ def _turn_row(turn: Json) -> tuple[str, ...]:
         turn["id"],
         str(turn["cause"]),
         coloured(turn["state"]),
-        str(turn["attempt"]),
         interrupted,
         moment(turn["begun_at"]),
         escape(turn["why"] or turn["held"] or "–"),
@@ -153,7 +152,7 @@ def _headline(one: Json) -> str:
     if one["what"] == "interrupted":
         return f"cut off: {_WHY_CUT.get(detail.get('reason'), detail.get('reason', 'no reason kept'))}"
     if one["what"] == "claimed":
-        return f"taken up again, attempt {detail['attempt']}" if detail.get("attempt", 1) > 1 else "taken up"
+        return f"resumed after interruption {detail['resumed']}"
     return str(one["what"]).replace("_", " ")
 
 

@@ -43,8 +43,9 @@ def print_standing(console: Console, found: Json, now: int) -> None:
                 "[yellow]on[/]: nothing that was cut off goes on by itself; `holdfast safe-mode` says why",
             )
         )
-    if found.get("held"):
-        words = f"[yellow]{counted(found['held'])}[/], open in the backup this was restored from"
+    restored = [one for one in found.get("held") or () if one["kind"] != "conversation"]
+    if restored:
+        words = f"[yellow]{counted(restored)}[/], open in the backup this was restored from"
         pairs.append(("held for you", f"{words}; `holdfast release` lists them"))
     if found.get("boot"):
         pairs += _boot(found["boot"], now)
@@ -55,10 +56,13 @@ def print_standing(console: Console, found: Json, now: int) -> None:
         )
 
 
+_KINDS = ("turn", "part", "message", "conversation")
+
+
 def counted(held: Sequence[Json]) -> str:
     """How many of each are held."""
     numbers = Counter(one["kind"] for one in held)
-    return ", ".join(plural(numbers[kind], kind) for kind in ("turn", "part", "message") if numbers[kind])
+    return ", ".join(plural(numbers[kind], kind) for kind in _KINDS if numbers[kind])
 
 
 def _platform(one: Json) -> tuple[str, str]:
@@ -88,6 +92,7 @@ def _numbers(found: Json) -> list[tuple[str, str]]:
         for name, number, thing, look in (
             ("held", counts["held"] - restored, "turn", "holdfast sessions --state held"),
             ("parked", counts["parked"], "session", "holdfast sessions --state parked"),
+            ("on hold", counts["on_hold"], "conversation", "holdfast release"),
             ("set aside", counts["set_aside"], "event", "holdfast set-aside"),
         )
         if number > 0
@@ -180,6 +185,8 @@ def _remarks(line: Json, now: int) -> str:
     remarks = []
     if line["suspended"]:
         remarks.append("[red]parked[/]")
+    if line.get("on_hold"):
+        remarks.append("[red]its messages wait for an owner[/]: `holdfast release`")
     if line["held"]:
         remarks.append(f"held: {line['held']}")
     if line["strikes"]:
@@ -216,12 +223,16 @@ def _happening(event: Json) -> str:
     return f"{mark}{escape(event['what'])}  [dim]{escape(event['subject'])}[/]{detail}"
 
 
+_NOT_TOLD = ("facts", "attempt")
+"""The facts of a decision are in `holdfast show`; how often a turn was claimed says nothing to a person."""
+
+
 def _plain(detail: str) -> str:
-    """What is kept of it, without the marks of JSON; the facts of a decision stand in `holdfast show`."""
+    """What is kept of it, without the marks of JSON."""
     try:
         found = json.loads(detail)
     except ValueError:
         return detail
     if not isinstance(found, dict):
         return detail
-    return ", ".join(f"{name} {value}" for name, value in found.items() if name != "facts")
+    return ", ".join(f"{name} {value}" for name, value in found.items() if name not in _NOT_TOLD)

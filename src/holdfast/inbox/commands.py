@@ -10,50 +10,49 @@ from holdfast.errors import Refused, Report, StoreClosed, StoreFault, SyncFailed
 from holdfast.model import (
     BusyMode,
     ChatSettings,
+    InboxKind,
     InboxRow,
+    Owed,
     Position,
     Session,
     StopKind,
-    Turn,
-    TurnState,
 )
 from holdfast.policy.access import Access, Denial, Denied, still_allowed
 from holdfast.policy.ages import age
 from holdfast.policy.answers import Command, parse_command
+from holdfast.policy.partials import STOPPED_HERE, kept_reply
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import HOUR, SECOND, RetrySettings
 from holdfast.policy.undo import LastTurn, last_shown_turn, lasting_calls
 from holdfast.records import dataclass
-from holdfast.store import FORGOTTEN
+from holdfast.store import Stop
 
 from . import choosing, words
-from .desk import Asked, Carry, Desk, NotYet, done, refuse
+from .desk import Asked, Carry, Desk, NotYet, done, open_turn, refuse
 from .forgetting import forget
 from .goals import goal
+from .revival import release, resume
 
 PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
 LONG_LOOKED = 8
 """Looks at what has begun and is not done, after which the operator is told that it waits."""
 TRIES = 3
 """Refusals of the ledger after which a command is refused in words: it knew too little each time."""
-GO_ON = "Go on with what was left unfinished."
 _MANY = 1_000
-
-
-async def _newest(desk: Desk, session: Session | None) -> Turn | None:
-    turns = await desk.store.turns(session.id, limit=1) if session else ()
-    return turns[0] if turns else None
-
-
-async def _open(desk: Desk, session: Session | None) -> Turn | None:
-    turn = await _newest(desk, session)
-    return turn if turn is not None and turn.ended_at is None else None
 
 
 async def _end(desk: Desk, asked: Asked, kind: StopKind) -> None:
     """Stop what is unfinished; the words follow from what the commit itself finds."""
     row = asked.row
-    await desk.store.stop(row.key, kind, row.position, lambda found: asked.reply(words.stopped(kind, found)))
+
+    def tell(found: Stop) -> tuple[Owed, ...]:
+        said = asked.reply(words.stopped(kind, found))
+        if found.turn is None:
+            return said
+        chat = row.place.address
+        return (*kept_reply(chat, found.turn, found.partial, desk.longest, STOPPED_HERE), *said)
+
+    await desk.store.stop(row.key, kind, row.position, tell)
 
 
 async def _stop(desk: Desk, asked: Asked) -> None:
@@ -76,7 +75,7 @@ class _Undoing:
 async def _to_undo(desk: Desk, asked: Asked) -> _Undoing | None:
     """The last finished turn, or None after having said why there is none to take back."""
     session = await desk.store.live_session(asked.row.key)
-    if await _open(desk, session) is not None:
+    if await open_turn(desk, session) is not None:
         text = "Not done: a turn is unfinished here. Say /stop first, or wait for its end."
         await refuse(desk, asked, "unfinished", text)
         return None
@@ -115,77 +114,35 @@ async def _retry(desk: Desk, asked: Asked) -> None:
         )
         return
     calls = lasting_calls(await desk.store.journal(last.turn, session.generation))
-    text = "\n\n".join(said.text for said in last.said)
+    # What woke the turn is not put into the person's mouth: it wakes the next one.
+    said = [one for one in last.said if not one.woken] or last.said
+    text = "\n\n".join(one.text for one in said)
     await desk.store.retry(
         session.id,
         session.generation,
         last.undone,
         text,
-        tuple(file for said in last.said for file in said.attachments),
+        tuple(file for one in said for file in one.attachments),
         asked.row.sender,
         asked.row.position,
         asked.reply(words.retried(calls, text)),
+        InboxKind.WAKEUP if said[0].woken else InboxKind.MESSAGE,
     )
 
 
 async def _status(desk: Desk, asked: Asked) -> None:
-    turn = await _open(desk, await desk.store.live_session(asked.row.key))
+    turn = await open_turn(desk, await desk.store.live_session(asked.row.key))
     waiting = await desk.store.waiting(asked.row.key, limit=_MANY)
     now, draining = desk.clock.now(), desk.arrival().draining
     answers = await choosing.answers_here(desk, asked)
-    await done(desk, asked, words.status(turn, len(waiting), desk.safe_mode(), draining, now, answers))
+    held = any(one.key == asked.row.key for one in await desk.store.on_hold(_MANY))
+    text = words.status(turn, len(waiting), desk.safe_mode(), draining, now, answers, held)
+    await done(desk, asked, text)
 
 
 async def _sessions(desk: Desk, asked: Asked) -> None:
     found = await desk.store.sessions(limit=_MANY, key=asked.row.key)
     await done(desk, asked, words.sessions(found, desk.clock.now()))
-
-
-async def _resume(desk: Desk, asked: Asked) -> None:
-    """Go on with what was left here, or with an earlier conversation named by the beginning of its id."""
-    prefix, key = asked.command.args.lower(), asked.row.key
-    live = await desk.store.live_session(key)
-    session = await desk.store.find_session(key, prefix) if prefix else live
-    if session is None or session.ended_why == FORGOTTEN:
-        text = (
-            f"No conversation here is called {words.shown(prefix)}. /sessions lists them."
-            if prefix
-            else _NOTHING
-        )
-        await refuse(desk, asked, "not_found", text)
-    elif session.ended_at is None:
-        await _revive(desk, asked, session)
-    elif await _open(desk, live) is not None:
-        text = "Not done: a turn is unfinished here. Say /stop first, or wait for its end."
-        await refuse(desk, asked, "unfinished", text)
-    else:
-        text = (
-            "That conversation goes on with your next message. The one before it is kept: /sessions shows it."
-        )
-        await desk.store.reopen(session.id, asked.row.position, asked.reply(text))
-
-
-_NOTHING = "Nothing was left unfinished here. Write, and I answer."
-_REVIVABLE = frozenset({TurnState.INTERRUPTED, TurnState.WAITING, TurnState.EXPIRED, TurnState.PARKED})
-
-
-async def _revive(desk: Desk, asked: Asked, session: Session) -> None:
-    turn = await _newest(desk, session)
-    if turn is not None and turn.state in (TurnState.RUNNING, TurnState.QUEUED):
-        await refuse(desk, asked, "unfinished", "The work here goes on already.")
-    elif session.suspended_at is None and (turn is None or turn.state not in _REVIVABLE):
-        await refuse(desk, asked, "nothing_to_resume", _NOTHING)
-    elif turn is not None and turn.state is TurnState.WAITING and await _asks_for_itself(desk, turn):
-        await refuse(desk, asked, "waiting", "It waits for an answer to its question; answer that to go on.")
-    else:
-        text = "It goes on. All that was said and done in it is kept."
-        await desk.store.revive(session.id, asked.row.position, GO_ON, asked.reply(text))
-
-
-async def _asks_for_itself(desk: Desk, turn: Turn) -> bool:
-    """Whether the open question is the model's, which only an answer can settle."""
-    journal = await desk.store.journal(turn.id, turn.generation)
-    return any(question.call is not None and question.state == "open" for question in journal.questions)
 
 
 async def _queue(desk: Desk, asked: Asked) -> None:
@@ -241,7 +198,8 @@ COMMANDS: dict[str, Entry] = {
     "sessions": Entry("/sessions", "the conversations of this chat", _sessions),
     "agent": Entry("/agent [NAME]", "who answers here, or somebody else from now on", choosing.agent),
     "model": Entry("/model [NAME]", "with which model, or another from now on", choosing.model),
-    "resume": Entry("/resume [ID]", "go on with what was left, or with an earlier conversation", _resume),
+    "resume": Entry("/resume [ID]", "go on with what was left, or with an earlier conversation", resume),
+    "release": Entry("/release [ID]", "answer messages that wait for an owner (owners)", release),
     "queue": Entry("/queue [MODE]", "what becomes of messages that come while I work", _queue),
     "goal": Entry("/goal [TEXT|stop]", "what I work at by myself, turn after turn", goal),
     "forget": Entry("/forget", "erase this conversation; I ask once more first", forget),

@@ -7,7 +7,7 @@ from dataclasses import field
 
 from holdfast.agents import Chooser, echo_agent
 from holdfast.clock import Clock
-from holdfast.model import InboxRow, InboxState, Owed, OwedKind
+from holdfast.model import InboxRow, InboxState, Owed, OwedKind, Session, Turn
 from holdfast.policy.access import Access
 from holdfast.policy.answers import Command
 from holdfast.policy.parts import Longest, parts_for, usual
@@ -74,6 +74,18 @@ class NotYet(Exception):
 
 
 Carry = Callable[[Desk, Asked], Awaitable[None]]
+
+
+async def newest_turn(desk: Desk, session: Session | None) -> Turn | None:
+    """The last turn of a session."""
+    turns = await desk.store.turns(session.id, limit=1) if session else ()
+    return turns[0] if turns else None
+
+
+async def open_turn(desk: Desk, session: Session | None) -> Turn | None:
+    """The turn of a session that is not over, if it has one."""
+    turn = await newest_turn(desk, session)
+    return turn if turn is not None and turn.ended_at is None else None
 
 
 async def refuse(desk: Desk, asked: Asked, reason: str, text: str) -> None:

@@ -10,7 +10,7 @@ from holdfast.clock import Clock, first_of
 from holdfast.errors import Report, StoreFault, unreported
 from holdfast.model import Process, ProcessId, ProcessState
 from holdfast.policy.ages import age
-from holdfast.policy.processes import Identity, Standing, identity_of, match_text, scan
+from holdfast.policy.processes import Identity, Standing, identity_of, match_text, output_text, scan
 from holdfast.policy.settings import DAY, ProcessSettings
 from holdfast.records import dataclass
 from holdfast.store import Spawned, Store
@@ -107,7 +107,7 @@ class Watcher:
     async def _end(self, process: Process, standing: Standing) -> None:
         last = await self._processes.output(process.id, -_LAST_WORDS, _LAST_WORDS)
         text = last.data.decode(errors="replace").strip()
-        words = f"The end of its output:\n{text}" if text else "It put out nothing."
+        words = output_text(text) if text else "It put out nothing."
         await self._store.end_process(process.id, standing.state, standing.code, words)
 
     async def _match(self, process: Process, standing: Standing) -> None:

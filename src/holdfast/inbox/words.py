@@ -9,6 +9,7 @@ from holdfast.agents import Choice
 from holdfast.model import BusyMode, CallRecord, CallState, StopKind, Turn, TurnState
 from holdfast.policy.admission import Drain
 from holdfast.policy.ages import age
+from holdfast.policy.parks import ON_HOLD
 from holdfast.policy.recovery import table
 from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND
 from holdfast.policy.strikes import SafeMode
@@ -117,12 +118,15 @@ def status(
     draining: Drain | None,
     now: int,
     choice: Choice | None = None,
+    on_hold: bool = False,
 ) -> str:
     """How this conversation and the gateway stand."""
     lines = [_stands(turn, now)]
     if choice is not None and choice.name:
         lines.append(f"Here {who_answers(choice)}.")
     lines.append(f"Waiting: {messages(waiting)}." if waiting else "Nothing waits.")
+    if on_hold:
+        lines.append(ON_HOLD)
     lines.append(_safe(safe_mode, now))
     if draining is not None:
         lines.append(_DRAINS[draining])

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from .addresses import ChatKind, Origin, Place, Sharing, conversation_key, place_at
+from .addresses import (
+    ChatKind,
+    Origin,
+    Place,
+    Sharing,
+    account_at,
+    conversation_key,
+    place_at,
+    served_by,
+)
 from .ids import (
     CallId,
     ChatAddress,
@@ -18,6 +27,7 @@ from .ids import (
 )
 from .inbound import Accepted, Batch, Cursor, Inbound, InboxKind, InboxRow, Knock, SetAside
 from .journal import (
+    OPEN_ENDED,
     CallRecord,
     EffectClass,
     Journal,
@@ -38,12 +48,14 @@ from .outbound import (
     Sent,
     TryAgain,
     answer_key,
+    partial_key,
     working_key,
 )
 from .reasons import (
     MISSING_REASON_MEANS,
     RESTORED,
     RESUMABLE,
+    AskedBy,
     Began,
     BusyMode,
     GrantScope,
@@ -63,6 +75,7 @@ from .records import (
     Process,
     Request,
     Session,
+    StrikeRecord,
     Turn,
 )
 from .states import (
@@ -88,12 +101,14 @@ from .states import (
 )
 from .transcript import (
     RESUME_NOTES,
+    UNREADABLE,
     Attachment,
     Body,
     Entry,
     Finish,
     Noted,
     NoteKind,
+    Partial,
     Replied,
     Returned,
     Said,
@@ -110,6 +125,7 @@ __all__ = [
     "INBOX",
     "MACHINES",
     "MISSING_REASON_MEANS",
+    "OPEN_ENDED",
     "OPEN_TURN_STATES",
     "PROCESS",
     "QUESTION",
@@ -117,8 +133,10 @@ __all__ = [
     "RESUMABLE",
     "RESUME_NOTES",
     "TURN",
+    "UNREADABLE",
     "WORKING",
     "Accepted",
+    "AskedBy",
     "Asking",
     "Attachment",
     "Batch",
@@ -162,6 +180,7 @@ __all__ = [
     "Origin",
     "Owed",
     "OwedKind",
+    "Partial",
     "PersonId",
     "Place",
     "PlannedCall",
@@ -185,6 +204,7 @@ __all__ = [
     "SetAside",
     "Sharing",
     "StopKind",
+    "StrikeRecord",
     "Stopped",
     "Summed",
     "Tail",
@@ -195,11 +215,14 @@ __all__ = [
     "TurnState",
     "Undone",
     "Usage",
+    "account_at",
     "advance",
     "answer_key",
     "call_key",
     "conversation_key",
     "diagram",
+    "partial_key",
     "place_at",
+    "served_by",
     "working_key",
 ]

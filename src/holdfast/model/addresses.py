@@ -29,8 +29,13 @@ class Place:
     @property
     def address(self) -> ChatAddress:
         """The place as one string, readable back by `place_at`."""
-        address = f"{_quoted(self.platform)}/{_quoted(self.account)}/{_quoted(self.chat)}"
+        address = f"{served_by(self.platform, self.account)}/{_quoted(self.chat)}"
         return ChatAddress(address if self.thread is None else f"{address}/{_quoted(self.thread)}")
+
+
+def served_by(platform: str, account: str) -> str:
+    """How the addresses of all chats of this bot account begin."""
+    return f"{_quoted(platform)}/{_quoted(account)}"
 
 
 def _quoted(part: str) -> str:
@@ -43,6 +48,11 @@ def place_at(address: ChatAddress) -> Place:
     parts = address.split("/")
     platform, account, chat, *thread = map(unquote, parts) if "%" in address else parts
     return Place(platform, account, chat, thread[0] if thread else None)
+
+
+def account_at(address: ChatAddress) -> str:
+    """The platform and bot account of an address, as `served_by` writes them."""
+    return address[: address.find("/", address.find("/") + 1)]
 
 
 @dataclass(frozen=True, slots=True)

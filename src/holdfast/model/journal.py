@@ -7,7 +7,11 @@ from enum import StrEnum
 from holdfast.records import dataclass
 
 from .ids import CallId, PersonId, QuestionId, TurnId
+from .reasons import AskedBy
 from .states import CallState, QuestionState
+
+OPEN_ENDED = 253_402_300_799_999
+"""The expiry of a question that no time closes: the end of the year 9999."""
 
 
 class EffectClass(StrEnum):
@@ -60,6 +64,8 @@ class CallRecord:
     key: str
     state: CallState
     generation: int = 0
+    output: str = ""
+    """What it put out before it was cut off, as far as that is recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +86,8 @@ class QuestionRecord:
     asked_at: int | None = None
     closed_at: int | None = None
     answered_by: PersonId | None = None
+    asked_by: AskedBy | None = None
+    """For the gateway's own question about interrupted work: why it asks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class Owed:
     kind: OwedKind = OwedKind.REPLY
     reply_to: str | None = None
     options: tuple[str, ...] = ()
-    """Buttons, for a question."""
+    """Buttons: the answers to a question, or commands that a notice offers, as one would type them."""
     files: tuple[Attachment, ...] = ()
     """The first goes with the first part, the second with the second: a part is sent in one go. Their bytes
     are kept before this is owed, and there are at most as many as parts."""
@@ -45,6 +45,11 @@ class Owed:
 def answer_key(turn: TurnId) -> str:
     """The dedupe key of a turn's one answer, whoever writes it."""
     return f"answer:{turn}"
+
+
+def partial_key(turn: TurnId) -> str:
+    """The dedupe key of what a turn that ended without an answer had written of one."""
+    return f"partial:{turn}"
 
 
 def working_key(turn: TurnId, generation: int) -> str:
@@ -81,6 +86,15 @@ class Delivery(NamedTuple):
     """A mark of when it was first sent of what may have arrived (`clock.since` measures from it)."""
     files: tuple[Attachment, ...] = ()
     """What goes with it; its text is then what is said of it, and may be empty."""
+    repeats: int = 0
+    """How often it was to be sent again, marked, because it may have arrived."""
+    failing_since: int | None = None
+    """When its first send failed, if one did. A throttle or a platform that is down is no failure, nor is a
+    send that the end of the gateway cut off."""
+    overtaken_at: int | None = None
+    """When another send of the account succeeded while this one failed."""
+    aside_at: int | None = None
+    """When it left its chat's line: later parts do not wait for it, and it is still tried."""
 
     @property
     def key(self) -> str:
@@ -110,6 +124,8 @@ class Lost:
     """It may or may not have arrived."""
 
     reason: str
+    ours: bool = False
+    """The gateway broke it off itself: that says nothing against the platform."""
 
 
 @dataclass(frozen=True, slots=True)

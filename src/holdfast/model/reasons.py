@@ -48,8 +48,15 @@ class StopKind(StrEnum):
 
     STOP = "stop"
     NEW = "new"
+    FORGET = "forget"
+    """As `NEW`; what was written so far is erased with the rest, so the chat gets none of it."""
     INTERRUPT = "interrupt"
     """A message in `interrupt` mode."""
+
+    @property
+    def ends_session(self) -> bool:
+        """Whether the conversation ends with the turn."""
+        return self in (StopKind.NEW, StopKind.FORGET)
 
 
 class BusyMode(StrEnum):
@@ -67,6 +74,16 @@ class OnInterruption(StrEnum):
     RESUME = "resume"
     ASK = "ask"
     NEVER = "never"
+
+
+class AskedBy(StrEnum):
+    """Why the gateway itself asks whether interrupted work goes on: the row of recovery's table that asks."""
+
+    CHAT = "chat_says_ask"
+    """The chat wants to be asked. The work is dropped by another message, or when the question expires."""
+    SAFE_MODE = "safe_mode_suspect"
+    """Safe mode holds the work of a suspect. Only the answer "drop" drops it; the question ends with safe
+    mode, and the work goes on."""
 
 
 class Stopped(StrEnum):

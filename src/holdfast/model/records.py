@@ -61,6 +61,21 @@ class Session(NamedTuple):
     """When its last turn was completed."""
 
 
+class StrikeRecord(NamedTuple):
+    """What the strikes of a session and the interruptions of its turn came from, as the ledger counted it."""
+
+    deaths: int = 0
+    """Strikes that a death of the process left."""
+    cuts: int = 0
+    """Strikes that a stop or restart left, which cut a run before it had anything to show."""
+    turn_deaths: int = 0
+    """Interruptions of the turn that were deaths."""
+    follows_park: bool = False
+    """The session followed a parked one, and began as a suspect."""
+    parks: int = 0
+    """Parks of the conversation in the last day."""
+
+
 class Turn(NamedTuple):
     """One piece of work: one cause, one final state."""
 
@@ -89,6 +104,11 @@ class Turn(NamedTuple):
     last_seq: int = 0
     """Where its entries end; those of the session's next turn go on from there."""
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether it was interrupted and has not gone on since; waiting for a person is no interruption."""
+        return self.interruptions > self.noted
+
 
 @dataclass(frozen=True, slots=True)
 class Fence:
@@ -114,6 +134,7 @@ class Claimed:
     journal: Journal
     settings: ChatSettings
     resumed: bool
+    """It goes on after an interruption, which the model has not been told of yet."""
     fresh: bool
     """The session was made by this claim."""
     take: tuple[Position, ...] = ()
@@ -123,6 +144,8 @@ class Claimed:
     """It runs in the quarantine lane, until it ends or is cleared."""
     longest_fatal: int = 0
     """Milliseconds the session's longest run lived that ended in the death of its process."""
+    partial: str = ""
+    """What an earlier run had written of its reply when it was cut off, as far as that is recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,3 +228,5 @@ class Request:
     asked_at: int
     done_at: int | None = None
     outcome: str | None = None
+    instance: InstanceId | None = None
+    """The run of the gateway it was asked of; None: of one before requests named it."""

@@ -31,7 +31,7 @@ class TurnState(StrEnum):
     CANCELLED = "cancelled"
     """Ended by a person, or by a rule that may not go on."""
     EXPIRED = "expired"
-    """Left behind because it is too old or has nothing left to do."""
+    """Left behind because it is too old, its question was not answered, or it has nothing left to do."""
     PARKED = "parked"
     """Stopped because it kept killing the gateway; its session is suspended."""
 
@@ -93,6 +93,10 @@ class QuestionState(StrEnum):
     CANCELLED = "cancelled"
 
 
+SILENT = frozenset({QuestionState.EXPIRED, QuestionState.UNDELIVERABLE})
+"""A question in these states was closed without an answer, and no person wrote anything instead."""
+
+
 class ProcessState(StrEnum):
     """Where a background process stands."""
 
@@ -149,7 +153,7 @@ TURN = Machine(
             _T.INTERRUPTED,
             _T.QUEUED,
         ),
-        _T.WAITING: (_T.QUEUED, _T.CANCELLED),
+        _T.WAITING: (_T.QUEUED, _T.CANCELLED, _T.EXPIRED),
         _T.INTERRUPTED: (_T.QUEUED, _T.WAITING, _T.DONE, _T.CANCELLED, _T.EXPIRED, _T.PARKED),
         _T.DONE: (),
         _T.FAILED: (),

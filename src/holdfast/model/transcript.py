@@ -21,6 +21,8 @@ class Finish(StrEnum):
     FILTERED = "filtered"
     CUT = "cut"
     """The stream broke off, or carried no marker."""
+    STOPPED = "stopped"
+    """The turn ended while it was being written: kept as far as it came, never a final answer."""
 
 
 class NoteKind(StrEnum):
@@ -38,6 +40,8 @@ class NoteKind(StrEnum):
     """The person chose to drop the interrupted work, or wrote something else."""
     TOOL_TAIL = "tool_tail"
     """Tool results stand at the end without an answer."""
+    REPLY_UNKNOWN = "reply_unknown"
+    """The model's reply was cut off, and what it did in it is unknown."""
     CUT_OFF = "cut_off"
     """The model's own last message broke off."""
     WATCHED = "watched"
@@ -64,6 +68,9 @@ class Tail(StrEnum):
     """Only a note that opened a resume; nothing came after it."""
     QUESTION = "question"
     """Nothing but a question to the person is unsettled."""
+    REPLYING = "replying"
+    """A model whose replies have effects of their own is being asked, and has not replied: what it does
+    meanwhile stands in no row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +94,13 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A person's message, or a wake-up in the place of one, unchanged."""
+    """What begins or joins a turn, unchanged: a person's message, or a wake-up of the gateway."""
 
     text: str
     sender: PersonId
     attachments: tuple[Attachment, ...] = ()
     woken: bool = False
-    """Nobody said it: a background process or a standing goal wants a turn."""
+    """The gateway says it: a background process or a standing goal wants a turn. Shown as a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +112,18 @@ class Replied:
     calls: tuple[ToolCall, ...] = ()
     opaque: str | None = None
     """Provider data that must come back unchanged (reasoning, signatures), as JSON."""
+
+
+class Partial(NamedTuple):
+    """What people were shown of something that is not finished, as far as it is recorded."""
+
+    text: str
+    call: CallId | None = None
+    """The running call that put it out; None: the model writes it."""
+    after: int = 0
+    """Of a reply: the last entry before it. A late word about a reply that is committed records nothing."""
+    generation: int = 0
+    """Of the run that was shown it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +165,10 @@ class Summed:
 
 
 Body = Said | Replied | Returned | Noted | Undone | Summed
+
+
+UNREADABLE = "(unreadable: this part of the record is damaged)"
+"""Stands for content that is there and cannot be read. What was erased on request reads otherwise."""
 
 
 class Entry(NamedTuple):

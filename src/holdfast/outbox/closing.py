@@ -1,4 +1,4 @@
-"""The buttons of questions that are over: taken away, also after a restart, and in nobody's way."""
+"""The cards of closed questions: without buttons, and with how the question ended, also after a restart."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ from typing import cast
 
 from holdfast.clock import Bell, Clock, first_of, in_time
 from holdfast.errors import Report, StoreClosed, StoreFault, SyncFailed, unreported
-from holdfast.model import DeliveryId, DeliveryState, QuestionState, place_at
+from holdfast.model import (
+    DELIVERY,
+    AskedBy,
+    DeliveryId,
+    DeliveryState,
+    Owed,
+    OwedKind,
+    QuestionKind,
+    QuestionState,
+    place_at,
+)
+from holdfast.model.states import SILENT
 from holdfast.platforms import Platform, PlatformDown, Shows
-from holdfast.policy.closing import as_closed
-from holdfast.store import Buttons, Store
+from holdfast.policy.closing import as_closed, unanswered_line, withdrawn_line
+from holdfast.store import Card, Store
 
 SOON = 5.0
 """Seconds between two looks while buttons are left that should be gone."""
@@ -22,8 +33,9 @@ WITHIN = 10.0
 class Closing:
     """Lets the message of a question say what became of it once that is known, instead of its buttons.
 
-    The ledger knows which messages still have some: whoever starts after a crash goes on with them. It is for
-    eyes only, so whatever fails waits for the next look; a button pressed meanwhile is answered honestly.
+    The ledger knows which messages do not say it yet: whoever starts after a crash goes on with them. Where a
+    message cannot be edited, one line says that no answer came; an edit is for eyes only, so whatever fails
+    waits for the next look, and a button pressed meanwhile is answered honestly.
     """
 
     def __init__(
@@ -36,17 +48,16 @@ class Closing:
     ) -> None:
         self._store = store
         self._clock = clock
-        can = [one for one in platforms if one.capabilities.buttons and one.capabilities.edit]
-        self._platforms = {(one.name, one.account): one for one in can}
+        self._platforms = {(one.name, one.account): one for one in platforms if not one.capabilities.cards}
         self._connected = connected
         self._report = report
         self._after: DeliveryId | None = None
-        """Up to here nothing has buttons that could ever be taken away."""
+        """Up to here no card has anything left to lose or to say."""
         self._bell = Bell()
 
     @property
     def is_needed(self) -> bool:
-        """Whether anybody can do anything about buttons here."""
+        """Whether any platform here leaves the cards of questions to us."""
         return bool(self._platforms)
 
     def poke(self) -> None:
@@ -64,50 +75,68 @@ class Closing:
             except (SyncFailed, StoreClosed):
                 raise
             except StoreFault as fault:
-                self._report("taking buttons away", fault)
+                self._report("closing the cards of questions", fault)
                 wait = SOON
             await first_of(
                 self._clock.sleep(wait), self._bell.since(rung), self._store.changed("questions", seen)
             )
 
     async def _close_all(self) -> bool:
-        """Take away what can be taken away now; True if something was left that may go soon."""
-        found, newest = await self._store.buttons(self._after)
+        """Close what can be closed now; True if something was left that may go soon."""
+        found, newest = await self._store.cards(self._after)
         ours = [one for one in found if self._platform_of(one) is not None]
         over = [one for one in ours if one.state is not QuestionState.OPEN]
         # One may be over while its own message is still on its way; nothing rings when that has arrived.
-        left = [one for one in over if not _is_sent(one) or not await self._close(one)]
+        left = [one for one in over if not _is_settled(one) or not await self._close(one)]
         asked = [one for one in ours if one.state is QuestionState.OPEN]
         ids = [one.delivery.id for one in (*left, *asked)]
         self._after = DeliveryId(min(ids, default=newest + 1) - 1)
         return any(self._can_reach(one) for one in left)
 
-    async def _close(self, buttons: Buttons) -> bool:
-        platform, delivery = self._platform_of(buttons), buttons.delivery
+    async def _close(self, card: Card) -> bool:
+        platform, delivery = self._platform_of(card), card.delivery
         assert platform is not None
-        assert delivery.platform_id is not None
-        if not self._can_reach(buttons):
-            return False
-        text = as_closed(delivery, buttons.state, buttons.answer, platform.capabilities.longest)
-        try:
-            edit = cast("Shows", platform).edit(delivery.chat, delivery.platform_id, text)
-            if not await in_time(self._clock, WITHIN, edit):
+        if platform.capabilities.edit and delivery.platform_id is not None:
+            if not await self._edit(platform, card, delivery.platform_id):
                 return False
+            await self._store.close_card(delivery.id)
+        elif card.state in SILENT and (words := _line_for(card)) is not None:
+            line = Owed(
+                delivery.chat, f"unanswered:{card.question}", (words,), OwedKind.NOTICE, delivery.reply_to
+            )
+            await self._store.close_card(delivery.id, (line,))
+        return True
+
+    async def _edit(self, platform: Platform, card: Card, message: str) -> bool:
+        if not self._can_reach(card):
+            return False
+        delivery = card.delivery
+        longest = platform.capabilities.longest
+        text = as_closed(delivery, card.kind, card.state, card.answer, longest, card.asked_by)
+        try:
+            edit = cast("Shows", platform).edit(delivery.chat, message, text)
+            return await in_time(self._clock, WITHIN, edit)
         except (PlatformDown, TimeoutError):
             return False
         except Exception as fault:  # noqa: BLE001 - the boundary to an adapter: tried again, others go on
-            self._report(f"taking the buttons of {delivery.id} away", fault)
+            self._report(f"closing the card of delivery {delivery.id}", fault)
             return False
-        await self._store.forget_buttons(delivery.id)
-        return True
 
-    def _can_reach(self, buttons: Buttons) -> bool:
-        return place_at(buttons.delivery.chat).platform in self._connected()
+    def _can_reach(self, card: Card) -> bool:
+        return place_at(card.delivery.chat).platform in self._connected()
 
-    def _platform_of(self, buttons: Buttons) -> Platform | None:
-        place = place_at(buttons.delivery.chat)
+    def _platform_of(self, card: Card) -> Platform | None:
+        place = place_at(card.delivery.chat)
         return self._platforms.get((place.platform, place.account))
 
 
-def _is_sent(buttons: Buttons) -> bool:
-    return buttons.delivery.state is DeliveryState.SENT
+def _line_for(card: Card) -> str | None:
+    """What one line says of a question that was closed without an answer; None when it says nothing."""
+    was_shown = card.delivery.state is DeliveryState.SENT
+    if card.asked_by is AskedBy.SAFE_MODE:
+        return withdrawn_line(card.delivery.text) if was_shown else None
+    return unanswered_line(card.delivery.text, was_shown) if card.kind is QuestionKind.CLARIFY else None
+
+
+def _is_settled(card: Card) -> bool:
+    return card.delivery.state in DELIVERY.finals

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from holdfast.clock import Bell, Clock, Rng, first_of, in_time, mark, since
 from holdfast.errors import Refused, Report, StoreClosed, StoreFault, SyncFailed, unreported
 from holdfast.model import (
     WORKING,
+    ChatAddress,
     Delivery,
     DeliveryId,
     DeliveryState,
@@ -23,11 +24,14 @@ from holdfast.model import (
     TryAgain,
 )
 from holdfast.platforms import Platform, PlatformDown
-from holdfast.policy.ages import age
 from holdfast.policy.files import more_time, too_large
 from holdfast.policy.retry import (
+    MAY_BE_THERE,
+    TOO_OLD,
+    Next,
     Settling,
     after_asking,
+    after_doubt,
     after_send,
     before_send,
     delay,
@@ -37,6 +41,7 @@ from holdfast.policy.working import last_words
 from holdfast.store import Store
 from holdfast.telemetry import without_secrets
 
+from .failures import Failures
 from .undelivered import Write, close_questions, line_for
 
 PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
@@ -53,6 +58,10 @@ _DOUBTS = 1_000
 
 def _always() -> bool:
     return True
+
+
+async def _nothing(chat: ChatAddress) -> None:
+    """Nothing comes before a send."""
 
 
 def _time_for(delivery: Delivery) -> float:
@@ -75,7 +84,9 @@ class Sender:
         ready: Callable[[], bool] = _always,
         at_once: int = AT_ONCE,
         report: Report = unreported,
+        before: Callable[[ChatAddress], Awaitable[None]] = _nothing,
     ) -> None:
+        """`before` is waited for before something goes to a chat: what has to be seen there first."""
         self._store = store
         self._clock = clock
         self._rng = rng
@@ -84,6 +95,7 @@ class Sender:
         self._ready = ready
         self._at_once = at_once
         self._report = report
+        self._before = before
         self._bell = Bell()
         """Rings when there may be something to do."""
         self._moved = Bell()
@@ -99,12 +111,14 @@ class Sender:
         self._down_until = 0
         self._downs = 0
         self._claiming = False
+        self._failures = Failures(store, clock, platform.name, self._settings, self._insist)
 
     def poke(self) -> None:
         """The platform is connected (again): what waits for it is tried at once."""
         self._downs = self._down_until = 0
         self._ask_at.clear()
         self._undoubted = None
+        self._failures.reconnected()
         self._bell.ring()
 
     @property
@@ -174,6 +188,7 @@ class Sender:
         for delivery in await self._doubts():
             if self._room() and self._is_time_to_ask(delivery):
                 await self._settle(delivery)
+        await self._failures.judge(self._busy)
         if self._room() and self._tick() >= self._down_until:
             self._claiming = True
             try:
@@ -237,9 +252,11 @@ class Sender:
         tick = self._tick()
         doubts = [delivery.id for delivery in await self._doubts() if delivery.id not in self._busy]
         waits = [self._ask_at.get(id_, tick) - tick for id_ in doubts]
-        due = await self._due_at()
+        due, judged = await self._due_at(), await self._failures.next_at(self._busy)
         if due is not None:
             waits.append(max(due - self._clock.now(), self._down_until - tick))
+        if judged is not None:
+            waits.append(judged - self._clock.now())
         return min(max(min(waits, default=MINUTE), 50) / SECOND, LOOK_AGAIN)
 
     def _tick(self) -> int:
@@ -250,13 +267,13 @@ class Sender:
 
     async def _deliver(self, delivery: Delivery) -> SendResult | None:
         over = before_send(delivery, self._clock.now(), self._settings)
-        if over is not None and over.state is DeliveryState.EXPIRED:
+        if over is not None:
             await self._expire(delivery, over.reason or "")
             return None
-        most = self._platform.capabilities.files
-        why = over.reason or "" if over is not None else too_large(delivery.files, most)
+        why = too_large(delivery.files, self._platform.capabilities.files)
         if why is not None:
             return await self._keep(delivery, Rejected(why))
+        await self._before(delivery.chat)
         return await self._keep(delivery, await self._send(await self._with_last_words(delivery)))
 
     async def _with_last_words(self, delivery: Delivery) -> Delivery:
@@ -284,7 +301,7 @@ class Sender:
         try:
             result = await in_time(self._clock, within, self._try(shown))
         except asyncio.CancelledError:
-            self._unrecorded[delivery.id] = (delivery, Lost("the send was cut off"))
+            self._unrecorded[delivery.id] = (delivery, Lost("the send was cut off", ours=True))
             raise
         except PlatformDown as down:
             return self._down(down)
@@ -322,6 +339,9 @@ class Sender:
         self._unrecorded.pop(delivery.id, None)
         if isinstance(result, Rejected):
             await close_questions(self._store, delivery, self._insist, result.whole_chat)
+        if isinstance(result, Sent):
+            for id_ in await self._failures.overtaken(delivery):
+                self._ask_at.pop(id_, None)
         return result
 
     async def _insist(self, write: Write, delivery: Delivery) -> None:
@@ -345,9 +365,8 @@ class Sender:
         now, settling = self._clock.now(), self._settling(delivery)
         then = after_send(result, delivery, settling, now, self._settings, self._rng.random())
         if isinstance(result, Lost):
-            # Recorded as what it is; the next look settles it, or gives it up.
-            if settling is Settling.ASK:
-                self._ask_at[delivery.id] = self._tick() + (then.at or now) - now
+            if then.at is not None:
+                self._ask_at[delivery.id] = self._tick() + then.at - now
             return result, ()
         if then.state is not DeliveryState.FAILED:
             latest = now + self._settings.age
@@ -379,23 +398,26 @@ class Sender:
 
     async def _settle(self, delivery: Delivery) -> None:
         """Settle it as the platform allows: ask, or send again with its key or visibly marked."""
-        now, settings = self._clock.now(), self._settings
-        if self._settling(delivery) is Settling.ASK:
+        settling = self._settling(delivery)
+        if settling is Settling.ASK:
             self._begin(delivery, self._ask(delivery))
             return
-        over = before_send(delivery, now, settings)
-        if over is not None:
-            await self._give_up(delivery, over.reason or "")
-            return
-        # It may have arrived, which the ledger keeps; whether that shows is decided when it is sent.
-        at = now + delay(delivery.attempts, settings, self._rng.random())
-        again = TryAgain(at, "outcome unknown, sent again")
-        await self._insist(lambda: self._store.settle_delivery(delivery.id, again, repeated=True), delivery)
+        now = self._clock.now()
+        await self._write(delivery, after_doubt(delivery, settling, now, self._settings, self._rng.random()))
 
-    async def _give_up(self, delivery: Delivery, reason: str) -> None:
-        failed = Rejected(f"{reason}; it may have arrived")
-        owe = line_for(delivery, may_have_arrived=True)
-        await self._insist(lambda: self._store.settle_delivery(delivery.id, failed, owe=owe), delivery)
+    async def _write(self, delivery: Delivery, then: Next, found: Sent = Sent()) -> None:  # noqa: B008 - frozen
+        """Settle a part of unknown outcome like this; the ledger keeps that it may have arrived."""
+        result: SendResult = found
+        owe: tuple[Owed, ...] = ()
+        if then.state is DeliveryState.PENDING:
+            result = TryAgain(then.at or 0, then.reason or "")
+        elif then.state is not DeliveryState.SENT:
+            result = Rejected(then.reason or "")
+            owe = line_for(delivery, may_have_arrived=MAY_BE_THERE in result.reason)
+        await self._insist(
+            lambda: self._store.settle_delivery(delivery.id, result, then.repeated, owe, then.marked),
+            delivery,
+        )
 
     async def _ask(self, delivery: Delivery) -> None:
         """Ask the platform whether it is there; if it does not say, ask again later, ever less often."""
@@ -404,25 +426,16 @@ class Sender:
             found = await in_time(self._clock, SEND_WITHIN, self._platform.find(delivery))
         except Exception as error:  # noqa: BLE001 - asking changes nothing, so any failure means: not yet known
             self._report(f"asking about delivery {delivery.id}", error)
-            if age(now, delivery.created_at) > settings.age:
-                await self._give_up(delivery, "too_old")
+            if before_send(delivery, now, settings) is not None:
+                failed = Next(DeliveryState.FAILED, delivery.attempts, reason=f"{TOO_OLD}; {MAY_BE_THERE}")
+                await self._write(delivery, failed)
                 return
             asked = self._asked[delivery.id] = self._asked.get(delivery.id, 0) + 1
             self._ask_at[delivery.id] = self._tick() + delay(asked, settings, self._rng.random())
             return
         # There for sure, and by which name the platform knows it: what is edited later needs that.
-        result: SendResult = found if isinstance(found, Sent) else Sent()
+        there = found if isinstance(found, Sent) else Sent()
         arrived = True if isinstance(found, Sent) else found
-        then = after_asking(arrived, delivery, now, settings, self._rng.random())
-        owe: tuple[Owed, ...] = ()
-        if then.state is DeliveryState.PENDING:
-            result = TryAgain(then.at or now, then.reason or "")
-        elif then.state is not DeliveryState.SENT:
-            result = Rejected(then.reason or "")
-            owe = line_for(delivery, may_have_arrived=arrived is None)
-        repeated = then.repeated
-        await self._insist(
-            lambda: self._store.settle_delivery(delivery.id, result, repeated=repeated, owe=owe), delivery
-        )
+        await self._write(delivery, after_asking(arrived, delivery, now, settings, self._rng.random()), there)
         self._ask_at.pop(delivery.id, None)
         self._asked.pop(delivery.id, None)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from holdfast.model import WORKING, Delivery, DeliveryState, Owed, OwedKind, QuestionState, TurnId
+from holdfast.model import WORKING, AskedBy, Delivery, DeliveryState, Owed, OwedKind, QuestionState, TurnId
 from holdfast.policy.files import unsent_line
-from holdfast.policy.retry import left_line, missing_line
+from holdfast.policy.retry import late_line, left_line, missing_line
 from holdfast.store import Store
 
 LINE = "line:"
@@ -32,6 +32,14 @@ def line_for(
     return (Owed(delivery.chat, once, (text,), OwedKind.NOTICE, delivery.reply_to),)
 
 
+def line_for_late(delivery: Delivery) -> tuple[Owed, ...]:
+    """A visible line in place of a part that stepped aside, once; none for a line or a progress notice."""
+    if delivery.dedupe.startswith((LINE, WORKING)):
+        return ()
+    text = late_line(delivery.part, delivery.parts, delivery.repeated)
+    return (Owed(delivery.chat, f"{LINE}{delivery.key}:late", (text,), OwedKind.NOTICE, delivery.reply_to),)
+
+
 def _words(delivery: Delivery, may_have_arrived: bool, refused: bool, whole: bool) -> str:
     if delivery.files:
         return unsent_line(delivery.text, delivery.files, may_have_arrived)
@@ -52,7 +60,10 @@ async def close_questions(store: Store, delivery: Delivery, insist: Insist, whol
 
 async def _close_question(store: Store, delivery: Delivery, turn: TurnId, insist: Insist) -> None:
     journal = await store.journal(turn, 0)
-    still_open = [q for q in journal.questions if q.state is QuestionState.OPEN]
+    # What safe mode asks stays open: the work it holds goes on when safe mode ends.
+    still_open = [
+        q for q in journal.questions if q.state is QuestionState.OPEN and q.asked_by is not AskedBy.SAFE_MODE
+    ]
     named = [q for q in still_open if q.id in delivery.dedupe] or still_open
     if len(named) == 1:
         question = named[0].id

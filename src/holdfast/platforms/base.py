@@ -60,6 +60,8 @@ class Capabilities:
     edit: bool = False
     threads: bool = False
     buttons: bool = False
+    cards: bool = False
+    """It shows by itself how each question stands: nothing has to be edited when one is closed."""
     longest: int = 4096
     """Characters one message may have."""
     typing: float = 0.0
@@ -229,6 +231,10 @@ class Shows(Protocol):
         """
         ...
 
-    async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
-        """Let a message of ours read so. True also when it is gone; False when that was not possible now."""
+    async def edit(self, chat: ChatAddress, message_id: str, text: str, in_line: bool = False) -> bool:
+        """Let a message of ours read so. True also when it is gone; False when that was not possible now.
+
+        With `in_line` it takes its place among the sends and waits for it a little: these are last words, and
+        a send comes right behind them.
+        """
         ...

@@ -67,14 +67,16 @@ def guarantees(can: Capabilities) -> tuple[Guarantee, ...]:
             About.DELIVERED,
             Holds.YES,
             "A reply is owed in the commit that ends its turn. It is sent until the platform takes it or "
-            "refuses it, or the limits of [retry] are reached; that something could not be sent is said in "
-            "its place, if the chat can be reached at all.",
+            "refuses it, for retry.age (24 hours), also over restarts; that something could not be sent is "
+            "said in its place, if the chat can be reached at all.",
         ),
         _delivered_once(can),
         Guarantee(
             About.IN_ORDER,
-            Holds.YES,
-            "What a chat is owed is sent in its order, and nothing comes between the parts of a reply.",
+            Holds.PARTLY,
+            "What a chat is owed is sent in its order, and nothing comes between the parts of a reply. A "
+            "part that fails for retry.aside (20 minutes) while other sends succeed steps aside: a line "
+            "takes its place, what follows goes on, and when it arrives it is marked as late.",
         ),
         _topics(can),
         _buttons(can),
@@ -118,8 +120,12 @@ def _while_down(can: Capabilities) -> Guarantee:
 
 def _delivered_once(can: Capabilities) -> Guarantee:
     """What becomes of a send whose outcome nobody knows, by the very rule that settles it."""
-    cut = "When nobody knows whether a send arrived (a crash, a lost answer)"
-    marked = "it is sent again, visibly marked as possibly repeated: it may be seen twice, never unmarked."
+    cut = "When nobody knows whether a send arrived (a crash, a lost answer, an error of the server)"
+    marked = (
+        "it is sent again, visibly marked as possibly repeated: it may be seen more than once, never "
+        "unmarked. It is repeated retry.repeats times (8) at most, spread over retry.age, and at once when "
+        "another send of the account succeeds."
+    )
     at_first, later = can.settling(0), can.settling(LONG_AFTER)
     if at_first is Settling.ASK:
         words = (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
 from holdfast.errors import Unusable
+from holdfast.installation import DISTRIBUTION, missing_extra
 from holdfast.records import dataclass
 
 from .base import Capabilities, Platform
@@ -39,7 +39,7 @@ class Known:
 
     name: str
     capabilities: Capabilities
-    come_from: str = "holdfast"
+    come_from: str = DISTRIBUTION
     """The package that brings it."""
 
 
@@ -54,7 +54,7 @@ def known(offered: Iterable[EntryPoint] | None = None) -> tuple[Known, ...]:
 
 def _telegram() -> Iterator[Known]:
     """Only where its library is, which takes longer to be imported than all of ours."""
-    if find_spec("aiogram") is None or find_spec("markdown_it") is None:
+    if missing_extra("telegram") is not None:
         return
     from .telegram.adapter import capabilities  # noqa: PLC0415 - as said
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from holdfast.model import Accepted, Delivery, OwedKind, SendResult, Sent
 from holdfast.policy.files import file_line
-from holdfast.policy.parts import POSSIBLY_REPEATED
+from holdfast.policy.parts import mark_for
 from holdfast.records import dataclass
 
 from .base import Ack, Capabilities, Incoming
@@ -37,9 +37,8 @@ class Terminal:
         return None
 
     async def send(self, delivery: Delivery) -> SendResult:
-        mark = POSSIBLY_REPEATED if delivery.repeated else ""
         lines = (delivery.text, *map(file_line, delivery.files))
-        self.show(delivery.kind, mark + "\n".join(filter(None, lines)))
+        self.show(delivery.kind, mark_for(delivery) + "\n".join(filter(None, lines)))
         return Sent()
 
     async def find(self, delivery: Delivery) -> bool | None:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from holdfast.model import (
+    AskedBy,
     BusyMode,
     InboxKind,
     PersonId,
@@ -24,6 +25,7 @@ from holdfast.records import dataclass
 
 from .ages import age
 from .answers import Command, parse_answer, parse_command
+from .parks import ON_HOLD
 from .settings import HOUR, QueueSettings
 
 
@@ -68,7 +70,16 @@ class ArrivalFacts:
     """The question whose button was pressed, if this is such a press."""
     closed: QuestionState | None = None
     """How that question was closed; None while it is open, or when nothing of it is for this person."""
+    closed_of: AskedBy | None = None
+    """Why the gateway asked that question, if it was its own about interrupted work."""
     draining: Drain | None = None
+    safe_mode: bool = False
+    on_hold: bool = False
+    """The conversation was parked too often: its messages wait for an owner."""
+    faulty: bool = False
+    """The last claim of this conversation failed by a fault."""
+    joins: bool = False
+    """The open turn was interrupted, and takes this message along if it resumes: none waits before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +187,15 @@ _CLOSED: Mapping[QuestionState | None, str] = MappingProxyType(
         QuestionState.CANCELLED: "The work that asked this was stopped",
     }
 )
+_FAULTY = (
+    "Kept, but I may not be able to answer: the last time I tried to work in this chat I met a fault. I try "
+    "again now. If that fails too, this waits until the operator has dealt with it; they are told."
+)
+_JOINS_RESUMED = "Kept. I am resuming the interrupted work here, and answer this in the same turn."
+_JOINS_IF_RESUMED = (
+    "Kept. The work here was interrupted. If it resumes, I answer this in the same turn; if not, right "
+    "after it."
+)
 _SHOWN_OF_QUESTION = 200
 
 
@@ -236,6 +256,8 @@ def _is_about(facts: ArrivalFacts, question: QuestionRecord, settings: QueueSett
 def _press(facts: ArrivalFacts, question: QuestionRecord | None) -> Admission:
     if question is None or question.id != facts.pressed:
         closed = _CLOSED.get(facts.closed, "That question is closed")
+        if facts.closed is QuestionState.EXPIRED and facts.closed_of is AskedBy.SAFE_MODE:
+            closed = "Safe mode is over and that work goes on by itself"
         return Refuse(Refusal.QUESTION_CLOSED, f"{closed}, so nothing was done with this answer.")
     if not _is_asked(facts, question):
         return Refuse(Refusal.NOT_ASKED, "That question is for somebody else.")
@@ -251,24 +273,38 @@ def _reply_to(facts: ArrivalFacts, question: QuestionRecord, settings: QueueSett
         return Answer(question.id, value, _drain_words(facts))
     if question.kind is not QuestionKind.CONTINUE:
         return SetAsideQuestion(question.id, _drain_words(facts))
+    if _keeps_work(facts, question):
+        return _wait(facts, question, settings)
     if facts.waiting >= settings.most:
         return _full(settings)
     dropped = "I let the work go that I asked about."
     return DropWork(question.id, f"{dropped} {_drain_words(facts) or 'Your message is next.'}")
 
 
+def _keeps_work(facts: ArrivalFacts, question: QuestionRecord) -> bool:
+    """Whether safe mode holds the work that this question is about: then no other message drops it."""
+    asks = question.asked_by
+    return asks is AskedBy.SAFE_MODE or (asks is AskedBy.CHAT and facts.safe_mode)
+
+
 def _wait(facts: ArrivalFacts, question: QuestionRecord | None, settings: QueueSettings) -> Admission:
     if facts.waiting >= settings.most:
         return _full(settings)
+    if facts.on_hold:
+        return Queue(f"Kept. {ON_HOLD}")
     runs = question is None and facts.turn is TurnState.RUNNING
     if facts.draining is not None:
         # What runs is let finish, and goes on taking in what it is steered with.
         steers = runs and facts.busy is BusyMode.STEER
         return Steer(_STEERED_IN_DRAIN[facts.draining]) if steers else Queue(_drain_words(facts))
+    if facts.faulty:
+        return Queue(_FAULTY)
     if facts.turn is None:
         return Queue()
     if runs:
         return _while_running(facts.busy)
+    if facts.joins and question is None:
+        return Queue(_JOINS_RESUMED if facts.turn is TurnState.QUEUED else _JOINS_IF_RESUMED)
     # Nothing is running that could be steered or stopped: what was begun earlier is dealt with first.
     words = "Queued. Work that was begun earlier comes first."
     if question is not None:

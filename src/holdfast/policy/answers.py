@@ -33,6 +33,15 @@ def parse_command(text: str) -> Command | None:
     return Command(found["name"].lower(), (found["args"] or "").strip()) if found else None
 
 
+_LABELS: Mapping[str, str] = MappingProxyType({"resume": "Resume it (owner)"})
+
+
+def command_label(text: str) -> str:
+    """What stands on a button that gives this command."""
+    command = parse_command(text)
+    return _LABELS.get(command.name, text) if command else text
+
+
 def parse_answer(question: QuestionRecord, text: str) -> str | None:
     """Read a text as an answer, or None if it cannot be one.
 

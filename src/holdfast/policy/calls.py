@@ -11,11 +11,13 @@ from holdfast.model import (
     CallRecord,
     CallState,
     EffectClass,
+    Journal,
     QuestionId,
     QuestionKind,
     QuestionRecord,
     QuestionState,
 )
+from holdfast.model.states import SILENT
 from holdfast.records import dataclass
 
 from .approvals import OPEN_GATE, Gate
@@ -63,7 +65,7 @@ class InFlight:
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """A call that waits for a person."""
+    """A call that waits for a person, or whose question was closed without an answer."""
 
     call: CallId
     question: QuestionId
@@ -104,7 +106,9 @@ def judge_call(
     if question and question.state is QuestionState.OPEN:
         return Awaited(call.id, question.id)
     if question and question.kind is QuestionKind.CLARIFY:
-        return _by_answer(call, question)
+        # A question without an answer ends the turn where it would wait: the model is not called for it.
+        silent = question.state in SILENT
+        return Awaited(call.id, question.id) if silent else _by_answer(call, question)
     ruling = gate.ruling(call)
     forbidden = Skip.DENIED if ruling is Ruling.DENY else _forbidden(call, question)
     if call.state is CallState.PLANNED:
@@ -129,7 +133,7 @@ def _planned(
 
 def _cut_off(call: CallRecord, allowed: bool) -> Verdict:
     """A call that another run had started; nobody saw how it ended."""
-    unknown = Settlement(call.id, CallState.UNKNOWN, unknown_text(call))
+    unknown = Settlement(call.id, CallState.UNKNOWN, unknown_text(call, call.output))
     match call.effect:
         case EffectClass.READ | EffectClass.IDEMPOTENT:
             return ToRun(call, again=True) if allowed else unknown
@@ -153,8 +157,23 @@ def _forbidden(call: CallRecord, question: QuestionRecord | None) -> Skip | None
     if question is None:
         return None
     if question.state is not QuestionState.ANSWERED or not is_yes(question.answer):
-        return _NOT_ALLOWED.get(question.state, Skip.NO_ANSWER)
+        return no_consent(question.state)
     return None if question.call_hash == call_hash(call.name, call.arguments) else Skip.OTHER_CALL
+
+
+def unheeded(journal: Journal) -> tuple[QuestionRecord, ...]:
+    """Approvals that were closed without an answer, and whose call the model has not been told of."""
+    planned = {call.id for call in journal.calls if call.state is CallState.PLANNED}
+    return tuple(
+        question
+        for question in journal.questions
+        if question.kind is QuestionKind.APPROVAL and question.state in SILENT and question.call in planned
+    )
+
+
+def no_consent(state: QuestionState) -> Skip:
+    """Why a call is not run whose approval was closed so."""
+    return _NOT_ALLOWED.get(state, Skip.NO_ANSWER)
 
 
 def _skip(call: CallRecord, why: Skip) -> Settlement:

@@ -60,7 +60,7 @@ def tokens_of(messages: Sequence[Message]) -> int:
 
 def _tokens(message: Message) -> int:
     size = len(message.text) + sum(len(call.name) + len(call.arguments) for call in message.calls)
-    size += len(message.opaque or "")
+    size += len(message.opaque or "") + sum(map(len, message.files))
     return size // _PER_TOKEN + _PER_MESSAGE + _PER_PICTURE * len(message.attachments)
 
 

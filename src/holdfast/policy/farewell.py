@@ -8,6 +8,8 @@ from types import MappingProxyType
 from holdfast.model import OnInterruption
 
 from .admission import Drain
+from .settings import SECOND
+from .working import span
 
 _GOING: Mapping[Drain, str] = MappingProxyType(
     {
@@ -18,17 +20,20 @@ _GOING: Mapping[Drain, str] = MappingProxyType(
 _BACK: Mapping[Drain, str] = MappingProxyType(
     {Drain.RESTART: "after the restart", Drain.SHUTDOWN: "when it runs again"}
 )
+_WAITS = "It waits up to {wait} for the work in this chat. If the work is not done by then, "
+_AT_ONCE = "It does not wait for the work in this chat. "
 _THEN: Mapping[OnInterruption, str] = MappingProxyType(
     {
-        OnInterruption.RESUME: "What is not done by then I'll try to resume where we left off, {back}.",
-        OnInterruption.ASK: "What is not done by then stays as it is, and I ask you {back} whether to go on.",
-        OnInterruption.NEVER: "What is not done by then is left; this chat wants nothing taken up again.",
+        OnInterruption.RESUME: "I'll try to resume where we left off, {back}.",
+        OnInterruption.ASK: "I keep it, and ask you {back} whether to continue or drop it.",
+        OnInterruption.NEVER: "I leave it: this chat is set to resume nothing.",
     }
 )
 
 
-def farewells(why: Drain) -> Mapping[OnInterruption, str]:
-    """The words, by what the chat wants done with interrupted work."""
+def farewells(why: Drain, wait: int) -> Mapping[OnInterruption, str]:
+    """The words, by what the chat wants done with interrupted work; `wait` is what the drain waits."""
+    waits = _WAITS.format(wait=span(wait)) if wait >= SECOND else _AT_ONCE
     return MappingProxyType(
-        {wanted: f"{_GOING[why]} {words.format(back=_BACK[why])}" for wanted, words in _THEN.items()}
+        {wanted: f"{_GOING[why]} {waits}{words.format(back=_BACK[why])}" for wanted, words in _THEN.items()}
     )

@@ -14,7 +14,8 @@ _SHOWN = 200
 def continuation(text: str, used: int, budget: int) -> str:
     """What queues the next turn of a goal says."""
     return (
-        f"Standing goal: {text}\n\nThis is turn {used} of at most {budget} for it. Go on from where you are; "
+        f"Standing goal: {text}\n\nThe person set it with /goal. This is turn {used} of at most {budget} for "
+        f"it. Go on from where you are; "
         f"nobody needs to answer. When it is reached, or when you cannot go on without a person, say so with "
         f"the tool `{REPORTING}`; without that, the next turn follows by itself."
     )

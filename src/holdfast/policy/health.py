@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from holdfast.records import dataclass
@@ -56,6 +56,8 @@ class HomeFacts:
     """Seconds an orderly stop may take."""
     units: tuple[tuple[str, float], ...]
     """systemd's units for this home, and the seconds each gives a stop."""
+    on_hold: int = 0
+    """Conversations whose messages wait for an owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +93,30 @@ class BotFacts:
     """Groups that are let in, and what Telegram says if the bot is not welcome there."""
 
 
+def of_extras(missing: Mapping[str, str]) -> Iterator[Finding]:
+    """The tables of the configuration whose packages are missing, each with the line that installs them."""
+    for table, line in missing.items():
+        words = f"[{table}] needs packages that are not installed; the gateway does not start without them"
+        yield Finding("packages", Grade.BAD, words, line)
+
+
 def of_home(facts: HomeFacts) -> Iterator[Finding]:
     """What there is to say of the home and the process on it."""
     yield from _room(facts)
     yield _process(facts)
     yield _clock(facts.ahead / 1_000, "the ledger", "its times")
     yield _owners(facts)
+    yield from _on_hold(facts)
     yield from (_unit(unit, given, facts.stop_needs) for unit, given in facts.units)
+
+
+def of_ledger(damage: Sequence[str]) -> Iterator[Finding]:
+    """Parts of the ledger that could not be read or worked on, each by its reason."""
+    for reason in damage:
+        fix = "holdfast set-aside shows what stood there; holdfast verify looks the whole ledger over"
+        yield Finding("ledger", Grade.BAD, reason, fix)
+    if not damage:
+        yield Finding("ledger", Grade.WELL, "nothing of the ledger was set aside")
 
 
 def _room(facts: HomeFacts) -> Iterator[Finding]:
@@ -118,6 +137,13 @@ def _room(facts: HomeFacts) -> Iterator[Finding]:
         yield Finding("disk", Grade.BAD, f"{free}, and {facts.wanted:,} should be", fix)
     else:
         yield Finding("disk", Grade.WELL, free)
+
+
+def _on_hold(facts: HomeFacts) -> Iterator[Finding]:
+    if facts.on_hold:
+        many = "1 conversation was" if facts.on_hold == 1 else f"{facts.on_hold} conversations were"
+        words = f"{many} parked too often: messages there wait until an owner releases them"
+        yield Finding("on hold", Grade.WARN, words, "holdfast release lists them and lets them go on")
 
 
 def _process(facts: HomeFacts) -> Finding:

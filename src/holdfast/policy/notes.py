@@ -38,6 +38,8 @@ class Before:
     interruptions: int
     tail: Tail
     progress_at: int | None
+    results_left: bool = False
+    """Its transcript ends in tool results that the model has not taken up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class NoteFacts:
     noted: int = 0
     """Count of the interruption that has had its note, or needed none (it found the turn waiting)."""
     reason: str | None = None
+    results_left: bool = False
+    """For a resume: the turn's transcript ends in tool results that the model has not taken up."""
     before: Before | None = None
 
 
@@ -83,10 +87,12 @@ _CAUSES: Mapping[NoteKind, str] = MappingProxyType(
     }
 )
 
-_WHOLE = "The history above is whole; nothing of it was lost."
+WHOLE = "The history above is whole; nothing of it was lost."
+"""Said in every note after which work that was cut off goes on."""
 _RESTARTS = "Any restart in it has already happened: do not ask for it or start it again."
-RESULTS_FIRST = "Take up the unfinished results first and sum them up."
+_RESULTS_FIRST = "Take up the unfinished results first and sum them up."
 _THEN_MESSAGE = "Then answer the person's new message, which follows."
+_AND_MESSAGE = "Go on with the work, then answer the person's new message, which follows."
 _NO_MESSAGE = "There is no new message: go on with the work, do not greet, and do not ask what to do next."
 _FOLLOWING = "Answer the message that follows."
 _THEN_FOLLOWING = "Then answer the message that follows."
@@ -99,11 +105,16 @@ _OPENINGS: Mapping[NoteKind, str] = MappingProxyType(
         ),
         NoteKind.RESUME_FAILED: (
             "The work before this was cut off, taken up again, and failed; it was not finished. "
-            f"{_WHOLE} {_RESTARTS} {RESULTS_FIRST} {_THEN_FOLLOWING}"
+            f"{WHOLE} {_RESTARTS}"
         ),
         NoteKind.DROPPED: (
             "The work before this stopped before its end, and the person has let it go; it is not running. "
             f"{_RESTARTS} Take it up only if the person asks for it. {_FOLLOWING}"
+        ),
+        NoteKind.REPLY_UNKNOWN: (
+            "Your reply before this was cut off. What you did in it may or may not have happened, and it was "
+            "not repeated: check what is the case before you do it again, or ask the person. "
+            f"{_FOLLOWING}"
         ),
         NoteKind.TOOL_TAIL: (
             "The history above ends in tool results that were never answered. "
@@ -117,11 +128,12 @@ def note_for(facts: NoteFacts, now: int, settings: RecoverySettings) -> Note | N
     """Choose the one note this claim of a turn begins with, or none."""
     if facts.interruptions > facts.noted:
         kind = resume_kind(facts.reason)
-        return Note(kind, facts.interruptions, resume_text(kind, facts.message_follows))
+        text = resume_text(kind, facts.message_follows, facts.results_left)
+        return Note(kind, facts.interruptions, text)
     if not facts.opening or facts.before is None:
         return None
     opening = _opening_kind(facts.before, now, settings)
-    return None if opening is None else Note(opening, 0, _OPENINGS[opening])
+    return None if opening is None else Note(opening, 0, _opening_text(opening, facts.before.results_left))
 
 
 def resume_kind(reason: str | None) -> NoteKind:
@@ -129,13 +141,24 @@ def resume_kind(reason: str | None) -> NoteKind:
     return _KINDS.get(reason or MISSING_REASON_MEANS, NoteKind.GENERAL)
 
 
-def resume_text(kind: NoteKind, message_follows: bool) -> str:
+def resume_text(kind: NoteKind, message_follows: bool, results_left: bool) -> str:
     """Say what cut the work off and what comes first."""
-    then = _THEN_MESSAGE if message_follows else _NO_MESSAGE
-    return f"{_CAUSES[kind]} {_WHOLE} {_RESTARTS} {RESULTS_FIRST} {then}"
+    first = f" {_RESULTS_FIRST}" if results_left else ""
+    message = _THEN_MESSAGE if results_left else _AND_MESSAGE
+    return f"{_CAUSES[kind]} {WHOLE} {_RESTARTS}{first} {message if message_follows else _NO_MESSAGE}"
+
+
+def _opening_text(kind: NoteKind, results_left: bool) -> str:
+    """Say how the turn before ended; of one that failed in its resume also whether results are left."""
+    if kind is not NoteKind.RESUME_FAILED:
+        return _OPENINGS[kind]
+    return f"{_OPENINGS[kind]} {f'{_RESULTS_FIRST} {_THEN_FOLLOWING}' if results_left else _FOLLOWING}"
 
 
 def _opening_kind(before: Before, now: int, settings: RecoverySettings) -> NoteKind | None:
+    if before.tail is Tail.REPLYING and before.state is not TurnState.CANCELLED:
+        # Only the model can find out what it did.
+        return NoteKind.REPLY_UNKNOWN
     if before.state is TurnState.EXPIRED:
         # A question nobody answered leaves nothing to finish: the next message stands for itself.
         return None if before.why == UNANSWERED else NoteKind.LEFT_BEHIND

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from holdfast.model import ChatAddress
+from holdfast.model import ChatAddress, Delivery
 
 Longest = Callable[[ChatAddress], int]
 """How many characters one message to this chat may have; see `width`."""
 
 POSSIBLY_REPEATED = "(possibly repeated) "
-"""What a platform puts before a part that may have arrived before; every part leaves room for it."""
+"""What a platform puts before a part that may have arrived before."""
+MARK = 48
+"""Characters that every part leaves free for its mark; see `mark_for`."""
 USUAL = 4096
 CAPTION = 1024
 """Characters that may stand with a file, where they are fewest."""
@@ -31,14 +33,23 @@ def usual(chat: ChatAddress) -> int:
     return USUAL
 
 
+def mark_for(delivery: Delivery) -> str:
+    """What a platform puts before a part: that it may be there twice, that it comes later than its place."""
+    if delivery.aside_at is None:
+        return POSSIBLY_REPEATED if delivery.repeated else ""
+    which = "" if delivery.parts == 1 else f", part {delivery.part} of {delivery.parts}"
+    doubt = ", possibly repeated" if delivery.repeated else ""
+    return f"(late{which}{doubt}) "
+
+
 def parts_for(text: str, longest: int) -> tuple[str, ...]:
-    """The text as parts of a message, each with room left to be marked as possibly repeated."""
-    return split(text, max(longest - len(POSSIBLY_REPEATED), 1))
+    """The text as parts of a message, each with room left for a mark."""
+    return split(text, max(longest - MARK, 1))
 
 
 def parts_with_file(caption: str, longest: int) -> tuple[str, ...]:
     """The parts of a message with one file: what is too long to stand below it follows it as text."""
-    if width(caption) <= CAPTION - len(POSSIBLY_REPEATED):
+    if width(caption) <= CAPTION - MARK:
         return (caption,)
     return ("", *parts_for(caption, longest))
 
@@ -53,6 +64,12 @@ def split(text: str, longest: int) -> tuple[str, ...]:
         return (text,)
     parts = tuple(part for part in _parts(text, longest) if part.strip())
     return parts or (text[:longest],)
+
+
+def closed(text: str) -> str:
+    """The text with the fenced block closed that it ends in, if it ends in one."""
+    fence = _fence_after(text, "", len(text))
+    return f"{text}{_closing(fence)}" if fence else text
 
 
 def width(text: str) -> int:

@@ -140,9 +140,20 @@ def ended_text(id: ProcessId, command: str, state: ProcessState, code: int | Non
     return f"The background process {id} ({one_line(command)}) is {state_text(Standing(state, code))}."
 
 
+def output_text(text: str) -> str:
+    """The end of what a process put out, quoted: none of its lines can pass for words of somebody else."""
+    return "\n".join(["The end of its output:", *_quoted(text.splitlines())])
+
+
+def _quoted(lines: Sequence[str]) -> list[str]:
+    """Lines of output, each marked as such, with nothing in them that hides or moves text."""
+    plain = (_ESCAPES.sub("", line).expandtabs(4) for line in lines)
+    return [f"> {''.join(letter if letter.isprintable() else ' ' for letter in line)}" for line in plain]
+
+
 def match_text(id: ProcessId, command: str, lines: Sequence[str]) -> str:
     """What wakes a session when a line it waits for was put out."""
-    shown = [f"> {line}" for line in lines[:_SHOWN_MATCHES]]
+    shown = _quoted(lines[:_SHOWN_MATCHES])
     if len(lines) > _SHOWN_MATCHES:
         shown.append(f"(and {len(lines) - _SHOWN_MATCHES} more)")
     what = f"The background process {id} ({one_line(command)}) put out what you watch for:"

@@ -153,7 +153,7 @@ def _attach(
 
 def broke_off(reply: Replied) -> bool:
     """Whether the model stopped in the middle, so that it can go on from there."""
-    return not reply.calls and reply.finish not in (Finish.COMPLETE, Finish.FILTERED)
+    return not reply.calls and reply.finish not in (Finish.COMPLETE, Finish.FILTERED, Finish.STOPPED)
 
 
 def is_answer(reply: Replied) -> bool:
@@ -209,6 +209,20 @@ def _after_reply(reply: Replied, noted: Tail) -> Tail:
     if noted is Tail.NOTE:
         return noted
     return Tail.WORK if reply.calls else Tail.PARTIAL
+
+
+def ends_in_results(entries: Sequence[Entry]) -> bool:
+    """Whether the entries of a turn end in tool results that no reply has taken up.
+
+    Notes and messages after them change nothing, and an empty reply takes nothing up.
+    """
+    for entry in reversed(entries):
+        match entry.body:
+            case Returned():
+                return True
+            case Replied(text=text, calls=calls) if calls or text.strip():
+                return False
+    return False
 
 
 def _continued(

@@ -18,10 +18,24 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from holdfast.model import RESTORED, RESUMABLE, OnInterruption, QuestionState, StopKind, Tail, TurnState
+from holdfast.model import (
+    RESTORED,
+    RESUMABLE,
+    AskedBy,
+    OnInterruption,
+    QuestionKind,
+    QuestionState,
+    StopKind,
+    StrikeRecord,
+    Tail,
+    TurnId,
+    TurnState,
+)
+from holdfast.model.states import SILENT
 from holdfast.records import dataclass
 
 from .ages import within
+from .parks import holds_messages, interrupted, parked, struck
 from .settings import RecoverySettings
 
 
@@ -72,28 +86,35 @@ class RecoveryFacts(NamedTuple):
     question: QuestionState | None
     """For `Tail.QUESTION`: how that question stands now, `EXPIRED` also when its time is up and nobody has
     closed it; None when it cannot be found."""
+    asked: QuestionKind | None
+    """For `Tail.QUESTION`: what kind of question that is."""
     resume_ended_empty: bool
     """For `Tail.NOTE`: no interruption was recorded since that note, so the resume ended by itself."""
     strikes: int
     interruptions: int
     owner_alive: bool
     origin_known: bool
+    """The gateway is configured for the bot account of its chat."""
     platform_connected: bool
     reason: str | None
     message_waiting: bool
     """A message of a person who is allowed now."""
     progress_at: int | None
-    """Last recorded progress; None when it cannot be read."""
+    """Last recorded progress, or the expiry of the approval that is all the turn waits for; None when it
+    cannot be read."""
     quarantined_for: int
-    """Time spent waiting for the quarantine lane, which is not counted as age."""
+    """Time spent waiting for the quarantine lane or held by safe mode, which is not counted as age."""
     on_interruption: OnInterruption
     consented: bool
     """The person said "continue" to the gateway's question about this very interruption."""
     safe_mode: bool
     lane_taken: bool
     """Another suspect runs."""
+    record: StrikeRecord = StrikeRecord()
+    """What the strikes and interruptions came from: for the words of a park, and for how many there were."""
 
 
+Words = Callable[[RecoveryFacts], str]
 Fits = Callable[[RecoveryFacts, bool, RecoverySettings], bool]
 """Asked with the facts, whether the work is older than the window, and the settings."""
 
@@ -111,6 +132,8 @@ class Row:
     fits: Fits
     told: bool = False
     """One notice goes to the chat. A question (wait, ask) needs none: it speaks for itself."""
+    words: Words | None = None
+    """The sentence about a certain turn, where it depends on what happened to it."""
 
 
 class Decision(NamedTuple):
@@ -132,15 +155,49 @@ class Decision(NamedTuple):
     def told(self) -> bool:
         return self.row.told
 
+    @property
+    def sentence(self) -> str:
+        """The words for people, about this very turn."""
+        return self.row.sentence if self.row.words is None else self.row.words(self.facts)
+
+    @property
+    def holds_messages(self) -> bool:
+        """Whether it parks the conversation once too often, so that its messages wait for an owner."""
+        return self.row.outcome is Outcome.PARK and holds_messages(self.facts.record)
+
 
 UNANSWERED = "unanswered"
 """The row whose expiry leaves no note: nothing is unfinished but a question."""
 
 # States of a question in which it still holds the turn, or has given it something to go on with.
 _ALIVE = frozenset({QuestionState.OPEN, QuestionState.ANSWERED, QuestionState.SET_ASIDE})
-_OPEN = QuestionState.OPEN
-_ANSWER, _NOTE, _QUESTION = Tail.ANSWER, Tail.NOTE, Tail.QUESTION
+_OPEN, _APPROVAL = QuestionState.OPEN, QuestionKind.APPROVAL
+_ANSWER, _NOTE, _QUESTION, _REPLYING = Tail.ANSWER, Tail.NOTE, Tail.QUESTION, Tail.REPLYING
 _NEVER, _ASK = OnInterruption.NEVER, OnInterruption.ASK
+
+_APPROVAL_EXPIRED = Row(
+    "approval_expired",
+    "nothing but an approval stands at the end, and it expired longer ago than the window; within the window "
+    "the rows below decide, and its age counts from the expiry",
+    Outcome.EXPIRE,
+    "I asked for permission here and got no answer in time. That is too long ago to go on by itself, so I "
+    "stopped the work without making the call. The conversation is kept; write /resume, or tell me to go on, "
+    "to take it up again.",
+    lambda f, old, s: f.tail == _QUESTION and f.asked == _APPROVAL and f.question in SILENT and old,
+    told=True,
+)
+UNANSWERED_ROW = Row(
+    UNANSWERED,
+    "nothing but the agent's question stands at the end, and it timed out or could not be delivered",
+    Outcome.EXPIRE,
+    "Its question got no answer, so the work ended there. The conversation is kept; /resume takes the work "
+    "up again, and any other message is answered for itself.",
+    lambda f, old, s: (
+        f.tail == _QUESTION
+        and f.question not in _ALIVE
+        and not (f.asked == _APPROVAL and f.question in SILENT)
+    ),
+)
 
 _TABLE: tuple[Row, ...] = (
     Row(
@@ -196,31 +253,29 @@ _TABLE: tuple[Row, ...] = (
         "It waits for an answer to its question.",
         lambda f, old, s: f.tail == _QUESTION and f.question == _OPEN,
     ),
-    Row(
-        UNANSWERED,
-        "nothing but a question stands at the end, and it timed out or could not be delivered",
-        Outcome.EXPIRE,
-        "Nobody answered its question, so it was left. The conversation is kept; the next message is "
-        "answered for itself.",
-        lambda f, old, s: f.tail == _QUESTION and f.question not in _ALIVE,
-    ),
+    _APPROVAL_EXPIRED,
+    UNANSWERED_ROW,
     Row(
         "too_many_strikes",
         "the session's strikes reached the limit",
         Outcome.PARK,
-        "The gateway went down again and again while it worked on this, so I parked this conversation. All "
-        "of it is kept; your next message starts a fresh one, and the operator can resume this one.",
+        "The gateway crashed, or restarts cut this work off before it made any progress, so often that I "
+        "parked this conversation. All of it is kept. Your next message starts a fresh one, and an owner can "
+        "resume this one.",
         lambda f, old, s: f.strikes >= s.strikes,
         told=True,
+        words=lambda f: parked(struck(f.strikes, f.record), f.record),
     ),
     Row(
         "too_many_interruptions",
         "the turn was interrupted as often as a turn may be",
         Outcome.PARK,
-        "This work was cut off too many times, so I parked this conversation. All of it is kept; your next "
-        "message starts a fresh one, and the operator can resume this one.",
+        "This work was cut off too many times by crashes or restarts of the gateway, so I parked this "
+        "conversation. All of it is kept. Your next message starts a fresh one, and an owner can resume this "
+        "one.",
         lambda f, old, s: f.interruptions >= s.interruptions,
         told=True,
+        words=lambda f: parked(interrupted(f.interruptions, f.record), f.record),
     ),
     Row(
         "owner_alive",
@@ -230,10 +285,21 @@ _TABLE: tuple[Row, ...] = (
         lambda f, old, s: f.owner_alive and not old,
     ),
     Row(
+        "reply_unknown",
+        "the agent was cut off in a reply that has effects inside (`replies = EFFECT`)",
+        Outcome.EXPIRE,
+        "The agent was cut off in the middle of a reply in which it may have done things by itself. They may "
+        "or may not have happened, and nothing was repeated. The conversation is kept: check what is so, "
+        "then write what to do next.",
+        lambda f, old, s: f.tail == _REPLYING,
+        told=True,
+    ),
+    Row(
         "origin_unknown",
-        "where it came from is not known, and it is within the window",
+        "this gateway does not serve the bot account of its chat (any more), and it is within the window",
         Outcome.HOLD,
-        "It is held because the chat it came from is not known.",
+        "It is held because this gateway is not configured for the bot account of its chat. Configure that "
+        "account again to let the work go on, or cancel it.",
         lambda f, old, s: not f.origin_known and not old,
     ),
     Row(
@@ -273,27 +339,29 @@ _TABLE: tuple[Row, ...] = (
         told=True,
     ),
     Row(
-        "chat_says_ask",
+        AskedBy.CHAT,
         "the chat says `ask`, and nobody said continue",
         Outcome.ASK,
         "Work here was cut off. Shall I continue with it, or drop it?",
         lambda f, old, s: f.on_interruption == _ASK and not f.consented,
     ),
     Row(
-        "safe_mode_message",
-        "safe mode, a message of an allowed person waits, and nobody said continue",
+        AskedBy.SAFE_MODE,
+        "safe mode, its session is a suspect, and nobody said continue",
         Outcome.ASK,
-        "Work here was cut off, and after several crashes nothing goes on by itself for now. Shall I "
-        "continue with it, or drop it? Your message is answered after that.",
-        lambda f, old, s: f.safe_mode and f.message_waiting and not f.consented,
+        "Work here was cut off, and it may be what brought the gateway down. The gateway is in safe mode, so "
+        "I ask you first: shall I continue with it, or drop it? Your messages wait until you answer. Without "
+        "an answer nothing is dropped: the work goes on when safe mode ends.",
+        lambda f, old, s: f.safe_mode and f.strikes >= s.suspect_strikes and not f.consented,
     ),
     Row(
         "safe_mode",
-        "safe mode, and nobody said continue",
+        "safe mode, no message of an allowed person waits, and nobody said continue",
         Outcome.HOLD,
-        "It is held because after several crashes nothing goes on by itself for now; a message in the chat, "
-        "or the end of safe mode, lets it go on.",
-        lambda f, old, s: f.safe_mode and not f.consented,
+        "Work here was cut off and is paused, because the gateway is in safe mode. All of it is kept. It "
+        "goes on when the gateway has been stable for a while, or as soon as you write here.",
+        lambda f, old, s: f.safe_mode and not f.message_waiting and not f.consented,
+        told=True,
     ),
     Row(
         "quarantine",
@@ -324,3 +392,21 @@ def decide(facts: RecoveryFacts, now: int, settings: RecoverySettings) -> Decisi
     """
     old = not within(settings.window, now, facts.progress_at, facts.quarantined_for)
     return Decision(next(row for row in _TABLE if row.fits(facts, old, settings)), facts)
+
+
+def after_silence(kind: QuestionKind, since: int, now: int, settings: RecoverySettings) -> Row | None:
+    """The row that ends a turn whose last open question was closed without an answer; None when it goes on.
+
+    The agent's own question ends it. An approval counts as refused, which the model is told if that is
+    noticed within the window `since` the expiry.
+    """
+    if kind is QuestionKind.CLARIFY:
+        return UNANSWERED_ROW
+    if kind is _APPROVAL and not within(settings.window, now, since):
+        return _APPROVAL_EXPIRED
+    return None
+
+
+def told_once(row: Row, turn: TurnId, interruptions: int) -> str:
+    """The key under which a chat is told of a decision: once per interruption of the turn."""
+    return f"{row.name}:{turn}:{interruptions}"

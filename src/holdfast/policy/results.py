@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 
-from holdfast.model import CallRecord, QuestionState, ToolCall
+from holdfast.model import Body, CallRecord, CallState, QuestionState, Returned, ToolCall
 
 
 class Skip(StrEnum):
@@ -50,12 +51,29 @@ _NO_ANSWER = {
 }
 
 
-def unknown_text(call: ToolCall | CallRecord) -> str:
-    """Say that nobody knows whether the call took effect; never to be read as success."""
-    return (
+def unknown_text(call: ToolCall | CallRecord, output: str = "") -> str:
+    """Say that nobody knows whether the call took effect; never to be read as success.
+
+    `output` is what it put out before it was cut off, as far as that is recorded.
+    """
+    words = (
         f"unknown: the call to {call.name} was cut off. It may or may not have happened, and it was not "
         "repeated. Check what is the case, or ask the person, before doing it again."
     )
+    return _beside(words, output)
+
+
+def with_output(body: Body, output: str) -> Body:
+    """A result that says unknown with what people saw of the call's output, unless it has that already."""
+    if not isinstance(body, Returned) or body.state is not CallState.UNKNOWN or output.strip() in body.text:
+        return body
+    return replace(body, text=_beside(body.text, output))
+
+
+def _beside(words: str, output: str) -> str:
+    if not output.strip():
+        return words
+    return f"{words}\nIts output, as far as it was recorded before the cut:\n{output}"
 
 
 def skipped_text(call: ToolCall | CallRecord, why: Skip) -> str:

@@ -14,6 +14,15 @@ DAY = 24 * HOUR
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """How many turns run at once, and how resumed ones share that with new messages."""
+
+    workers: int = 32
+    counts: int = 30 * SECOND
+    """For so long a resumed turn counts towards the half of the workers that resumed turns may hold."""
+
+
+@dataclass(frozen=True, slots=True)
 class RecoverySettings:
     """What becomes of interrupted work."""
 
@@ -76,10 +85,14 @@ class RetrySettings:
     """How sends are tried again."""
 
     first: int = SECOND
-    most: int = 5 * MINUTE
+    most: int = 15 * MINUTE
     factor: float = 2.0
-    attempts: int = 12
     age: int = DAY
+    """Until then a failed send is tried again."""
+    repeats: int = 8
+    """How often at most a part that may have arrived is sent again, marked, in the whole of that time."""
+    aside: int = 20 * MINUTE
+    """A part that fails for so long, while other sends of the account succeed, leaves its chat's line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +104,8 @@ class ProgressSettings:
     """Work of this length is spoken of."""
     warn: int = 900 * SECOND
     abort: int = 1800 * SECOND
+    recorded: int = 2 * SECOND
+    """What people were shown of a reply or of a tool's output is recorded within this time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from holdfast.model import (
     TurnState,
 )
 from holdfast.model import Finish as Marker
+from holdfast.model.states import SILENT
 from holdfast.records import dataclass
 
 from .approvals import OPEN_GATE, Gate
@@ -118,7 +119,7 @@ class AskConsent:
 
 @dataclass(frozen=True, slots=True)
 class WaitForPerson:
-    """Only these open questions stand between the turn and its next step."""
+    """Only these questions stand between the turn and its next step; one that got no answer ends it."""
 
     questions: tuple[QuestionId, ...]
 
@@ -190,7 +191,7 @@ def _only_asks(call: CallRecord | None, question: QuestionRecord | None) -> bool
         return False
     if question.state is QuestionState.OPEN:
         return True
-    silent = question.state in (QuestionState.EXPIRED, QuestionState.UNDELIVERABLE)
+    silent = question.state in SILENT
     return silent and (question.kind is QuestionKind.CLARIFY or call.state is CallState.PLANNED)
 
 

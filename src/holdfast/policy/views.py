@@ -12,6 +12,7 @@ from holdfast.model import (
     CallId,
     CallState,
     Entry,
+    Finish,
     Noted,
     NoteKind,
     Replied,
@@ -32,6 +33,9 @@ CUT_OFF_TEXT = (
     "[Your message broke off here. Go on exactly where it stopped: do not repeat what you already wrote, "
     "do not start again, do not mention this.]"
 )
+STOPPED_TEXT = (
+    "[Your message was stopped here, before it was whole. The person has seen it up to this point.]"
+)
 NOT_SHOWN_TEXT = "[What stood here is not shown.]"
 BLANK_TEXT = "[empty message]"
 
@@ -43,7 +47,7 @@ class Role(StrEnum):
     ASSISTANT = "assistant"
     TOOL = "tool"
     NOTE = "note"
-    """The gateway: a note, a summary, or a word that keeps the order legal. Never a person's text."""
+    """The gateway: a note, a wake-up, a summary, a word that keeps the order legal. Never a person's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,10 @@ class Message:
     state: CallState | None = None
     attachments: tuple[Attachment, ...] = ()
     opaque: str | None = None
+    files: tuple[str, ...] = ()
+    """What is to be told of each attachment: what it is, where it is, and how it begins if it is text."""
+    seq: int = 0
+    """Where a message with attachments stands in the transcript."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +176,16 @@ class _Writer:
 
     def write(self, entry: Entry) -> None:
         match entry.body:
+            case Said(text=text, woken=True):
+                # A background process or a standing goal: no person said it, so none is shown as saying it.
+                self._cut = None
+                self._note(text)
             case Said(text=text, attachments=attachments):
                 blank = not text.strip() and not attachments
                 self._cut = None
+                seq = entry.seq if attachments else 0
                 self._messages.append(
-                    Message(Role.USER, BLANK_TEXT if blank else text, attachments=attachments)
+                    Message(Role.USER, BLANK_TEXT if blank else text, attachments=attachments, seq=seq)
                 )
             case Replied() as reply:
                 self._reply(entry, reply)
@@ -216,6 +229,8 @@ class _Writer:
             results.append(self._result(entry, call, shown_as))
         self._messages.append(Message(Role.ASSISTANT, reply.text, tuple(calls), opaque=reply.opaque))
         self._messages += results
+        if reply.finish is Finish.STOPPED:
+            self._note(STOPPED_TEXT)
 
     def _result(self, entry: Entry, call: ToolCall, shown_as: CallId) -> Message:
         result = self._pairs.results.get((entry.seq, call.id))

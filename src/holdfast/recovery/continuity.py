@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from holdfast.model import TurnId, TurnState
-from holdfast.policy.recovery import Decision
+from holdfast.policy.recovery import Decision, Outcome
 from holdfast.records import dataclass
-from holdfast.store import Continuity
+from holdfast.store import Continuity, ExpiredQuestion
 
 _LISTED = 20
 
@@ -57,6 +57,12 @@ _LEFT_ALONE: Mapping[TurnState, str] = {
     TurnState.QUEUED: "it is in line and goes on",
     TurnState.WAITING: "it waits for an answer to its question",
 }
+_AFTER_EXPIRY: Mapping[TurnState, str] = {
+    **dict.fromkeys(TurnState, "the time to answer its question was up"),
+    TurnState.EXPIRED: "its question got no answer in time, so the work ended; /resume takes it up again",
+    TurnState.QUEUED: "its approval got no answer in time, which counts as refused; it goes on",
+    TurnState.CANCELLED: "its question got no answer in time, so the work was dropped",
+}
 _ENDED = {
     "none": "There was no run before this one.",
     "stopped": "The last run was stopped in order.",
@@ -68,15 +74,24 @@ _ENDED = {
 }
 
 
-def continuity_report(found: Continuity, decided: Mapping[TurnId, Decision], now: int) -> ContinuityReport:
+def continuity_report(
+    found: Continuity,
+    decided: Mapping[TurnId, Decision],
+    expired: Mapping[TurnId, ExpiredQuestion],
+    now: int,
+) -> ContinuityReport:
     """Put together what a boot found and what its first round decided. Pure."""
     outcomes = Counter(str(decision.outcome) for decision in decided.values())
+    outcomes.update(_became(one) for turn, one in expired.items() if turn not in decided)
     return ContinuityReport(
         now,
         found.previous_ended,
         found.previous_started_at,
         found.previous_seen_at,
-        tuple(_fate(turn, state, reason, decided.get(turn)) for turn, state, reason in found.open_turns),
+        tuple(
+            _fate(turn, state, reason, decided.get(turn), expired.get(turn))
+            for turn, state, reason in found.open_turns
+        ),
         tuple(sorted(outcomes.items(), key=lambda each: (-each[1], each[0]))),
         found.owed,
         found.unknown,
@@ -84,11 +99,25 @@ def continuity_report(found: Continuity, decided: Mapping[TurnId, Decision], now
     )
 
 
-def _fate(turn: TurnId, state: TurnState, reason: str | None, decision: Decision | None) -> Fate:
+def _fate(
+    turn: TurnId,
+    state: TurnState,
+    reason: str | None,
+    decision: Decision | None,
+    expired: ExpiredQuestion | None,
+) -> Fate:
+    if decision is None and expired is not None:
+        return Fate(turn, state, reason, _became(expired), expired.why, _AFTER_EXPIRY[expired.state])
     if decision is None:
         return Fate(turn, state, reason, state, None, _LEFT_ALONE.get(state, "nothing was decided yet"))
     facts_reason = decision.facts.reason or reason
-    return Fate(turn, state, facts_reason, decision.outcome, decision.reason, decision.row.sentence)
+    return Fate(turn, state, facts_reason, decision.outcome, decision.reason, decision.sentence)
+
+
+def _became(expired: ExpiredQuestion) -> str:
+    """The outcome that leads to where the turn stands, or that state if none does."""
+    outcomes = {TurnState.EXPIRED: Outcome.EXPIRE, TurnState.CANCELLED: Outcome.CANCEL}
+    return outcomes.get(expired.state, expired.state)
 
 
 def render(report: ContinuityReport) -> tuple[str, ...]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from holdfast.model import InstanceId, OnInterruption, PersonId, Tail, TurnId
+from holdfast.clock import between
+from holdfast.model import InstanceId, OnInterruption, PersonId, QuestionKind, Tail, TurnId, account_at
+from holdfast.model.states import SILENT
 from holdfast.policy.recovery import Decision, RecoveryFacts, decide
 from holdfast.policy.settings import RecoverySettings
 from holdfast.records import dataclass
@@ -18,11 +20,16 @@ class Outside:
     alive: frozenset[InstanceId]
     """Processes that run now, this one among them."""
     connected: frozenset[str]
+    """Names of the platforms that can be reached."""
+    served: frozenset[str]
+    """The bot accounts this gateway is configured for, as `served_by` writes them."""
     allowed: Callable[[PersonId], bool]
     safe_mode: bool = False
     lane_taken: bool = False
     on_interruption: OnInterruption = OnInterruption.RESUME
     me: InstanceId | None = None
+    uptime: tuple[str, int] = ("", 0)
+    """`Clock.uptime`: in this run of the machine, ages are measured on its own clock."""
     running: frozenset[TurnId] | None = None
     """Turns this process still works on: it has let go of every other. None: nobody knows, so of none."""
 
@@ -32,8 +39,9 @@ class Outside:
         return alive and (owner != self.me or self.running is None or turn in self.running)
 
 
-TrueNow = tuple[bool, bool, bool, bool]
-"""Of one turn: whether its sender is allowed, its owner alive, its platform connected, a message waiting."""
+TrueNow = tuple[bool, bool, bool, bool, bool]
+"""Of one turn: whether its sender is allowed, its owner alive, its origin known, its platform connected, and
+a message waiting."""
 
 
 def true_now(stale: StaleTurn, outside: Outside) -> TrueNow:
@@ -42,35 +50,56 @@ def true_now(stale: StaleTurn, outside: Outside) -> TrueNow:
     return (
         _is_allowed(outside, stale.sender),
         outside.holds(stale.stands.last_owner, stale.turn),
+        account_at(stale.chat) in outside.served,
         stale.chat.partition("/")[0] in outside.connected,
         waiting is not None and _is_allowed(outside, waiting),
     )
 
 
-def facts_of(stale: StaleTurn, outside: Outside, true: TrueNow) -> RecoveryFacts:
+def progressed_at(stale: StaleTurn, outside: Outside, now: int) -> int | None:
+    """When the turn last progressed, on the present wall clock.
+
+    A progress of this run of the machine is as old as the machine's own clock says: a wall clock that was
+    set since then makes it neither older nor younger.
+    """
+    elapsed = between(stale.progress_mark, outside.uptime)
+    return stale.progress_at if elapsed is None else now - elapsed
+
+
+def counts_from(stale: StaleTurn, outside: Outside, now: int) -> int | None:
+    """The time from which the age of this work counts: its last progress, or an approval's expiry since."""
+    progress_at, since, stands = progressed_at(stale, outside, now), stale.silent_since, stale.stands
+    unheeded = stands.asked is QuestionKind.APPROVAL and stands.question in SILENT
+    refused = stands.tail is Tail.QUESTION and unheeded
+    return max(since, progress_at or 0) if refused and since is not None else progress_at
+
+
+def facts_of(stale: StaleTurn, outside: Outside, true: TrueNow, progress_at: int | None) -> RecoveryFacts:
     """Put all of it together; the one place that does."""
     stands = stale.stands
-    sender_allowed, owner_alive, platform_connected, message_waiting = true
+    sender_allowed, owner_alive, origin_known, platform_connected, message_waiting = true
     return RecoveryFacts(
         suspended=stands.suspended,
         stop=stands.stop,
         sender_allowed=sender_allowed,
         tail=stands.tail,
         question=stands.question,
+        asked=stands.asked,
         resume_ended_empty=stands.tail is Tail.NOTE and stands.noted >= stands.interruptions,
         strikes=stands.strikes,
         interruptions=stands.interruptions,
         owner_alive=owner_alive,
-        origin_known=True,
+        origin_known=origin_known,
         platform_connected=platform_connected,
         reason=stands.interruption,
         message_waiting=message_waiting,
-        progress_at=stale.progress_at,
+        progress_at=progress_at,
         quarantined_for=stale.quarantined,
         on_interruption=stands.on_interruption or outside.on_interruption,
         consented=stands.consented,
         safe_mode=outside.safe_mode,
         lane_taken=outside.lane_taken,
+        record=stands.record,
     )
 
 
@@ -83,4 +112,5 @@ def _is_allowed(outside: Outside, person: PersonId) -> bool:
 
 def judge_stale(stale: StaleTurn, now: int, outside: Outside, settings: RecoverySettings) -> Decision:
     """Say what becomes of one interrupted turn now."""
-    return decide(facts_of(stale, outside, true_now(stale, outside)), now, settings)
+    progress_at = counts_from(stale, outside, now)
+    return decide(facts_of(stale, outside, true_now(stale, outside), progress_at), now, settings)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from holdfast.clock import Bell, Clock, both, first_of
 from holdfast.errors import Refused, Report, StoreClosed, SyncFailed, unreported
 from holdfast.model import ChatAddress, Owed, OwedKind, TurnId
-from holdfast.policy.parts import Longest, usual
+from holdfast.policy.parts import Longest, parts_for, usual
 from holdfast.policy.recovery import Decision, Outcome
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import (
@@ -22,11 +22,11 @@ from holdfast.policy.settings import (
 )
 from holdfast.policy.strikes import SafeMode, SafeModeFacts, safe_mode
 from holdfast.records import dataclass
-from holdfast.store import Continuity, Keep, Settled, StaleTurn, Store
+from holdfast.store import Continuity, ExpiredQuestion, Keep, Settled, StaleTurn, Store
 
 from .continuity import ContinuityReport, continuity_report
 from .facts import Outside, judge_stale
-from .verdicts import Judging
+from .verdicts import CONTINUE_EXPIRES, Judging
 
 PAGE = 500
 """Turns read at once, and judged and written in one commit: others' commits come in between."""
@@ -36,6 +36,7 @@ SAFE_MODE_OFF = "safe_mode_off"
 """The request by which somebody ends safe mode. Its row stays open as long as it is what keeps it off."""
 SAFE_MODE_ON = "safe_mode_on"
 """The request by which somebody puts it on. Its row stays open until somebody ends it."""
+ANY = frozenset(Outcome)
 _BATCHES = 20
 _INSTANCES = 200
 
@@ -89,6 +90,8 @@ class Reconciler:
         self._found: Continuity | None = None
         self._decided: dict[TurnId, Decision] | None = {}
         """What the first round decided, until the report is made."""
+        self._expired: dict[TurnId, ExpiredQuestion] = {}
+        """Turns whose question's time was up at the first round, until the report is made."""
         self._told_of: int | None = None
         self._retained_at: float | None = None
         self._bell = Bell()
@@ -134,20 +137,19 @@ class Reconciler:
     async def boot(self) -> ContinuityReport:
         """One round; the first one also makes the continuity report of this boot, and keeps it."""
         if self._found is None:
+            await self.store.mend()
             self._found = await self.store.continuity()
         await self.round()
         if self.continuity is None:
-            report = continuity_report(self._found, self._decided or {}, self.clock.now())
+            report = continuity_report(self._found, self._decided or {}, self._expired, self.clock.now())
             await self.store.keep_continuity(report.kept())
-            self.continuity, self._decided = report, None
+            self.continuity, self._decided, self._expired = report, None, {}
         return self.continuity
 
     async def round(self) -> Counter[Outcome]:
         """Look at everything interrupted once, at what dead owners left first; what became of how many."""
         more = await self._interrupt_orphans()
         await self.store.doubt_orphans()
-        while len(await self.store.expire_questions(PAGE)) == PAGE:
-            pass
         outcomes = await self._settle_all()
         if more:
             # The first few go on at once: none of them waits until ten thousand others have been found.
@@ -158,17 +160,37 @@ class Reconciler:
         await self._tell_of_safe_mode()
         return outcomes
 
+    async def _expire_questions(self) -> tuple[ExpiredQuestion, ...]:
+        """A page of questions whose time is up; the first round's go into the report of this boot."""
+        expired = await self.store.expire_questions(PAGE, self.settings)
+        if self._decided is not None:
+            self._expired |= {one.turn: one for one in expired}
+        return expired
+
     async def _interrupt_orphans(self) -> bool:
         """A page of what dead owners left; whether there may be more."""
         return await self.store.interrupt_orphans(PAGE, self._running_now()) == PAGE
 
     async def _settle_all(self) -> Counter[Outcome]:
-        before = await self._look_at_safe_mode()
-        outcomes = await self.settle_interrupted()
-        if outcomes[Outcome.PARK] and before != await self._look_at_safe_mode():
-            # The crashes had a culprit and it is parked: they no longer stand against the others.
-            outcomes += await self.settle_interrupted()
-        return outcomes
+        outcomes: Counter[Outcome] = Counter()
+        await self._look_at_safe_mode()
+        if self._all_outside().safe_mode:
+            # A park clears the run that died of it, and may end safe mode: no chat hears of it before that.
+            outcomes += await self.settle_interrupted(frozenset({Outcome.PARK}))
+            if outcomes[Outcome.PARK]:
+                await self._look_at_safe_mode()
+        await self._look_at_questions()
+        return outcomes + await self.settle_interrupted()
+
+    async def _look_at_questions(self) -> None:
+        """Safe mode keeps what recovery asks open; after it the work of suspects goes on unanswered."""
+        if self._all_outside().safe_mode:
+            now = self.clock.now()
+            await self.store.keep_asking(now + CONTINUE_EXPIRES // 2, now + CONTINUE_EXPIRES)
+        else:
+            await self.store.withdraw_questions()
+        while len(await self._expire_questions()) == PAGE:
+            pass
 
     async def upkeep(self) -> None:
         """Forget what is old and finished, every now and then, a bounded part at a time."""
@@ -191,27 +213,31 @@ class Reconciler:
             given,
             safe_mode=given.safe_mode or self._safe_mode.active,
             me=self.store.instance,
+            uptime=self.clock.uptime(),
             running=None if running is None else frozenset(running),
         )
 
-    async def settle_interrupted(self) -> Counter[Outcome]:
+    async def settle_interrupted(self, only: frozenset[Outcome] = ANY) -> Counter[Outcome]:
         """Decide about all interrupted work, page by page; other sessions' commits come in between."""
         if self._safe_mode is _NOT_LOOKED:
             await self._look_at_safe_mode()
         outcomes: Counter[Outcome] = Counter()
-        judge, page = await self._judging(self._care.owner), await self.store.stale_turns(None, PAGE)
+        judge = await self._judging(self._care.owner, only)
+        page = await self.store.stale_turns(None, PAGE)
         while page:
             # The next page is read while this one is written.
-            settled, page = await both(self._settle(page, judge), self.store.stale_turns(page[-1].turn, PAGE))
+            settled, page = await both(
+                self._settle(page, judge, only), self.store.stale_turns(page[-1].turn, PAGE)
+            )
             outcomes.update({outcome: len(turns) for outcome, turns in settled.items()})
         return outcomes
 
-    async def _judging(self, owner: ChatAddress | None) -> Judging:
+    async def _judging(self, owner: ChatAddress | None, only: frozenset[Outcome] = ANY) -> Judging:
         outside = replace(self._all_outside(), lane_taken=await self.store.lane_taken())
         decided = {} if self._decided is None else self._decided
-        return Judging(outside, self.settings, self._care.longest, owner, decided)
+        return Judging(outside, self.settings, self._care.longest, owner, decided, only)
 
-    async def _settle(self, page: tuple[StaleTurn, ...], judge: Judging) -> Settled:
+    async def _settle(self, page: tuple[StaleTurn, ...], judge: Judging, only: frozenset[Outcome]) -> Settled:
         """Settle a page; if the ledger refuses it, one by one: a bad row keeps back no other."""
         try:
             return await self.store.settle_stale(page, judge)
@@ -219,15 +245,15 @@ class Reconciler:
             self._report("writing a page of decisions", refusal)
         settled: dict[Outcome, tuple[TurnId, ...]] = defaultdict(tuple)
         for stale in page:
-            for outcome, turns in (await self._settle_alone(stale)).items():
+            for outcome, turns in (await self._settle_alone(stale, only)).items():
                 settled[outcome] += turns
         return settled
 
-    async def _settle_alone(self, stale: StaleTurn) -> Settled:
+    async def _settle_alone(self, stale: StaleTurn, only: frozenset[Outcome]) -> Settled:
         # The owner's chat may be one nobody ever wrote from: then there is nowhere to tell it.
         for owner in (self._care.owner, None):
             try:
-                return await self.store.settle_stale((stale,), await self._judging(owner))
+                return await self.store.settle_stale((stale,), await self._judging(owner, only))
             except Refused as refusal:
                 self._report(f"deciding about turn {stale.turn}", refusal)
         return {}
@@ -268,16 +294,17 @@ class Reconciler:
         if not mode.active or owner is None or mode.since == self._told_of:
             return
         words = (
-            f"Safe mode is on: {mode.why}. Messages are answered, but work that was cut off does not go on "
-            f"by itself until {_until(mode)}somebody says `holdfast safe-mode off`. `holdfast continuity` "
-            "tells what happened."
+            f"Safe mode is on: {mode.why}. Messages are answered, but work that was cut off is paused until "
+            f"its person writes, {_until(mode)}or you say `holdfast safe-mode off`. Each chat with paused "
+            "work was told. `holdfast continuity` says what happened."
         )
         try:
-            await self.store.owe(Owed(owner, f"owner:safe_mode:{mode.since}", (words,), OwedKind.NOTICE))
+            parts = parts_for(words, self._care.longest(owner))
+            await self.store.owe(Owed(owner, f"owner:safe_mode:{mode.since}", parts, OwedKind.NOTICE))
         except Refused as refusal:
             self._report("telling the owner of safe mode", refusal)
         self._told_of = mode.since
 
 
 def _until(mode: SafeMode) -> str:
-    return "" if mode.ends_at is None else "the gateway has run cleanly for a while, or "
+    return "" if mode.ends_at is None else "the gateway has run cleanly for a while, "

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from holdfast.model import (
+    OPEN_ENDED,
+    UNREADABLE,
+    AskedBy,
     ChatAddress,
     Entry,
     Owed,
     OwedKind,
     QuestionId,
     QuestionKind,
+    StopKind,
     TurnId,
     answer_key,
 )
 from holdfast.policy.ages import within
+from holdfast.policy.partials import CUT_OFF_HERE, STOPPED_HERE, kept_reply
 from holdfast.policy.parts import Longest, parts_for
-from holdfast.policy.recovery import Decision, Outcome, decide
+from holdfast.policy.recovery import Decision, Outcome, decide, told_once
 from holdfast.policy.settings import HOUR, RecoverySettings
 from holdfast.policy.steps import reply_text
 from holdfast.policy.views import view
-from holdfast.store import Ask, EntriesOf, Judged, StaleTurn, Verdict
+from holdfast.store import Ask, EntriesOf, Judged, StaleTurn, Verdict, keep_nothing
 
-from .facts import Outside, facts_of, true_now
+from .facts import Outside, counts_from, facts_of, true_now
 
 CONTINUE_OR_DROP = ("continue", "drop")
 CONTINUE_EXPIRES = HOUR
@@ -49,35 +55,41 @@ class Judging:
         longest: Longest,
         owner: ChatAddress | None,
         decided: dict[TurnId, Decision],
+        only: frozenset[Outcome] = frozenset(Outcome),
     ) -> None:
-        """What was decided about each turn is put into `decided`."""
+        """What was decided about each turn is put into `decided`; what is not to become `only` waits."""
         self._outside = outside
         self._settings = settings
         self._longest = longest
         self._owner = owner
         self._decided = decided
+        self._only = only
         self._go_on: dict[tuple[object, ...], Decision] = {}
 
     def __call__(self, page: Sequence[StaleTurn], now: int, entries_of: EntriesOf) -> Judged:
         go_on, others = [], []
         for stale in page:
-            decision = self._decided[stale.turn] = self._decide(stale, now)
+            decision = self._decide(stale, now)
+            if decision.row.outcome not in self._only:
+                continue
+            self._decided[stale.turn] = decision
             if decision.row.outcome is Outcome.RESUME:
                 go_on.append(stale)
             elif decision.row.outcome is Outcome.DONE:
                 answer = _answer(stale, entries_of(stale.turn), self._longest)
                 others.append(Verdict(stale, decision, (answer,)))
             else:
-                others.append(_told(stale, decision, now, self._owner))
+                others.append(_told(stale, decision, now, self._owner, self._longest))
         return Judged(go_on, others)
 
     def _decide(self, stale: StaleTurn, now: int) -> Decision:
-        fresh = within(self._settings.window, now, stale.progress_at, stale.quarantined)
+        progress_at = counts_from(stale, self._outside, now)
+        fresh = within(self._settings.window, now, progress_at, stale.quarantined)
         true = true_now(stale, self._outside)
         alike = (fresh, true, stale.stands)
         decision = self._go_on.get(alike)
         if decision is None:
-            decision = decide(facts_of(stale, self._outside, true), now, self._settings)
+            decision = decide(facts_of(stale, self._outside, true, progress_at), now, self._settings)
             if decision.outcome is Outcome.RESUME:
                 self._go_on[alike] = decision
                 if stale.stands.strikes >= self._settings.suspect_strikes:
@@ -85,47 +97,77 @@ class Judging:
         return decision
 
 
-def _told(stale: StaleTurn, decision: Decision, now: int, owner: ChatAddress | None) -> Verdict:
+def _told(
+    stale: StaleTurn, decision: Decision, now: int, owner: ChatAddress | None, longest: Longest
+) -> Verdict:
     """What the person is told or asked, once per interruption by its key; the owner hears of a park."""
     if decision.outcome is Outcome.ASK:
-        return Verdict(stale, decision, ask=_question(stale, decision, now))
+        return Verdict(stale, decision, ask=_question(stale, decision, now, longest))
+    keep = partial(_partial, stale, longest) if _may_see(stale, decision) else keep_nothing
     if not decision.told:
-        return Verdict(stale, decision)
-    owe = [Owed(stale.chat, _once(stale, decision), (decision.row.sentence,), OwedKind.NOTICE)]
-    if decision.outcome is Outcome.PARK and owner is not None:
-        owe.append(_for_the_owner(stale, decision, owner))
-    return Verdict(stale, decision, tuple(owe))
+        return Verdict(stale, decision, keep=keep)
+    if decision.outcome is Outcome.PARK:
+        return Verdict(stale, decision, _park(stale, decision, owner, longest), keep=keep)
+    parts = parts_for(decision.sentence, longest(stale.chat))
+    told = Owed(stale.chat, _once(stale, decision), parts, OwedKind.NOTICE)
+    return Verdict(stale, decision, (told,), keep=keep)
+
+
+def _may_see(stale: StaleTurn, decision: Decision) -> bool:
+    """Whether the chat keeps what it saw of a reply: not of what is forgotten, nor for who is let out."""
+    return stale.stands.stop is not StopKind.FORGET and decision.facts.sender_allowed
+
+
+def _partial(stale: StaleTurn, longest: Longest, text: str) -> tuple[Owed, ...]:
+    """What the chat is owed of a reply that is not going to be finished."""
+    mark = CUT_OFF_HERE if stale.stands.stop is None else STOPPED_HERE
+    return kept_reply(stale.chat, stale.turn, text, longest, mark, stale.message_id)
 
 
 def _answer(stale: StaleTurn, entries: tuple[Entry, ...], longest: Longest) -> Owed:
     """What a turn whose answer was complete owes for it, under the key its own end would have used."""
-    text = reply_text(view(entries)) or UNREADABLE_ANSWER
+    text = reply_text(view(entries))
+    if not text or UNREADABLE in text:
+        text = UNREADABLE_ANSWER
     parts = parts_for(text, longest(stale.chat))
     return Owed(stale.chat, answer_key(stale.turn), parts, reply_to=stale.message_id)
 
 
 def _once(stale: StaleTurn, decision: Decision) -> str:
-    return f"{decision.reason}:{stale.turn}:{stale.stands.interruptions}"
+    return told_once(decision.row, stale.turn, stale.stands.interruptions)
 
 
-def _question(stale: StaleTurn, decision: Decision, now: int) -> Ask:
-    once, words = _once(stale, decision), decision.row.sentence
-    owed = Owed(stale.chat, once, (words,), OwedKind.QUESTION, options=CONTINUE_OR_DROP)
+def _question(stale: StaleTurn, decision: Decision, now: int, longest: Longest) -> Ask:
+    once, words, by = _once(stale, decision), decision.sentence, AskedBy(decision.reason)
+    parts = parts_for(words, longest(stale.chat))
+    owed = Owed(stale.chat, once, parts, OwedKind.QUESTION, options=CONTINUE_OR_DROP)
     return Ask(
         QuestionId(once),
         QuestionKind.CONTINUE,
         None,
         words,
-        now + CONTINUE_EXPIRES,
+        OPEN_ENDED if by is AskedBy.SAFE_MODE else now + CONTINUE_EXPIRES,
         owed,
         asked_of=stale.sender,
         options=CONTINUE_OR_DROP,
+        asked_by=by,
     )
 
 
-def _for_the_owner(stale: StaleTurn, decision: Decision, owner: ChatAddress) -> Owed:
+def _park(
+    stale: StaleTurn, decision: Decision, owner: ChatAddress | None, longest: Longest
+) -> tuple[Owed, ...]:
+    """The notice of a park, with a button that resumes the session, to its chat and to the owner."""
+    resume = f"/resume {stale.session}"
+    parts = parts_for(f"{decision.sentence} For the owner: {resume}", longest(stale.chat))
+    told = Owed(stale.chat, _once(stale, decision), parts, OwedKind.NOTICE, options=(resume,))
+    if owner is None:
+        return (told,)
+    held = " Its messages wait until you say /release there or `holdfast release`." * decision.holds_messages
     words = (
-        f"I parked a conversation ({stale.key}, session {stale.session}): {decision.row.found}. All of it is "
-        f"kept; /resume there, or `holdfast resume {stale.session}`, lets it go on."
+        f"I parked a conversation ({stale.key}, session {stale.session}). What its chat was told: "
+        f"“{decision.sentence}”{held} `holdfast resume {stale.session}` lets it go on."
     )
-    return Owed(owner, f"owner:park:{stale.turn}", (words,), OwedKind.NOTICE)
+    parts = parts_for(words, longest(owner))
+    heard = Owed(owner, f"owner:park:{stale.turn}", parts, OwedKind.NOTICE, options=(resume,))
+    return (told, heard)

@@ -27,24 +27,32 @@ What wakes a conversation is answered like a message; a standing goal has script
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import field
 
 from holdfast.agents import ContextOverflow, ModelError, OnText, Prompt, unheard
 from holdfast.model import EffectClass, Finish, Replied
 from holdfast.policy.compaction import INSTRUCTIONS, tokens_of
-from holdfast.policy.views import Role
 from holdfast.records import dataclass
 from holdfast.tools import AskPerson, Tool, ToolContext, ToolFailed
 from holdfast.tools.process import goal_tool, process_tools
 
 from .faults import SECRET_WORDS, Faults, Injected
 from .giving import Giving
-from .history import Asked, History, Ran, Span
+from .history import Asked, History, Ran, Span, Writing
 from .life import Life
 from .loop import SimLoop
 from .ports import pause
-from .scripts import BROKEN, BULKY, last_process, script_reply, unanswered, words_of
+from .scripts import (
+    BROKEN,
+    BULKY,
+    last_process,
+    script_reply,
+    unanswered,
+    wants_something,
+    words_of,
+)
 
 _BULK = 2_400
 """Characters of a long result."""
@@ -96,6 +104,32 @@ class Witness:
                 self.may_run(context.key, tool.name, arguments, tool.effect),
             )
         )
+
+    @contextmanager
+    def writing(self, turn: str, life: Life, replies: EffectClass, on_text: OnText) -> Iterator[OnText]:
+        """Write down what a model writes and how its call ends; gives what the model calls as it writes."""
+        one = Writing(turn, replies is EffectClass.EFFECT)
+        self.history.writings.append(one)
+
+        def ended(how: str) -> None:
+            if one.ended_at is None:
+                one.how, one.ended_at = how, self.loop.time()
+
+        def hear(text: str) -> None:
+            if text:
+                one.shown.append((self.loop.time(), text))
+            on_text(text)
+
+        life.on_end.append(lambda: ended("died"))
+        try:
+            yield hear
+            ended("replied")
+        except (ModelError, Injected):
+            ended("failed")
+            raise
+        except asyncio.CancelledError:
+            ended("cut")
+            raise
 
     def hold(self, session: str, holder: str, life: Life) -> Callable[[], None]:
         """Somebody works for a session from now on, until the returned function is called or they die."""
@@ -162,6 +196,7 @@ class ScriptedModel:
 
     life: Life
     witness: Witness
+    replies: EffectClass = EffectClass.READ
 
     async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied:
         self.life.check()
@@ -170,7 +205,7 @@ class ScriptedModel:
             return await self._sum_up(prompt)
         requests, results = unanswered(prompt.messages)
         last = requests[-1] if requests else ""
-        said = [message.text for message in prompt.messages if message.role is Role.USER]
+        said = [message.text for message in prompt.messages if wants_something(message)]
         found = witness.turn_saying(said if requests else ())
         witness.trace(f"model {last}")
         session, turn, running = found or ("?", "?", False)
@@ -179,6 +214,20 @@ class ScriptedModel:
         )
         holder = f"process {self.life.number} turn {turn} generation {witness.generation_of(turn)}"
         let_go = witness.hold(session, holder, self.life)
+        with witness.writing(turn, self.life, self.replies, on_text) as on_text:
+            return await self._reply(prompt, last, turn, requests, results, on_text, let_go)
+
+    async def _reply(
+        self,
+        prompt: Prompt,
+        last: str,
+        turn: str,
+        requests: Sequence[str],
+        results: int,
+        on_text: OnText,
+        let_go: Callable[[], None],
+    ) -> Replied:
+        witness = self.witness
         try:
             await self._think(last, turn, on_text)
             if witness.reads is not None and tokens_of(prompt.messages) > witness.reads:

@@ -6,6 +6,8 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
+from holdfast.policy.views import Role
+
 from .history import CallLine, EntryLine, History, ProcessLine
 
 _OVER = ("ended", "killed", "lost")
@@ -16,6 +18,16 @@ def r11_processes(history: History) -> Iterator[str]:
     yield from _started(history)
     yield from _ended(history)
     yield from _woken(history)
+
+
+def woken_by_the_gateway(history: History) -> Iterator[str]:
+    """R11.2: what wakes a conversation is shown to the model as a note, never as a person's words."""
+    said = {row.text for row in history.ledger.inbox if row.kind == "message"}
+    wakes = {row.text: row.event_id for row in history.ledger.inbox if row.kind == "wakeup" and row.text}
+    for asked in history.asked:
+        for message in asked.messages:
+            if message.role is Role.USER and message.text in wakes and message.text not in said:
+                yield f"turn {asked.turn} was shown {wakes[message.text]} as a person's words"
 
 
 def happened(history: History, event_id: str) -> bool:

@@ -84,7 +84,9 @@ WAYS: Mapping[str, Way] = MappingProxyType(
         "turn done": _DONE,
         "turn failed": Way((_say(0.1, "fail"),), at=4.0),
         "turn cancelled": Way((_say(0.1, "slow 3"), _say(1, "/stop")), at=5.0),
-        "turn expired": Way((_say(0.1, "tools read effect"), Die(0.9, away=3), SetClock(1.5, 2 * HOUR))),
+        "turn expired": Way(
+            (_say(0.1, "tools read effect"), Die(0.9, away=3, power=True), SetClock(1.5, 2 * HOUR))
+        ),
         "turn parked": Way((_say(0.1, "crash"),), at=45.0),
         "call planned": Way(_PLANNED, _ASKING, at=9.0),
         "call started": _ASKED,

@@ -14,7 +14,8 @@ from holdfast.model import INBOX, TURN, CallState, EffectClass, Entry, TurnId, a
 from holdfast.policy.views import Message, Role, view
 from holdfast.store.sqlite.codec import load_body
 
-from .background import happened, r11_processes
+from .answerers import only_the_person_asked_answers
+from .background import happened, r11_processes, woken_by_the_gateway
 from .bounds import (
     i11_poison_is_parked,
     i12_too_old_is_left,
@@ -23,12 +24,14 @@ from .bounds import (
     i15_secrets_stay_secret,
     i19_size_is_bounded,
     nobody_is_deaf,
-    waits_are_kept,
 )
+from .copies import files_last
+from .cut_off import effects_inside_once, seen_is_kept
 from .giving import files_are_given
 from .goals import r17_goals
 from .history import EntryLine, History, Span
-from .progress import one_notice, only_what_runs_is_shown
+from .parks import parked_too_often, r8_park_words, r8_poison, r8_safe_mode
+from .progress import only_what_runs_is_shown
 from .promises import (
     answers_are_remembered,
     cancelled_by_somebody,
@@ -37,13 +40,17 @@ from .promises import (
     shown_to_a_model_is_kept,
 )
 from .questions import r7_consent_first, r13_questions
+from .readers import readers_miss_nothing
 from .reasons import (
     ended_for_a_reason,
     given_up_for_a_reason,
     sent_where_it_belongs,
     turned_away_for_a_reason,
 )
+from .reply_targets import replies_go_where_they_belong
+from .resume_line import resumes_wait_for_no_other
 from .scripts import MARKING, head_of
+from .sends import LATE, r10_3_sends, r12_notices
 from .summaries import summed_up_what_is_over
 from .together import all_are_answered, commands_once, joined_where_wanted, said_in_order
 
@@ -75,9 +82,10 @@ def i2_consumed_once(history: History) -> Iterator[str]:
     said = Counter((line.turn, text) for line in ledger.entries if (text := _said(line)) is not None)
     taken = Counter((row.turn or "", row.text) for row in ledger.inbox if row.state == "taken")
     asked = {turn.key for turn in ledger.turns if turn.id in ledger.open_questions}
+    waits = asked | parked_too_often(history)
     for row in ledger.inbox:
-        # What comes after a question waits until it is answered.
-        behind = row.kind != "command" and row.key in asked
+        # What comes after a question waits until it is answered; after too many parks, for an owner.
+        behind = row.kind != "command" and row.key in waits
         if row.state not in INBOX.finals and row.state != "offered" and not behind:
             yield f"inbox row {row.position} ({row.text}) is still {row.state}"
         if row.state in ("refused", "dropped", "offered") and not row.reason:
@@ -104,7 +112,7 @@ def _commands_answered(history: History) -> Iterator[str]:
         if line.dedupe.startswith("command:") and line.part == 1:
             answers[line.dedupe.split(":")[1]].append(line.text)
     # A message that interrupts may have asked for the same stop before.
-    stops = ("stop", "new", "stop_asked", "interrupt")
+    stops = ("stop", "new", "forget", "stop_asked", "interrupt")
     stopped = {turn.key for turn in ledger.turns if turn.why in stops}
     for row in ledger.inbox:
         if row.state == "offered" or (row.kind != "command" and row.reason != "made from a command"):
@@ -298,7 +306,8 @@ def i10_in_order(history: History) -> Iterator[str]:
     last: dict[tuple[str, str], int] = {}
     for shown in history.shown:
         chat = (shown.platform, shown.chat)
-        if shown.order < last.get(chat, 0):
+        # One that stepped aside is not in the line any more, and says so.
+        if shown.order < last.get(chat, 0) and not shown.text.startswith(LATE):
             yield f"part {shown.order} of {'/'.join(chat)} came after part {last[chat]}"
         last[chat] = max(shown.order, last.get(chat, 0))
     numbers: dict[str, list[int]] = defaultdict(list)
@@ -369,14 +378,25 @@ INVARIANTS: dict[str, Invariant] = {
     "I19": i19_size_is_bounded,
     "liveness": nobody_is_deaf,
     "R1": r1_sessions_last,
+    "R8.3": r8_safe_mode,
+    "R8.4": r8_poison,
+    "R8.6": r8_park_words,
     "R9.6": summed_up_what_is_over,
-    "R10.3": waits_are_kept,
+    "R4.2": resumes_wait_for_no_other,
+    "R10.1": replies_go_where_they_belong,
+    "R10.1 feed": readers_miss_nothing,
+    "R10.3": r10_3_sends,
     "R7.3": r7_consent_first,
     "R10.5": only_what_runs_is_shown,
     "R11": r11_processes,
-    "R12": one_notice,
+    "R11.2": woken_by_the_gateway,
+    "R12": r12_notices,
     "R13": r13_questions,
+    "R14": only_the_person_asked_answers,
     "R17": r17_goals,
+    "R19": files_last,
+    "R24.3": seen_is_kept,
+    "R7.2": effects_inside_once,
 }
 
 

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.agents import Agent
+from holdfast.app.blobs import BlobFiles
+from holdfast.app.crew import Work
 from holdfast.app.gateway import Gateway
+from holdfast.app.outputs import OutputFiles
 from holdfast.app.settings import GatewaySettings
 from holdfast.clock import Clock, Ids, Rng
 from holdfast.platforms import Platform
@@ -16,8 +19,6 @@ from holdfast.policy.admission import Drain
 from holdfast.records import dataclass
 from holdfast.store import Store
 from holdfast.tools import Processes
-
-from .giving import Shelf
 
 Stopper = Callable[[Drain, bool], None]
 """Asks for an orderly stop; the second word says whether at once."""
@@ -41,8 +42,12 @@ class Parts:
     """Hears of every fault a stage met."""
     stoppable: Callable[[Stopper], None]
     """Told, once, by what an orderly stop can be asked for."""
+    blobs: BlobFiles
+    """The files that come and go with messages."""
     processes: Processes | None = None
     """Where background processes run, if they can."""
+    beside: tuple[tuple[str, Work], ...] = ()
+    """What else it does for people outside."""
 
 
 Boot = Callable[[Parts], Coroutine[Any, Any, None]]
@@ -62,8 +67,10 @@ async def boot_gateway(parts: Parts) -> None:
         parts.access,
         parts.workspace,
         parts.report,
-        outputs=Shelf(),
+        sweep=parts.blobs.sweep,
+        outputs=OutputFiles(parts.blobs),
         processes=parts.processes,
+        beside=parts.beside,
     )
     parts.stoppable(gateway.request)
     await gateway.run()

@@ -144,9 +144,14 @@ def _was_changed(world: Outcome) -> bool:
     return any(row.text in texts for row in world.history.ledger.inbox)
 
 
+def _given_by_a_bot(world: Outcome) -> bool:
+    """A file came to people through the real adapter."""
+    return any(shown.files for shown in world.history.shown if shown.platform in world.history.rendering)
+
+
 ROWS = (
     *("stop_asked", "not_allowed", "answered", "too_many_strikes", "platform_down", "too_old", "quarantine"),
-    *("chat_says_never", "chat_says_ask", "safe_mode_message", "safe_mode"),
+    *("chat_says_never", "chat_says_ask", "safe_mode_suspect", "safe_mode"),
 )
 """Rows of recovery's table that random worlds come to.
 
@@ -166,6 +171,8 @@ SOMETIMES: Mapping[str, Happened] = {
     "a turn stopped by its person": _turn("stop", "stop_asked"),
     "a turn overtaken by a message": _turn("interrupt"),
     "a turn left for a new conversation": _turn("new"),
+    "a reply with effects of unknown outcome": _turn("reply_unknown"),
+    "an answer kept as far as it came": _owed("partial:"),
     "a turn that failed": _turn_state("failed"),
     "a turn that did not move": _turn("no_progress"),
     "a turn too old to go on": _turn("too_old"),
@@ -173,12 +180,14 @@ SOMETIMES: Mapping[str, Happened] = {
     "a turn ended for who is let out": _turn("not_allowed"),
     "an answer found by recovery": _turn("answered"),
     "work dropped by its person": _turn("dropped", "dropped_by_other_message"),
-    "a question of recovery": _owed("chat_says_ask:", "safe_mode_message:"),
+    "a question of recovery": _owed("chat_says_ask:", "safe_mode_suspect:"),
     "a question of a limit": _owed("limit:"),
     "a question answered": _row("answered"),
     "a queue that is full": _row("refused", "queue_full"),
     "a message refused at dispatch": _row("refused", "not_allowed"),
     "a button of a question that is closed": _row("refused", "question_closed"),
+    "a button of somebody else's question": _row("refused", "not_asked"),
+    "somebody else who wants to go on": _row("refused", "waiting"),
     "a message taken back": _row("withdrawn"),
     "a message too old to run": _row("offered"),
     "something unreadable set aside": lambda w: bool(w.history.ledger.set_aside),
@@ -212,6 +221,9 @@ SOMETIMES: Mapping[str, Happened] = {
     "a turn of a standing goal": _woken("goal"),
     **{f"a goal that is {state}": _goal(state) for state in ("done", "blocked", "stopped", "spent")},
     "a conversation summed up": lambda w: any(line.kind == "summed" for line in w.history.ledger.entries),
+    "a file given on Telegram": _given_by_a_bot,
+    "a reader who is cut off and comes again": lambda w: w.history.cut_readers > 0,
+    "a backup while the gateway works": lambda w: w.history.copies > 0,
     "several deaths in one world": lambda w: len(w.history.deaths) > 3,
     "a death with work cut off before": lambda w: any("turn:interrupted" in death for death in w.deaths),
 }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from holdfast.model import EffectClass
 from holdfast.policy.views import Message
 from holdfast.records import dataclass
+
+from .commits import Answered, Claim, Death, Left, PutAside, Woken, Write
 
 
 class Event(NamedTuple):
@@ -20,6 +22,8 @@ class Event(NamedTuple):
     chat: str
     text: str
     person: str = ""
+    message: str = ""
+    """The id of the message, where it is one that can be replied to."""
 
 
 class Confirmed(NamedTuple):
@@ -44,6 +48,10 @@ class Shown(NamedTuple):
     """For how long the ledger had held it at that instant, in milliseconds; None if it did not."""
     files: tuple[str, ...] = ()
     """The files that came with it, by their hashes."""
+    reply_to: str | None = None
+    """The message that it was shown as a reply to."""
+    at: float = 0.0
+    """Seconds since the world began."""
 
 
 class Tried(NamedTuple):
@@ -70,6 +78,17 @@ class Seen(NamedTuple):
     """The generation of the running turn in the ledger when it was asked for; None if it did not run."""
     message: str = ""
     marked: bool = False
+    at: float = 0.0
+
+
+class Read(NamedTuple):
+    """A reader of a chat's feed was given something."""
+
+    chat: str
+    what: str
+    """A `delivery`, an `entry` of a transcript, or the `cursor` that a feed begins with."""
+    number: int
+    session: str = ""
 
 
 class Ran(NamedTuple):
@@ -118,6 +137,20 @@ class Asked(NamedTuple):
     """Seconds for which whoever the turn is for had not been allowed to talk at that instant."""
 
 
+@dataclass(slots=True)
+class Writing:
+    """One call of a model, as it went on."""
+
+    turn: str
+    effects: bool = False
+    """Its replies have effects of their own: one that was cut off must not be asked for again."""
+    shown: list[tuple[float, str]] = field(default_factory=list)
+    """What it had written, and when."""
+    how: str = "died"
+    """How it ended: it `replied`, `failed` by itself, was `cut` off, or `died` with its process."""
+    ended_at: float | None = None
+
+
 class Span(NamedTuple):
     """Something was held by one holder from one step of the loop to another."""
 
@@ -127,62 +160,12 @@ class Span(NamedTuple):
     ended: int | None
 
 
-class Write(NamedTuple):
-    """An entry appended by a commit, with the generation its session had before that commit."""
-
-    session: str
-    seq: int
-    turn: str
-    generation: int
-    before: int
-
-
-class Claim(NamedTuple):
-    """A turn that a commit set running, with the generations its session had around that commit."""
-
-    session: str
-    turn: str
-    generation: int
-    before: int
-    after: int
-    age: int = 0
-    """Of interrupted work taken up again: milliseconds since its last progress, less time in line."""
-
-
-class Woken(NamedTuple):
-    """A wake-up that a commit let into a turn, with what was true of its process just before that commit."""
-
-    event_id: str
-    session: str
-    turn: str
-    seen: bool = False
-    """Somebody had seen the end of the process, or ended it."""
-
-
-class Left(NamedTuple):
-    """Interrupted work that a commit left for its age, with what the age was."""
+class Waited(NamedTuple):
+    """Interrupted work that a worker took up, with how long it stood in line and how long it may, in ms."""
 
     turn: str
-    age: int
-
-
-class Answered(NamedTuple):
-    """A question that a commit closed with an answer, with its incarnation and its session's then."""
-
-    question: str
-    incarnation: int
-    current: int
-    late: int = 0
-    """Milliseconds after its time was up."""
-
-
-class Death(NamedTuple):
-    """A process ended other than in order."""
-
-    turn: str | None
-    """Whose work killed it; None if it was killed from outside."""
-    running: frozenset[str]
-    """The turns that ran just then."""
+    waited: int
+    most: int
 
 
 class Size(NamedTuple):
@@ -199,6 +182,10 @@ class Windows(NamedTuple):
     resume: int = 0
     backlog: int = 0
     delivery: int = 0
+    aside: int = 0
+    """Milliseconds a part may fail, while others do not, before its chat goes on without it."""
+    repeats: int = 0
+    """How often a part may be repeated."""
 
 
 class InboxLine(NamedTuple):
@@ -214,6 +201,9 @@ class InboxLine(NamedTuple):
     reason: str | None
     late: int = 0
     """Milliseconds between its sending and its arrival."""
+    sender: str = ""
+    """Whose it is; of a wake-up, for whom the conversation works."""
+    message: str | None = None
 
 
 class TurnLine(NamedTuple):
@@ -226,6 +216,7 @@ class TurnLine(NamedTuple):
     held: str | None
     why: str | None
     interruptions: int = 0
+    ended_at: int | None = None
 
 
 class EntryLine(NamedTuple):
@@ -257,6 +248,7 @@ class QuestionLine(NamedTuple):
     answer: str | None
     by: int | None
     """The inbox row that answered it."""
+    asked_of: str | None = None
 
 
 class ProcessLine(NamedTuple):
@@ -293,6 +285,7 @@ class OutboxLine(NamedTuple):
     reason: str | None
     age: int = 0
     """Milliseconds from being owed to being settled."""
+    reply_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +310,8 @@ class Ledger:
     goals: tuple[GoalLine, ...] = ()
     ended: frozenset[str] = frozenset()
     """Sessions that are over."""
+    paused: frozenset[str] = frozenset()
+    """Turns that safe mode held at some time."""
 
 
 @dataclass(slots=True)
@@ -332,6 +327,12 @@ class History:
     """How often a platform was asked whether it has something."""
     seen: list[Seen] = field(default_factory=list)
     """What was to be seen of work in progress, in order."""
+    read: list[Read] = field(default_factory=list)
+    """What readers of feeds were given, in order."""
+    cut_readers: int = 0
+    """How often one of them lost the connection."""
+    last_looks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """How each chat stands, as a page that watches it was told last."""
     editing: frozenset[str] = frozenset()
     """Platforms on which a message of ours can be changed."""
     ran: list[Ran] = field(default_factory=list)
@@ -339,16 +340,22 @@ class History:
     wakeups: int = 0
     """How often the output of one process may wake somebody."""
     asked: list[Asked] = field(default_factory=list)
+    writings: list[Writing] = field(default_factory=list)
+    """What models wrote, call by call."""
     summing: list[bool] = field(default_factory=list)
     """Each time a model was asked to sum up: whether any turn was running."""
     spans: list[Span] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
+    waited: list[Waited] = field(default_factory=list)
     answers: list[Answered] = field(default_factory=list)
+    put_aside: list[PutAside] = field(default_factory=list)
     woken: list[Woken] = field(default_factory=list)
     vanished: list[str] = field(default_factory=list)
     """What the ledger held at one instant and no more at a later one."""
+    kept_waiting: list[str] = field(default_factory=list)
+    """Messages that did not release the work before them which safe mode held."""
     deaths: list[Death] = field(default_factory=list)
     stops: int = 0
     """How often somebody outside asked a process to stop."""
@@ -356,6 +363,14 @@ class History:
     """Processes that ended in order."""
     barred: set[str] = field(default_factory=set)
     """Everybody who was not allowed to talk at some time."""
+    owners: frozenset[str] = frozenset()
+    """People who own the gateway."""
+    gone: set[tuple[str, str]] = field(default_factory=set)
+    """Platforms and messages there that their senders have taken back."""
+    forgotten: set[tuple[str, str]] = field(default_factory=set)
+    """Events that a platform has given up, because nobody fetched them in time."""
+    rendering: frozenset[str] = frozenset()
+    """Platforms that show a text in their own way."""
     troubles: frozenset[str] = frozenset()
     """The faults of chance that happened."""
     quarantined: set[frozenset[str]] = field(default_factory=set)
@@ -370,6 +385,12 @@ class History:
     windows: Windows = Windows()
     damage: list[str] = field(default_factory=list)
     """What integrity checks said after a crash."""
+    lost_files: list[str] = field(default_factory=list)
+    """Files that the ledger named after a crash or at the end, and that were not there."""
+    copies: int = 0
+    """Backups that were taken and restored."""
+    bad_copies: list[str] = field(default_factory=list)
+    """What was wrong with them."""
     boots: list[tuple[dict[str, list[tuple[object, ...]]], dict[str, list[tuple[object, ...]]]]] = field(
         default_factory=list
     )

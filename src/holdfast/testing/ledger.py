@@ -145,16 +145,22 @@ class Disk:
         self.ledger.write_bytes(_template())
 
     @property
+    def home(self) -> Path:
+        """The home as the newest process sees it."""
+        return self._home / f"run-{self._runs}"
+
+    @property
     def ledger(self) -> Path:
-        """The ledger's file as the newest process sees it."""
-        return self._home / f"run-{self._runs}" / LEDGER
+        return self.home / LEDGER
 
     def restart(self) -> None:
         """Keep what is on the disk at this instant for the next run, and let go of the files of this one."""
-        before = self.ledger.parent
+        before = self.home
         self._runs += 1
-        after = self.ledger.parent
+        after = self.home
         after.mkdir()
+        for folder in [one for one in before.iterdir() if one.is_dir()]:
+            folder.rename(after / folder.name)
         for name in (LEDGER, WAL):
             if (before / name).exists():
                 (after / name).write_bytes((before / name).read_bytes())

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, MutableSequence
 from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
-from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
+from inspect import CORO_CREATED, getcoroutinestate, isasyncgen, iscoroutine
 from typing import Any, Protocol
 
 
@@ -68,28 +68,43 @@ class Life:
 
     def bury(self) -> None:
         """Throw the coroutines of a dead process away, so that nothing is left to be collected later."""
-        with warnings.catch_warnings():
-            # A coroutine that another was to await and never did is no mistake of the dead.
-            warnings.simplefilter("ignore", RuntimeWarning)
-            self._throw_away()
+        throw_away(self._tasks, self._context)
 
-    def _throw_away(self) -> None:
-        for task in self._tasks:
-            task._log_destroy_pending = False  # type: ignore[attr-defined]  # else its death is logged
+
+def throw_away(tasks: MutableSequence[Any], context: Context) -> None:
+    """Close what these tasks were in the middle of, and let them go."""
+    with warnings.catch_warnings():
+        # A coroutine that another was to await and never did is no mistake of the dead.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for task in tasks:
+            task._log_destroy_pending = False  # Else its death is logged.
             if not task.done():
-                self._context.copy().run(_close, task.get_coro())
-        self._tasks.clear()
+                context.copy().run(_close, task.get_coro())
+        tasks.clear()
 
 
 def _close(coroutine: Coroutine[Any, Any, Any]) -> None:
-    unstarted = list(_unstarted(coroutine))
+    unstarted, followed = list(_unstarted(coroutine)), list(_in_generators(coroutine))
     # One that waits in its `finally` refuses the first time: it stands there again, and is closed again.
-    for _ in range(10):
-        with suppress(BaseException):
-            coroutine.close()
-            break
+    for each in (coroutine, *followed):
+        for _ in range(10):
+            with suppress(BaseException):
+                each.close()
+                break
     for inner in unstarted:
         inner.close()
+
+
+def _in_generators(coroutine: Any) -> Iterator[Coroutine[Any, Any, Any]]:
+    """Coroutines that the generators it follows wait for: these end with the first word, and leave them."""
+    while coroutine is not None:
+        frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "ag_frame", None)
+        for value in frame.f_locals.values() if frame else ():
+            if isasyncgen(value) and value is not coroutine:
+                yield from _in_generators(value)
+        coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "ag_await", None)
+        if iscoroutine(coroutine):
+            yield coroutine
 
 
 def _unstarted(coroutine: Any) -> Iterator[Coroutine[Any, Any, Any]]:

@@ -1,211 +1,80 @@
-"""Looking into a ledger past the store: by a connection of one's own that can only read."""
+"""What has changed in a ledger since it was last looked at, past the store."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from holdfast.policy.settings import RecoverySettings
-from holdfast.store.sqlite.database import connect_reader
 
-from .history import (
-    Answered,
-    CallLine,
-    Claim,
-    EntryLine,
-    GoalLine,
-    InboxLine,
-    Ledger,
-    Left,
-    OutboxLine,
-    ProcessLine,
-    QuestionLine,
-    TurnLine,
-    Woken,
-    Write,
-)
+from .ages import Ages, Now
+from .commits import Answered, Claim, Left, PutAside, Woken, Write
+from .ledger_view import LedgerView
+from .resume_line import InLine
 
-Dump = dict[str, list[tuple[object, ...]]]
 SUSPECT = RecoverySettings().suspect_strikes
-
-_INBOX = """SELECT position, account, event_id, key, kind, coalesce(body ->> 'text', ''), state, turn,
-                   question, reason, accepted_at - coalesce(sent_at, accepted_at)
-            FROM inbox ORDER BY position"""
-_TURNS = """SELECT t.id, t.session, s.key, t.cause, t.state, t.generation, t.held, t.why,
-                   t.interruptions
-            FROM turns t JOIN sessions s ON s.id = t.session ORDER BY t.id"""
-_ENTRIES = "SELECT session, seq, turn, kind, call, count, body, at FROM entries ORDER BY session, seq"
-_CALLS = "SELECT turn, id, name, arguments, effect, state FROM tool_calls ORDER BY turn, place"
-_OUTBOX = """SELECT id, chat, number, turn, kind, dedupe, part, coalesce(body, ''), state, reason,
-                    coalesce(settled_at - created_at, 0)
-             FROM outbox ORDER BY dedupe, part"""
-_UNSETTLED = """
-SELECT 'inbox row ' || i.position || ' is ' || i.state FROM inbox i
-WHERE i.state = 'waiting' AND (i.kind = 'command' OR NOT EXISTS
-      (SELECT 1 FROM questions q JOIN sessions s ON s.id = q.session
-       WHERE q.state = 'open' AND s.key = i.key AND s.ended_at IS NULL))
-UNION ALL
-SELECT 'turn ' || t.id || ' is ' || t.state || coalesce(' (' || t.held || ')', '') FROM turns t
-WHERE t.ended_at IS NULL AND NOT (t.state = 'waiting' AND EXISTS
-      (SELECT 1 FROM questions q WHERE q.turn = t.id AND q.state = 'open' AND q.expires_at > :now))
-UNION ALL
-SELECT 'part ' || id || ' is ' || state FROM outbox WHERE settled_at IS NULL
-UNION ALL
-SELECT 'the notice of ' || turn || ' has not ended' FROM notices
-LIMIT 20"""
 _SESSIONS = """
 SELECT id, generation, coalesce((SELECT max(seq) FROM entries WHERE session = id), 0) FROM sessions
 ORDER BY id"""
-_STATES = """
-SELECT 'inbox', state, count(*) FROM inbox GROUP BY state
-UNION ALL SELECT 'turn', state || interruptions, count(*) FROM turns GROUP BY state, interruptions
-UNION ALL SELECT 'call', state, count(*) FROM tool_calls GROUP BY state
-UNION ALL SELECT 'part', state, count(*) FROM outbox GROUP BY state
-UNION ALL SELECT 'entry', kind, count(*) FROM entries GROUP BY kind"""
-_STANDING = """
-SELECT DISTINCT 'inbox ' || state FROM inbox UNION ALL SELECT DISTINCT 'turn ' || state FROM turns
-UNION ALL SELECT DISTINCT 'call ' || state FROM tool_calls
-UNION ALL SELECT DISTINCT 'delivery ' || state FROM outbox
-UNION ALL SELECT DISTINCT 'question ' || state FROM questions
-UNION ALL SELECT DISTINCT 'process ' || state FROM processes
-UNION ALL SELECT DISTINCT 'goal ' || state FROM goals"""
 _APPENDED = """
 SELECT e.session, e.seq, e.turn, t.generation FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.session = :session AND e.seq > :seen AND e.kind NOT IN ('undone', 'summed') ORDER BY e.seq"""
 _RUNNING = """
-SELECT t.session, t.id, t.generation, s.generation, t.progress_at, s.strikes
+SELECT t.session, t.id, t.generation, s.generation, t.progress_at, s.strikes, t.progress_mark
 FROM turns t JOIN sessions s ON s.id = t.session WHERE t.state = 'running'"""
 _CUT_OFF = """
-SELECT id, progress_at, quarantined, consented = interruptions FROM turns
+SELECT id, progress_at, progress_mark, quarantined, consented = interruptions FROM turns
 WHERE ended_at IS NULL AND state <> 'running' AND interruptions > noted"""
-_DECIDED = """
-SELECT DISTINCT detail ->> 'row' FROM events
-WHERE subject >= 'turn:' AND subject < 'turn;' AND detail ->> 'row' IS NOT NULL"""
-_CUT = """
-SELECT DISTINCT substr(subject, 6) FROM events WHERE subject >= 'turn:' AND subject < 'turn;'
-  AND what = 'interrupted' AND detail ->> 'reason' IN ('restart_timeout', 'shutdown_timeout')"""
+_IN_LINE = """
+SELECT t.id, t.state = 'running', t.interruptions FROM turns t JOIN sessions s ON s.id = t.session
+WHERE t.ended_at IS NULL AND (t.state = 'running'
+   OR t.state = 'queued' AND t.interruptions > t.noted AND s.strikes < :suspect)"""
 _TOO_OLD = "SELECT 1 FROM turns WHERE id = :turn AND why = 'too_old'"
-_AS_IT_WAS = """
-SELECT body ->> 'text' FROM inbox
-WHERE chat = :chat AND message_id = :message AND state IN ('waiting', 'offered') AND kind = 'message'
-  AND reason IS NOT 'made from a command'"""
 _ANSWERED = """
 SELECT q.id, q.incarnation, s.incarnation, max(0, q.closed_at - q.expires_at)
 FROM questions q JOIN sessions s ON s.id = q.session WHERE q.state = 'answered' ORDER BY q.id"""
-_QUESTIONS = "SELECT id, kind, turn, call, state, answer, answered_by FROM questions ORDER BY id"
-_PROCESSES = """
-SELECT p.id, p.session, p.turn, p.state, p.notify, p.consumed,
-       p.command IS NULL OR s.ended_at IS NOT NULL OR p.incarnation < s.incarnation, p.matches,
-       s.ended_why IS 'forgotten' AND (p.command IS NOT NULL OR p.state = 'running')
-FROM processes p JOIN sessions s ON s.id = p.session ORDER BY p.id"""
-_GOALS = "SELECT session, state, budget, used FROM goals ORDER BY session"
+_PUT_ASIDE = """
+SELECT q.id, s.key FROM questions q JOIN sessions s ON s.id = q.session
+WHERE q.state = 'set_aside' ORDER BY q.id"""
+_WROTE = "SELECT sender FROM inbox WHERE key = :key AND position > :after ORDER BY position"
 _WOKEN = """
 SELECT i.event_id, t.session, t.id FROM inbox i JOIN turns t ON t.id = i.turn
 WHERE i.kind = 'wakeup' AND i.state = 'taken' ORDER BY i.position"""
-_HOMES = """
-SELECT (SELECT count(*) FROM inbox), (SELECT count(*) FROM set_aside), (SELECT count(*) FROM outbox),
-       (SELECT count(*) FROM events WHERE subject >= 'event:' AND subject < 'event;'),
-       (SELECT count(*) FROM entries), (SELECT count(*) FROM questions), (SELECT count(*) FROM processes)"""
-_HOME_NAMES = (
-    *("inbox rows", "rows set aside", "outbox rows", "refusals", "entries", "questions", "processes"),
-)
-_ASKER = """
-SELECT i.sender FROM turns t JOIN inbox i ON i.position = t.cause
-WHERE t.id = :turn AND i.kind <> 'operator'"""
-_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name"
-_POINT = """
-SELECT (SELECT count(*) FROM entries WHERE kind IN ('said', 'replied', 'returned')),
-       (SELECT count(*) FROM tool_calls WHERE started_at IS NOT NULL)"""
-_SAYING = """
-SELECT e.session, e.turn, t.state = 'running' FROM entries e JOIN turns t ON t.id = e.turn
-WHERE e.kind = 'said' AND e.body ->> 'text' = :text
-ORDER BY t.state = 'running' DESC, e.turn DESC, e.seq DESC"""
-_SAID = "SELECT body ->> 'text' FROM entries WHERE session = :session AND kind = 'said'"
-_KEPT = {
-    # Times of boots and heartbeats differ; nothing else may.
-    "inbox": "SELECT * FROM inbox",
-    "turns": "SELECT * FROM turns",
-    "entries": "SELECT * FROM entries",
-    "tool_calls": "SELECT * FROM tool_calls",
-    "questions": "SELECT * FROM questions",
-    # But for buttons, which go as soon as their platform lets them, once their question is over.
-    "outbox": """
-        SELECT id, chat, number, session, turn, kind, dedupe, part, parts, body, reply_to, state, attempts,
-               repeated, not_before, owner, created_at, claimed_at, settled_at, platform_id, reason, tried,
-               files
-        FROM outbox""",
-    "notices": "SELECT * FROM notices",
-    "processes": "SELECT * FROM processes",
-    "goals": "SELECT * FROM goals",
-    "sessions": "SELECT * FROM sessions",
-    "chats": "SELECT * FROM chats",
-    "conversations": "SELECT * FROM conversations",
-    "set_aside": "SELECT * FROM set_aside",
-    "cursors": "SELECT account, name, value FROM cursors",
-    "requests": "SELECT * FROM requests",
-}
 
 
-class Look:
-    """One ledger, seen from outside at any instant: only what is committed."""
+_BEHIND_PAUSED = """
+SELECT i.position, i.sender, t.id FROM turns t JOIN sessions s ON s.id = t.session AND s.strikes < :suspect
+JOIN inbox i ON i.key = s.key AND i.state = 'waiting' AND i.kind = 'message'
+WHERE t.ended_at IS NULL AND t.state = 'interrupted' AND t.held = 'safe_mode' ORDER BY i.position"""
 
-    def __init__(self, path: Path) -> None:
-        self._db = connect_reader(path)
+
+class Look(LedgerView):
+    """A ledger that is looked at again and again: what has changed since the last time."""
+
+    def __init__(self, path: Path, ages: Ages, now: Now) -> None:
+        super().__init__(path)
         self._sessions: dict[str, tuple[int, int]] = {}
         """Generation and last entry of each session, as last seen."""
         self._running: frozenset[tuple[str, str, int]] = frozenset()
         """Session, turn and generation of what runs, as last seen."""
-        self._cut_off: dict[str, tuple[int | None, int]] = {}
-        """Last progress of interrupted work and how long it stood in line, as last seen."""
-        self._worked: dict[str, int | None] = {}
-        """Last progress of each turn, as seen while it ran."""
+        self._cut_off: dict[str, int] = {}
+        """Interrupted work and how long it stood in line, as last seen."""
+        self._ages = ages
         self.left: tuple[Left, ...] = ()
         """Interrupted work that was left for its age by the last commit."""
         self.suspects: frozenset[str] = frozenset()
         """The turns that ran after the last commit in sessions that have to run alone."""
         self._answered: frozenset[str] = frozenset()
+        self._put_aside: frozenset[str] = frozenset()
+        self._position = 0
+        """The last inbox row, as last seen."""
         self._woken: frozenset[str] = frozenset()
         self._consumed: frozenset[str] = frozenset()
         """Processes whose end somebody had seen, as last seen."""
         self.answered()
+        self.put_aside()
         self.woken()
-        self.claimed(0)
+        self.claimed(now)
         self.appended()
-
-    def close(self) -> None:
-        self._db.close()
-
-    def _all(self, sql: str, **values: Any) -> list[Any]:
-        return self._db.execute(sql, values).fetchall()
-
-    def is_known(self, account: str, event_id: str) -> bool:
-        """Whether an event has an inbox row, a set-aside row or a refusal."""
-        where = "account = :account AND event_id = :event"
-        found = self._all(
-            f"SELECT 1 FROM inbox WHERE {where} UNION ALL SELECT 1 FROM set_aside WHERE {where} UNION ALL "
-            "SELECT 1 FROM events WHERE subject = :subject AND what = 'refused'",
-            account=account,
-            event=event_id,
-            subject=f"event:{account}/{event_id}",
-        )
-        return bool(found)
-
-    def is_revised(self, chat: str, message: str, texts: Sequence[str | None]) -> bool:
-        """Whether a message that nobody has taken yet says one of these; taken back, it waits no more."""
-        return all(text in texts for (text,) in self._all(_AS_IT_WAS, chat=chat, message=message))
-
-    def consented(self, key: str, bound: str, since: int) -> bool:
-        """Whether somebody has allowed the call with this key, with just these arguments, since then."""
-        sql = """SELECT 1 FROM questions WHERE kind = 'approval' AND turn || ':' || call = :key
-                 AND state = 'answered' AND answer = 'yes' AND call_hash = :bound AND closed_at >= :since"""
-        return bool(self._all(sql, key=key, bound=bound, since=since))
-
-    def processes(self) -> dict[str, str]:
-        """The state of every background process."""
-        return dict(self._all("SELECT id, state FROM processes"))
 
     def woken(self) -> list[Woken]:
         """The wake-ups that turns have taken since the last call."""
@@ -215,52 +84,52 @@ class Look:
         self._consumed = frozenset(id_ for (id_,) in self._all("SELECT id FROM processes WHERE consumed"))
         return [line for line in seen if line.event_id not in before]
 
-    def generation_of(self, turn: str) -> int | None:
-        """The generation of a running turn's session."""
-        sql = """SELECT s.generation FROM turns t JOIN sessions s ON s.id = t.session
-                 WHERE t.id = :turn AND t.state = 'running'"""
-        found = self._all(sql, turn=turn)
-        return int(found[0][0]) if found else None
-
-    def is_over(self, turn: str) -> bool:
-        """Whether a turn has ended."""
-        return bool(self._all("SELECT 1 FROM turns WHERE id = :turn AND ended_at IS NOT NULL", turn=turn))
-
     @property
     def running(self) -> frozenset[str]:
         """The turns that ran after the last commit that was looked at."""
         return frozenset(turn for _, turn, _ in self._running)
 
-    def claimed(self, now: int) -> list[Claim]:
+    def claimed(self, now: Now) -> list[Claim]:
         """What was set running since the last call. Before `appended`, which takes note of generations."""
         found = self._all(_RUNNING)
-        self._worked.update({line[1]: line[4] for line in found})
         # One of its strikes is that of the run itself.
         self.suspects = frozenset(line[1] for line in found if line[5] > SUSPECT)
         running = {line[:3]: line[3] for line in found}
         before, self._running = self._running, frozenset(running)
-        cut_off, self._cut_off = self._cut_off, dict(map(self._left, self._all(_CUT_OFF)))
+        cut_off, self._cut_off = self._cut_off, self._held_up(now)
         gone = cut_off.keys() - self._cut_off.keys() - self.running
         self.left = tuple(
-            Left(turn, _age(now, *cut_off[turn])) for turn in sorted(gone) if self._all(_TOO_OLD, turn=turn)
+            Left(turn, self._ages.age(turn, cut_off[turn], now))
+            for turn in sorted(gone)
+            if self._all(_TOO_OLD, turn=turn)
         )
-        return [
+        claims = [
             Claim(
                 *line,
                 self._sessions.get(line[0], (0, 0))[0],
                 running[line],
-                _age(now, *cut_off.get(line[1], (now, 0))),
+                self._ages.age(line[1], cut_off[line[1]], now) if line[1] in cut_off else 0,
             )
             for line in sorted(self._running - before)
         ]
+        for line in found:
+            self._ages.see(line[1], line[4], line[6], now)
+        return claims
 
-    def _left(self, line: tuple[str, int | None, int, int]) -> tuple[str, tuple[int | None, int]]:
-        """Interrupted work and its last progress: what it did itself while it ran, or a person's word."""
-        turn, progress_at, quarantined, consented = line
-        ran = self._worked.get(turn)
-        if progress_at is not None and ran is not None and not consented:
-            progress_at = min(progress_at, ran)
-        return turn, (progress_at, quarantined)
+    def in_line(self) -> InLine:
+        """What waits for a worker to go on, and what the workers do."""
+        found = self._all(_IN_LINE, suspect=SUSPECT)
+        running = {turn: interruptions for turn, runs, interruptions in found if runs}
+        queued = frozenset(turn for turn, runs, _ in found if not runs)
+        return InLine(queued, frozenset(running), sum(map(bool, running.values())))
+
+    def _held_up(self, now: Now) -> dict[str, int]:
+        """Interrupted work, and for how long each stood in line. Only a person's word moves it meanwhile."""
+        found = self._all(_CUT_OFF)
+        for turn, progress_at, mark, _, consented in found:
+            if consented:
+                self._ages.see(turn, progress_at, mark, now)
+        return {line[0]: line[3] for line in found}
 
     def answered(self) -> list[Answered]:
         """The questions that got an answer since the last call."""
@@ -268,58 +137,23 @@ class Look:
         before, self._answered = self._answered, frozenset(line.question for line in lines)
         return [line for line in lines if line.question not in before]
 
-    def homes(self) -> tuple[int, ...]:
-        """How many rows there are of each kind that is never taken away."""
-        (found,) = self._all(_HOMES)
-        return tuple(found)
+    def behind_paused(self) -> list[tuple[int, str, str]]:
+        """Messages that wait behind work which safe mode holds: position, sender and turn."""
+        return self._all(_BEHIND_PAUSED, suspect=SUSPECT)
 
-    def owed_for(self, dedupe: str, part: int, now: int) -> int | None:
-        """For how long this part has stood in the outbox; None if it does not."""
-        sql = "SELECT created_at FROM outbox WHERE dedupe = :dedupe AND part = :part"
-        found = self._all(sql, dedupe=dedupe, part=part)
-        return max(0, now - found[0][0]) if found else None
-
-    def is_sending(self, dedupe: str, part: int) -> bool:
-        """Whether nothing is known yet of the send of this part."""
-        sql = "SELECT 1 FROM outbox WHERE dedupe = :dedupe AND part = :part AND state = 'sending'"
-        return bool(self._all(sql, dedupe=dedupe, part=part))
-
-    def asker(self, turn: str) -> str | None:
-        """Whose message a turn came from."""
-        found = self._all(_ASKER, turn=turn)
-        return str(found[0][0]) if found else None
-
-    def rows(self) -> int:
-        """All rows of all tables."""
-        tables = [name for (name,) in self._all(_TABLES)]
-        return sum(self._all(f"SELECT count(*) FROM {name}")[0][0] for name in tables)
-
-    def holding(self, words: str) -> list[str]:
-        """The tables in which these words stand anywhere."""
-        tables = [name for (name,) in self._all(_TABLES)]
+    def put_aside(self) -> list[PutAside]:
+        """The questions that something else has closed since the last call, and who wrote there since."""
+        lines = self._all(_PUT_ASIDE)
+        before, self._put_aside = self._put_aside, frozenset(id_ for id_, _ in lines)
+        after, ((self._position,),) = (
+            self._position,
+            self._all("SELECT coalesce(max(position), 0) FROM inbox"),
+        )
         return [
-            name for name in tables if any(words in str(row) for row in self._all(f"SELECT * FROM {name}"))
+            PutAside(id_, tuple(sender for (sender,) in self._all(_WROTE, key=key, after=after)))
+            for id_, key in lines
+            if id_ not in before
         ]
-
-    def has_reached(self, entries: int, started: int) -> bool:
-        """Whether this much was said, replied and returned, and so many calls have been started."""
-        ((said, begun),) = self._all(_POINT)
-        return bool(said >= entries and begun >= started)
-
-    def turn_saying(self, said: Sequence[str]) -> tuple[str, str, bool] | None:
-        """Session, turn and whether it runs, of the turn that holds the last of this.
-
-        Where several people said the same, it is that of the conversation which holds the most of the rest.
-        """
-        found = self._all(_SAYING, text=said[-1]) if said else []
-        if not found:
-            return None
-        session, turn, running = max(found, key=lambda line: self._holds(line[0], said))
-        return session, turn, bool(running)
-
-    def _holds(self, session: str, said: Sequence[str]) -> int:
-        """How much of this was said in a session."""
-        return len({text for (text,) in self._all(_SAID, session=session)} & set(said))
 
     def appended(self) -> list[Write]:
         """What turns wrote since the last call, with the generation their sessions had then.
@@ -335,74 +169,7 @@ class Look:
             self._sessions[session] = (generation, last)
         return writes
 
-    def states(self) -> str:
-        """How everything stands, by what it is and not by its name."""
-        return ",".join(f"{what}:{state}={count}" for what, state, count in self._all(_STATES))
-
-    def standing(self) -> list[str]:
-        """Every state in which some row is."""
-        return [str(row[0]) for row in self._all(_STANDING)]
-
-    def unsettled(self, now: int) -> list[str]:
-        """What keeps the gateway from rest; a question whose time is up does."""
-        return [str(row[0]) for row in self._all(_UNSETTLED, now=now)]
-
-    def damage(self) -> list[str]:
-        """What SQLite's own checks say."""
-        integrity = [str(row[0]) for row in self._all("PRAGMA integrity_check") if row[0] != "ok"]
-        return integrity + [f"{row[0]} points to nothing" for row in self._all("PRAGMA foreign_key_check")]
-
-    def dump(self) -> Dump:
-        """Every row that another boot may not change."""
-        return {table: self._all(sql) for table, sql in _KEPT.items()}
-
-    def ledger(self) -> Ledger:
-        """The rows that invariants speak of."""
-        refused = self._all(
-            "SELECT substr(subject, 7) FROM events WHERE what = 'refused' AND subject LIKE 'event:%'"
-        )
-        return Ledger(
-            tuple(InboxLine(*row) for row in self._all(_INBOX)),
-            tuple(TurnLine(*row) for row in self._all(_TURNS)),
-            tuple(EntryLine(*row) for row in self._all(_ENTRIES)),
-            tuple(CallLine(*row) for row in self._all(_CALLS)),
-            tuple(OutboxLine(*row) for row in self._all(_OUTBOX)),
-            frozenset(self._all("SELECT account, event_id FROM set_aside")),
-            frozenset(_event(row[0]) for row in refused),
-            frozenset(row[0] for row in self._all("SELECT turn FROM questions WHERE state = 'open'")),
-            frozenset(row[0] for row in self._all(_DECIDED)),
-            frozenset(row[0] for row in self._all(_CUT)),
-            tuple(QuestionLine(*row) for row in self._all(_QUESTIONS)),
-            tuple(ProcessLine(*row) for row in self._all(_PROCESSES)),
-            tuple(GoalLine(*row) for row in self._all(_GOALS)),
-            frozenset(row[0] for row in self._all("SELECT id FROM sessions WHERE ended_at IS NOT NULL")),
-        )
-
-
-def vanished(before: tuple[int, ...], after: tuple[int, ...]) -> list[str]:
-    """What there is less of than before, in words."""
-    return [
-        f"there were {more} {name}, and then {less}"
-        for name, more, less in zip(_HOME_NAMES, before, after, strict=True)
-        if less < more
-    ]
-
-
-def _age(now: int, progress_at: int | None, quarantined: int) -> int:
-    return max(0, now - progress_at - quarantined) if progress_at is not None else 0
-
-
-def hash_of(tool: str, arguments: str) -> str:
-    """What consent for a call is bound to, counted apart from who binds it."""
-    form = json.dumps([tool, json.loads(arguments)], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(form.encode()).hexdigest()
-
 
 def _process_of(event_id: str) -> str:
     kind, _, rest = event_id.partition(":")
     return rest.partition(":")[0] if kind == "process" else ""
-
-
-def _event(subject: str) -> tuple[str, str]:
-    account, _, event_id = subject.rpartition("/")
-    return account, event_id

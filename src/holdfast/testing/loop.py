@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import sys
 from asyncio import events
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import Context, copy_context
 from typing import Any, NoReturn, TypeVar
@@ -81,10 +82,14 @@ class SimLoop(asyncio.AbstractEventLoop):
     @contextmanager
     def running(self) -> Iterator[None]:
         """Be the running loop of this thread."""
+        hooks = sys.get_asyncgen_hooks()
         events._set_running_loop(self)
+        # What a dead process was in the middle of is dropped where it stands, its generators as well.
+        sys.set_asyncgen_hooks(firstiter=None, finalizer=_drop)
         try:
             yield
         finally:
+            sys.set_asyncgen_hooks(*hooks)
             events._set_running_loop(None)
 
     def step(self) -> bool:
@@ -194,6 +199,24 @@ class SimLoop(asyncio.AbstractEventLoop):
             life.check()
         return NumberedTask(coro, self, name, context)
 
+    def run_in_executor(  # type: ignore[override]  # the stubs want variadic generics
+        self, executor: object, func: Callable[..., T], *args: Any
+    ) -> asyncio.Future[T]:
+        """What a thread would do is one step, and what comes of it is told in a later one."""
+        if executor is not None:
+            raise Escape("a thread pool was asked for inside the simulation")
+        future: asyncio.Future[T] = self.create_future()
+        self.call_soon(self._work, future, func, args)
+        return future
+
+    def _work(self, future: asyncio.Future[T], func: Callable[..., T], args: tuple[Any, ...]) -> None:
+        try:
+            result = func(*args)
+        except Exception as error:  # noqa: BLE001 - whatever it raises is for the one who waits
+            self.call_soon(_fail, future, error)
+        else:
+            self.call_soon(_settle, future, result)
+
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         source = context.get("task") or context.get("future")
         life = getattr(source, "life", None)
@@ -208,14 +231,25 @@ class SimLoop(asyncio.AbstractEventLoop):
     def call_soon_threadsafe(self, *args: Any, **kwargs: Any) -> NoReturn:  # type: ignore[override]  # refuses
         raise Escape("a thread called into the simulation")
 
-    def run_in_executor(self, *args: Any, **kwargs: Any) -> NoReturn:  # type: ignore[override]  # refuses
-        raise Escape("a thread was asked for inside the simulation")
-
     def run_forever(self) -> NoReturn:
         raise Escape("the world takes the steps")
 
     def run_until_complete(self, future: Any) -> NoReturn:
         raise Escape("the world takes the steps")
+
+
+def _drop(generator: AsyncGenerator[Any, Any]) -> None:
+    """Nothing more of it runs."""
+
+
+def _settle(future: asyncio.Future[T], result: T) -> None:
+    if not future.done():
+        future.set_result(result)
+
+
+def _fail(future: asyncio.Future[T], error: Exception) -> None:
+    if not future.done():
+        future.set_exception(error)
 
 
 def _label(handle: asyncio.Handle) -> str:

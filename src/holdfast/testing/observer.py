@@ -5,14 +5,21 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
+from holdfast.policy.settings import WorkerSettings
 from holdfast.telemetry.log import event_of
 
+from .ages import Ages, Now
+from .commits import Claim, Death
+from .copies import missing_files
 from .faults import CANARY
-from .history import Claim, Death, History, Size
+from .history import History, Size
+from .ledger_view import vanished
 from .life import Life
-from .look import Look, vanished
+from .look import Look
 from .loop import SimLoop
+from .parks import PATIENCE
 from .ports import WallClock
+from .resume_line import ResumeLine
 
 IN_FLIGHT = 2.5
 """Seconds a message takes at most from being sent to being shown."""
@@ -21,13 +28,22 @@ IN_FLIGHT = 2.5
 class Observer:
     """Looks after each commit and each death; what it sees goes into the history."""
 
-    def __init__(self, history: History, loop: SimLoop, wall: WallClock, ledger: Path) -> None:
+    def __init__(
+        self, history: History, loop: SimLoop, wall: WallClock, ledger: Path, workers: WorkerSettings
+    ) -> None:
         self._history = history
         self._loop = loop
         self._wall = wall
-        self.look = Look(ledger)
+        self._ages = Ages()
+        self._line = ResumeLine(workers)
+        self.look = Look(ledger, self._ages, self._now())
         self._homes = self.look.homes()
+        self._home = ledger.parent
+        self._files: set[str] = set()
+        """The files that the ledger says are kept, as last seen."""
         self._killer: str | None = None
+        self._behind: dict[int, float] = {}
+        """Since when messages wait behind work that safe mode holds."""
         self._barred: dict[str, float] = {}
         self.cells: set[tuple[str, str]] = set()
         """What went wrong while a row had which state."""
@@ -37,25 +53,43 @@ class Observer:
     def after_commit(self) -> list[Claim]:
         """Note what this commit did; returns what it set running."""
         look, history = self.look, self._history
-        claims = look.claimed(self._wall.now())
+        claims = look.claimed(self._now())
         history.claims += claims
         if look.suspects:
             history.quarantined.add(look.suspects)
         history.left += [left._replace(age=left.age + abs(self._just_set())) for left in look.left]
+        history.waited += self._line.look(look.in_line(), self._loop.time())
         history.writes += look.appended()
         history.answers += look.answered()
+        history.put_aside += look.put_aside()
         history.woken += look.woken()
+        self._look_behind_paused()
         self._count_homes()
+        self._look_for_files(self.look.kept_files())
         return claims
+
+    def _look_behind_paused(self) -> None:
+        """A person's message releases work that safe mode holds; the gateway has a while to notice."""
+        now, found = self._loop.time(), self.look.behind_paused()
+        self._behind = {position: self._behind.get(position, now) for position, _, _ in found}
+        for position, sender, turn in found:
+            if now - self._behind[position] > PATIENCE and sender not in self._history.barred:
+                self._history.kept_waiting.append(
+                    f"inbox row {position} waits behind {turn}, which is paused"
+                )
 
     def after_death(self, ledger: Path, orderly: bool) -> None:
         """The disk of the dead is that of the next process: see whether it is sound and whole."""
         if not orderly:
             self._history.deaths.append(Death(self._killer, self.look.running))
         self._killer = None
+        self._behind = {}
+        self._line.restart()
         self.look.close()
-        self.look = Look(ledger)
+        self.look = Look(ledger, self._ages, self._now())
         self._history.damage += self.look.damage()
+        self._home, self._files = ledger.parent, set()
+        self._look_for_files(self.look.named_files())
         self._count_homes()
 
     def cover(self, fault: str) -> None:
@@ -68,15 +102,25 @@ class Observer:
             self._history.vanished += vanished(self._homes, homes)
             self._homes = homes
 
+    def _look_for_files(self, named: set[str]) -> None:
+        """What is named since the last look is there."""
+        self._history.lost_files += missing_files(self._home, named - self._files)
+        self._files = named
+
     def at_the_end(self, boots: int) -> None:
         """Read everything once more, for whoever judges."""
         history = self._history
         history.ledger = self.look.ledger()
+        self._files.clear()
+        self._look_for_files(self.look.named_files())
         history.sizes.append(Size(self.look.rows(), len(history.events), boots))
         history.exposed += [f"the ledger's {table}" for table in self.look.holding(CANARY)]
 
     def owed_for(self, dedupe: str, part: int) -> int | None:
         return self.look.owed_for(dedupe, part, self._wall.now() - self._just_set())
+
+    def _now(self) -> Now:
+        return Now(self._wall.now(), self._wall.boots, round(self._loop.time() * 1_000))
 
     def _just_set(self) -> int:
         """By how much the clock was set while what is shown now was on its way."""

@@ -43,6 +43,8 @@ class Options:
     """Seconds at the beginning in which nothing goes wrong by chance."""
     lets_rest: float = 30.0
     """Seconds after the last act at which faults end."""
+    readers: bool = False
+    """Every direct chat has somebody who follows its feed, is cut off and comes again."""
     folder: Path | None = None
 
 

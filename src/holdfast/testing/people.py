@@ -7,13 +7,13 @@ from holdfast.policy.access import Access
 
 from .observer import Observer
 from .ports import WallClock
-from .scenario import Admit, Babble, Bar, Outage, Press, Refusing, Revise, Say, Scenario, SetClock
+from .scenario import Admit, Babble, BadGateway, Bar, Outage, Press, Refusing, Revise, Say, Scenario, SetClock
 from .servers import Server, is_group, person_in
 
 STRANGER = "stranger"
 """The chat of somebody who may not talk."""
 
-Outside = Say | Press | Revise | Babble | Outage | Refusing | Bar | Admit | SetClock
+Outside = Say | Press | Revise | Babble | Outage | Refusing | BadGateway | Bar | Admit | SetClock
 
 
 class People:
@@ -26,11 +26,11 @@ class People:
         self._observer = observer
         self._wall = wall
         self._said: dict[tuple[str, str], str] = {}
-        saying = [act for act in scenario.all_acts if isinstance(act, Say)]
-        self._everybody = frozenset(
-            PersonId(f"{act.platform}:{act.person or person_in(act.chat)}")
-            for act in saying
-            if act.chat != STRANGER
+        saying = [act for act in scenario.all_acts if isinstance(act, Say | Press)]
+        known = [(act.platform, act.person or person_in(act.chat)) for act in saying if act.chat != STRANGER]
+        self._everybody = frozenset(PersonId(servers[where].person_id(name)) for where, name in known)
+        self.owners = frozenset(
+            PersonId(servers[where].person_id(name)) for where, name in known if name.endswith("-a")
         )
         self._groups = frozenset(
             servers[act.platform].place(act.chat).address for act in saying if is_group(act.chat)
@@ -39,7 +39,7 @@ class People:
     def access(self) -> Access:
         """Everybody may talk but strangers and who is let out; whoever is in chat `a` is an owner."""
         people = self._everybody - self._observer.barred
-        return Access(frozenset(p for p in people if p.endswith("-a")), people, self._groups)
+        return Access(self.owners & people, people, self._groups)
 
     def act(self, act: Outside, number: int) -> None:
         """Do one of these; a number behind a text tells it from all others."""
@@ -50,19 +50,27 @@ class People:
                 self._servers[platform].press(chat, option, person)
             case Revise():
                 self._revise(act, number)
-            case Babble(_, text, platform):
-                self._servers[platform].babble("?", text)
-            case Outage(_, seconds, platform):
-                self._servers[platform].go_down(seconds)
-            case Refusing(_, seconds, platform):
-                self._servers[platform].refuse(seconds)
+            case Babble() | Outage() | Refusing() | BadGateway():
+                self._to_platform(act)
             case Bar(_, chat, platform):
-                self._observer.bar(f"{platform}:{person_in(chat)}")
+                self._observer.bar(self._servers[platform].person_id(person_in(chat)))
             case Admit(_, chat, platform):
-                self._observer.admit(f"{platform}:{person_in(chat)}")
+                self._observer.admit(self._servers[platform].person_id(person_in(chat)))
             case SetClock(_, milliseconds):
                 self._wall.jump(milliseconds)
                 self._observer.cover("clock set forward" if milliseconds > 0 else "clock set back")
+
+    def _to_platform(self, act: Babble | Outage | Refusing | BadGateway) -> None:
+        server = self._servers[act.platform]
+        match act:
+            case Babble():
+                server.babble("?", act.text)
+            case Outage():
+                server.go_down(act.seconds)
+            case Refusing():
+                server.refuse(act.seconds)
+            case BadGateway():
+                server.answer_badly(act)
 
     def _revise(self, act: Revise, number: int) -> None:
         said = self._said.get((act.platform, act.chat))
@@ -73,7 +81,11 @@ class People:
     def _say(self, act: Say, number: int) -> None:
         command = act.text.startswith("/") and not _is_work(act.text)
         tagged = act.text if act.exact or command else f"{act.text} #{number}"
-        said = self._servers[act.platform].say(act.chat, tagged, person=act.person)
+        server = self._servers[act.platform]
+        if act.attached:
+            said = server.give(act.chat, tagged, f"the notes of {tagged}".encode() * 9, act.person)
+        else:
+            said = server.say(act.chat, tagged, person=act.person)
         self._said[act.platform, act.chat] = said
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextvars import Context
+from pathlib import Path
 from typing import TypeVar
 
 from holdfast.model import (
-    WORKING,
     Accepted,
     ChatAddress,
     Cursor,
@@ -21,10 +21,11 @@ from holdfast.model import (
 )
 from holdfast.platforms import Ack, Capabilities, Incoming, Pace, PlatformDown, Rate, Working
 
+from .copies import digest_of
 from .faults import SECRET_WORDS
 from .life import Life
 from .ports import pause
-from .servers import ACCOUNT, Pending, Server, chat_at, run_of
+from .servers import ACCOUNT, Pending, Server, chat_at
 
 T = TypeVar("T")
 
@@ -37,11 +38,13 @@ THROTTLED = (500, 15_000)
 class FakePlatform:
     """The client of one process: implements `Platform` over a network that loses, delays and repeats."""
 
-    def __init__(self, server: Server, life: Life) -> None:
+    def __init__(self, server: Server, life: Life, stored: Callable[[str], Path] | None = None) -> None:
         self._server = server
         self._life = life
+        self._stored = stored
+        """Where the bytes of a file are; None: nobody looks at them."""
         self._around = server.around
-        self._pace = Pace(server.around.loop.time, Rate(4), Rate(30))
+        self._pace = Pace(server.around.loop.time, server.capabilities.each_chat or Rate(4), Rate(30))
 
     @property
     def name(self) -> str:
@@ -99,10 +102,11 @@ class FakePlatform:
         self._life.check()
         self._around.trace(f"{self.name} is sent {delivery.key}")
         self._server.tried(delivery)
-        spoken_of = delivery.dedupe.startswith(WORKING)
-        current = self._around.generation_of(run_of(delivery)[0]) if spoken_of else None
+        current = self._server.current_run(delivery)
         now = self._around.wall.now
-        match self._around.faults.first(*_SEND_FAULTS):
+        if (bad := self._server.bad_answer(delivery)) is not None:
+            return await self._lost(delivery, current, bad.arrives)
+        match self._around.faults.first(*SEND_FAULTS):
             case "throttled":
                 until = now() + round(self._around.faults.between(*THROTTLED))
                 self._server.throttle(delivery, until, self._life)
@@ -113,22 +117,28 @@ class FakePlatform:
                 return Rejected(f"the platform does not take it {SECRET_WORDS}")
             case "down":
                 self._server.go_down(self._around.faults.between(1.0, 20.0))
-            case "lost_request":
-                await pause(self._around.loop, PATIENCE)
-                return Lost(f"no answer {SECRET_WORDS}")
-            case "lost_response":
-                await self._call(lambda: self._server.show(delivery, current))
-                await pause(self._around.loop, PATIENCE)
-                return Lost(f"no answer {SECRET_WORDS}")
+            case "lost_request" | "lost_response" as which:
+                return await self._lost(delivery, current, which == "lost_response")
             case "slow":
                 await pause(self._around.loop, PATIENCE)
             case _:
                 await pause(self._around.loop, self._pace.to_send(delivery.chat))
-        if self._server.refuses:
-            return Rejected("not now, and not later")
+        if refusal := self._server.refusal_of(delivery):
+            return refusal
         if self._server.is_down:
             return TryAgain(now() + 1_000, f"no connection {SECRET_WORDS}", counts=False)
-        return Sent(await self._call(lambda: self._server.show(delivery, current)))
+        return Sent(await self._call(lambda: self._show(delivery, current)))
+
+    def _show(self, delivery: Delivery, current: int | None) -> str:
+        digests = [file.digest for file in delivery.files]
+        files = tuple(digest_of(self._stored(one)) if self._stored else one for one in digests)
+        return self._server.show(delivery, current, files)
+
+    async def _lost(self, delivery: Delivery, current: int | None, arrives: bool) -> Lost:
+        if arrives:
+            await self._call(lambda: self._show(delivery, current))
+        await pause(self._around.loop, PATIENCE)
+        return Lost(f"no answer {SECRET_WORDS}")
 
     async def find(self, delivery: Delivery) -> Sent | bool | None:
         self._life.check()
@@ -139,13 +149,15 @@ class FakePlatform:
 
     async def show(self, chat: ChatAddress, working: Working) -> bool:
         by, where = working.by, chat_at(chat)
-        text = " | ".join(filter(None, ("typing" * working.typing, working.draft, working.notice)))
+        text = seen_of(working)
         if not text or self._pace.may_show(chat):
             await self._let_see("beside", where, text, by.turn, by.generation, "")
         return True
 
-    async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
-        if not self._pace.may_show(chat):
+    async def edit(self, chat: ChatAddress, message_id: str, text: str, in_line: bool = False) -> bool:
+        if in_line:
+            await pause(self._around.loop, self._pace.to_send(chat))
+        elif not self._pace.may_show(chat):
             return False
         if self._server.is_question(message_id):
             return await self._changed(lambda: self._server.close_question(message_id, text))
@@ -192,7 +204,12 @@ class FakePlatform:
         return await answer
 
 
-_SEND_FAULTS = ("throttled", "blocked", "refused", "down", "lost_request", "lost_response", "slow")
+def seen_of(working: Working) -> str:
+    """What people see of a run beside the messages, as one text."""
+    return " | ".join(filter(None, ("typing" * working.typing, working.draft, working.notice)))
+
+
+SEND_FAULTS = ("throttled", "blocked", "refused", "down", "lost_request", "lost_response", "slow")
 
 
 def _settle(answer: asyncio.Future[T], result: T) -> None:

@@ -41,13 +41,12 @@ class WallClock:
         self.jumps.append((self._loop.time(), milliseconds))
 
 
-class SimClock:
-    """A process's clock: the loop's time for waiting, the machine's for what is written down."""
+class WorldClock:
+    """The clock of whoever stands outside all processes."""
 
-    def __init__(self, loop: SimLoop, wall: WallClock, life: Life) -> None:
+    def __init__(self, loop: SimLoop, wall: WallClock) -> None:
         self._loop = loop
         self._wall = wall
-        self._life = life
 
     def now(self) -> int:
         return self._wall.now()
@@ -59,8 +58,19 @@ class SimClock:
         return f"boot-{self._wall.boots}", round(self._loop.time() * 1_000)
 
     async def sleep(self, seconds: float) -> None:
-        self._life.check()
         await pause(self._loop, seconds)
+
+
+class SimClock(WorldClock):
+    """A process's clock: the loop's time for waiting, the machine's for what is written down."""
+
+    def __init__(self, loop: SimLoop, wall: WallClock, life: Life) -> None:
+        super().__init__(loop, wall)
+        self._life = life
+
+    async def sleep(self, seconds: float) -> None:
+        self._life.check()
+        await super().sleep(seconds)
 
 
 async def pause(loop: SimLoop, seconds: float) -> None:

@@ -24,6 +24,9 @@ class Simulated:
     code: int | None = None
     alive: bool = False
     output: bytes = b""
+    """All that it has put out."""
+    lost: int = 0
+    """So many bytes of that, from its beginning, are no longer kept."""
     input: str = ""
 
 
@@ -61,7 +64,8 @@ class SimProcesses:
 
     async def output(self, id: ProcessId, start: int, most: int) -> Output:
         data = self.table[id].output if id in self.table else b""
-        begin = max(0, len(data) + start) if start < 0 else min(start, len(data))
+        lost = self.table[id].lost if id in self.table else 0
+        begin = max(lost, len(data) + start if start < 0 else min(start, len(data)))
         return Output(data[begin : begin + most], begin, min(len(data), begin + most), len(data))
 
     async def write(self, id: ProcessId, identity: Identity, text: str) -> None:
@@ -94,6 +98,10 @@ class SimProcesses:
 
     def put_out(self, id: ProcessId, text: str) -> None:
         self._set(id, output=self.table[id].output + text.encode())
+
+    def lose(self, id: ProcessId, upto: int) -> None:
+        """Of its output only what comes after this is kept, as of a process that puts out very much."""
+        self._set(id, lost=upto)
 
     def end(self, id: ProcessId, code: int | None) -> None:
         """It ends, and leaves its exit code; None: it was killed together with who minds it."""

@@ -6,6 +6,8 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
+from holdfast.model.states import SILENT
+
 from .history import History
 from .scripts import ASKS
 
@@ -36,6 +38,24 @@ def r13_questions(history: History) -> Iterator[str]:
         if answered.late > 0:
             yield f"question {answered.question} was answered {answered.late} ms after its time was up"
     yield from _passed_on(history)
+    yield from _unanswered(history)
+
+
+def _unanswered(history: History) -> Iterator[str]:
+    """A question of the model without an answer ends its turn: the model writes nothing more in it."""
+    ledger = history.ledger
+    turns = {turn.id: turn for turn in ledger.turns}
+    wrote = {line.turn: line.seq for line in ledger.entries if line.kind == "replied"}
+    results = {(line.turn, line.call): line.seq for line in ledger.entries if line.kind == "returned"}
+    for question in ledger.questions:
+        if question.kind != "clarify" or question.state not in SILENT:
+            continue
+        turn = turns[question.turn]
+        if turn.state in ("done", "failed"):
+            yield f"turn {turn.id} is {turn.state}, and its question {question.id} got no answer"
+        result = results.get((turn.id, question.call))
+        if result is not None and wrote.get(turn.id, 0) > result:
+            yield f"the model went on in turn {turn.id} when its question {question.id} got no answer"
 
 
 def _passed_on(history: History) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from holdfast.model import BusyMode, StopKind
+from holdfast.model import BusyMode, StopKind, TurnState
 from holdfast.policy.admission import Refusal
 from holdfast.policy.notes import Dropped
 from holdfast.policy.settings import RecoverySettings
@@ -15,7 +15,7 @@ from .people import STRANGER
 
 _RECOVERY = RecoverySettings()
 _WITHDRAWN = "withdrawn by its sender"
-_GONE = "the chat is gone"
+_GONE = ("the chat is gone", "Forbidden: bot was blocked")
 _SPOKEN_OF = ("line:", "working:")
 """Nobody misses these: no line takes their place."""
 
@@ -82,14 +82,21 @@ def ended_for_a_reason(history: History) -> Iterator[str]:
 
 
 def parked_for_a_reason(history: History) -> Iterator[str]:
-    """What is parked for its strikes was cut off three times in its session, for its interruptions eight."""
+    """What is parked for its strikes was cut off three times in its session, for its interruptions eight.
+
+    A session that follows a park began with two strikes: it is parked after one.
+    """
     claims = Counter(claim.session for claim in history.claims)
     cut_off = Counter[str]()
     for turn in history.ledger.turns:
         cut_off[turn.session] += turn.interruptions
-    for turn in history.ledger.turns:
+    parked = set[str]()
+    for turn in sorted(history.ledger.turns, key=lambda one: one.id):
         ends = min(claims[turn.session], cut_off[turn.session])
-        if turn.why == "too_many_strikes" and ends < _RECOVERY.strikes:
+        needed = 1 if turn.key in parked else _RECOVERY.strikes
+        if turn.state == TurnState.PARKED:
+            parked.add(turn.key)
+        if turn.why == "too_many_strikes" and ends < needed:
             yield f"turn {turn.id} is parked for its strikes, and was cut off {ends} times"
         if turn.why == "too_many_interruptions" and turn.interruptions < _RECOVERY.interruptions:
             yield f"turn {turn.id} is parked after {turn.interruptions} interruptions"
@@ -123,6 +130,11 @@ def left_for_its_age(history: History) -> Iterator[str]:
             yield f"turn {left.turn} was left as too old {left.age} ms after its last progress"
 
 
+def _letters(text: str) -> str:
+    """What is left of a text however it is set."""
+    return "".join(filter(str.isalnum, text))
+
+
 def sent_where_it_belongs(history: History) -> Iterator[str]:
     """People see the words that were owed, where they were owed; an answer goes where its cause was."""
     lines = {f"{line.dedupe}/{line.part}": line for line in history.ledger.outbox}
@@ -132,7 +144,8 @@ def sent_where_it_belongs(history: History) -> Iterator[str]:
             continue
         if line.chat != f"{shown.platform}/{line.chat.split('/')[1]}/{shown.chat}":
             yield f"{shown.key} is owed to {line.chat} and was shown in {shown.platform}/{shown.chat}"
-        if not line.dedupe.startswith("working:") and not shown.text.endswith(line.text):
+        same = _letters if shown.platform in history.rendering else str
+        if not line.dedupe.startswith("working:") and not same(shown.text).endswith(same(line.text)):
             yield f"{shown.key} is {line.text!r} and was shown as {shown.text!r}"
     events = {(event.account, event.event_id): event.chat for event in history.events}
     causes = {

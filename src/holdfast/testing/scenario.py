@@ -5,6 +5,8 @@ from __future__ import annotations
 from holdfast.app.settings import GatewaySettings
 from holdfast.records import dataclass
 
+from .history import Windows
+
 
 @dataclass(frozen=True, slots=True)
 class Say:
@@ -18,6 +20,8 @@ class Say:
     """No number is put behind it: an answer to a question."""
     person: str = ""
     """Who, where a chat is a group (its name begins with `group`)."""
+    attached: bool = False
+    """A file comes with it, where people can send files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,19 @@ class Refusing:
     at: float
     seconds: float
     platform: str = "strong"
+
+
+@dataclass(frozen=True, slots=True)
+class BadGateway:
+    """For a while a platform answers messages with this word in them by a 502, which says nothing."""
+
+    at: float
+    seconds: float
+    platform: str = "strong"
+    word: str = ""
+    """Without one, all of them."""
+    arrives: bool = False
+    """People see them all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +150,17 @@ class Admit:
     platform: str = "strong"
 
 
-ACTS = (Say, Press, Revise, Babble, Outage, Refusing, FullDisk, SetClock, BootBeside, Stop, Die, Bar, Admit)
+@dataclass(frozen=True, slots=True)
+class BackUp:
+    """An operator makes a backup while the gateway works, and tries it."""
+
+    at: float
+
+
+ACTS = (
+    *(Say, Press, Revise, Babble, Outage, Refusing, FullDisk, SetClock, BootBeside, Stop, Die, Bar, Admit),
+    *(BackUp, BadGateway),
+)
 Act = (
     Say
     | Press
@@ -141,6 +168,7 @@ Act = (
     | Babble
     | Outage
     | Refusing
+    | BadGateway
     | FullDisk
     | SetClock
     | BootBeside
@@ -148,10 +176,11 @@ Act = (
     | Die
     | Bar
     | Admit
+    | BackUp
 )
 
 
-_SOMEWHERE = (Say, Press, Revise, Babble, Outage, Refusing, Bar, Admit)
+_SOMEWHERE = (Say, Press, Revise, Babble, Outage, Refusing, BadGateway, Bar, Admit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +208,8 @@ class Scenario:
     """In the order in which they are waited for."""
     reads: int | None = None
     """Tokens its model can read at once; None: any number."""
+    effects: bool = False
+    """Whether the replies of its model have effects of their own."""
 
     @property
     def in_background(self) -> bool:
@@ -193,6 +224,17 @@ class Scenario:
     @property
     def platforms(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(act.platform for act in self.all_acts if isinstance(act, _SOMEWHERE)))
+
+    @property
+    def windows(self) -> Windows:
+        settings = self.settings
+        return Windows(
+            settings.recovery.window,
+            settings.queue.backlog,
+            settings.retry.age,
+            settings.retry.aside,
+            settings.retry.repeats,
+        )
 
     @property
     def ends(self) -> float:

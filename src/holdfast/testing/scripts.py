@@ -25,6 +25,7 @@ _LOOKING = {"look": "poll", "wait": "wait", "list": "list"}
 _REPORTING = ("reached", "blocked")
 _KNOWN = frozenset({*MARKING, ASKS, GIVES, *_STARTING, *_LOOKING, "write", "kill", *_REPORTING})
 _GOAL = "Standing goal: "
+_ENDED_OR_SAID = "The background process "
 _TURN = re.compile(r"This is turn (\d+) of")
 _NUMBER = re.compile(r"#\d+")
 _PROCESS = re.compile(r"background process (p[0-9a-f]{12})")
@@ -32,12 +33,18 @@ _LOOKS = " look "
 """Whose command says so is looked at when it wakes the conversation."""
 
 
+def wants_something(message: Message) -> bool:
+    """Whether it is to be answered: a person's message, or a note that wakes the conversation."""
+    wakes = message.role is Role.NOTE and message.text.startswith((_GOAL, _ENDED_OR_SAID))
+    return wakes or message.role is Role.USER
+
+
 def unanswered(messages: Sequence[Message]) -> tuple[list[str], int]:
-    """What people said since the last answer, and how many results came since the first of it."""
+    """What people and wake-ups said since the last answer, and how many results came since its first."""
     requests: list[str] = []
     results = 0
     for message in messages:
-        if message.role is Role.USER:
+        if wants_something(message):
             requests.append(message.text)
         elif message.role is Role.TOOL and requests:
             results += 1

@@ -14,22 +14,24 @@ from holdfast.model import (
     ChatKind,
     Delivery,
     Origin,
+    OwedKind,
     Place,
     QuestionId,
+    Rejected,
     Sent,
     SetAside,
     place_at,
 )
 from holdfast.platforms import Arrival, Capabilities, Idempotency, Revision
-from holdfast.policy.parts import POSSIBLY_REPEATED
+from holdfast.policy.parts import mark_for
 from holdfast.records import dataclass
 
 from .faults import Faults
 from .history import Confirmed, Event, History, Seen, Shown, Span, Tried
-from .kinds import KINDS
 from .life import Life
 from .loop import SimLoop
 from .ports import WallClock
+from .scenario import BadGateway
 
 AnEvent = Arrival | Revision | SetAside
 ACCOUNT = "bot"
@@ -78,14 +80,16 @@ class Server:
     around: Around
     name: str
     capabilities: Capabilities
+    bot: str = ACCOUNT
     down_until: float = 0.0
     _refusing_until: float = 0.0
+    _bad: list[tuple[float, BadGateway]] = field(default_factory=list)
     _pending: list[Pending] = field(default_factory=list)
     _count: int = 0
     _by_key: dict[str, tuple[str, float]] = field(default_factory=dict)
     """Ids of what was shown, and when, by key."""
-    _questions: dict[str, Delivery] = field(default_factory=dict)
-    """The newest question shown in each chat."""
+    _questions: dict[str, tuple[QuestionId, tuple[str, ...]]] = field(default_factory=dict)
+    """The newest question shown in each chat, with its buttons."""
     _asking: set[str] = field(default_factory=set)
     """Messages with buttons."""
     _spoken: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -98,8 +102,13 @@ class Server:
     """Process and the step since which it is connected."""
 
     @property
+    def renders(self) -> bool:
+        """Whether people see a text in the platform's own way of setting it."""
+        return False
+
+    @property
     def account(self) -> str:
-        return f"{self.name}/{ACCOUNT}"
+        return f"{self.name}/{self.bot}"
 
     @property
     def is_down(self) -> bool:
@@ -108,7 +117,11 @@ class Server:
     def place(self, chat: str) -> Place:
         """A chat, or a topic of one (`a/1`)."""
         name, _, topic = chat.partition(TOPIC)
-        return Place(self.name, ACCOUNT, name, topic or None)
+        return Place(self.name, self.bot, name, topic or None)
+
+    def person_id(self, name: str) -> str:
+        """Somebody, by the name that scenarios give them."""
+        return f"{self.name}:{name}"
 
     # What people do
 
@@ -118,21 +131,31 @@ class Server:
         kind = ChatKind.GROUP if is_group(chat) else ChatKind.DIRECT
         origin = Origin(self.place(chat), kind, person or person_in(chat))
         arrival = Arrival(id_, origin, text, f"m{id_}", self.around.wall.now(), pressed=pressed)
-        self._hold(arrival, id_, "message", chat, text, origin.person)
+        self._hold(arrival, id_, "message", chat, text, origin.person, f"m{id_}")
         return f"m{id_}"
+
+    def give(self, chat: str, text: str, content: bytes, person: str = "") -> str:
+        """A person writes and attaches a file, where that is possible."""
+        return self.say(chat, text, person)
 
     def press(self, chat: str, option: int, person: str = "") -> None:
         """A person presses a button under the newest question of a chat, old as it may be."""
-        question = self._questions.get(chat)
-        if question is not None:
-            options = question.options
-            self.say(chat, options[option % len(options)], person, QuestionId(question.dedupe))
+        if chat in self._questions:
+            question, options = self._questions[chat]
+            self.say(chat, options[option % len(options)], person, question)
+
+    def ask(self, chat: str, question: str, options: tuple[str, ...]) -> None:
+        """A question with buttons stands in this chat from now on."""
+        if options:
+            self._questions[chat] = (QuestionId(question), options)
 
     def revise(self, chat: str, message_id: str, text: str | None) -> None:
         """A person changes or takes back what they wrote."""
         id_ = self._next("e")
         revision = Revision(id_, self.place(chat), message_id, text)
         self._revisions.append(revision)
+        if text is None:
+            self.around.history.gone.add((self.name, message_id))
         self._hold(revision, id_, "revision", chat, text or "")
 
     def babble(self, chat: str, text: str) -> None:
@@ -141,7 +164,7 @@ class Server:
         self._hold(SetAside(id_, "no such kind of update", text), id_, "junk", chat, text)
 
     def go_down(self, seconds: float) -> None:
-        """Be unreachable for a while."""
+        """Be unreachable for a while; whoever waits for an answer is cut off."""
         self.down_until = self.around.loop.time() + seconds
         self.around.trace(f"{self.name} down for {seconds:.3f}")
         self._wake()
@@ -150,17 +173,30 @@ class Server:
         """Take no message for a while."""
         self._refusing_until = self.around.loop.time() + seconds
 
-    @property
-    def refuses(self) -> bool:
-        return self.around.loop.time() < self._refusing_until
+    def answer_badly(self, act: BadGateway) -> None:
+        """Say nothing of use about some messages for a while."""
+        self._bad.append((self.around.loop.time() + act.seconds, act))
+
+    def bad_answer(self, delivery: Delivery) -> BadGateway | None:
+        """Why the answer to this one says nothing, if so."""
+        now = self.around.loop.time()
+        return next((act for until, act in self._bad if now < until and act.word in delivery.text), None)
+
+    def refusal_of(self, delivery: Delivery) -> Rejected | None:
+        """Why this is not taken as it is; None if it is."""
+        if self.around.loop.time() < self._refusing_until:
+            return Rejected("not now, and not later")
+        if (self.name, delivery.reply_to) in self.around.history.gone:
+            return Rejected("the message it replies to is gone", reply_gone=True)
+        return None
 
     def _next(self, prefix: str) -> str:
         self._count += 1
         return f"{prefix}{self._count}"
 
-    def _hold(self, event: AnEvent, id_: str, kind: str, chat: str, text: str, person: str = "") -> None:
+    def _hold(self, event: AnEvent, id_: str, kind: str, chat: str, *more: str) -> None:
         self._pending.append(Pending(self._count, event, id_))
-        self.around.history.events.append(Event(self.account, id_, kind, chat, text, person))
+        self.around.history.events.append(Event(self.account, id_, kind, chat, *more))
         self.around.trace(f"{self.name} has {id_}")
         self._wake()
 
@@ -210,29 +246,41 @@ class Server:
         if self._arrived is not None and not self._arrived.done():
             self._arrived.set_result(None)
 
-    def show(self, delivery: Delivery, current: int | None = None) -> str:
-        """Show a message to people, unless this key was shown and keys count here."""
+    def show(self, delivery: Delivery, current: int | None = None, files: tuple[str, ...] = ()) -> str:
+        """Show a message to people, unless this key was shown and keys count here.
+
+        Its files are named by the hash of the bytes that came.
+        """
         known = self._by_key.get(delivery.key)
         if known is not None and self._remembers(known[1]):
             return known[0]
         id_ = self._next("s")
         self._by_key[delivery.key] = (id_, self.around.loop.time())
         chat = chat_at(delivery.chat)
-        if delivery.options:
-            self._questions[chat] = delivery
+        self.ask(chat, delivery.dedupe, delivery.options)
+        if delivery.kind is OwedKind.QUESTION:
             self._asking.add(id_)
-        text = (POSSIBLY_REPEATED if delivery.repeated else "") + delivery.text
+        text = mark_for(delivery) + delivery.text
         owed = self.around.owed_for(delivery.dedupe, delivery.part)
-        files = tuple(file.digest for file in delivery.files)
-        self.around.history.shown.append(
-            Shown(self.name, chat, delivery.key, delivery.order, text, delivery.repeated, owed, files)
-        )
+        told = (delivery.key, delivery.order, text, delivery.repeated, owed, files, delivery.reply_to)
+        self.around.history.shown.append(Shown(self.name, chat, *told, self.around.loop.time()))
         self.around.trace(f"{self.name} shows {delivery.key}{' marked' if delivery.repeated else ''}")
         if delivery.dedupe.startswith(WORKING):
             self._spoken[id_] = run_of(delivery)
             what = "again" if delivery.attempts else "message"
             self.see(what, chat, text, *self._spoken[id_], current, id_, delivery.repeated)
         return id_
+
+    def current_run(self, delivery: Delivery) -> int | None:
+        """The generation of the run that a message speaks of, if it runs at this instant."""
+        spoken_of = delivery.dedupe.startswith(WORKING)
+        return self.around.generation_of(run_of(delivery)[0]) if spoken_of else None
+
+    def end(self) -> None:
+        """The world is over."""
+
+    def forget_what_is_old(self) -> None:
+        """Most platforms keep for ever what they could not bring."""
 
     def tried(self, delivery: Delivery) -> None:
         """Note that somebody sends this here and now."""
@@ -262,7 +310,8 @@ class Server:
 
     def see(self, what: str, chat: str, text: str, turn: str, generation: int, *rest: Any) -> None:
         """Note what people see of work in progress."""
-        self.around.history.seen.append(Seen(self.name, chat, what, text, turn, generation, *rest))
+        seen = Seen(self.name, chat, what, text, turn, generation, *rest)
+        self.around.history.seen.append(seen._replace(at=self.around.loop.time()))
         self.around.trace(f"{self.name} {what} {turn} {generation}: {text}")
 
     def is_question(self, message: str) -> bool:
@@ -320,15 +369,11 @@ def run_of(delivery: Delivery) -> tuple[str, int]:
     return turn, int(generation)
 
 
-def servers(around: Around, names: Iterable[str]) -> dict[str, Server]:
-    """One server of each of these kinds."""
-    return {name: Server(around, name, KINDS[name]) for name in names}
-
-
 def note_what_they_can(history: History, known: Iterable[Server]) -> None:
     """What is judged by it later."""
     of = {server.name: server.capabilities for server in known}
     strong = [name for name, can in of.items() if can.idempotency is Idempotency.STRONG]
     history.idempotent = frozenset(strong)
     history.editing = frozenset(name for name, can in of.items() if can.edit)
+    history.rendering = frozenset(server.name for server in known if server.renders)
     history.longest = {name: can.longest for name, can in of.items()}

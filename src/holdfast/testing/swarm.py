@@ -8,31 +8,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 
-from holdfast.app.settings import DrainSettings, GatewaySettings
-from holdfast.model import BusyMode, OnInterruption, Place
+from holdfast.model import OnInterruption
 from holdfast.policy.settings import (
     HOUR,
     MINUTE,
     SECOND,
     ApprovalSettings,
-    GoalSettings,
-    LimitSettings,
-    ProgressSettings,
-    QueueSettings,
-    RetrySettings,
     Ruling,
+    SafeModeSettings,
 )
 from holdfast.records import dataclass
 
+from .bot_names import BOT
 from .faults import FaultRates
 from .kinds import EVERY
 from .options import Options
 from .people import STRANGER
 from .ports import SeededRng
+from .random_settings import ASKING, random_settings
 from .scenario import (
     Act,
     Admit,
     Babble,
+    BackUp,
     Bar,
     BootBeside,
     Die,
@@ -46,20 +44,28 @@ from .scenario import (
     SetClock,
     Stop,
 )
-from .servers import ACCOUNT
 
 DAYTIME = 10.0
 """Seconds in which people do what they do."""
 WORK = (
     *("plain", "plain", "tools effect", "tools read idempotent effect reconcilable", "parallel"),
+    *("tools reconcilable+reconcilable read", "tools reconcilable reconcilable reconcilable"),
     *("tools effect+read", "long 4", "slow 3", "wordy 9", "wordy 30", "fail"),
     *("tools give", "tools read give+effect"),
 )
+ATTACHED = ("tools read give+effect", "wordy 9", "tools effect+read")
+"""What people write with a file."""
 BACKGROUND = (
     *("tools start:3", "tools start:6:2:look read", "tools start:2 wait", "tools serve look"),
     *("tools start:4+start:5", "tools start:1:quiet read look", "tools serve:x:2 read kill"),
     *("tools start:8:3:5:look", "tools read start:2"),
 )
+TOPIC = "group/1"
+"""A topic of a group: its people share one conversation."""
+REAL, REAL_PLATFORMS = 0.25, (BOT, BOT, "web")
+"""How often one of the platforms is one of ours, with its real adapter."""
+READ_ALONG = 0.2
+"""How often everybody's chat is read along."""
 READS = 900
 """Tokens a model can read at once, where somebody says much."""
 CHANCES = FaultRates(
@@ -80,19 +86,6 @@ CHANCES = FaultRates(
     process_blind=0.1,
 )
 """How often each fault happens at most, where a seed has it at all."""
-STUCK = ProgressSettings(notice=SECOND, warn=8 * SECOND, abort=25 * SECOND)
-_PLAIN = GatewaySettings(goals=GoalSettings(budget=3))
-SETTINGS: tuple[GatewaySettings, ...] = (
-    _PLAIN,
-    replace(_PLAIN, grace=SECOND, progress=ProgressSettings(notice=SECOND)),
-    replace(_PLAIN, on_interruption=OnInterruption.ASK, reconcile=20 * SECOND),
-    replace(_PLAIN, on_interruption=OnInterruption.NEVER),
-    replace(_PLAIN, busy=BusyMode.STEER),
-    replace(_PLAIN, busy=BusyMode.COLLECT, queue=QueueSettings(most=2)),
-    replace(_PLAIN, busy=BusyMode.INTERRUPT, drain=DrainSettings(wait=2 * SECOND)),
-    replace(_PLAIN, limits=LimitSettings(steps=2)),
-    replace(_PLAIN, retry=RetrySettings(attempts=3), drain=DrainSettings(wait=2 * SECOND)),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +97,9 @@ class Person:
     name: str = ""
 
     def says(self, at: float, text: str, exact: bool = False) -> Say:
-        return Say(at, text, self.chat, self.platform, exact, self.name)
+        # A person who writes to a bot attaches something now and then, always with the same words.
+        attached = self.platform == BOT and not exact and text in ATTACHED
+        return Say(at, text, self.chat, self.platform, exact, self.name, attached)
 
 
 Habit = Callable[[Person, SeededRng, float], Iterable[Act]]
@@ -216,8 +211,18 @@ def _runs_in_background(person: Person, rng: SeededRng, at: float) -> Iterable[A
     if rng.random() < 0.7:
         words = ("tools look", "tools kill", "tools write look", "tools list wait", "slow 3", "/new", "/stop")
         yield person.says(at, rng.choice(words))
-    if rng.random() < 0.3:
-        yield Die(at + rng.uniform(0, 4), away=rng.choice((0, 5)), power=rng.random() < 0.5)
+    if rng.random() < 0.5:
+        yield Die(at + rng.uniform(0, 4), away=rng.choice((0, 5)), power=rng.random() < 0.8)
+
+
+def _is_cut_off(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    """In the middle of a tool that can be asked about it, or with a process that its machine then loses."""
+    if rng.random() < 0.6:
+        yield person.says(at, "tools reconcilable reconcilable reconcilable reconcilable")
+        yield from (Die(at + begins + rng.uniform(0.5, 0.75)) for begins in (0, 7))
+    else:
+        yield person.says(at, rng.choice(("tools serve", "tools start:9:3:5:look", "tools start:6:2:look")))
+        yield Die(at + rng.uniform(1.5, 5), power=rng.random() < 0.6)
 
 
 def _has_a_goal(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
@@ -253,13 +258,56 @@ def _gives_consent(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
         yield rng.choice(answers)
 
 
+def _is_spoken_for(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    """Where people share a conversation, others try to answer what one of them was asked."""
+    asked, other, owner = (Person(TOPIC, person.platform, name) for name in ("ann", "bob", "person-a"))
+    yield asked.says(at, rng.choice(("tools read effect read", "tools ask_person effect", "tools read give")))
+    if rng.random() < 0.5:
+        yield Die(at + rng.uniform(0.4, 1.6))
+    for _ in range(rng.randint(1, 3)):
+        at += rng.uniform(3, 8)
+        yield from _interferes(rng.choice((other, other, owner)), rng, at)
+    yield from _answers(asked, rng, at + rng.uniform(1, 4))
+
+
+def _interferes(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    said = ("continue", "continue", "drop", "stop", "yes", "blue")
+    acts: list[Act] = [person.says(at, word, exact=True) for word in said]
+    acts += [Press(at, option, person.chat, person.platform, person.name) for option in (0, 0, 0, 1)]
+    acts += [person.says(at, "plain"), person.says(at, "/resume")]
+    yield rng.choice(acts)
+
+
+def _is_paused(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    """Work is cut off and the gateway comes up in safe mode; then one of all that can become of that."""
+    yield person.says(at, rng.choice(("slow 3", "long 4", "tools read effect", "wordy 30")))
+    yield Die(at + rng.uniform(0.4, 1.2))
+    yield Die(at + rng.uniform(2, 12))
+    at += rng.uniform(14, 20)
+    for _ in range(rng.randint(0, 2)):
+        yield person.says(at, rng.choice(("plain", "plain", "tools read", "/status")))
+        at += rng.uniform(0.2, 3)
+    yield from _answers(person, rng, at + rng.uniform(1, 30))
+
+
+def _insists(person: Person, rng: SeededRng, at: float) -> Iterable[Act]:
+    """Somebody repeats what kills the gateway, whatever they are told."""
+    for _ in range(rng.randint(3, 6)):
+        yield person.says(at, rng.choice(("crash", "crash", "crash 2", "plain")))
+        at += rng.uniform(6, 25)
+    yield person.says(at, rng.choice(("plain", "/release", "/resume", "/new")))
+
+
+DANGERS: tuple[Habit, ...] = (_is_paused, _is_paused, _insists)
+"""What brings safe mode about, or one park after the other."""
 PRELUDES: tuple[Habit, ...] = (_is_asked, _is_stopped_without_room)
 """What leads to states that are rare otherwise; everything else comes after it."""
 HABITS: tuple[Habit, ...] = (
     *(_asks, _asks, _double_texts, _double_texts, _stops_in_anger, _has_second_thoughts),
     *(_answers_old_questions, _begins_anew, _commands, _steers, _is_poison, _is_poison, _is_let_out),
-    *(_runs_in_background, _runs_in_background, _has_a_goal, _has_a_goal, _says_much),
-    *(_is_asked_by_the_model, _gives_consent),
+    *(_runs_in_background, _runs_in_background, _runs_in_background, _has_a_goal, _has_a_goal, _says_much),
+    *(_is_asked_by_the_model, _gives_consent, _gives_consent),
+    *(_is_spoken_for, _is_spoken_for, _is_spoken_for, _is_cut_off, _is_cut_off),
 )
 
 
@@ -267,6 +315,10 @@ def random_world(seed: int) -> tuple[Scenario, Options]:
     """A scenario with people, kills and faults, all drawn from the seed."""
     rng = SeededRng("swarm", seed)
     platforms = rng.sample(sorted((*EVERY, "telegram")), rng.randint(1, 2))
+    if rng.random() < REAL:
+        platforms[-1] = rng.choice(REAL_PLATFORMS)
+        # A gateway serves one account of a platform.
+        platforms = [name for name in platforms if name != "telegram"]
     acts: list[Act] = []
     begins, asking = 0.0, False
     if rng.random() < 0.4:
@@ -279,11 +331,13 @@ def random_world(seed: int) -> tuple[Scenario, Options]:
         acts += habit(_somebody(rng, platforms), rng, begins + rng.uniform(0, DAYTIME))
     acts += _around(rng, platforms, begins)
     rates = _rates(rng)
-    settings = _settings(rng, platforms[0], rates)
+    settings = random_settings(rng, platforms[0], rates)
     if asking:
         settings = replace(settings, on_interruption=OnInterruption.ASK)
     if _gives_consent in habits:
         settings = replace(settings, approvals=ApprovalSettings(effect=Ruling.ASK))
+    if _is_spoken_for in habits:
+        settings = rng.choice(ASKING)(settings)
     options = Options(
         seed=seed,
         kill_rate=rng.choice([0.0, 0.002, 0.005, 0.01]),
@@ -291,18 +345,25 @@ def random_world(seed: int) -> tuple[Scenario, Options]:
         most_kills=rng.randint(2, 12),
         faults=rates,
         most_steps=150_000,
+        readers=rng.random() < READ_ALONG,
         # An owner is told of safe mode, which one crash more may bring about.
         boots_twice=settings.owner_chat is None,
     )
     acts.sort(key=lambda act: act.at)
     reads = READS if _says_much in habits else None
-    return Scenario(f"random {seed}", tuple(acts), settings, reads=reads), options
+    # Drawn last, so that all else in a world of this seed is as it was.
+    effects = rng.random() < 0.08
+    if rng.random() < 0.15:
+        acts += rng.choice(DANGERS)(_somebody(rng, platforms), rng, rng.uniform(0, DAYTIME))
+        acts.sort(key=lambda act: act.at)
+        settings = replace(settings, safe_mode=SafeModeSettings(unclean_exits=2))
+    return Scenario(f"random {seed}", tuple(acts), settings, reads=reads, effects=effects), options
 
 
 def _somebody(rng: SeededRng, platforms: list[str]) -> Person:
     platform = rng.choice(platforms)
     if rng.random() < 0.15:
-        return Person("group", platform, rng.choice(("ann", "bob")))
+        return Person(rng.choice(("group", TOPIC)), platform, rng.choice(("ann", "bob")))
     return Person(rng.choice("abc"), platform)
 
 
@@ -314,18 +375,6 @@ def _rates(rng: SeededRng) -> FaultRates:
         for field in fields(FaultRates)
     }
     return FaultRates(**drawn)
-
-
-def _settings(rng: SeededRng, platform: str, rates: FaultRates) -> GatewaySettings:
-    settings = rng.choice(SETTINGS)
-    if rng.random() < 0.3:
-        # Who goes on waits for who went on before.
-        settings = replace(settings, workers=2)
-    if rates.tool_hangs:
-        settings = replace(settings, progress=STUCK, grace=SECOND)
-    if rng.random() < 0.4:
-        settings = replace(settings, owner_chat=Place(platform, ACCOUNT, "a").address)
-    return settings
 
 
 def _around(rng: SeededRng, platforms: list[str], begins: float) -> Iterable[Act]:
@@ -348,10 +397,11 @@ def _around(rng: SeededRng, platforms: list[str], begins: float) -> Iterable[Act
         (Stop(moment(), at_once=rng.random() < 0.5, on_claim=True),),
         (Die(moment()), Die(moment())),
         (FullDisk(moment(), rng.uniform(0.5, 8)),),
+        (BackUp(moment()), BackUp(moment())),
         (Say(moment(), "plain", STRANGER, platform),),
         # Nobody is there for a day, and somebody writes meanwhile.
         (
-            Die(gone, away=3),
+            Die(gone, away=3, power=True),
             Say(gone + 0.5, "tools effect", "b", platform),
             SetClock(gone + 1, 25 * HOUR),
         ),

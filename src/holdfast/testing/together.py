@@ -15,7 +15,8 @@ _JOINING = (BusyMode.COLLECT, BusyMode.STEER)
 _OVERTAKING = (BusyMode.INTERRUPT,)
 _ENDING = {
     StopKind.STOP: ("/stop",),
-    StopKind.NEW: ("/new", "/forget"),
+    StopKind.NEW: ("/new",),
+    StopKind.FORGET: ("/forget",),
     "stop_asked": ("/stop", "/new", "/forget"),
 }
 """Why a turn ended, and the commands that end one for that reason."""

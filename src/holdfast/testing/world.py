@@ -5,53 +5,54 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextvars import Context
+from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
 from holdfast.agents import Agent
+from holdfast.app.blobs import BlobFiles
+from holdfast.app.following import Following
+from holdfast.app.previews import Previews
 from holdfast.errors import DiskFull, HomeLocked, StoreFault
 from holdfast.model import EffectClass
 from holdfast.policy.admission import Drain
-from holdfast.policy.approvals import default_for
-from holdfast.policy.settings import Ruling
 from holdfast.store.sqlite.commit import Outcome as Committed
 from holdfast.store.sqlite.commit import Work
 
-from .agent import ScriptedModel, Witness, scripted_tools
-from .bounds import SLACK
+from .agent import ScriptedModel, scripted_tools
 from .checker import violations
+from .clients import Inside, client_of
 from .clock import SeededIds
 from .compose import Parts, Stopper
-from .faults import NONE, Faults, is_foreseen
-from .history import History, Windows
-from .ledger import Commit, Disk, failed
+from .copies import Copies
+from .faults import NONE, is_foreseen
+from .kills import Kills
+from .ledger import Commit, failed
 from .life import Life
-from .look import Look, hash_of
-from .loop import SimLoop
-from .machine import Machine
-from .observer import Observer
-from .options import Kill, Options, Outcome
-from .people import People
-from .platforms import FakePlatform
-from .ports import SeededRng, SimClock, WallClock
+from .options import Options, Outcome
+from .page import Page, WatchedWebChat
+from .ports import SeededRng, SimClock
 from .scenario import (
     Act,
+    BackUp,
     BootBeside,
     Die,
     FullDisk,
     Scenario,
     Stop,
 )
-from .servers import Around, note_what_they_can, servers
-from .trace import Trace, in_words, step_named
+from .surroundings import Surroundings
+from .trace import in_words, step_named
 
 RAM_DISK = Path("/dev/shm")
 QUIET = 6.0
 """Seconds in which nothing may be left to do, before a world counts as at rest."""
 LONGEST_PAUSE = 70.0
 """Seconds after which a platform that can be reached is heard again, however often it could not be before."""
+MEANWHILE = 120
+"""Steps others may take between two parts of a backup."""
 SOON = 120_000
 """Milliseconds: a question whose time is up so soon is no rest, since another boot takes a while."""
 
@@ -65,65 +66,19 @@ def run_world(scenario: Scenario, options: Options) -> Outcome:
         rmtree(folder, ignore_errors=True)
 
 
-class World:
+class World(Surroundings):
     """Takes the loop's steps, kills and starts processes, and ends when nothing is left to do."""
 
     def __init__(self, scenario: Scenario, options: Options, folder: Path) -> None:
-        seed, settings = options.seed, scenario.settings
-        self.scenario = scenario
-        self.options = options
-        self.trace = Trace()
-        self.loop = SimLoop(SeededRng(seed, "order"))  # type: ignore[abstract]  # what it lacks would escape
+        super().__init__(scenario, options, folder)
         self.loop.before = self._before_step
-        self.loop.on_step = self.trace
-        self.wall = WallClock(self.loop)
-        self.faults = Faults(SeededRng(seed, "faults"), options.faults)
-        self.history = History(
-            windows=_windows(scenario), busy=settings.busy, wakeups=settings.processes.wakeups
-        )
-        self.disk = Disk(folder)
-        self.observer = Observer(self.history, self.loop, self.wall, self.disk.ledger)
-        around = Around(
-            self.loop,
-            self.wall,
-            self.faults,
-            self.history,
-            self.trace,
-            lambda a, e: self.look.is_known(a, e),
-            lambda turn: self.look.generation_of(turn),
-            self.observer.owed_for,
-            lambda dedupe, part: self.look.is_sending(dedupe, part),
-            lambda chat, message, texts: self.look.is_revised(chat, message, texts),
-        )
-        self.servers = servers(around, scenario.platforms)
-        self.people = People(scenario, self.servers, self.observer, self.wall)
-        self.faults.on_hit = self.observer.cover
-        note_what_they_can(self.history, self.servers.values())
-        self.witness = Witness(
-            self.loop,
-            self.history,
-            self.faults,
-            self.trace,
-            lambda turn: self.look.generation_of(turn),
-            lambda said: self.look.turn_saying(said),
-            self.observer.barred_for,
-            self.observer.kills,
-            self._may_run,
-            lambda: bool(self.look.running),
-            scenario.reads,
-        )
-        self.machine = Machine(
-            self.loop, self.history, self.faults, self.trace, lambda turn: self.look.is_over(turn)
-        )
+        self.copies = Copies(self.clock, self.history, folder / "backups", self._go_on)
         self.life: Life | None = None
         self._beside: list[Life] = []
         self.runs = 0
-        self.kills = 0
-        self.edges = 0
+        self.kills = Kills(options, self.faults)
         self.deaths: list[str] = []
         self.problems: list[str] = []
-        self._killed_at: list[Kill] = []
-        self._kill_rng = SeededRng(seed, "kills")
         risky = options.faults != NONE or options.kill_rate > 0 or options.edge_rate > 0
         self._chance_until = scenario.ends + (options.lets_rest if risky else 0.0)
         self._acts = len(scenario.all_acts)
@@ -136,20 +91,6 @@ class World:
         self._rested = (0, 0)
         self._read = 0
         """So many events the ledger is known to hold."""
-        self._steps = frozenset(kill.step for kill in options.kills if not kill.orderly)
-        self._stops = frozenset(kill.step for kill in options.kills if kill.orderly)
-        self._edges = frozenset(kill.edge for kill in options.kills)
-
-    @property
-    def look(self) -> Look:
-        return self.observer.look
-
-    def _may_run(self, key: str, tool: str, arguments: str, effect: EffectClass) -> bool:
-        settings = self.scenario.settings.approvals
-        since = self.wall.now() - settings.expires - SLACK
-        return default_for(effect, settings) is not Ruling.ASK or self.look.consented(
-            key, hash_of(tool, arguments), since
-        )
 
     # The whole of it
 
@@ -179,13 +120,13 @@ class World:
             self.options,
             tuple(found),
             *rested,
-            self.kills,
+            self.kills.dead,
             tuple(self.deaths),
             self.trace.digest,
             self.trace.last,
             self.history,
             self.faults.drawn,
-            tuple(self._killed_at),
+            tuple(self.kills.by_chance),
             frozenset(self.observer.cells),
         )
 
@@ -210,7 +151,7 @@ class World:
             return False
         if self._quiet_since is None:
             self._quiet_since = self.loop.time()
-            self._rested = (self.loop.process_steps, self.edges)
+            self._rested = (self.loop.process_steps, self.kills.edges)
         quiet = self.loop.time() - self._quiet_since
         if quiet < QUIET or (quiet < LONGEST_PAUSE and self._unheard()):
             return False
@@ -223,12 +164,20 @@ class World:
 
     def _unsettled(self) -> list[str]:
         events = self.history.events
+        for server in self.servers.values():
+            server.forget_what_is_old()
         while self._read < len(events):
             account, event_id, kind = events[self._read][:3]
+            if (account, event_id) in self.history.forgotten:
+                self._read += 1
+                continue
             if not (self._is_confirmed if kind == "revision" else self.look.is_known)(account, event_id):
                 return [f"{account} {event_id} was not read"]
             self._read += 1
-        return self.machine.unsettled(self.look.processes()) or self.look.unsettled(self.wall.now() + SOON)
+        unsettled = self.machine.unsettled(self.look.processes()) or self.look.unsettled(
+            self.wall.now() + SOON
+        )
+        return unsettled or self.readers.behind(self.look)
 
     def _is_confirmed(self, account: str, event_id: str) -> bool:
         return any((one.account, one.event_id) == (account, event_id) for one in self.history.confirmed)
@@ -251,6 +200,8 @@ class World:
         self.history.boots.append((before, self.look.dump()))
 
     def _end(self) -> None:
+        for server in self.servers.values():
+            server.end()
         for life in (self.life, *self._beside):
             if life is not None:
                 life.end()
@@ -277,6 +228,10 @@ class World:
         task.add_done_callback(lambda done: self._ended(life, done), context=Context())
         return life
 
+    def _model(self, life: Life) -> ScriptedModel:
+        replies = EffectClass.EFFECT if self.scenario.effects else EffectClass.READ
+        return ScriptedModel(life, self.witness, replies)
+
     async def _process(self, life: Life) -> None:
         clock = SimClock(self.loop, self.wall, life)
         ids = SeededIds(clock, f"{self.options.seed}:{life.number}")
@@ -284,19 +239,26 @@ class World:
             store = await self.disk.open(clock, ids, life, self._committing(life))
         except StoreFault:
             return  # No room for its own first row: whoever supervises it tries again.
+        blobs, previews = BlobFiles(self.disk.home, store), Previews()
+        report = partial(self._report, life)
+        inside = Inside(life, clock, store, blobs, previews, self.disk.home, report)
+        platforms = [client_of(server, inside) for server in self.servers.values()]
+        pages = [Page(one.server, one) for one in platforms if isinstance(one, WatchedWebChat)]
         parts = Parts(
             store,
             clock,
             SeededRng(self.options.seed, "process", life.number),
             ids,
-            tuple(FakePlatform(server, life) for server in self.servers.values()),
-            Agent(ScriptedModel(life, self.witness), scripted_tools(life, self.witness)),
+            tuple(platforms),
+            Agent(self._model(life), scripted_tools(life, self.witness)),
             self.people.access,
             Path("workspace"),
             self.scenario.settings,
-            lambda stage, fault: self._report(life, stage, fault),
+            report,
             self._be_stoppable,
+            blobs,
             self.machine.port(life) if self.scenario.in_background else None,
+            (*(("page", one.work) for one in pages), *self.readers.beside(Following(store, clock, previews))),
         )
         await self.options.boot(parts)
         await store.close()
@@ -330,7 +292,7 @@ class World:
         if life is None or life.alive:
             return
         self.life = self._stopper = None
-        self.kills += 1
+        self.kills.dead += 1
         self.deaths.append(f"{self.look.states()} {step_named(self.trace.last[-1])}")
         self.trace(f"process {life.number} died")
         self.disk.restart()
@@ -342,25 +304,16 @@ class World:
         self._away = 0.0
 
     def _before_step(self, life: Life) -> bool:
-        if self.loop.process_steps in self._stops:
-            self._stop(Stop(0, at_once=True))
         step = self.loop.process_steps
-        if step in self._steps or self._dies(self.options.kill_rate, step=step):
+        if self.kills.stops_at(step):
+            self._stop(Stop(0, at_once=True))
+        if self.kills.at_step(step):
             self.observer.cover("killed")
             (self.life or life).end()
         return not life.alive
 
-    def _dies(self, chance: float, step: int | None = None, edge: int | None = None) -> bool:
-        """Whether chance kills the process here."""
-        may = chance > 0 and self.faults.on and self.kills < self.options.most_kills
-        if not may or self._kill_rng.random() >= chance:
-            return False
-        self._killed_at.append(Kill(step, edge))
-        return True
-
     def _edge(self, life: Life) -> None:
-        self.edges += 1
-        if self.edges in self._edges or self._dies(self.options.edge_rate, edge=self.edges):
+        if self.kills.at_edge():
             self.observer.cover("killed at the edge of a commit")
             life.kill()
 
@@ -393,6 +346,12 @@ class World:
                 self._acts -= 1
                 life.kill()
             self._later(0.0, self._play, act)
+
+    def _go_on(self) -> None:
+        """Something takes a while that is no step of the loop: the others take theirs."""
+        for _ in range(round(self.faults.between(0, MEANWHILE))):
+            if not self.loop.step() and not self.loop.advance():
+                return
 
     # People
 
@@ -441,10 +400,7 @@ class World:
                 self._on_claim = act
             case Die():
                 self._die(act)
+            case BackUp():
+                self.copies.take(self.disk.home)
             case _:
                 self.people.act(act, number)
-
-
-def _windows(scenario: Scenario) -> Windows:
-    settings = scenario.settings
-    return Windows(settings.recovery.window, settings.queue.backlog, settings.retry.age)

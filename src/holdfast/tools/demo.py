@@ -39,12 +39,13 @@ class WriteNote:
     effect: EffectClass = EffectClass.EFFECT
 
     async def run(self, context: ToolContext, arguments: str) -> str:
-        step = _number(arguments, "step")
+        step, request = _number(arguments, "step"), _number(arguments, "request", 1)
         await self.clock.sleep(self.pace)
+        line = note_line(step, request)
         with _notes(context).open("a", encoding="utf-8") as file:
-            file.write(f"note of step {step}\n")
+            file.write(line)
         await self.clock.sleep(self.pace)
-        return f"wrote the note of step {step}"
+        return f"wrote the {line.strip()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,16 @@ def demo_tools(clock: Clock, pace: float) -> tuple[Tool, ...]:
     return (Count(clock, pace), WriteNote(clock, pace), ReadNotes())
 
 
-def _number(arguments: str, name: str) -> int:
+def note_line(step: int, request: int = 1) -> str:
+    """The line of a step; what one turn does for a second request is told apart from the first."""
+    return f"note of step {step}\n" if request == 1 else f"note of step {step} of request {request}\n"
+
+
+def _number(arguments: str, name: str, otherwise: int | None = None) -> int:
     try:
-        return int(json.loads(arguments)[name])
-    except (ValueError, KeyError, TypeError) as error:
+        found = json.loads(arguments)
+        return int(found[name] if otherwise is None else found.get(name, otherwise))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ToolFailed(f"needs a whole number {name!r}, got {arguments!r}") from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .attachments import Attachments, NoAttachments
 from .cuts import STOP, Cut, CutKind, drain
 from .live import Live, Unseen, Watch, unwatched
 from .outputs import Nowhere, Outputs
@@ -12,9 +13,11 @@ from .showing import Showing
 
 __all__ = [
     "STOP",
+    "Attachments",
     "Cut",
     "CutKind",
     "Live",
+    "NoAttachments",
     "Nowhere",
     "Outputs",
     "Pool",

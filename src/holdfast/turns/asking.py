@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from holdfast.agents import ContextOverflow, Metered, Model, ModelError, Prompt
+from holdfast.agents import ContextOverflow, Metered, Model, ModelError, Prompt, replies_of
 from holdfast.clock import Rng
-from holdfast.model import CallId, Replied
+from holdfast.model import CallId, EffectClass, Replied
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import SECOND, TurnSettings
 from holdfast.policy.steps import Finish, FinishReason, gave_up
@@ -17,6 +18,7 @@ from .boundary import called
 from .cuts import STUCK, CutOff
 from .hands import Hands
 from .live import Live
+from .partials import Partials
 from .pulse import Pulse
 from .report import Report
 
@@ -37,14 +39,19 @@ class Asking:
         hands: Hands,
         pulse: Pulse,
         live: Live,
+        partials: Partials,
         rng: Rng,
         settings: TurnSettings,
         report: Report,
+        before: Callable[[], Awaitable[None]],
     ) -> None:
+        """`before` is done right before each call: a reply with effects is committed as begun."""
+        self._before = before
         self._model = model
         self._hands = hands
         self._pulse = pulse
         self._live = live
+        self._partials = partials
         self._rng = rng
         self._settings = settings
         self._report = report
@@ -55,7 +62,7 @@ class Asking:
         What it writes is shown as it comes if that is for people to read.
         """
         for attempt in range(1, self._settings.model_tries + 1):
-            answer = await self._once(prompt, aloud)
+            answer = await self._once(prompt, next_seq - 1, aloud)
             if isinstance(answer, Metered):
                 return replace(answer, reply=_named(answer.reply, next_seq))
             if isinstance(answer, Finish):
@@ -68,16 +75,17 @@ class Asking:
             await self._rest(attempt, answer.retry_after)
         raise AssertionError("a model is asked at least once")
 
-    async def _once(self, prompt: Prompt, aloud: bool) -> Metered | ModelError | Finish:
+    async def _once(self, prompt: Prompt, after: int, aloud: bool) -> Metered | ModelError | Finish:
         """One try; what nobody foresaw is for the operator to read, and for the person the turn's end."""
-        self._hands.check()
+        await self._ready()
         listening = True
 
         def hear(text: str) -> None:
             # A model that was cut off and writes on is heard by nobody.
             if listening:
+                if aloud:
+                    self._partials.write(text, after, self._live.show(text))
                 self._pulse.beat()
-                self._live.show(text if aloud else "")
 
         task = self._hands.begin(lambda: called(lambda: self._model.reply(prompt, hear)))
         try:
@@ -100,6 +108,13 @@ class Asking:
             return answer
         self._report("asking the model", TypeError(f"a model gave {answer!r}, which is no Replied"))
         return gave_up(FinishReason.MODEL_BROKE)
+
+    async def _ready(self) -> None:
+        """Raise what keeps the model from being asked; a reply with effects is committed as begun first."""
+        self._hands.check()
+        if replies_of(self._model) is EffectClass.EFFECT:
+            await self._before()
+            self._hands.check()
 
     async def _rest(self, attempt: int, retry_after: float | None) -> None:
         """Wait before the next try, as long as the provider asked for, and only while that may help."""

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from holdfast.model import Claimed, Owed, StopKind, Tail, TurnState
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from holdfast.model import Claimed, Finish, Owed, Replied, StopKind, Tail, TurnState
+from holdfast.policy.admission import Refusal
+from holdfast.policy.partials import CUT_OFF_HERE, STOPPED_HERE
 from holdfast.policy.parts import Longest
 from holdfast.policy.settings import MINUTE, TurnSettings
-from holdfast.policy.steps import FinishReason, gave_up
+from holdfast.policy.steps import FinishReason, gave_up, reply_text
 from holdfast.store import Step, Store
 
 from .cuts import Cut, CutKind
@@ -13,7 +19,8 @@ from .draft import Draft
 from .hands import Hands
 from .keeper import Keeper
 from .live import Live
-from .telling import owed_for
+from .partials import Partials
+from .telling import owed_for, partial_for
 from .tool_work import ToolWork
 
 
@@ -28,6 +35,7 @@ class Cutting:
         draft: Draft,
         hands: Hands,
         live: Live,
+        partials: Partials,
         tools: ToolWork,
         settings: TurnSettings,
         longest: Longest,
@@ -39,6 +47,7 @@ class Cutting:
         self._draft = draft
         self._hands = hands
         self._live = live
+        self._partials = partials
         self._tools = tools
         self._settings = settings
         self._longest = longest
@@ -57,11 +66,20 @@ class Cutting:
             case CutKind.DRAIN:
                 await self._keeper.once(lambda: self._store.put_back(self._fence))
             case CutKind.STOP:
-                await self._let_tools_end()
+                await self._say_stopped(self._let_tools_end())
                 await self._cancelled(cut.reason or StopKind.STOP)
             case CutKind.STUCK:
                 await self._let_tools_end()
                 await self._gave_up()
+
+    async def _say_stopped(self, ending: Coroutine[Any, Any, None]) -> None:
+        """Let people see that it is stopped while its tools are given their time to end."""
+        said = asyncio.ensure_future(self._live.stopped())
+        try:
+            await ending
+            await said
+        finally:
+            said.cancel()
 
     async def _mark(self, reason: str) -> None:
         """Keep what was produced, then mark the turn; neither waits for a machine that is at fault."""
@@ -69,30 +87,56 @@ class Cutting:
         produced = self._draft.produced
         if produced != Step():
             await self._keeper.once(lambda: self._store.record(self._fence, produced))
+        shown = self._partials.close()
+        if shown:
+            await self._keeper.once(lambda: self._store.progress(self._fence, shown))
         await self._keeper.once(lambda: self._store.interrupt(self._fence, reason))
 
     async def _let_tools_end(self) -> None:
         """Cancel the tools and give them a moment: what still comes is their result, the rest is unknown."""
         await self._live.rest()
+        shown = self._partials.close()
+        if shown:
+            # The process may die while it waits for the tools.
+            await self._keeper.once(lambda: self._store.progress(self._fence, shown))
         await self._hands.end(self._settings.grace)
         self._draft.take(*self._tools.results())
 
     async def _cancelled(self, why: str) -> None:
         (turn,) = await self._keeper.surely(lambda: self._store.turns(self._fence.session, 1))
-        await self._finish(TurnState.CANCELLED, turn.stop or why)
+        kind = turn.stop or why
+        # What is to be forgotten, and what a person may not ask for any more, is not given to the chat.
+        told = kind not in (StopKind.FORGET, Refusal.NOT_ALLOWED)
+        await self._finish(TurnState.CANCELLED, kind, self._partial(STOPPED_HERE) if told else ())
 
     async def _gave_up(self) -> None:
         minutes = self._settings.progress.abort // MINUTE
         end = gave_up(FinishReason.NO_PROGRESS, f"no progress for {minutes} minutes")
-        await self._finish(end.state, FinishReason.NO_PROGRESS, owed_for(self._claimed, end, self._longest))
+        owed = owed_for(self._claimed, end, self._longest)
+        await self._finish(end.state, FinishReason.NO_PROGRESS, (*self._partial(CUT_OFF_HERE), owed))
 
-    async def _finish(self, state: TurnState, why: str, *owed: Owed) -> None:
+    def _partial(self, mark: str) -> tuple[Owed, ...]:
+        """What the person saw of the reply in hand, with the parts of it that it continues."""
+        text = (reply_text(self._draft.view) or self._draft.unsaved_words) + self._partials.reply
+        return partial_for(self._claimed, text, self._longest, mark)
+
+    async def _finish(self, state: TurnState, why: str, owed: tuple[Owed, ...]) -> None:
         results, step = self._draft.results, self._draft.unsaved
-        tail = Tail.WORK if results else None
+        written = self._draft.unsaved_words or self._partials.reply
+        stopped = (Replied(written, Finish.STOPPED),) if written.strip() else ()
+        tail = Tail.PARTIAL if stopped else Tail.WORK if results else None
+        if self._draft.replying:
+            # The next message is told so: what the reply did is unknown.
+            tail = Tail.REPLYING
         begun = self._draft.begun
         if begun != Step():
             # A process that was started is known before its turn is over.
             await self._keeper.surely(lambda: self._store.record(self._fence, begun))
+        outputs = tuple(one for one in self._partials.close() if one.call is not None)
+        if outputs:
+            # The end settles these calls as unknown, with the output that is recorded.
+            await self._keeper.surely(lambda: self._store.progress(self._fence, outputs))
+        append = (*results, *stopped)
         await self._keeper.surely(
-            lambda: self._store.finish(self._fence, state, results, (*step.owe, *owed), why, tail, step.usage)
+            lambda: self._store.finish(self._fence, state, append, (*step.owe, *owed), why, tail, step.usage)
         )

@@ -22,6 +22,7 @@ from holdfast.model import (
     Usage,
     call_key,
 )
+from holdfast.policy.readings import ends_in_results
 from holdfast.policy.steps import tail_of
 from holdfast.policy.views import Message, View, view
 from holdfast.store import Ask, Recorded, Step
@@ -45,6 +46,8 @@ class Draft:
         """How many of the entries are committed."""
         self._unsaved = Step()
         self._turn = claimed.turn.id
+        self.replying = False
+        """A model whose replies have effects is being asked, and the ledger knows of it."""
         self._journal = claimed.journal
 
     @property
@@ -86,6 +89,11 @@ class Draft:
         return sum(isinstance(entry.body, Replied) for entry in self._entries)
 
     @property
+    def ends_in_results(self) -> bool:
+        """Whether tool results of this turn are still to be taken up by the model."""
+        return ends_in_results(self._entries)
+
+    @property
     def next_seq(self) -> int:
         return self._entries[-1].seq + 1 if self._entries else 1
 
@@ -108,6 +116,12 @@ class Draft:
         if not append and not self._unsaved.ask:
             return Step()
         return replace(self.unsaved, append=append, start=(), consume=())
+
+    @property
+    def unsaved_words(self) -> str:
+        """What the model has said in a reply that is not committed."""
+        replies = [body.text for body in self._unsaved.append if isinstance(body, Replied)]
+        return replies[-1] if replies else ""
 
     @property
     def begun(self) -> Step:
@@ -142,6 +156,8 @@ class Draft:
             self._entries.append(Entry(self.next_seq, self._turn, 0, body))
             if isinstance(body, Returned):
                 self._change(body.call, body.state)
+            elif isinstance(body, Replied):
+                self.replying = False
         self._unsaved = replace(self._unsaved, append=(*self._unsaved.append, *bodies))
 
     def take(self, *steps: Step) -> None:

@@ -8,11 +8,11 @@ from typing import TypeVar
 
 from holdfast.clock import Rng
 from holdfast.errors import StoreClosed, StoreFault, SyncFailed
-from holdfast.model import Fence
+from holdfast.model import Fence, Tail
 from holdfast.policy.progress import is_progress
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import TurnSettings
-from holdfast.store import Store
+from holdfast.store import Step, Store
 
 from .cuts import STOP
 from .draft import Draft
@@ -58,6 +58,14 @@ class Keeper:
         self._live.over()
         if any(is_progress(entry.body) for entry in recorded.entries):
             self._pulse.recorded()
+        if recorded.stop is not None:
+            self._hands.cut(STOP)
+
+    async def begin_reply(self) -> None:
+        """Commit that a reply with effects of its own begins; until it is there, its outcome is unknown."""
+        step = Step(tail=Tail.REPLYING)
+        recorded = await self.surely(lambda: self._store.record(self._fence, step))
+        self._draft.replying = True
         if recorded.stop is not None:
             self._hands.cut(STOP)
 

@@ -11,8 +11,8 @@ from holdfast.model import Claimed
 class Live(Protocol):
     """What is seen of one run. Nothing of it raises, and nothing of it is waited for longer than a moment."""
 
-    def show(self, text: str) -> None:
-        """The reply in hand has grown to this."""
+    def show(self, text: str) -> bool:
+        """The reply in hand has grown to this; whether people may see it."""
         ...
 
     def over(self) -> None:
@@ -35,6 +35,10 @@ class Live(Protocol):
         """The turn was not let go of after all."""
         ...
 
+    async def stopped(self) -> None:
+        """A person stops the run: its message says so at once, before its tools have ended."""
+        ...
+
     async def end(self) -> None:
         """The run is over: take away what was shown, and give its message the last words."""
         ...
@@ -51,7 +55,8 @@ Watch = Callable[[Claimed, Callable[[], int]], Live]
 class Unseen:
     """Nobody watches."""
 
-    def show(self, text: str) -> None: ...
+    def show(self, text: str) -> bool:
+        return False
 
     def over(self) -> None: ...
 
@@ -62,6 +67,8 @@ class Unseen:
     async def rest(self) -> None: ...
 
     def go_on(self) -> None: ...
+
+    async def stopped(self) -> None: ...
 
     async def end(self) -> None: ...
 

@@ -46,6 +46,7 @@ class Opening:
             interruptions=turn.interruptions,
             noted=self._noted,
             reason=turn.interruption,
+            results_left=draft.ends_in_results,
         )
         note = note_for(facts, self._clock.now(), self._settings.recovery)
         if note is not None:

@@ -12,7 +12,8 @@ from holdfast.clock import Clock
 from holdfast.errors import StoreClosed, SyncFailed
 from holdfast.model import Claimed, Fence, TurnId
 from holdfast.policy.retry import delay
-from holdfast.policy.settings import SECOND, RetrySettings
+from holdfast.policy.settings import SECOND, RetrySettings, WorkerSettings
+from holdfast.policy.workers import Load, Room, all_hang, room
 from holdfast.records import dataclass
 from holdfast.store import ClaimSettings, Judge, Store
 
@@ -33,7 +34,7 @@ _IN_THE_MIDDLE = 0.5
 class PoolSettings:
     """How many turns run at once, and how long a cut waits for them to be gone."""
 
-    workers: int = 8
+    sharing: WorkerSettings = WorkerSettings()
     grace: float = 6.0
     """Seconds; a little more than a tool gets to end by itself."""
 
@@ -52,7 +53,7 @@ class _Running:
 class Pool:
     """Claims turns one after the other, the one ready longest first, and runs them side by side.
 
-    Resumes take at most half of the workers, so that a slow one delays no other chat.
+    How many of them may be resumes is `policy.workers`: one that hangs delays no other chat.
     """
 
     def __init__(
@@ -72,13 +73,15 @@ class Pool:
         self._settings = settings
         self._running: dict[Fence, _Running] = {}
         """By fence: a turn may run again before its last run has taken away all that it had shown."""
+        self._old: set[Fence] = set()
+        """Resumed turns that count no longer towards the half of the workers."""
         self._claiming = False
         self._leaving: Cut | None = None
         """What becomes of turns that are claimed although the door has just been closed."""
         self._stir = asyncio.Event()
         """Something may have changed: a turn ready, a worker free, the door closed."""
         self._let_in = 0
-        """How many runs have ended that may have kept other turns out of a claim."""
+        """How often a run has ended, or has grown old, that may have kept other turns out of a claim."""
         self._nothing_left: tuple[int, int] | None = None
         """When a claim left nothing to claim: by the topic's version, and by `_let_in`."""
         self._changed = asyncio.Event()
@@ -159,12 +162,12 @@ class Pool:
 
     async def _fill(self) -> None:
         """Claim while there is room, and not again what a claim has left nothing of."""
-        while self._leaving is None and (room := self._settings.workers - len(self._running)) > 0:
+        while self._leaving is None and (free := self._room().turns) > 0:
             known, stops = (self._store.version("turns"), self._let_in), self._store.version("stops")
             if known == self._nothing_left:
                 return
-            begun = await self._begin(room)
-            if len(begun) < room:
+            begun = await self._begin(free)
+            if len(begun) < free:
                 self._nothing_left = known
             if begun and stops != self._store.version("stops"):
                 # Asked between the claim and now, when the watcher did not know the run.
@@ -181,7 +184,7 @@ class Pool:
             return ()
         self._claiming = True
         try:
-            return await self._store.claim_ready(settings, self._judge, limit, self._resumes_left())
+            return await self._store.claim_ready(settings, self._judge, limit, self._room().resumes)
         finally:
             # Whoever waits for quiet looks once the turn is among those that run.
             self._claiming = False
@@ -199,9 +202,20 @@ class Pool:
             await self._clock.sleep(delay(attempt, _AGAIN, _IN_THE_MIDDLE) / SECOND)
         raise AssertionError("counting never ends")
 
-    def _resumes_left(self) -> int:
-        resuming = sum(running.run.claimed.resumed for running in self._running.values())
-        return max(1, self._settings.workers // 2) - resuming
+    def hangs(self, silent: int) -> int:
+        """How many runs hang, if so many do that no resume finds a worker; else 0.
+
+        A run hangs that has not moved for `silent` milliseconds.
+        """
+        hung = sum(running.run.silent() >= silent for running in self._running.values())
+        return hung if all_hang(self._load(), hung, self._settings.sharing) else 0
+
+    def _room(self) -> Room:
+        return room(self._load(), self._settings.sharing)
+
+    def _load(self) -> Load:
+        resumed = sum(running.run.claimed.resumed for running in self._running.values())
+        return Load(len(self._running) - resumed, resumed - len(self._old), len(self._old))
 
     def _set_off(self, claimed: Claimed, settings: ClaimSettings) -> _Running:
         run = self._runner.begin(claimed, settings)
@@ -216,22 +230,35 @@ class Pool:
 
     async def _tend(self, run: Run, settings: ClaimSettings) -> None:
         """Run one turn. Whatever breaks ends this turn alone; recovery finds it as ours and not running."""
-        clearing = self._clear_in_time(run.claimed, settings) if run.claimed.suspect else None
+        beside = self._beside(run.claimed, settings)
         try:
             await run.go()
         except Exception as fault:  # noqa: BLE001 - the stage's boundary: one turn's fault is reported
             self._runner.report(f"running turn {run.turn}", fault)
         finally:
-            if clearing is not None:
-                clearing.cancel()
+            for task in beside:
+                task.cancel()
             self._running.pop(run.claimed.fence, None)
+            self._old.discard(run.claimed.fence)
             self._let_in += run.claimed.resumed or run.claimed.suspect
             self._stir.set()
             self._changed.set()
 
-    def _clear_in_time(self, claimed: Claimed, settings: ClaimSettings) -> asyncio.Task[None]:
-        clearing = clear_in_time(self._store, self._clock, claimed, settings.recovery)
-        return asyncio.get_running_loop().create_task(clearing)
+    def _beside(self, claimed: Claimed, settings: ClaimSettings) -> list[asyncio.Task[None]]:
+        """What happens while the turn runs, as time passes."""
+        create = asyncio.get_running_loop().create_task
+        beside = [create(self._grow_old(claimed.fence))] if claimed.resumed else []
+        if claimed.suspect:
+            clearing = clear_in_time(self._store, self._clock, claimed, settings.recovery)
+            beside.append(create(clearing))
+        return beside
+
+    async def _grow_old(self, fence: Fence) -> None:
+        """Once a resumed turn counts no longer, another may be claimed."""
+        await self._clock.sleep(self._settings.sharing.counts / SECOND)
+        self._old.add(fence)
+        self._let_in += 1
+        self._stir.set()
 
     async def _watch_turns(self) -> None:
         """Wake the dispatcher whenever a turn may be ready."""

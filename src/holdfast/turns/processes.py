@@ -136,11 +136,13 @@ class ProcessWork:
 
     async def _kill(self, found: Process, call: CallRecord) -> Step:
         standing = await self._stands(found)
+        if not standing.ended:
+            # It may end by itself between these two: then it was not killed, and the watcher writes its end.
+            standing = await self._processes.kill(found.id, identity_of(found))
         if standing.ended:
             text = f"{found.id} was not running: {state_text(standing)}."
         else:
-            standing = await self._processes.kill(found.id, identity_of(found))
-            text = f"Killed {found.id}." if not standing.ended else f"{found.id}: {state_text(standing)}."
+            text = f"Killed {found.id}."
             # If this cannot be written now, whoever watches it writes that it ended; consumed it is anyway.
             with suppress(StoreFault):
                 await self._store.end_process(found.id, ProcessState.KILLED, None)

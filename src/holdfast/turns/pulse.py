@@ -23,7 +23,12 @@ class Pulse:
 
     def recorded(self) -> None:
         """Progress was committed."""
-        self._moved = self._journaled = self._now()
+        self._moved = self._now()
+        self.journaled()
+
+    def journaled(self) -> None:
+        """The ledger knows of what has moved until now."""
+        self._journaled = self._now()
 
     def beat(self) -> None:
         """A tool or the model put something out: journaled, unless something was just a moment ago."""

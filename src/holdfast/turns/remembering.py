@@ -36,6 +36,8 @@ def _line(found: Remembered, word: str, same: bool) -> str:
 
 def _who(entry: Entry) -> str:
     match entry.body:
+        case Said(woken=True):
+            return "the gateway"
         case Said():
             return "the person"
         case Replied():

@@ -7,10 +7,12 @@ from pathlib import Path
 
 from holdfast.agents import Chooser, Metered, Prompt
 from holdfast.clock import Clock, Rng
-from holdfast.errors import StaleWrite, StopAsked, StoreClosed, StoreFault, WrongState
-from holdfast.model import Claimed, Returned, TurnId
+from holdfast.errors import StaleWrite, StopAsked, StoreClosed, WrongState
+from holdfast.model import UNREADABLE, CallId, Claimed, Replied, Returned, TurnId, call_key
+from holdfast.model import Finish as Marker
 from holdfast.policy.approvals import Gate
 from holdfast.policy.calls import How, Settlement
+from holdfast.policy.partials import CUT_OFF_HERE
 from holdfast.policy.parts import Longest, usual
 from holdfast.policy.settings import TurnSettings
 from holdfast.policy.steps import AskConsent, CallModel, Finish, RunTools, Settle, WaitForPerson, next_step
@@ -21,6 +23,7 @@ from holdfast.tools.process import LOOK
 
 from .asked import Asked
 from .asking import Asking
+from .attachments import ALONE, AttachedFiles, Attachments, NoAttachments
 from .cuts import LOST, NOT_ALLOWED, STOP, Cut, CutOff
 from .cutting import Cutting
 from .draft import Draft
@@ -33,10 +36,11 @@ from .limits import Limits
 from .live import Watch, unwatched
 from .opening import Opening
 from .outputs import Nowhere, Outputs
+from .partials import Partials
 from .processes import ProcessWork
 from .pulse import Pulse
 from .report import Report, unreported
-from .telling import gone_for, owed_for
+from .telling import gone_for, owed_for, partial_for
 from .tool_work import ToolWork
 from .toolbox import Toolbox
 
@@ -63,6 +67,8 @@ class Runner:
     """Where background processes run, if they can here."""
     more_tools: ToolSource = field(default_factory=NoMoreTools)
     """Tools that come and go, for every agent."""
+    attachments: Attachments = field(default_factory=NoAttachments)
+    """Where files that people sent are put for the agent."""
 
     def begin(self, claimed: Claimed, settings: ClaimSettings) -> Run:
         """A run of this turn, under the settings it was claimed with; `Run.go` sets it off."""
@@ -88,7 +94,17 @@ class Run:
         draft.take(Step(owe=gone_for(claimed, choice)))
         self._claim = claim
         self._hands = hands = Hands(runner.clock, self._bars)
-        self._pulse = pulse = Pulse(runner.clock, settings, self._journal_output)
+        self._pulse = pulse = Pulse(runner.clock, settings, lambda: self._partials.record())
+        self._partials = partials = Partials(
+            store=runner.store,
+            fence=fence,
+            clock=runner.clock,
+            hands=hands,
+            every=settings.progress.recorded,
+            on_recorded=pulse.journaled,
+            report=runner.report,
+            begun=claimed.partial,
+        )
         self._clock, self._approvals = runner.clock, settings.approvals
         self._asked = asked = Asked(runner.clock, claimed, settings, runner.longest, lambda: draft.journal)
         self._processes = (
@@ -118,21 +134,37 @@ class Run:
             outputs,
         )
         self._instructions = choice.agent.instructions
+        self._files = AttachedFiles(runner.attachments, claimed.session.id, choice.name or ALONE, {})
         self._live = live = runner.watch(claimed, pulse.silent)
-        self._tools = ToolWork(self._toolbox, fence, hands, pulse, live)
+        self._tools = ToolWork(self._toolbox, fence, hands, pulse, live, partials)
         rng, report = runner.rng, runner.report
-        asking = Asking(choice.agent.model, hands, pulse, live, rng, settings, report)
-        self._keeper = Keeper(runner.store, fence, draft, hands, pulse, live, rng, settings, report)
+        self._keeper = keeper = Keeper(runner.store, fence, draft, hands, pulse, live, rng, settings, report)
+        asking = Asking(
+            choice.agent.model, hands, pulse, live, partials, rng, settings, report, keeper.begin_reply
+        )
         self._fitting = Fitting(asking, self._keeper, draft, live, choice.agent.room, self._prompt)
         self._opening = Opening(runner.store, runner.clock, self._keeper, claimed, claim)
         self._limits = Limits(runner.store, runner.clock, self._keeper, claimed, settings.limits)
         self._cutting = Cutting(
-            runner.store, claimed, self._keeper, draft, hands, live, self._tools, settings, runner.longest
+            runner.store,
+            claimed,
+            self._keeper,
+            draft,
+            hands,
+            live,
+            partials,
+            self._tools,
+            settings,
+            runner.longest,
         )
 
     @property
     def turn(self) -> TurnId:
         return self.claimed.turn.id
+
+    def silent(self) -> int:
+        """Milliseconds since something of it moved."""
+        return self._pulse.silent()
 
     def cut(self, cut: Cut) -> None:
         """Break the run off at the next point where it waits or would begin something."""
@@ -190,7 +222,10 @@ class Run:
         self._hands.check()
         if not self._draft.knows_past:
             session = self.claimed.session.id
-            self._draft.remember(await self._keeper.surely(lambda: self._store.transcript(session)))
+            past = await self._keeper.surely(lambda: self._store.transcript(session))
+            if any(getattr(entry.body, "text", None) == UNREADABLE for entry in past):
+                await self._keeper.surely(lambda: self._store.set_entries_aside(session))
+            self._draft.remember(past)
             await self._mention()
         await self._opening.take_in(self._draft)
         await self._keeper.save()
@@ -200,6 +235,7 @@ class Run:
         self._begun = True
         self._live.step("thinking")
         await self._look_for_tools()
+        await self._files.get_ready(self._draft)
         answer = await self._fitting.reply()
         if isinstance(answer, Finish):
             return answer
@@ -214,7 +250,9 @@ class Run:
 
     def _prompt(self) -> Prompt:
         model = self._choice.model
-        return Prompt(self._draft.messages, self._toolbox.specs, self._instructions, model)
+        key = call_key(self.turn, CallId(f"reply-{self._draft.steps + 1}"))
+        messages = self._files.shown(self._draft.messages)
+        return Prompt(messages, self._toolbox.specs, self._instructions, model, key)
 
     async def _mention(self) -> None:
         """Tell the model, beside its instructions, what its background processes said to nobody."""
@@ -223,6 +261,7 @@ class Run:
             self._instructions = "\n\n".join(filter(None, (self._instructions, words)))
 
     def _take_down(self, answer: Metered) -> None:
+        self._partials.replied()
         self._draft.say(answer.reply)
         self._draft.plan(tuple(self._toolbox.plan(call) for call in answer.reply.calls))
         if answer.usage is not None:
@@ -284,11 +323,16 @@ class Run:
         if step.plan:
             await self._keeper.save()  # an end settles only calls the journal knows
             step = self._draft.unsaved
-        owed = owed_for(claimed, end, self._longest)
+        # A reply that failed on its way, or that an earlier run had begun, is kept as far as it came.
+        written = self._partials.reply
+        stopped = (Replied(written, Marker.STOPPED),) if written.strip() else ()
+        partial = partial_for(claimed, written, self._longest, CUT_OFF_HERE)
+        owed = (*step.owe, *partial, owed_for(claimed, end, self._longest))
+        append = (*step.append, *stopped)
         await self._live.rest()
         await self._keeper.surely(
             lambda: self._store.finish(
-                claimed.fence, end.state, step.append, (*step.owe, owed), end.reason, step.tail, step.usage
+                claimed.fence, end.state, append, owed, end.reason, step.tail, step.usage
             )
         )
 
@@ -296,15 +340,3 @@ class Run:
         """Who is let out while their work runs has nothing more begun for them."""
         person = self.claimed.cause.person
         return NOT_ALLOWED if person is not None and not self._claim.allows(person) else None
-
-    def _journal_output(self) -> None:
-        self._hands.begin(self._journal_progress)
-
-    async def _journal_progress(self) -> None:
-        try:
-            await self._store.progress(self.claimed.fence)
-        except StaleWrite:
-            self._hands.cut(LOST)
-        except StoreFault as fault:
-            # The output is not lost by it, and the next one is journaled again.
-            self._report(f"journaling output of turn {self.turn}", fault)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import cast
 
 from holdfast.clock import Bell, Clock, first_of, in_time
 from holdfast.errors import StoreClosed, StoreFault, SyncFailed
-from holdfast.model import ChatAddress, Claimed, place_at
+from holdfast.model import ChatAddress, Claimed, DeliveryId, DeliveryState, TurnState, place_at
 from holdfast.platforms import Platform, PlatformDown, Shows
 from holdfast.policy.settings import ProgressSettings
 from holdfast.policy.working import Ending, ending, last_words
@@ -15,7 +16,7 @@ from holdfast.store import LiveNotice, Store
 
 from .live import Live, Unseen
 from .report import Report, unreported
-from .shown import AWAY, Shown
+from .shown import AWAY, MOMENT, Shown
 
 SOON = 2.0
 """Seconds between two looks while a message of a run that is over has not got its last words."""
@@ -47,6 +48,9 @@ class Showing:
         self._newest: dict[ChatAddress, Shown] = {}
         self._left: list[Shown] = []
         self._bell = Bell()
+        self._ending: dict[DeliveryId, asyncio.Future[bool]] = {}
+        self._none: tuple[int, float] | None = None
+        """When the ledger had no notice: by the topic's version, and on the clock that never jumps."""
 
     def begin(self, claimed: Claimed, silent: Callable[[], int]) -> Live:
         """Show a run from now on (`Watch`); one on a platform nobody knows is not shown."""
@@ -96,18 +100,53 @@ class Showing:
         elif self.is_newest(shown):
             del self._newest[shown.chat]
 
-    async def close_notice(self, dedupe: str) -> None:
-        if not await self.close_notices(dedupe):
+    async def before_send(self, chat: ChatAddress) -> None:
+        """What a chat is sent comes after the last words of runs that are over there; they get a moment."""
+        try:
+            seen, now = self.store.version("notices"), self.clock.monotonic()
+            if self._none is not None and self._none[0] == seen and now - self._none[1] < LOOK_AGAIN:
+                return
+            live = await self.store.live_notices()
+            self._none = None if live else (seen, now)
+            over = [one for one in live if not one.running and _is_seen_in(chat, one)]
+            for notice in over:
+                await in_time(self.clock, MOMENT, self._close(notice))
+        except TimeoutError:
+            self._bell.ring()
+        except StoreFault as fault:
+            self.report("ending notices", fault)
+
+    async def close_notice(self, dedupe: str, state: TurnState | None = None) -> None:
+        live = [one for one in await self.store.live_notices() if one.delivery.dedupe == dedupe]
+        if state is not None:
+            live = [one._replace(state=state, running=False) for one in live if one.running]
+        if not all([await self._close(notice) for notice in live if not notice.running]):
             self._bell.ring()
 
-    async def close_notices(self, dedupe: str | None = None) -> bool:
+    async def close_notices(self) -> bool:
         """Give messages of runs that are over their last words; False while some still wait for that."""
         live = await self.store.live_notices()
-        over = [one for one in live if not one.running and dedupe in (None, one.delivery.dedupe)]
-        return all([await self._close(notice) for notice in over])
+        return all([await self._close(notice) for notice in live if not notice.running])
 
     async def _close(self, notice: LiveNotice) -> bool:
-        """Take one message a step further; True if it is ended, or nothing can be done for it now."""
+        """Take one message a step further; True if it is ended, or nothing can be done for it now.
+
+        Several may want that at the same moment (its run, a send, the next look): it is done once.
+        """
+        id_ = notice.delivery.id
+        ending = self._ending.get(id_)
+        if ending is None:
+            ending = self._ending[id_] = asyncio.ensure_future(self._close_alone(notice))
+            ending.add_done_callback(lambda done: self._closed(id_, done))
+        return await asyncio.shield(ending)
+
+    def _closed(self, id_: DeliveryId, done: asyncio.Future[bool]) -> None:
+        del self._ending[id_]
+        if not done.cancelled():
+            # Whoever wanted it may be gone by now.
+            done.exception()
+
+    async def _close_alone(self, notice: LiveNotice) -> bool:
         platform = self._platform_of(notice.delivery.chat)
         if platform is None:
             return True
@@ -130,7 +169,7 @@ class Showing:
         message = notice.delivery.platform_id
         assert message is not None
         try:
-            edit = cast("Shows", platform).edit(notice.delivery.chat, message, words)
+            edit = cast("Shows", platform).edit(notice.delivery.chat, message, words, in_line=True)
             return await in_time(self.clock, AWAY, edit)
         except (PlatformDown, TimeoutError):
             return False
@@ -150,3 +189,7 @@ class Showing:
     def _platform_of(self, chat: ChatAddress) -> Platform | None:
         place = place_at(chat)
         return self._platforms.get((place.platform, place.account))
+
+
+def _is_seen_in(chat: ChatAddress, notice: LiveNotice) -> bool:
+    return notice.delivery.chat == chat and notice.delivery.state is DeliveryState.SENT

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from holdfast.clock import Bell, Clock
 from holdfast.errors import Refused, StoreClosed, StoreFault
-from holdfast.model import ChatAddress, Claimed, DeliveryState, Fence, Owed, OwedKind, working_key
+from holdfast.model import ChatAddress, Claimed, DeliveryState, Fence, Owed, OwedKind, TurnState, working_key
 from holdfast.platforms import Platform, PlatformDown, Shows, Working
 from holdfast.policy.settings import SECOND, ProgressSettings
 from holdfast.policy.working import WorkFacts, still_working
@@ -52,8 +52,11 @@ class House(Protocol):
         """This run is over; what it showed may still be there."""
         ...
 
-    async def close_notice(self, dedupe: str) -> None:
-        """Give the message of a run that is over its last words; what cannot be done now is done later."""
+    async def close_notice(self, dedupe: str, state: TurnState | None = None) -> None:
+        """Give the message of a run that is over its last words; what cannot be done now is done later.
+
+        With `state` it is not over yet, and will end like this.
+        """
         ...
 
 
@@ -89,10 +92,12 @@ class Shown:
 
     # What the run says.
 
-    def show(self, text: str) -> None:
+    def show(self, text: str) -> bool:
         if text and text != self._text:
             self._text = text
             self._news.ring()
+        can = self._platform.capabilities
+        return (can.shows and self._drafts) or can.edit
 
     def over(self) -> None:
         if self._text:
@@ -120,11 +125,17 @@ class Shown:
             calling.cancel()
             self._calling = None
 
+    async def stopped(self) -> None:
+        await self._end(TurnState.CANCELLED)
+
     async def end(self) -> None:
+        await self._end()
+
+    async def _end(self, state: TurnState | None = None) -> None:
         await self.rest()
         await self._briefly(self.clear())
         if self._speaks:
-            await self._briefly(self._house.close_notice(_key(self._fence)))
+            await self._briefly(self._house.close_notice(_key(self._fence), state))
 
     def drop(self) -> None:
         self.halt()

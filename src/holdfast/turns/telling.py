@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.agents import Choice
 from holdfast.model import Claimed, Owed, OwedKind, TurnState, answer_key
+from holdfast.policy.partials import kept_reply
 from holdfast.policy.parts import Longest, parts_for
 from holdfast.policy.steps import Finish
 
@@ -26,3 +27,8 @@ def owed_for(claimed: Claimed, end: Finish, longest: Longest) -> Owed:
         OwedKind.REPLY if done else OwedKind.NOTICE,
         claimed.cause.message_id,
     )
+
+
+def partial_for(claimed: Claimed, text: str, longest: Longest, mark: str) -> tuple[Owed, ...]:
+    """What people saw of a reply that this turn is not going to finish."""
+    return kept_reply(claimed.session.chat, claimed.turn.id, text, longest, mark, claimed.cause.message_id)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
-from holdfast.model import CallId, CallRecord, Fence
+from holdfast.model import CallId, CallRecord, Fence, Returned
+from holdfast.policy.results import with_output
 from holdfast.store import Step
 
 from .cuts import STUCK, CutOff
 from .hands import Hands
 from .live import Live
+from .partials import Partials
 from .pulse import Pulse
 from .toolbox import Ear, Toolbox
 
@@ -23,12 +26,15 @@ _WIDEST = 2_000
 class ToolWork:
     """Calls side by side, in the order they were begun."""
 
-    def __init__(self, toolbox: Toolbox, fence: Fence, hands: Hands, pulse: Pulse, live: Live) -> None:
+    def __init__(
+        self, toolbox: Toolbox, fence: Fence, hands: Hands, pulse: Pulse, live: Live, partials: Partials
+    ) -> None:
         self._toolbox = toolbox
         self._fence = fence
         self._hands = hands
         self._pulse = pulse
         self._live = live
+        self._partials = partials
         self._tasks: dict[CallId, asyncio.Task[Step]] = {}
 
     def run(self, call: CallRecord) -> None:
@@ -57,7 +63,19 @@ class ToolWork:
         ended = {call: task for call, task in self._tasks.items() if task.done()}
         self._tasks = {call: task for call, task in self._tasks.items() if call not in ended}
         self._live.over()
-        return tuple(task.result() for task in ended.values() if not task.cancelled())
+        steps = tuple(
+            self._with_output(call, task.result()) for call, task in ended.items() if not task.cancelled()
+        )
+        for step in steps:
+            for body in step.append:
+                if isinstance(body, Returned):
+                    self._partials.returned(body.call)
+        return steps
+
+    def _with_output(self, call: CallId, step: Step) -> Step:
+        """Of a call whose outcome is unknown, what people saw of its output is kept with that."""
+        output = self._partials.output(call)
+        return replace(step, append=tuple(with_output(body, output) for body in step.append))
 
     def _ear(self, call: CallRecord) -> Ear:
         """What a tool puts out counts as progress and is seen while it runs, and not a moment longer."""
@@ -74,9 +92,9 @@ class ToolWork:
         def hear(text: str) -> None:
             nonlocal seen
             if text and runs():
-                self._pulse.beat()
                 seen = "\n".join((seen + text).split("\n")[-_LINES:])[-_WIDEST:]
-                self._live.show(f"{call.name}:\n{seen}")
+                self._partials.put_out(call.id, text, self._live.show(f"{call.name}:\n{seen}"))
+                self._pulse.beat()
 
         return Ear(beat, hear)
 

@@ -245,9 +245,8 @@ def _own_time(tool: Tool) -> float | None:
 
 
 def _unknown(call: CallRecord, why: str = "") -> Returned:
-    return Returned(
-        call.id, CallState.UNKNOWN, f"{unknown_text(call)} ({why})" if why else unknown_text(call)
-    )
+    words = f"{unknown_text(call)} ({why})" if why else unknown_text(call, call.output)
+    return Returned(call.id, CallState.UNKNOWN, words)
 
 
 def _shown(fault: Exception) -> str:

@@ -17,7 +17,9 @@ from holdfast.errors import BadRequest
 from .events import Event, Streams
 from .table import Way, bytes_of
 
-_CURSOR = re.compile(r"(\d{1,18})(?:;([0-9a-z]+);(\d{1,18}))?")
+_CURSOR = re.compile(r"(\d{1,18})(?:;([0-9a-z]*);(\d{1,18}))?")
+_NO_SESSION = ""
+"""What stands in an id for the session of a reader who came before there was one."""
 _CHAT = "/api/chats/{chat}"
 _KEPT = ("following", "delivery", "entry", "session")
 """Events that say what is committed; by the first of these that is in it an event is named."""
@@ -116,10 +118,11 @@ class ChatWays:
                 after = found["delivery"]["number"]
             elif "entry" in found:
                 session, seq = found["session"], found["entry"]["seq"]
-            elif "session" in found:
-                session, seq = found["session"], found.get("seq", 0)
+            else:
+                # Without a session no step was there: whoever comes again with this has all of them to hear.
+                session, seq = found.get("session", _NO_SESSION), found.get("seq", 0)
             data = found["delivery"] if name == "delivery" else found
-            yield Event(name, data, f"{after};{session};{seq}" if session else str(after))
+            yield Event(name, data, f"{after};{session};{seq}")
 
     async def _standings(self, chat: str) -> AsyncGenerator[Event, None]:
         async for found in watch(self._inside.store, self._inside.clock, chat, self._inside.settings.home):
@@ -154,4 +157,4 @@ def _cursor(known: str) -> Json:
     if found is None:
         raise BadRequest("Last-Event-ID is not one of ours")
     number, session, seq = found.groups()
-    return {"after": int(number), **({"session": session, "seq": int(seq)} if session else {})}
+    return {"after": int(number), "session": session or _NO_SESSION, "seq": int(seq or 0)}

@@ -18,6 +18,7 @@ from .table import Way
 _MOST = 2**63 - 1
 _KINDS: Mapping[str, Json] = {
     "text": {"type": "string", "minLength": 1},
+    "words": {"type": "string"},
     "number": {"type": "integer", "minimum": 0, "maximum": _MOST},
     "count": {"type": "integer", "minimum": 1, "maximum": _MOST},
     "name": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},

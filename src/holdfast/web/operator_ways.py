@@ -32,7 +32,8 @@ _LOOKS = (
     ("/api/people", "people", "Who was let in besides the configuration, and who asks to be."),
     ("/api/set-aside", "set_aside", "Input that could not be read, newest first."),
 )
-_COMMANDS = ("stop", "new", "resume", "retry")
+_COMMANDS = ("stop", "new", "resume", "retry", "unhold")
+_GIVES = {"unhold": "release"}
 _EVERY = 0.25
 """Seconds between two words of change at the least."""
 _LOOK_AGAIN = 5.0
@@ -55,7 +56,7 @@ class OperatorWays:
             Way(
                 "POST",
                 f"/api/sessions/{{session}}/{name}",
-                f"The command /{name}, given in this session by the owner.",
+                f"The command /{_GIVES.get(name, name)}, given in this session by the owner.",
                 verbs[name],
                 without=("chat",),
                 answer="Carried",

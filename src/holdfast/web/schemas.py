@@ -63,10 +63,11 @@ _QUESTION = record(
     options=many(TEXT),
     state=TEXT,
     asked_at=maybe(NUMBER),
-    expires_at=NUMBER,
+    expires_at=maybe(NUMBER),
     closed_at=maybe(NUMBER),
     answer=maybe(TEXT),
     answered_by=maybe(TEXT),
+    asked_by=maybe(TEXT),
 )
 _SAID = record(
     seq=NUMBER,

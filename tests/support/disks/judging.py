@@ -22,6 +22,7 @@ from .disk import Image
 from .events import Event, Told
 from .recorder import HOME, LEDGER, matters
 
+_EVERY = frozenset({"post/box", "web/main"})
 _FACTS = {
     "kept": "SELECT event_id FROM inbox",
     "asked": """SELECT said.body ->> 'text' || '/' || count(back.seq)
@@ -63,7 +64,7 @@ async def _recover(home: Path) -> tuple[str, ...]:
     clock = SystemClock()
     store: Store = await open_ledger(home, clock, SystemIds(clock), _broken)
     try:
-        outside = Outside(frozenset({store.instance}), frozenset({"post", "web"}), _anybody)
+        outside = Outside(frozenset({store.instance}), frozenset({"post", "web"}), _EVERY, _anybody)
         await Reconciler(store, clock, RecoverySettings(), lambda: outside).boot()
         return await store.verify()
     finally:

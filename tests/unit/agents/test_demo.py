@@ -1,3 +1,4 @@
+import json
 from collections.abc import Sequence
 
 from holdfast.agents import CallId, DemoModel, EchoModel, Finish, Message, Prompt, Role, ToolCall, demo_agent
@@ -49,14 +50,37 @@ async def test_it_writes_word_by_word() -> None:
 
 
 def test_work_that_was_cut_off_is_finished_before_the_message_that_came_meanwhile() -> None:
-    note = Message(Role.NOTE, resume_text(NoteKind.INTERRUPTED, message_follows=True))
+    note = Message(Role.NOTE, resume_text(NoteKind.INTERRUPTED, message_follows=True, results_left=True))
     begun = (user("Do 3 steps."), *worked("1", "count", CallState.DONE))
     reply = demo_reply((*begun, note, user("Do 2 steps.")))
-    assert (reply.text, reply.calls[0].name) == ("Step 2 of 5: writing a note.", "write_note")
+    assert (reply.text, reply.calls[0].name) == ("Step 2 of 3: writing a note.", "write_note")
+    resumed: tuple[Message, ...] = (
+        *begun,
+        note,
+        user("Do 2 steps."),
+        *worked("2", "write_note", CallState.DONE),
+    )
+    resumed += worked("3", "count", CallState.DONE)
+    assert demo_reply(resumed).text.endswith("Now the next one. Step 1 of 2: counting.")
+    second = (*resumed, *worked("4", "count", CallState.DONE))
+    reply = demo_reply(second)
+    assert (reply.text, json.loads(reply.calls[0].arguments)) == (
+        "Step 2 of 2: writing a note.",
+        {"step": 2, "request": 2},
+    )
+    unknown = (*second, *worked("5", "write_note", CallState.UNKNOWN))
+    assert demo_reply(unknown).calls[0].name == "read_notes"
+    looked = (*unknown, *worked("6", "read_notes", CallState.DONE, "note of step 2\n"))
+    assert demo_reply(looked).text == "Step 2 of 2: writing a note.", "that was the note of the first request"
+    whole = (*second, *worked("5", "write_note", CallState.DONE))
+    assert demo_reply(whole).text.startswith("All 2 requests are done, of 3 and 2 steps")
     assert demo_reply((*begun, note)).text.startswith("Step 2 of 3")
     assert demo_reply((*begun, user("Do 2 steps."))).text.startswith("Step 1 of 2"), "it was stopped"
     asked = demo_reply((*begun, note, user("What did you do?")))
-    assert asked.text == "In this conversation I counted."
+    assert asked.text == "Step 2 of 3: writing a note.", "the account comes when the work is done"
+    done = (*worked("2", "write_note", CallState.DONE), *worked("3", "count", CallState.DONE))
+    asked = demo_reply((*begun, note, user("What did you do?"), *done))
+    assert asked.text == "In this conversation I counted 2 times and wrote a note."
 
 
 def test_its_model_asks_only_for_tools_it_has() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.agents import Agent, DemoModel, EchoModel, load_agent
+from holdfast.agents import Agent, DemoModel, EchoModel, EffectClass, load_agent, replies_of
 from holdfast.clock import SystemClock
 from holdfast.errors import BadAgent, Unusable
 from holdfast.policy.settings import ToolSettings
@@ -33,9 +33,20 @@ def write(home: Path, name: str, text: str) -> None:
     (home / f"{name}.py").write_text(text, encoding="utf-8")
 
 
-def example() -> str:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    return str(code)
+def example(number: int = 0) -> str:
+    return str(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[number])
+
+
+def test_the_example_with_effects_inside_loads_and_declares_them(home: Path) -> None:
+    write(home, "framework", example(1))
+    assert replies_of(load_agent("framework:agent", CLOCK, home).model) is EffectClass.EFFECT
+
+
+@pytest.mark.parametrize("replies", ["EffectClass.RECONCILABLE", "'effect'", "None"])
+def test_a_model_cannot_declare_what_the_gateway_cannot_do(home: Path, replies: str) -> None:
+    write(home, "odd", example(1).replace("EffectClass.EFFECT", replies))
+    with pytest.raises(BadAgent, match=r"replies = .*; allowed: EffectClass.READ"):
+        load_agent("odd:agent", CLOCK, home)
 
 
 def test_ours_are_known_by_name(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from holdfast.app.blobs import BlobFiles
+from holdfast.errors import DiskFull
 from holdfast.store import Store
 from tests.support.backends import SqliteBackend
 from tests.support.ledger import Ledger
@@ -91,4 +92,29 @@ async def test_a_file_brought_again_while_others_are_removed_is_there_when_that_
     await asyncio.gather(*begun)
     found, data = await blobs.read(digest)
     assert (found.size, data) == (len(DATA), DATA)
+    await ledger.store.close()
+
+
+@on_a_loop
+async def test_the_ledger_names_a_file_only_when_all_its_bytes_are_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = await opened(tmp_path)
+    slow = Slow(ledger.store, "keep_blob")
+    blobs = BlobFiles(tmp_path, cast(Store, slow))
+    keeps = asyncio.create_task(blobs.keep(DATA, KIND))
+    await slow.there.wait()
+    assert blobs.path_of(hashlib.sha256(DATA).hexdigest()).read_bytes() == DATA, "killed here, it is swept"
+    slow.go.set()
+    await keeps
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(DiskFull, match="No space left"):
+        await blobs.keep(b"others", KIND)
+    others = hashlib.sha256(b"others").hexdigest()
+    assert await ledger.store.known_blobs([others]) == set()
+    monkeypatch.undo()
     await ledger.store.close()

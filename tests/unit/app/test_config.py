@@ -74,7 +74,7 @@ def test_the_environment_wins_over_the_file_and_says_so(tmp_path: Path) -> None:
     assert (lines["workers"].value, lines["workers"].source, lines["workers"].default) == (
         4,
         "HOLDFAST_WORKERS",
-        8,
+        32,
     )
     assert lines["drain.wait"].source == str(tmp_path / "holdfast.toml")
     assert (lines["drain.wait"].value, lines["drain.wait"].default) == ("5s", "1m")

@@ -8,13 +8,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from holdfast.app.doctor import look_over, unit_files
+from holdfast.app.doctor import look_over, missing_extras, unit_files
 from holdfast.app.service import unit_text
-from holdfast.app.settings import Settings, TelegramSettings
+from holdfast.app.settings import NamedAgent, Provider, Settings, TelegramSettings
 from holdfast.clock import SystemClock, SystemIds
 from holdfast.policy.health import Finding, Grade
 from holdfast.store import open_ledger
 from holdfast.testing.botapi import TOKEN, BotApi, People, serving
+from holdfast.tools.mcp import McpSettings
 from tests.support.loops import on_a_loop
 
 
@@ -69,6 +70,26 @@ def test_a_ledger_that_others_can_read_is_named(tmp_path: Path, mode: int, grade
     tmp_path.chmod(mode)
     (tmp_path / "ledger.db").chmod(0o644)
     assert looked(tmp_path)["home"].grade is grade
+
+
+def test_every_table_whose_packages_are_missing_is_named_before_anything_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(
+        tmp_path,
+        agents={"main": NamedAgent("m", Provider.ANTHROPIC)},
+        mcp={"time": McpSettings(command="uvx")},
+        telegram=TelegramSettings(token_file=Path("none")),
+    )
+    assert missing_extras(settings) == {}
+    monkeypatch.setattr("holdfast.installation.find_spec", lambda name: None)
+    found = asyncio.run(look_over(settings, SystemClock(), ()))[:3]
+    assert {(one.check, one.grade) for one in found} == {("packages", Grade.BAD)}
+    for one, (table, extra) in zip(
+        found, [("agents.main", "anthropic"), ("mcp.time", "mcp"), ("telegram", "telegram")], strict=True
+    ):
+        assert f"[{table}]" in one.words and one.fix.endswith(f"[{extra}]'")
+    assert missing_extras(Settings(tmp_path)) == {}, "what is not configured is not missed"
 
 
 async def _reads(address: str) -> None:

@@ -9,11 +9,11 @@ from typing import cast
 from holdfast.app.following import Following
 from holdfast.app.previews import Previews
 from holdfast.app.shown import Json
-from holdfast.model import Claimed
+from holdfast.model import Claimed, StopKind
 from holdfast.platforms import Working
 from holdfast.store import Store
 from tests.support.backends import SqliteBackend
-from tests.support.ledger import Ledger, address, answers, asks
+from tests.support.ledger import Ledger, address, answers, asks, key
 from tests.support.loops import on_a_loop
 from tests.support.platforms import Slept, watch
 
@@ -115,6 +115,30 @@ async def test_a_generation_that_was_overtaken_shows_and_takes_back_nothing(tmp_
 
 
 @on_a_loop
+async def test_a_late_word_of_an_earlier_turn_never_replaces_the_newest_draft(tmp_path: Path) -> None:
+    """Neither one of the session that was ended, nor one that comes when the newest turn is over."""
+    ledger, old = await running(tmp_path)
+    await ledger.finish(old.fence)
+    await ledger.store.stop(key(), StopKind.NEW, None)
+    new = await ledger.begin()
+    assert new.fence.session != old.fence.session and new.fence.generation <= old.fence.generation
+    previews = Previews()
+    show(previews, old, "old")
+    show(previews, new, "new")
+    show(previews, old, "old and late")
+    assert drafted(previews) == "new"
+    show(previews, new, "")
+    show(previews, old, "later still")
+    assert previews.of(address()) is None, "nobody would ever take it away"
+    newest = overtaking(new)
+    show(previews, newest, "newest")
+    show(previews, newest, "")
+    show(previews, new, "late")
+    assert previews.of(address()) is None
+    await ledger.store.close()
+
+
+@on_a_loop
 async def test_who_follows_hears_that_a_turn_is_at_work_what_is_said_of_it_and_its_end(
     tmp_path: Path,
 ) -> None:
@@ -157,3 +181,37 @@ async def test_who_begins_to_follow_has_no_transcript_read_for_them_however_long
     assert "transcript" not in reads
     await events.aclose()
     await ledger.store.close()
+
+
+async def first_of_feed(feed: AsyncGenerator[Json, None], count: int) -> list[Json]:
+    return [await anext(feed) for _ in range(count)]
+
+
+@on_a_loop
+async def test_who_comes_again_misses_nothing_of_conversations_that_ended_meanwhile(tmp_path: Path) -> None:
+    ledger, claimed = await running(tmp_path)
+    following = Following(ledger.store, ledger.clock, Previews())
+    first, seq = claimed.session.id, claimed.entries[-1].seq
+    await ledger.finish(claimed.fence)
+    await ledger.store.stop(key(), StopKind.NEW, None)
+    second = await ledger.complete("between two looks")
+    await ledger.store.stop(key(), StopKind.NEW, None)
+    feed = following.follow(address(), 0, first, seq)
+    found = await first_of_feed(feed, 5)
+    assert found[0] == {"following": address(), "session": first, "seq": seq}
+    assert [one["entry"]["seq"] for one in found if "entry" in one] == [seq + 1, 1, 2]
+    assert [one["session"] for one in found if "began" in one] == [second.session.id]
+
+
+@on_a_loop
+async def test_who_first_comes_between_two_conversations_is_given_nothing_of_the_past(tmp_path: Path) -> None:
+    ledger, claimed = await running(tmp_path)
+    await ledger.finish(claimed.fence)
+    await ledger.store.stop(key(), StopKind.NEW, None)
+    feed = Following(ledger.store, ledger.clock, Previews()).follow(address())
+    assert (await anext(feed))["session"] == claimed.session.id
+    following = asyncio.ensure_future(anext(feed))
+    later = await ledger.begin("after that")
+    found = [await following, *await first_of_feed(feed, 1)]
+    assert found[0] == {"session": later.session.id, "began": "new"}
+    assert found[1]["entry"]["seq"] == 1

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from holdfast.app.looks import MOST_LISTED, Looks
 from holdfast.app.operating import MINUTE, decisions
 from holdfast.model import Batch, InstanceId, Lost, SetAside, Stopped, TurnState
@@ -139,3 +141,25 @@ def test_facts_of_another_version_are_not_guessed_at() -> None:
 
     assert told(None) == told("damaged") == told("[1]") == told('{"facts": [1, 2]}') == []
     assert told('{"row": "of a later version", "facts": {"new": 1}}') == []
+
+
+@pytest.mark.guards("R8.1")
+def test_waiting_for_a_person_is_no_recovery_and_going_on_after_a_cut_is() -> None:
+    def decided(*events: tuple[str, str | None]) -> list[str]:
+        """Newest first, as the ledger gives them."""
+        found = [
+            Happening(at, what, "turn:t1", InstanceId("i"), detail)
+            for at, (what, detail) in enumerate(events)
+        ]
+        return [one["what"] for one in decisions(found[::-1])]
+
+    answered = (("waiting", None), ("queued", None), ("claimed", '{"generation": 2}'))
+    assert decided(*answered) == []
+    before = ("claimed", '{"attempt": 2, "generation": 2}')
+    assert decided(*answered[:2], before) == [], "nor is it in a ledger of an older version"
+    cut = (
+        ("interrupted", '{"reason": "restart_interrupted"}'),
+        ("claimed", '{"generation": 2, "resumed": 1}'),
+    )
+    assert decided(*cut) == ["claimed", "interrupted"]
+    assert decided(("waiting", '{"row": "question_open"}')) == ["waiting"], "recovery decided that"

@@ -69,13 +69,14 @@ def test_a_home_where_nothing_ran_stands_without_numbers() -> None:
 def test_a_crashed_run_is_said_to_have_ended_without_a_word() -> None:
     out = console()
     last = {"pid": 7, "seen_at": NOW - 5_000, "ended": None}
-    counts = {"held": 0, "parked": 1, "set_aside": 0}
+    counts = {"held": 0, "parked": 1, "on_hold": 2, "set_aside": 0}
     numbers = {"running": [], "open_turns": [1], "waiting": 2, "owed": 3, "unknown": 4, "counts": counts}
     print_standing(out, {**HOME, "last_run": last, **numbers}, NOW)
     assert "process 7, ended 5 s ago: without a word" in said(out)
     assert "2 waiting" in said(out)
     assert "3 on their way, 4 with an unknown outcome" in said(out)
     assert "parked\t1 session" in said(out)
+    assert "on hold\t2 conversations" in said(out)
 
 
 def test_a_plan_names_every_turn_a_restart_would_cut() -> None:

@@ -33,6 +33,10 @@ def plain(event: dict[str, Any], show_said: bool = False) -> str | None:
         ),
         ({"delivery": {**REPLY, "kind": "notice"}}, "gateway  done [x]"),
         (
+            {"delivery": {**REPLY, "kind": "notice", "options": ["/resume 01hx"]}},
+            "gateway  done [x]\n         Resume it (owner): /resume 01hx",
+        ),
+        (
             {"delivery": {**REPLY, "kind": "question", "options": ["yes", "no [x]"]}},
             "question done [x]\n         1. yes\n         2. no [x]",
         ),
@@ -139,3 +143,43 @@ def test_who_types_sees_their_own_words() -> None:
 def test_a_pipe_is_shown_no_unfinished_text() -> None:
     out = Console(file=io.StringIO(), width=80)
     assert live(out, "", "Step 1", "") == ""
+
+
+QUESTION = {"id": "q1", "kind": "clarify", "text": "Which [x]?", "closed_at": 9}
+EXPIRED, OPEN = {**QUESTION, "state": "expired"}, {**QUESTION, "state": "open", "closed_at": None}
+
+
+def standing(*questions: dict[str, Any], said_at: int = 1) -> dict[str, Any]:
+    return {"standing": {"questions": list(questions), "said": [{"at": said_at}]}}
+
+
+@pytest.mark.guards("R13")
+def test_a_question_without_an_answer_is_told_of_once_with_how_to_go_on() -> None:
+    out = Console(file=io.StringIO(), width=200, highlight=False)
+    screen = Screen(out)
+    for event in (standing(OPEN), standing(EXPIRED), standing(EXPIRED)):
+        screen.event(event)
+    assert isinstance(out.file, io.StringIO)
+    (line,) = out.file.getvalue().splitlines()
+    assert line.startswith("gateway  No answer came in time to “Which [x]?”") and "/resume" in line
+
+
+@pytest.mark.parametrize(
+    ("typed", "said_at", "lines"), [(lambda: "", 1, 1), (lambda: "", 10, 0), (None, 1, 0)]
+)
+def test_a_chat_that_begins_later_hears_of_it_unless_something_was_said_since(
+    typed: Any, said_at: int, lines: int
+) -> None:
+    out = Console(file=io.StringIO(), width=200, highlight=False)
+    Screen(out, typed).event(standing(EXPIRED, said_at=said_at))
+    assert isinstance(out.file, io.StringIO)
+    assert out.file.getvalue().count("No answer came in time") == lines
+
+
+def test_an_approval_without_an_answer_was_not_allowed() -> None:
+    out = Console(file=io.StringIO(), width=200, highlight=False)
+    screen = Screen(out)
+    screen.event(standing({**OPEN, "kind": "approval"}))
+    screen.event(standing({**EXPIRED, "kind": "approval"}))
+    assert isinstance(out.file, io.StringIO)
+    assert "so this was not allowed" in out.file.getvalue()

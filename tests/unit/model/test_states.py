@@ -25,7 +25,7 @@ ARROWS = {
     TURN.name: {
         "queued": "running cancelled expired interrupted",
         "running": "done failed cancelled waiting interrupted queued",
-        "waiting": "queued cancelled",
+        "waiting": "queued cancelled expired",
         "interrupted": "queued waiting done cancelled expired parked",
     },
     CALL.name: {"planned": "started skipped", "started": "done failed unknown"},

@@ -23,6 +23,7 @@ capabilities = st.builds(
     edit=st.booleans(),
     threads=st.booleans(),
     buttons=st.booleans(),
+    cards=st.booleans(),
     longest=st.integers(1, 10**6),
     typing=st.sampled_from([0.0, 4.0]),
     drafts=st.booleans(),
@@ -44,7 +45,7 @@ def said(can: Capabilities, about: About) -> Guarantee:
 
 def test_every_capability_is_drawn() -> None:
     drawn = {"ack", "idempotency", "repeat_within", "reconcile", "edit", "threads", "buttons", "longest"}
-    drawn |= {"typing", "drafts", "notices", "show_every", "catch_up", "each_chat", "all_chats"}
+    drawn |= {"cards", "typing", "drafts", "notices", "show_every", "catch_up", "each_chat", "all_chats"}
     assert {one.name for one in fields(Capabilities)} == drawn | {"attachments", "files", "newcomers"}
 
 

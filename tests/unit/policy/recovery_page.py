@@ -20,8 +20,10 @@ a message arrives first. The row's name is kept in the ledger as the reason.
 
 Age is the time since the turn's last recorded progress: a person's message, model output, a tool result or
 tool output. Notes, marks, claims, boots and lease renewals do not move it, and time spent waiting for the
-quarantine lane is not counted. Work whose last progress has no readable time is not fresh. A time ahead of
-the clock has age 0. The window is 3600 s unless set otherwise; 0 means no limit.
+quarantine lane, or held by safe mode, is not counted. While the machine has not been started again, age is
+measured on the machine's own clock, so a wall clock that is set ages nothing; after a start of the machine,
+or on another machine, the wall clock counts. Work whose last progress has no readable time is not fresh. A
+time ahead of the wall clock has age 0. The window is 3600 s unless set otherwise; 0 means no limit.
 
 "Nobody said continue" speaks of the gateway's own question, *continue or drop?*, about this very
 interruption. A "continue" outranks the rows that name it, and no others.

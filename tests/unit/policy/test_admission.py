@@ -60,6 +60,26 @@ def admitted(facts: ArrivalFacts) -> Admission:
     return admit(facts, NOW, SETTINGS)
 
 
+@pytest.mark.guards("R9.3")
+def test_a_message_that_joins_a_resumed_turn_is_told_just_that() -> None:
+    cut = replace(IDLE, turn=TurnState.QUEUED, joins=True)
+    assert admitted(cut).ack == (
+        "Kept. I am resuming the interrupted work here, and answer this in the same turn."
+    )
+    undecided = admitted(replace(cut, turn=TurnState.INTERRUPTED)).ack
+    assert "If it resumes, I answer this in the same turn" in str(undecided)
+    assert "Queued" in str(admitted(replace(cut, joins=False)).ack), (
+        "another message joins it, this one waits"
+    )
+
+
+@pytest.mark.guards("R9.3", "R16")
+@pytest.mark.parametrize("turn", [None, TurnState.QUEUED, TurnState.INTERRUPTED])
+def test_where_the_last_claim_failed_nobody_is_told_queued(turn: TurnState | None) -> None:
+    words = str(admitted(replace(IDLE, turn=turn, faulty=True, joins=True)).ack)
+    assert "Queued" not in words and "met a fault" in words
+
+
 def test_an_idle_chat_takes_a_message_without_a_word() -> None:
     assert admitted(IDLE) == Queue(None)
 

@@ -16,6 +16,7 @@ from holdfast.model import (
     QuestionRecord,
     QuestionState,
 )
+from holdfast.model.states import SILENT
 from holdfast.policy.calls import How, Settlement, call_hash
 from holdfast.policy.results import Skip, no_answer_text, not_happened_text, skipped_text
 from holdfast.policy.steps import (
@@ -139,9 +140,7 @@ def test_results_in_any_order_leave_only_the_missing_call() -> None:
     [
         (ANSWERED, "blue", DONE, "blue"),
         (ANSWERED, None, FAILED, "no answer"),
-        (QuestionState.EXPIRED, None, FAILED, "no answer"),
         (QuestionState.SET_ASIDE, None, FAILED, "set aside"),
-        (QuestionState.UNDELIVERABLE, None, FAILED, "no answer"),
         (QuestionState.CANCELLED, None, FAILED, "no answer"),
     ],
 )
@@ -153,6 +152,14 @@ def test_a_closed_question_of_the_model_is_its_calls_result(
     found = on_calls(row, questions=(question("a", state, CLARIFY, answer),))
     assert settled(found) == [("a", expected, How.WRITE)]
     assert words in words_of(found)
+
+
+@pytest.mark.guards("R13")
+@pytest.mark.parametrize("state", sorted(SILENT))
+@pytest.mark.parametrize("generation", [1, 2])
+def test_no_model_is_called_for_a_question_without_an_answer(state: QuestionState, generation: int) -> None:
+    row, silent = call_row("a", STARTED, EFFECT, generation), question("a", state, CLARIFY)
+    assert on_calls(row, questions=(silent,)) == WaitForPerson((silent.id,))
 
 
 def test_an_answer_for_a_call_that_never_started_is_not_lost() -> None:

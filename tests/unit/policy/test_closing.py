@@ -8,6 +8,7 @@ from holdfast.model import (
     DeliveryId,
     DeliveryState,
     OwedKind,
+    QuestionKind,
     QuestionState,
 )
 from holdfast.policy.closing import as_closed, closed_words
@@ -44,11 +45,11 @@ def asked(text: str = "which one?", repeated: bool = False) -> Delivery:
 
 @pytest.mark.parametrize("state", CLOSED)
 def test_every_end_has_its_words(state: QuestionState) -> None:
-    assert closed_words(state, "b")
+    assert closed_words(QuestionKind.CLARIFY, state, "b")
 
 
 def test_what_was_chosen_stands_below_the_question() -> None:
-    assert as_closed(asked(), QuestionState.ANSWERED, "the red\none", 4096) == (
+    assert as_closed(asked(), QuestionKind.CLARIFY, QuestionState.ANSWERED, "the red\none", 4096) == (
         "which one?\n\nAnswered: the red one"
     )
 
@@ -56,17 +57,21 @@ def test_what_was_chosen_stands_below_the_question() -> None:
 @pytest.mark.parametrize(("answer", "shown"), [("yes", "allow once"), ("no", "deny")])
 def test_an_approval_says_what_stood_on_the_button(answer: str, shown: str) -> None:
     approval = asked()._replace(options=ALLOW_OR_DENY)
-    assert as_closed(approval, QuestionState.ANSWERED, answer, 4096).endswith(f"Answered: {shown}")
+    assert as_closed(approval, QuestionKind.CLARIFY, QuestionState.ANSWERED, answer, 4096).endswith(
+        f"Answered: {shown}"
+    )
 
 
 def test_a_possible_repeat_still_says_so() -> None:
-    assert as_closed(asked(repeated=True), QuestionState.EXPIRED, None, 4096).startswith(
-        "(possibly repeated)"
-    )
+    assert as_closed(
+        asked(repeated=True), QuestionKind.CLARIFY, QuestionState.EXPIRED, None, 4096
+    ).startswith("(possibly repeated)")
 
 
 @pytest.mark.parametrize("letter", ["x", "\N{GRINNING FACE}"])
 def test_a_long_question_loses_its_end_and_not_what_became_of_it(letter: str) -> None:
-    text = as_closed(asked(letter * (4096 // width(letter))), QuestionState.ANSWERED, "b" * 900, 4096)
+    text = as_closed(
+        asked(letter * (4096 // width(letter))), QuestionKind.CLARIFY, QuestionState.ANSWERED, "b" * 900, 4096
+    )
     assert width(text) <= 4096
     assert "…\n\nAnswered: bbb" in text

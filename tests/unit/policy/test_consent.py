@@ -41,6 +41,21 @@ def test_what_is_long_is_shortened_in_its_middle_and_named_by_its_hash() -> None
     assert call_hash("terminal", json.dumps({"command": command}))[:12] in words
 
 
+@pytest.mark.parametrize("shift", range(1, 23, 3))
+def test_of_a_secret_at_the_place_where_a_text_is_shortened_no_half_is_left(shift: int) -> None:
+    """Hidden first, shortened then: half of a secret is not known for one."""
+    secret, long = "sk-4f9a1c77b2e04d5f8a6f", 5_000
+    shown = asked({"command": "x" * long}).partition("command: ")[2].partition("\n")[0]
+    head, _, rest = shown.partition(" … ")
+    for place in (len(head), long - len(rest.partition(" … ")[2])):
+        text = f"{'x' * (place - shift)}{secret}".ljust(long, "x")
+        call = CallRecord(
+            CallId("a"), "terminal", json.dumps({"command": text}), EffectClass.EFFECT, "k", CallState.PLANNED
+        )
+        words = consent_words(call, lambda _, value: value.replace(secret, "[secret]"))
+        assert not any(secret[at : at + 8] in words for at in range(len(secret) - 7))
+
+
 def test_many_arguments_are_bounded_together_and_none_is_left_out_in_silence() -> None:
     words = asked({f"name{number}": "y" * 5_000 for number in range(40)})
     assert len(words) < 5_000

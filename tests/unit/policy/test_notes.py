@@ -46,24 +46,22 @@ def words(facts: NoteFacts) -> str:
     ],
 )
 @pytest.mark.parametrize("follows", [True, False])
+@pytest.mark.parametrize("results", [True, False])
 def test_a_resume_is_told_its_cause_and_what_comes_first(
-    reason: str | None, kind: NoteKind, cause: str, follows: bool
+    reason: str | None, kind: NoteKind, cause: str, follows: bool, results: bool
 ) -> None:
-    note = noted(replace(RESUMED, reason=reason, message_follows=follows))
+    note = noted(replace(RESUMED, reason=reason, message_follows=follows, results_left=results))
     assert note is not None
     assert (note.kind, note.count) == (kind, 2)
     text = note.text.lower()
-    for said in (
-        cause,
-        "history above is whole",
-        "already happened",
-        "unfinished results first",
-        "sum them up",
-    ):
+    for said in (cause, "history above is whole", "already happened"):
         assert said in text
+    for said in ("unfinished results first", "sum them up"):
+        assert (said in text) is results, "only if there are any"
     assert ("new message, which follows" in text) is follows
-    for said in ("go on with the work", "do not greet", "do not ask what to do next"):
+    for said in ("do not greet", "do not ask what to do next"):
         assert (said in text) is not follows
+    assert ("go on with the work" in text) is not (follows and results)
     assert "moon" not in text
 
 
@@ -113,10 +111,12 @@ def test_a_failed_resume_is_told_within_the_window() -> None:
 
 
 def test_a_failed_resume_with_tool_results_gets_one_note_not_two() -> None:
-    failed = Before(TurnState.FAILED, None, 1, Tail.WORK, NOW)
+    failed = Before(TurnState.FAILED, None, 1, Tail.WORK, NOW, results_left=True)
     assert after(failed) is NoteKind.RESUME_FAILED
     text = words(replace(OPENING, before=failed))
     assert "failed" in text and "unfinished results first" in text and "then answer" in text
+    text = words(replace(OPENING, before=replace(failed, tail=Tail.NOTE, results_left=False)))
+    assert "failed" in text and "results" not in text and "answer the message that follows" in text
 
 
 def test_unanswered_tool_results_get_the_tool_tail_note_within_the_window() -> None:

@@ -4,8 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.policy.parts import CAPTION, POSSIBLY_REPEATED, parts_for, parts_with_file, split, width
+from holdfast.model import ChatAddress, Delivery, DeliveryId, DeliveryState, OwedKind
+from holdfast.policy.parts import CAPTION, MARK, mark_for, parts_for, parts_with_file, split, width
 
+PART = Delivery(
+    DeliveryId(1),
+    ChatAddress("web/bot/c"),
+    1,
+    OwedKind.REPLY,
+    *(1, 1, "words", (), None, "k"),
+    DeliveryState.PENDING,
+    *(0, False, 0),
+)
 CODE = "```python\nfirst = 1\nsecond = 2\nthird = 3\n```"
 
 
@@ -47,12 +57,29 @@ def test_a_block_that_ends_at_a_cut_is_not_opened_again() -> None:
 @given(st.text(st.sampled_from("a😀 \n"), max_size=1_100))
 def test_what_stands_with_a_file_fits_there_and_nothing_is_left_out(text: str) -> None:
     first, *rest = parts_with_file(text, 4_096)
-    assert width(first) <= CAPTION - len(POSSIBLY_REPEATED)
+    assert width(first) <= CAPTION - MARK
     assert (first, rest) == (text, []) or (first, tuple(rest)) == ("", parts_for(text, 4_096))
 
 
-def test_every_part_leaves_room_for_the_mark_of_a_repeat() -> None:
-    assert max(map(len, parts_for("word " * 100, 100))) <= 100 - len(POSSIBLY_REPEATED)
+def test_what_stands_with_a_file_is_counted_as_platforms_count_it() -> None:
+    """A smiling face counts twice in UTF-16: as many as would fit by characters do not."""
+    fits = "😀" * ((CAPTION - MARK) // 2)
+    assert parts_with_file(fits, 4_096) == (fits,)
+    assert parts_with_file(f"{fits}😀", 4_096) == ("", f"{fits}😀")
+
+
+def test_every_part_leaves_room_for_its_mark() -> None:
+    assert max(map(len, parts_for("word " * 100, 100))) <= 100 - MARK
+
+
+@pytest.mark.parametrize("late", [None, 1])
+@pytest.mark.parametrize("repeated", [False, True])
+@pytest.mark.parametrize("parts", [1, 999])
+def test_a_mark_says_what_a_part_is_and_fits(late: int | None, repeated: bool, parts: int) -> None:
+    mark = mark_for(PART._replace(aside_at=late, repeated=repeated, part=parts, parts=parts))
+    assert width(mark) <= MARK
+    assert ("late" in mark, "repeated" in mark) == (late is not None, repeated)
+    assert ("part 999 of 999" in mark) == (late is not None and parts > 1)
 
 
 PIECES = st.sampled_from(

@@ -11,13 +11,15 @@ from holdfast.model import (
     RESUMABLE,
     TURN,
     OnInterruption,
+    QuestionKind,
     QuestionState,
     StopKind,
     Tail,
     TurnState,
     advance,
 )
-from holdfast.policy.recovery import LEADS_TO, Outcome, RecoveryFacts, decide, table
+from holdfast.model.states import SILENT
+from holdfast.policy.recovery import LEADS_TO, Outcome, RecoveryFacts, after_silence, decide, table
 from holdfast.policy.settings import HOUR, MINUTE, RecoverySettings
 
 NOW = 1_800_000_000_000
@@ -29,6 +31,7 @@ RESUMES = RecoveryFacts(
     sender_allowed=True,
     tail=Tail.WORK,
     question=None,
+    asked=None,
     resume_ended_empty=False,
     strikes=1,
     interruptions=1,
@@ -63,32 +66,50 @@ ROWS: dict[str, tuple[Outcome, bool, dict[str, Any]]] = {
         False,
         {"tail": Tail.QUESTION, "question": QuestionState.OPEN},
     ),
+    "approval_expired": (
+        Outcome.EXPIRE,
+        True,
+        {
+            "tail": Tail.QUESTION,
+            "question": QuestionState.EXPIRED,
+            "asked": QuestionKind.APPROVAL,
+            "progress_at": NOW - HOUR - 1,
+        },
+    ),
     "unanswered": (
         Outcome.EXPIRE,
         False,
-        {"tail": Tail.QUESTION, "question": QuestionState.EXPIRED},
+        {"tail": Tail.QUESTION, "question": QuestionState.EXPIRED, "asked": QuestionKind.CLARIFY},
     ),
     "too_many_strikes": (Outcome.PARK, True, {"strikes": 3}),
     "too_many_interruptions": (Outcome.PARK, True, {"interruptions": 8}),
     "owner_alive": (Outcome.HOLD, False, {"owner_alive": True}),
+    "reply_unknown": (Outcome.EXPIRE, True, {"tail": Tail.REPLYING}),
     "origin_unknown": (Outcome.HOLD, False, {"origin_known": False}),
     "platform_down": (Outcome.HOLD, False, {"platform_connected": False}),
     "unknown_reason": (Outcome.HOLD, False, {"reason": "moved_to_the_moon"}),
     "too_old": (Outcome.EXPIRE, True, {"progress_at": NOW - HOUR - 1}),
     "chat_says_never": (Outcome.EXPIRE, True, {"on_interruption": OnInterruption.NEVER}),
     "chat_says_ask": (Outcome.ASK, False, {"on_interruption": OnInterruption.ASK}),
-    "safe_mode_message": (Outcome.ASK, False, {"safe_mode": True, "message_waiting": True}),
-    "safe_mode": (Outcome.HOLD, False, {"safe_mode": True}),
+    "safe_mode_suspect": (Outcome.ASK, False, {"safe_mode": True, "strikes": 2}),
+    "safe_mode": (Outcome.HOLD, True, {"safe_mode": True}),
     "quarantine": (Outcome.HOLD, False, {"strikes": 2, "lane_taken": True}),
     "resume": (Outcome.RESUME, False, {}),
 }
 
-TAILS = {"answered", "resume_produced_nothing", "question_open", "unanswered"}
+TAILS = {
+    "answered",
+    "resume_produced_nothing",
+    "question_open",
+    "approval_expired",
+    "unanswered",
+    "reply_unknown",
+}
 WITHIN_THE_WINDOW = ("owner_alive", "origin_unknown", "platform_down", "unknown_reason")
 EXCLUSIVE = {frozenset(pair) for pair in combinations(TAILS, 2)} | {
     frozenset({"chat_says_never", "chat_says_ask"}),
-    frozenset({"unknown_reason", "safe_mode_message"}),
-    *(frozenset({held, "too_old"}) for held in WITHIN_THE_WINDOW),
+    frozenset({"safe_mode", "quarantine"}),
+    *(frozenset({held, old}) for held in WITHIN_THE_WINDOW for old in ("too_old", "approval_expired")),
 }
 
 
@@ -120,7 +141,7 @@ def test_of_two_rows_that_fit_the_earlier_decides(first: str, second: str) -> No
     old = facts.progress_at == NOW - HOUR - 1
     fitting = {name for name in (first, second) if rows[name].fits(facts, old, SETTINGS)}
     if frozenset({first, second}) in EXCLUSIVE:
-        assert fitting != {first, second}
+        assert fitting != {first, second} or decided(facts) not in fitting
         return
     assert fitting == {first, second}
     assert decided(facts) == first
@@ -185,6 +206,29 @@ def test_what_a_restore_holds_waits_for_a_continue_alone_however_old_it_is() -> 
 # Tails
 
 
+@pytest.mark.guards("R5", "R13")
+@pytest.mark.parametrize("state", sorted(SILENT))
+def test_an_approval_that_expired_within_the_window_lets_the_rows_below_decide(state: QuestionState) -> None:
+    silent = changed(tail=Tail.QUESTION, question=state, asked=QuestionKind.APPROVAL, progress_at=NOW - HOUR)
+    assert decided(silent) == "resume"
+    assert decided(silent._replace(strikes=3)) == "too_many_strikes"
+    assert decided(silent._replace(platform_connected=False)) == "platform_down"
+    assert decided(silent._replace(progress_at=NOW - HOUR - 1)) == "approval_expired"
+
+
+@pytest.mark.guards("R5", "R13")
+def test_silence_ends_the_turn_of_a_question_and_that_of_an_approval_only_when_it_is_noticed_late() -> None:
+    def after(kind: QuestionKind, since: int, settings: RecoverySettings = SETTINGS) -> str | None:
+        row = after_silence(kind, since, NOW, settings)
+        return None if row is None else row.name
+
+    assert after(QuestionKind.CLARIFY, NOW) == after(QuestionKind.CLARIFY, NOW - 99 * HOUR) == "unanswered"
+    assert after(QuestionKind.APPROVAL, NOW - HOUR) is None
+    assert after(QuestionKind.APPROVAL, NOW - HOUR - 1) == "approval_expired"
+    assert after(QuestionKind.APPROVAL, 0, RecoverySettings(window=0)) is None
+    assert after(QuestionKind.CONTINUE, 0) is None
+
+
 @pytest.mark.parametrize("tail", [Tail.NOTHING, Tail.MESSAGE, Tail.WORK, Tail.PARTIAL])
 def test_unfinished_tails_are_resumed(tail: Tail) -> None:
     assert decided(changed(tail=tail)) == "resume"
@@ -220,7 +264,7 @@ def test_every_kind_of_stop_cancels(stop: StopKind) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["restored", "unknown_reason", "chat_says_never", "chat_says_ask", "safe_mode_message", "safe_mode"],
+    ["restored", "unknown_reason", "chat_says_never", "chat_says_ask", "safe_mode_suspect", "safe_mode"],
 )
 def test_a_continue_outranks_what_made_the_gateway_ask(name: str) -> None:
     assert decided(changed(**ROWS[name][2], consented=True)) == "resume"
@@ -234,9 +278,12 @@ def test_a_continue_outranks_nothing_else(name: str) -> None:
     assert decided(changed(**ROWS[name][2], consented=True)) == name
 
 
-def test_in_safe_mode_a_message_gets_the_question_and_silence_a_hold() -> None:
-    assert decided(changed(safe_mode=True, message_waiting=True)) == "safe_mode_message"
+@pytest.mark.guards("R8.3")
+def test_in_safe_mode_a_message_releases_the_work_unless_its_session_is_a_suspect() -> None:
     assert decided(changed(safe_mode=True)) == "safe_mode"
+    assert decided(changed(safe_mode=True, message_waiting=True)) == "resume"
+    for waits in (False, True):
+        assert decided(changed(safe_mode=True, strikes=2, message_waiting=waits)) == "safe_mode_suspect"
 
 
 def test_a_suspect_waits_for_the_lane_also_when_a_message_waits() -> None:
@@ -332,7 +379,7 @@ def test_a_message_changes_only_an_unknown_reason_and_safe_mode(facts: RecoveryF
 def test_nothing_resumes_by_itself_in_safe_mode_or_where_the_chat_wants_to_be_asked(
     facts: RecoveryFacts,
 ) -> None:
-    silent = facts._replace(consented=False)
+    silent = facts._replace(consented=False, message_waiting=False)
     if silent.safe_mode or silent.on_interruption is not OnInterruption.RESUME:
         assert decide(silent, NOW, SETTINGS).outcome is not Outcome.RESUME
 

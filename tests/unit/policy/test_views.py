@@ -149,6 +149,11 @@ def test_a_reply_that_broke_off_in_an_earlier_turn_is_not_gone_on_with() -> None
     assert lines(seen) == ["user: hi", "assistant: part", "user: new"]
 
 
+def test_a_reply_with_calls_is_not_the_rest_of_a_text_that_broke_off() -> None:
+    seen = view(transcript([said("hi"), replied("part", finish=Finish.CUT), replied("Let me look.", "a")]))
+    assert [reply.text for reply in seen.replies] == ["Let me look."]
+
+
 def test_a_reply_waits_for_all_of_its_results() -> None:
     waiting: Turn = [said("hi"), replied("look", "a", "b"), returned("b"), said("more")]
     seen = view(transcript(waiting))
@@ -412,6 +417,13 @@ def test_what_does_not_fit_is_named(
     assert kinds(seen) == expected
     assert all(problem.words for problem in seen.problems)
     assert list(breaches(seen.messages)) == []
+
+
+def test_a_marker_that_cannot_be_is_called_what_it_is() -> None:
+    (undo,) = view(transcript([said(), Undone(1, 0)])).problems
+    (summary,) = view(transcript([said(), summed(-1, 9)])).problems
+    assert undo.words == "the undo at entry 2 names entries 1 to 0, which cannot be"
+    assert summary.words == "the summary at entry 2 names entries -1 to 9, which cannot be"
 
 
 def test_a_marker_never_hides_what_comes_after_it() -> None:

@@ -12,6 +12,7 @@ from holdfast.model import (
     Key,
     OnInterruption,
     PersonId,
+    QuestionKind,
     QuestionState,
     SessionId,
     StopKind,
@@ -30,8 +31,10 @@ ALIVE, DEAD, ME = InstanceId("alive"), InstanceId("dead"), InstanceId("me")
 OUTSIDE = Outside(
     frozenset({ALIVE, ME}),
     frozenset({"web"}),
+    frozenset({"web/a", "down/a"}),
     lambda person: person != "web:gone",
     me=ME,
+    uptime=("here", 3 * HOUR),
     running=frozenset({TurnId("t2"), TurnId("t5")}),
 )
 
@@ -40,6 +43,7 @@ PLAIN = Standing(
     stop=None,
     tail=Tail.WORK,
     question=None,
+    asked=None,
     noted=0,
     strikes=1,
     interruptions=1,
@@ -64,7 +68,9 @@ def stale(number: int, stands: Standing = PLAIN, sender: str = "ann", **of_its_o
         waiting_sender=None,
         message_id=None,
         progress_at=NOW - MINUTE - number,
+        progress_mark=None,
         quarantined=0,
+        silent_since=None,
         stands=stands,
     )._replace(**of_its_own)  # type: ignore[arg-type]
 
@@ -95,6 +101,7 @@ STANDINGS = st.builds(
     stop=st.sampled_from([None, None, None, StopKind.STOP]),
     tail=st.sampled_from([Tail.WORK, Tail.WORK, *Tail]),
     question=st.none() | st.sampled_from(QuestionState),
+    asked=st.none() | st.sampled_from(QuestionKind),
     noted=st.integers(0, 1),
     strikes=st.sampled_from([0, 1, 1, 2, 2, 3]),
     interruptions=st.sampled_from([1, 1, 2, 8]),
@@ -109,15 +116,25 @@ PAGES = st.lists(
         st.just(PLAIN) | STANDINGS,
         st.sampled_from(["ann", "bob", "gone"]),
         st.sampled_from([None, PersonId("web:ann"), PersonId("web:gone")]),
-        st.sampled_from(["web/a/c", "web/a/d", "down/a/c"]),
+        st.sampled_from(["web/a/c", "web/a/d", "web/b/c", "down/a/c"]),
         st.sampled_from([NOW, NOW - MINUTE, NOW - 2 * HOUR, None]),
         st.sampled_from([0, 0, 2 * HOUR]),
+        st.sampled_from([None, f"here:{3 * HOUR}", f"here:{2 * HOUR - 1}", "elsewhere:5"]),
     ),
     max_size=30,
 ).map(
     lambda rows: [
-        stale(n, stands, sender, waiting_sender=waits, chat=chat, progress_at=at, quarantined=spent)
-        for n, (stands, sender, waits, chat, at, spent) in enumerate(rows)
+        stale(
+            n,
+            stands,
+            sender,
+            waiting_sender=waits,
+            chat=chat,
+            progress_at=at,
+            quarantined=spent,
+            progress_mark=mark,
+        )
+        for n, (stands, sender, waits, chat, at, spent, mark) in enumerate(rows)
     ]
 )
 
@@ -137,6 +154,7 @@ MINE, SUSPECT = PLAIN._replace(last_owner=ME), PLAIN._replace(strikes=2)
 )
 @example([stale(1), stale(2, progress_at=NOW - 2 * HOUR), stale(3, quarantined=2 * HOUR)], OUTSIDE)
 @example([stale(1), stale(2, sender="gone"), stale(3, chat="down/a/c"), stale(4)], OUTSIDE)
+@example([stale(1), stale(2, chat="web/b/c"), stale(3)], OUTSIDE)
 @example([stale(1, MINE), stale(2, MINE), stale(3, MINE)], OUTSIDE)
 @given(PAGES, OUTSIDES)
 def test_many_are_decided_about_as_each_would_be_alone(page: list[StaleTurn], outside: Outside) -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from holdfast.model import EffectClass
 from holdfast.policy.views import Message, Role
+from holdfast.testing.commits import Answered, Woken
 from holdfast.testing.history import (
-    Answered,
     Asked,
     CallLine,
     EntryLine,
@@ -19,7 +19,6 @@ from holdfast.testing.history import (
     QuestionLine,
     Ran,
     TurnLine,
-    Woken,
     Worked,
 )
 
@@ -259,6 +258,16 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
         "ms after its time was up",
         and_then(lambda h: h.answers.append(Answered("clarify:t1:c1", 1, 1, late=5))),
     ),
+    "a turn that is done without the answer it asked for": (
+        "R13",
+        "turn t1 is done, and its question clarify:t1:c1 got no answer",
+        but(questions=asked(0, state="expired", answer=None)),
+    ),
+    "a model that goes on without the answer it asked for": (
+        "R13",
+        "the model went on in turn t1 when its question clarify:t1:c1 got no answer",
+        but(questions=asked(0, state="undeliverable", answer=None)),
+    ),
     "an answer nobody gave": ("R13", "and nobody has answered", but(questions=asked(0, state="open"))),
     "another answer": ("R13", "and the answer was 'green'", but(questions=asked(0, answer="green"))),
     "a goal after a failure": (
@@ -284,6 +293,16 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
     ),
     "a goal that counts wrong": ("R17", "has used 1 turns, and 2 were queued", but(goals=goal(used=1))),
     "a goal that is lost": ("R17", "and nothing goes on", but(goals=goal(state="active"))),
+    "a completion as a person's words": (
+        "R11.2",
+        "was shown process:p0123456789ab:ended as a person's words",
+        and_then(lambda h: h.asked.append(Asked(END, (Message(Role.USER, END),), True, "t2"))),
+    ),
+    "a standing goal as a person's words": (
+        "R11.2",
+        "as a person's words",
+        and_then(lambda h: h.asked.append(Asked(GOAL, (Message(Role.USER, GOAL),), True, "t4"))),
+    ),
     "a summary of the open turn": ("R9.6", "of its own turn, which is open", but(entries=summed(1, 10))),
     "a summary of half a turn": ("R9.6", "stands for a part of turn t2", but(entries=summed(1, 6))),
     "a summary of what is to come": (

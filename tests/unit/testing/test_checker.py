@@ -9,19 +9,16 @@ import pytest
 from holdfast.model import CallId, EffectClass, ToolCall
 from holdfast.policy.views import Message, Role
 from holdfast.testing.checker import INVARIANTS, violations
+from holdfast.testing.commits import Answered, Claim, Death, Left, Write
 from holdfast.testing.history import (
-    Answered,
     Asked,
     CallLine,
-    Claim,
     Confirmed,
-    Death,
     EntryLine,
     Event,
     History,
     InboxLine,
     Ledger,
-    Left,
     OutboxLine,
     Ran,
     Seen,
@@ -30,14 +27,19 @@ from holdfast.testing.history import (
     Span,
     Tried,
     TurnLine,
+    Waited,
     Windows,
-    Write,
 )
 from tests.unit.testing.spoilt import SPOILT, lived
+from tests.unit.testing.spoilt_cuts import SPOILT_CUTS, died, stopped, unknown
+from tests.unit.testing.spoilt_groups import OWNER, SPOILT_GROUPS, answered_by, in_place, shared
+from tests.unit.testing.spoilt_groups import shown as shown_there
+from tests.unit.testing.spoilt_parks import SPOILT_PARKS, dangers
 
 ACCOUNT = "plain/bot"
 ANN = "plain:ann"
-HOUR = 3_600_000
+MINUTE = 60_000
+HOUR = 60 * MINUTE
 
 
 def said(seq: int, turn: str, text: str) -> EntryLine:
@@ -121,7 +123,7 @@ def sound() -> History:
         answers=[Answered("q1", 1, 1)],
         deaths=[Death("t1", frozenset({"t1", "t2"}))],
         sizes=[Size(60, 4, 2)],
-        windows=Windows(HOUR, HOUR, HOUR),
+        windows=Windows(HOUR, HOUR, HOUR, 20 * MINUTE, 2),
         idempotent=frozenset({"strong"}),
         ledger=ledger,
     )
@@ -209,6 +211,18 @@ def unchanged(history: History) -> None:
 
 GOOD = sound().ledger
 UNANSWERED = Message(Role.ASSISTANT, "", (ToolCall(CallId("c"), "effect", "{}"),))
+
+
+def calmly(spoil: Callable[[History], None]) -> Callable[[History], None]:
+    """The same where no process died before."""
+
+    def spoilt(history: History) -> None:
+        history.deaths.clear()
+        history.troubles = frozenset()
+        spoil(history)
+
+    return spoilt
+
 
 BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     "confirmed before the commit": (
@@ -532,6 +546,43 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
         "answer:t1/1 was sent to plain/a 1500 ms too early",
         lambda h: h.tried.append(Tried("plain", "a", "answer:t1/1", 1_500)),
     ),
+    "a flood of copies": (
+        "R10.3",
+        "answer:t1/1 was shown 4 times on plain",
+        lambda h: h.shown.extend([shown("answer:t1/1", 1, marked=True)] * 3),
+    ),
+    "a reply given up by count": (
+        "R10.3",
+        "was given up (repeated 2 times; it may have arrived) after 60000 ms",
+        in_ledger(
+            outbox=(
+                GOOD.outbox[0]._replace(
+                    state="failed", reason="repeated 2 times; it may have arrived", age=60_000
+                ),
+            )
+        ),
+    ),
+    "a chat that a bad part mutes": (
+        "R10.3",
+        "answer:t2/1 waited 3000 s, while plain/b was sent to",
+        calmly(
+            lambda h: h.shown.extend(
+                [
+                    shown("answer:t9/1", 1)._replace(chat="b", at=100.0),
+                    shown("answer:t2/1", 2)._replace(at=3_050.0, owed=3_000_000),
+                ]
+            )
+        ),
+    ),
+    "last words long after the answer": (
+        "R12",
+        "the notice of turn t1 ended 3.0 s after its answer",
+        calmly(
+            lambda h: h.seen.extend(
+                [seen("message", "Still working"), seen("edit", "This is done.")._replace(at=3.0)]
+            )
+        ),
+    ),
     "a burst in one turn": (
         "I7",
         "turn t1 was interrupted 0 times and holds 'one', 'two'",
@@ -660,6 +711,11 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
         "turn t2 was left as too old 60000 ms after its last progress",
         lambda h: h.left.append(Left("t2", 60_000)),
     ),
+    "a resume that starves": (
+        "R4.2",
+        "turn t2 was to go on and waited 90001 ms for a worker",
+        lambda h: h.waited.append(Waited("t2", 90_001, 30_000)),
+    ),
     "told of something else": (
         "I12",
         "turn t2 is expired (too_old) and nobody was told",
@@ -672,7 +728,7 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
 }
 
-BAD |= SPOILT
+BAD |= SPOILT | SPOILT_GROUPS | SPOILT_CUTS | SPOILT_PARKS
 
 
 @pytest.mark.parametrize("what", BAD)
@@ -683,11 +739,46 @@ def test_a_bad_history_is_flagged(what: str) -> None:
     assert any(words in found for found in INVARIANTS[name](history)), violations(history)
 
 
+@pytest.mark.parametrize("name", ["R8.3", "R8.4", "R8.6"])
+def test_a_sound_history_of_parks_and_safe_mode_passes(name: str) -> None:
+    history = sound()
+    dangers(history)
+    assert list(INVARIANTS[name](history)) == []
+
+
 @pytest.mark.parametrize("name", ["I7", "R7.3", "R9.6", "R11", "R13", "R17"])
 def test_a_sound_history_with_questions_processes_goals_and_summaries_passes(name: str) -> None:
     history = sound()
     lived(history)
     assert list(INVARIANTS[name](history)) == []
+
+
+@pytest.mark.parametrize("name", ["R10.1", "R10.1 feed", "R14", "R19"])
+def test_a_sound_history_of_people_who_share_a_conversation_passes(name: str) -> None:
+    history = sound()
+    shared(history)
+    assert list(INVARIANTS[name](history)) == []
+
+
+@pytest.mark.parametrize("cut", [stopped, died, unknown])
+def test_a_sound_history_of_a_reply_that_was_cut_off_passes(cut: Callable[[History], None]) -> None:
+    history = sound()
+    cut(history)
+    assert [*INVARIANTS["R24.3"](history), *INVARIANTS["R7.2"](history)] == []
+
+
+def test_an_owner_may_let_work_go_on_that_another_was_asked_about() -> None:
+    history = sound()
+    answered_by(3)(history)
+    history.events[2] = history.events[2]._replace(person=OWNER)
+    assert list(INVARIANTS["R14"](history)) == []
+
+
+def test_a_reply_to_what_was_taken_back_replies_to_nothing() -> None:
+    history = sound()
+    in_place(0, shown_there("answer:t1", 1, None))(history)
+    history.gone.add(("plain", "m1"))
+    assert list(INVARIANTS["R10.1"](history)) == []
 
 
 def test_a_cut_off_effect_stays_as_it_was_while_a_person_is_asked_about_its_turn() -> None:

@@ -1,4 +1,6 @@
 import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -40,16 +42,25 @@ def test_time_passes_only_when_nothing_is_ready() -> None:
     assert seen == [0.0, 3600.0]
 
 
-async def in_a_thread() -> None:
-    await asyncio.to_thread(int)
+def test_what_a_thread_would_do_is_a_step_of_the_loop() -> None:
+    loop, did = make(), list[str]()
 
+    async def work() -> None:
+        did.append(await asyncio.to_thread(lambda: str(threading.get_ident())))
+        with pytest.raises(ValueError, match="x"):
+            await asyncio.to_thread(int, "x")
 
-def test_nothing_escapes_into_a_thread() -> None:
-    loop = make()
     with loop.running():
-        task = loop.create_task(in_a_thread())
+        task = loop.create_task(work())
     run(loop)
-    assert isinstance(task.exception(), Escape)
+    assert task.exception() is None
+    assert did == [str(threading.get_ident())]
+
+
+def test_nothing_escapes_into_a_pool_of_threads() -> None:
+    loop = make()
+    with ThreadPoolExecutor(1) as pool, pytest.raises(Escape):
+        loop.run_in_executor(pool, int)
 
 
 def test_a_dead_process_does_nothing_more_not_even_in_its_finally_blocks() -> None:

@@ -53,7 +53,8 @@ TAIL = """\
 
 Each session has a folder of its own below the home, `workspace/sessions/SESSION`; with `tools.workspace = "agent"` all sessions
 of an agent share one. The tools for files know no other place: a path is walked name by name, links are not followed, `..`
-and paths from the root are refused. `/forget` does not remove these files: they are the agent's work, for you to remove.
+and paths from the root are refused. `/forget` removes the
+[files that people sent](../howto/files.md), and no others: they are the agent's work, for you to remove.
 
 ## What keeps a command from the gateway
 

@@ -11,7 +11,10 @@ from rich.markup import escape
 
 from holdfast.app.shown import Json
 from holdfast.cli.words import CALL_MARKS, one_line
-from holdfast.model import Attachment
+from holdfast.model import AskedBy, Attachment, QuestionKind, QuestionState
+from holdfast.model.states import SILENT
+from holdfast.policy.answers import command_label
+from holdfast.policy.closing import closed_words, unanswered_line
 from holdfast.policy.files import file_line
 
 _INDENT = "         "
@@ -34,6 +37,8 @@ class Screen:
         """What stands on the input line now; None when nobody types here."""
         self._show_said = show_said
         self._draft = self._notice = ""
+        self._open: set[str] | None = None
+        """Questions that wait for an answer, as far as is known; None before the first word on that."""
 
     def event(self, event: Json) -> None:
         """Show one event of the chat; those that say nothing to a person show nothing."""
@@ -43,6 +48,10 @@ class Screen:
             return
         if "working" in event:
             self._speak((event["working"] or {}).get("notice", ""))
+            return
+        if "standing" in event:
+            for question in self._unanswered(event["standing"]):
+                self.line(unanswered_words(question))
             return
         line = event_line(event, self._show_said)
         if line is not None:
@@ -57,6 +66,20 @@ class Screen:
         if typed is not None:
             self._console.file.write(PROMPT + typed)
         self._console.file.flush()
+
+    def _unanswered(self, standing: Json) -> list[Json]:
+        """Questions that were closed without an answer since the last look.
+
+        At the first look: the last one asked, if nothing was said since; a pipe hears of none before it.
+        """
+        questions, said = standing["questions"], 0
+        waited = self._open or set()
+        if self._open is None and self._typed is not None:
+            waited = {one["id"] for one in questions[-1:]}
+            said = max((one["at"] for one in standing["said"]), default=0)
+        self._open = {one["id"] for one in questions if one["state"] == "open"}
+        silent = [one for one in questions if one["id"] in waited and one["state"] in SILENT]
+        return [one for one in silent if (one["closed_at"] or 0) >= said]
 
     def _speak(self, notice: str) -> None:
         """Take the words for a turn that takes long; what the model is writing says more than they do."""
@@ -100,6 +123,21 @@ def event_line(event: Json, show_said: bool = False) -> str | None:
     return None
 
 
+def unanswered_words(question: Json) -> str:
+    """That a question was closed without an answer, and how to go on."""
+    state, kind = QuestionState(question["state"]), QuestionKind(question["kind"])
+    words = (
+        unanswered_line(question["text"], was_shown=state is QuestionState.EXPIRED)
+        if kind is QuestionKind.CLARIFY
+        else closed_words(kind, state, None, _asked_by(question))
+    )
+    return f"[bold yellow]gateway[/]  {escape(words)}"
+
+
+def _asked_by(question: Json) -> AskedBy | None:
+    return AskedBy(question["asked_by"]) if question.get("asked_by") else None
+
+
 def delivery_line(delivery: Json) -> str:
     """A reply, a question or a notice, as the chat got it."""
     text = escape("\n".join(filter(None, (delivery["text"], *map(_file, delivery["files"])))))
@@ -107,7 +145,8 @@ def delivery_line(delivery: Json) -> str:
         return f"[bold green]agent[/]    {text}"
     if delivery["kind"] == "question":
         return f"[bold magenta]question[/] {indent(text, _INDENT).strip()}{_options(delivery['options'])}"
-    return f"[bold yellow]gateway[/]  {text}"
+    offered = "".join(f"\n{_INDENT}{escape(f'{command_label(one)}: {one}')}" for one in delivery["options"])
+    return f"[bold yellow]gateway[/]  {text}{offered}"
 
 
 def _file(file: Json) -> str:

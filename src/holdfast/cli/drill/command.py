@@ -44,6 +44,18 @@ def drill(
     seed: Annotated[
         int | None, typer.Option(help="The same seed kills after the same delays.", show_default="random")
     ] = None,
+    people: Annotated[int, typer.Option(min=1, max=100, help="How many people write.")] = 4,
+    minutes: Annotated[
+        float | None,
+        typer.Option(min=0.01, max=1_000, help="Spread the kills over so long.", show_default="at once"),
+    ] = None,
+    defaults: Annotated[
+        bool,
+        typer.Option(
+            "--defaults",
+            help="With default settings: safe mode and parks are on, and nothing may be dropped by them.",
+        ),
+    ] = False,
     home: Annotated[
         Path | None,
         typer.Option(help="An empty folder to work in, kept afterwards.", show_default="a temporary one"),
@@ -61,7 +73,7 @@ def drill(
     from .exercise import Plan, exercise  # noqa: PLC0415 - it buys start-up time
 
     chosen = int(SystemRng().random() * 1_000_000) if seed is None else seed
-    plan = Plan(kills, chosen, sabotage.value if sabotage else None)
+    plan = Plan(kills, chosen, sabotage.value if sabotage else None, people, minutes, defaults)
     console = stderr()
     with _workplace(home) as place, console.status("starting") as status:
 
@@ -103,9 +115,14 @@ def as_facts(result: Result) -> Json:
         "phantom": counts.phantom,
         "effects_doubled": counts.effects_doubled,
         "reconnects": result.breaks,
+        "safe_mode": result.safe_mode,
+        "paused": result.paused,
+        "waiting": len(result.fates.waiting),
+        "parked": len(result.fates.parked),
+        "dropped": len(result.fates.wrong),
         "ledger_problems": list(result.problems),
         "sound": result.sound,
-        "examples": list(counts.examples),
+        "examples": [*counts.examples, *result.fates.wrong[:10]],
         "seconds": round(result.seconds, 2),
         "seed": result.plan.seed,
         "sabotage": result.plan.sabotage,
@@ -125,13 +142,26 @@ def _print(console: Console, result: Result) -> None:
         ("effects doubled", _good(counts.effects_doubled), "the same step had its effect again"),
         ("ledger", "[green]sound[/]" if not result.problems else "[red]broken[/]", "by its own check"),
     ]
+    if result.plan.defaults:
+        rows[5:5] = _held(result)
     print_table(console, ("", "number", "what it is"), rows)
-    for words in (*counts.examples, *result.problems):
+    for words in (*counts.examples, *result.fates.wrong[:10], *result.problems):
         console.print(f"  {words}", markup=False)
     console.print(f"[dim]{result.seconds:.1f} s, {result.breaks} reconnects, seed {result.plan.seed}[/]")
     if result.plan.sabotage is not None:
         noticed = "[green]noticed[/]" if not result.sound else "[red]NOT noticed; try more kills[/]"
         console.print(f"The planted bug, {result.plan.sabotage}, was {noticed}.")
+
+
+def _held(result: Result) -> list[tuple[str, str, str]]:
+    fates = result.fates
+    mode = "in safe mode" if result.safe_mode else "without safe mode"
+    return [
+        ("paused", str(result.paused), f"waited after the last kill, {mode}, and their chats knew it"),
+        ("waiting", str(len(fates.waiting)), "wait after safe mode, for an answer or an owner"),
+        ("parked", str(len(fates.parked)), "parked for the owner, and their chats knew it"),
+        ("dropped", _good(len(fates.wrong)), "messages dropped, or waiting in silence"),
+    ]
 
 
 def _good(number: int) -> str:

@@ -51,11 +51,14 @@ class Counts:
         return not (self.lost or self.duplicated or self.phantom or self.effects_doubled)
 
 
-def count(people: Iterable[Seen], effects: Iterable[str]) -> Counts:
-    """Count over everybody; `effects` are the witness's lines, `MESSAGE STEP`."""
+def count(people: Iterable[Seen], effects: Iterable[str], excused: frozenset[str] = frozenset()) -> Counts:
+    """Count over everybody; `effects` are the witness's lines, `MESSAGE STEP`.
+
+    Messages that are `excused` wait for somebody who knows it: they are not lost.
+    """
     people = list(people)
     asked = {name for seen in people for name in seen.sent}
-    lost = [f"{seen.chat}: {name} was never answered" for seen in people for name in seen.unanswered()]
+    lost = [f"{seen.chat}: {name} was never answered" for seen in people for name in _missed(seen, excused)]
     lost += [f"{seen.chat}: number {number} never came" for seen in people for number in _gaps(seen)]
     twice, phantom = _replies(people, asked)
     marks = Counter(effects)
@@ -73,6 +76,10 @@ def count(people: Iterable[Seen], effects: Iterable[str]) -> Counts:
         effects_doubled=sum(times - 1 for times in marks.values()),
         examples=tuple((lost + twice + phantom + doubled)[:10]),
     )
+
+
+def _missed(seen: Seen, excused: frozenset[str]) -> list[str]:
+    return [name for name in seen.unanswered() if name not in excused]
 
 
 def _gaps(seen: Seen) -> list[int]:

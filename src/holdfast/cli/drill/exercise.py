@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import field
 from pathlib import Path
 
 from holdfast.app.client import Declined, NotRunning, ask
@@ -12,8 +13,9 @@ from holdfast.records import dataclass
 from holdfast.store import LEDGER, ReadOnlyLedger
 
 from .counting import Counts, count
-from .people import Person
-from .processes import Processes
+from .fates import Fates, look_for
+from .people import Habits, Person
+from .processes import DEFAULTS, SETTINGS, Processes
 
 _SHORTEST, _LONGEST = 0.02, 0.7
 """Seconds a gateway runs, once it answers, before it is killed."""
@@ -33,6 +35,10 @@ class Plan:
     seed: int
     sabotage: str | None = None
     people: int = 4
+    minutes: float | None = None
+    """The kills are spread over so long; None: one follows the other."""
+    defaults: bool = False
+    """With default settings: then work may be held or parked, as long as its chat knows that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +53,16 @@ class Result:
     problems: tuple[str, ...]
     """What the ledger's own check found."""
     seconds: float
+    paused: int = 0
+    """Messages that waited after the last kill, in safe mode, and whose chats knew it."""
+    safe_mode: bool = False
+    """Safe mode was on after the last kill."""
+    fates: Fates = field(default_factory=Fates)
+    """What became of those that were not answered at the end."""
 
     @property
     def sound(self) -> bool:
-        return self.counts.sound and not self.problems
+        return self.counts.sound and not self.problems and not self.fates.wrong
 
 
 Progress = Callable[[int, Counts], None]
@@ -59,13 +71,15 @@ Progress = Callable[[int, Counts], None]
 async def exercise(home: Path, plan: Plan, progress: Progress) -> Result:
     """Carry the drill out in an empty home; raises `DrillFailed` when that is not possible."""
     clock = SystemClock()
-    processes = Processes(home, clock, plan.sabotage)
+    processes = Processes(home, clock, plan.sabotage, DEFAULTS if plan.defaults else SETTINGS)
     rng = SystemRng(plan.seed)
     people = [
-        Person(f"person{number}", home, clock, SystemIds(clock), SystemRng(plan.seed + number))
+        Person(f"person{number}", home, clock, SystemIds(clock), SystemRng(plan.seed + number), _habits(plan))
         for number in range(1, plan.people + 1)
     ]
+    seen = [person.seen for person in people]
     began = clock.monotonic()
+    paused, safe_mode, fates = 0, False, Fates()
     try:
         await processes.prepare()
         await processes.start()
@@ -74,11 +88,23 @@ async def exercise(home: Path, plan: Plan, progress: Progress) -> Result:
             person.begin()
         in_start = 0
         for kill in range(plan.kills):
+            if plan.minutes is not None:
+                due = began + plan.minutes * 60 * (kill + rng.random()) / plan.kills
+                await clock.sleep(max(0.0, due - clock.monotonic()))
             in_start += await _kill(processes, clock, rng)
-            progress(kill + 1, count([person.seen for person in people], processes.effects()))
+            progress(kill + 1, count(seen, processes.effects()))
             await processes.start()
         await processes.until_ready()
         await _let_finish(home, people, clock)
+        if plan.defaults:
+            fates = await look_for(home, clock, seen)
+            paused, safe_mode = len(fates.waiting), (await ask(home, "status"))["safe_mode"]["active"]
+            wrong = fates.wrong
+            # What was held goes on by itself now, and nothing of it is missing.
+            await ask(home, "safe_mode", on=False)
+            await _let_finish(home, people, clock)
+            fates = await look_for(home, clock, seen)
+            fates.wrong = [*dict.fromkeys((*wrong, *fates.wrong))]
         await processes.stop()
     finally:
         for person in people:
@@ -86,12 +112,20 @@ async def exercise(home: Path, plan: Plan, progress: Progress) -> Result:
         await processes.end()
     return Result(
         plan,
-        count([person.seen for person in people], processes.effects()),
+        count(seen, processes.effects(), fates.excused),
         in_start,
         sum(person.breaks for person in people),
         await _problems(home, clock),
         clock.monotonic() - began,
+        paused,
+        safe_mode,
+        fates,
     )
+
+
+def _habits(plan: Plan) -> Habits:
+    """With default settings people write as people do: with pauses, and again where nothing is answered."""
+    return Habits(steps=(3, 12), patience=4.0, pause=8.0) if plan.defaults else Habits()
 
 
 async def _kill(processes: Processes, clock: Clock, rng: Rng) -> bool:

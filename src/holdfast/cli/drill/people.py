@@ -7,25 +7,45 @@ from pathlib import Path
 
 from holdfast.app.shown import Json
 from holdfast.cli.chat.client import Line
-from holdfast.clock import Clock, Ids, Rng
+from holdfast.clock import Clock, Ids, Rng, first_of
+from holdfast.records import dataclass
 
 from .agent import asking
 from .counting import Seen
 
 _AT_ONCE = 3
 """Messages a person sends before the first of them is answered."""
-_FEWEST, _MOST = 2, 5
-"""Steps a message asks for."""
+_MOST_LEFT = 30
+"""Messages without an answer after which also the impatient wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """How people write."""
+
+    steps: tuple[int, int] = (2, 5)
+    """Steps a message asks for."""
+    patience: float | None = None
+    """Seconds without news after which a person writes again, whatever is unanswered; None: never."""
+    pause: float = 0.0
+    """Seconds between two messages, at most."""
+
+
+AS_USUAL = Habits()
 
 
 class Person:
     """Writes until told to stop, sends again what was not confirmed, and notes every reply."""
 
-    def __init__(self, name: str, home: Path, clock: Clock, ids: Ids, rng: Rng) -> None:
+    def __init__(
+        self, name: str, home: Path, clock: Clock, ids: Ids, rng: Rng, habits: Habits = AS_USUAL
+    ) -> None:
         self.seen = Seen(name)
         self.line = Line(home, name, clock, ids, self._hear)
         self.breaks = 0
         self._rng = rng
+        self._clock = clock
+        self._habits = habits
         self._enough = False
         self._following: asyncio.Task[None] | None = None
         self._talking: asyncio.Task[None] | None = None
@@ -49,15 +69,28 @@ class Person:
 
     async def _talk(self) -> None:
         while not self._enough:
-            rung = self.line.heard.rung
-            if len(self.seen.unanswered()) >= _AT_ONCE:
-                await self.line.heard.since(rung)
+            if not await self._may_write():
                 continue
             name = f"{self.seen.chat}-{len(self.seen.sent) + 1}"
-            steps = _FEWEST + int(self._rng.random() * (_MOST - _FEWEST + 1))
+            fewest, most = self._habits.steps
+            steps = fewest + int(self._rng.random() * (most - fewest + 1))
             self.seen.sent.append(name)
             await self.line.say(asking(name, steps), event_id=name)
             self.seen.kept.add(name)
+            if self._habits.pause and not self._enough:
+                await self._clock.sleep(self._rng.random() * self._habits.pause)
+
+    async def _may_write(self) -> bool:
+        """Whether it is time for the next message; waits for news, or loses patience, if it is not."""
+        rung, left = self.line.heard.rung, len(self.seen.unanswered())
+        if left < _AT_ONCE:
+            return True
+        patience = self._habits.patience
+        if patience is None or left >= _MOST_LEFT:
+            await self.line.heard.since(rung)
+            return False
+        await first_of(self.line.heard.since(rung), self._clock.sleep(patience))
+        return self.line.heard.rung == rung
 
     def _hear(self, event: Json) -> None:
         if "reconnected" in event:

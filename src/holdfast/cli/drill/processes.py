@@ -33,6 +33,13 @@ web.port = 0
 """
 
 
+# As a gateway runs at home: it may be in safe mode, hold work and park it.
+DEFAULTS = """\
+agent.use = "holdfast.cli.drill.agent:agent"
+web.port = 0
+"""
+
+
 class DrillFailed(HoldfastError):
     """The drill itself could not be carried out."""
 
@@ -40,16 +47,17 @@ class DrillFailed(HoldfastError):
 class Processes:
     """Starts, kills and ends them; whatever happens, `end` leaves none behind."""
 
-    def __init__(self, home: Path, clock: Clock, sabotage: str | None) -> None:
+    def __init__(self, home: Path, clock: Clock, sabotage: str | None, settings: str = SETTINGS) -> None:
         self._home = home
         self._clock = clock
         self._sabotage = sabotage
+        self._settings = settings
         self._witness: Process | None = None
         self._gateway: Process | None = None
 
     async def prepare(self) -> None:
         """Write the settings, and have the witness ready."""
-        (self._home / "holdfast.toml").write_text(SETTINGS, encoding="utf-8")
+        (self._home / "holdfast.toml").write_text(self._settings, encoding="utf-8")
         module = "holdfast.cli.drill.witness"
         self._witness = await asyncio.create_subprocess_exec(
             sys.executable, "-m", module, self._home / WITNESS, self._home / EFFECTS, stdin=PIPE, stdout=PIPE

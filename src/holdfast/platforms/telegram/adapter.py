@@ -307,14 +307,14 @@ class Telegram:
         self._without_drafts.add(chat)
         return False
 
-    async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
+    async def edit(self, chat: ChatAddress, message_id: str, text: str, in_line: bool = False) -> bool:
         place = place_at(chat)
         now_at = self._now_at(place)
         number = _anchor(message_id, "" if now_at == place else f"{now_at.chat}:")
         if number is None:
             # What stands in a group that is no more cannot be changed.
             return True
-        if not self._pace(place).may_show(_whole(place)):
+        if not await self._may_edit(place, in_line):
             return False
         for plain in (False, True):
             words = {**text_for(text, plain=plain), "message_id": int(number)}
@@ -326,6 +326,15 @@ class Telegram:
             else:
                 return True
         return False
+
+    async def _may_edit(self, place: Place, in_line: bool) -> bool:
+        pace = self._pace(place)
+        if not in_line:
+            return pace.may_show(_whole(place))
+        wait = pace.to_send(_whole(place))
+        if 0 < wait <= _PATIENT:
+            await self._clock.sleep(wait)
+        return wait <= _PATIENT
 
     async def _shown(self, place: Place, method: str, parameters: Mapping[str, object]) -> None:
         """Ask for something to be seen; raises `PlatformDown`, or `Refusal` if it will never be."""

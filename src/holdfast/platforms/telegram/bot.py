@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from holdfast.clock import Clock
 from holdfast.errors import Report, unreported
@@ -13,6 +14,9 @@ from .client import Client, Listening
 from .files import Begun, Files, Keep
 from .polling import Polling
 from .uploading import Stored, nothing_stored
+
+if TYPE_CHECKING:
+    from .session import Http
 
 
 def telegram_bot(
@@ -27,12 +31,13 @@ def telegram_bot(
     stored: Stored = nothing_stored,
     *,
     downloads: Path,
+    http: Http | None = None,
 ) -> Telegram:
     """The bot that has this token; it asks for updates, or, with `listening`, has them brought.
 
     What came of files whose download was cut off stands in `downloads`, a folder below one of its own.
     """
-    client = Client(token, base_url)
+    client = Client(token, base_url, http)
     source: Source = Polling(client, clock)
     if listening is not None:
         from .webhook import Webhook  # noqa: PLC0415 - brings a server with it, which most do not need

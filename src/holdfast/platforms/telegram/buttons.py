@@ -2,6 +2,7 @@
 
     q1.42:asked:01hx…:c3-1      option 1 of this question, asked in topic 42
     q1#3zKf…                    the same for a question whose id is too long: a hash of it stands for it
+    c.42:/resume 01hx…          a command, offered by a notice in topic 42
 
 The topic stands there because a press on an old message comes without one.
 """
@@ -13,12 +14,16 @@ import hashlib
 import re
 
 from holdfast.model import QuestionId
+from holdfast.policy.answers import command_label
 from holdfast.records import dataclass
 
 LONGEST_DATA = 64
 LONGEST_LABEL = 60
 _SHORT_LABEL, _IN_A_ROW = 14, 3
 _DATA = re.compile(r"q([0-9]{1,3})(?:\.((?:dm)?[0-9]{1,19}))?([:#])(.+)", re.DOTALL)
+
+
+_COMMAND = re.compile(r"c(?:\.((?:dm)?[0-9]{1,19}))?:(/.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,24 @@ def press_of(data: str) -> Press | None:
     if kind == "#":
         return Press(option, None, name, thread)
     return Press(option, QuestionId(name), None, thread)
+
+
+def command_of(data: str) -> tuple[str, str | None] | None:
+    """The command that a button gives, and its topic; None if it gives none."""
+    found = _COMMAND.fullmatch(data)
+    return (found[2], found[1]) if found else None
+
+
+def command_keyboard(commands: tuple[str, ...], thread: str | None) -> dict[str, object]:
+    """The buttons below a notice; a command that is too long for one has none."""
+    head = "c" if thread is None else f"c.{thread}"
+    data = {command: f"{head}:{command}" for command in commands}
+    rows = [
+        [{"text": label(command_label(command)), "callback_data": text}]
+        for command, text in data.items()
+        if len(text.encode()) <= LONGEST_DATA
+    ]
+    return {"inline_keyboard": rows}
 
 
 def _hash(question: QuestionId) -> str:

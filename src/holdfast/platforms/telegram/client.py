@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.records import dataclass
 
 if TYPE_CHECKING:
-    from .session import Session
+    from .session import Http, Session
 
 WITHIN = 60
 """Seconds for an answer."""
@@ -64,16 +64,19 @@ class Unanswered(CallFault):
 class Client:
     """One bot at one Bot API server, once it is opened."""
 
-    def __init__(self, token: str, base_url: str) -> None:
+    def __init__(self, token: str, base_url: str, http: Http | None = None) -> None:
         self._token = token
         self._base_url = base_url
+        self._http = http
+        """What carries the requests, if not the library's own sessions."""
         self._session: Session | None = None
 
     async def open(self) -> None:
         """Be ready. The library takes seconds to be imported: it is, beside everything else that starts."""
         if self._session is None:
             found = await asyncio.to_thread(import_module, "holdfast.platforms.telegram.session")
-            self._session = found.Session(self._token, self._base_url)
+            given = () if self._http is None else (self._http,)
+            self._session = found.Session(self._token, self._base_url, *given)
 
     async def call(
         self, method: str, parameters: Mapping[str, object] | None = None, within: int = WITHIN

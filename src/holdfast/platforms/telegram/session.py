@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from aiogram import Bot
 from aiogram.client.session.aiohttp import AiohttpSession
@@ -43,12 +43,18 @@ _CODES: Mapping[type[TelegramAPIError], int] = {
 }
 
 
+class Http(Protocol):
+    """Makes what carries the requests, for a server's addresses."""
+
+    def __call__(self, *, api: TelegramAPIServer) -> AiohttpSession: ...
+
+
 class Session:
     """One bot at one Bot API server."""
 
-    def __init__(self, token: str, base_url: str) -> None:
+    def __init__(self, token: str, base_url: str, http: Http = AiohttpSession) -> None:
         server = TelegramAPIServer.from_base(base_url.rstrip("/"))
-        self._session = AiohttpSession(api=server)
+        self._session = http(api=server)
         self._bot = Bot(token, session=self._session)
 
     async def call(self, method: str, parameters: Mapping[str, object], within: int) -> Any:

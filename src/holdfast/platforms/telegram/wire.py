@@ -15,10 +15,10 @@ from typing import TypeGuard
 
 from holdfast.model import ChatKind, Delivery, Origin, OwedKind, Place, QuestionId, SetAside, place_at
 from holdfast.platforms.base import Arrival, Revision
-from holdfast.policy.parts import POSSIBLY_REPEATED
+from holdfast.policy.parts import mark_for
 from holdfast.records import dataclass
 
-from .buttons import Press, keyboard, press_of
+from .buttons import Press, command_keyboard, command_of, keyboard, press_of
 from .content import NO_CONTENT, File, content_of, integer, part, text_in
 from .format import NOTHING_SEEN, has_something_to_see, readable, render
 
@@ -199,10 +199,14 @@ def _press(query: Json, me: Me, update: int | None) -> Found | str:
     kind = _KINDS.get(text_in(part(message, "chat"), "type"))
     if not id_ or sender is None or kind is None or integer(part(message, "chat"), "id") is None:
         return "a press without its id, its person or its chat"
-    press = press_of(data)
+    press, command = press_of(data), command_of(data)
+    place = _place(message, me)
+    if command is not None:
+        words, thread = command
+        place = Place(place.platform, place.account, place.chat, thread or place.thread)
+        return Found(Arrival(f"press:{id_}", Origin(place, kind, str(sender)), words), query=id_)
     if press is None:
         return "a press of a button that is not ours"
-    place = _place(message, me)
     place = Place(place.platform, place.account, place.chat, press.thread or place.thread)
     words = _pressed_label(message, data) or str(press.option + 1)
     pressed = press.question or QuestionId(f"#{press.hashed}")
@@ -291,7 +295,7 @@ def to_send(delivery: Delivery, plain: bool = False) -> dict[str, object]:
     A reply whose message is gone goes to the same topic without it: Telegram does that by itself if asked.
     """
     place = place_at(delivery.chat)
-    mark = POSSIBLY_REPEATED if delivery.repeated else ""
+    mark = mark_for(delivery)
     words = caption_for if delivery.files else text_for
     request = chat_and_topic(place) | words(delivery.text, mark, plain)
     if delivery.reply_to is not None and delivery.reply_to.isdecimal():
@@ -299,8 +303,11 @@ def to_send(delivery: Delivery, plain: bool = False) -> dict[str, object]:
             "message_id": int(delivery.reply_to),
             "allow_sending_without_reply": True,
         }
-    if delivery.options and delivery.kind is OwedKind.QUESTION and delivery.part == delivery.parts:
-        request["reply_markup"] = keyboard(QuestionId(delivery.dedupe), delivery.options, place.thread)
+    if delivery.options and delivery.part == delivery.parts:
+        if delivery.kind is OwedKind.QUESTION:
+            request["reply_markup"] = keyboard(QuestionId(delivery.dedupe), delivery.options, place.thread)
+        elif delivery.kind is OwedKind.NOTICE:
+            request["reply_markup"] = command_keyboard(delivery.options, place.thread)
     return request
 
 

@@ -50,6 +50,7 @@ class WebChat:
         reconcile=True,
         threads=True,
         buttons=True,
+        cards=True,
         longest=_LONGEST,
         typing=_TYPING,
         drafts=True,
@@ -74,6 +75,10 @@ class WebChat:
         self._posts.append(post)
         self._posted.set()
         return await asyncio.shield(post.answer)
+
+    def give_up(self, event_id: str) -> None:
+        """Nobody waits for this message any more; unless it is just being kept, it will not be."""
+        self._posts = [post for post in self._posts if post.arrival.event_id != event_id]
 
     async def connect(self) -> None:
         return None
@@ -119,7 +124,7 @@ class WebChat:
         self.shown(chat, working)
         return True
 
-    async def edit(self, chat: ChatAddress, message_id: str, text: str) -> bool:
+    async def edit(self, chat: ChatAddress, message_id: str, text: str, in_line: bool = False) -> bool:
         return False
 
     async def close(self) -> None:

@@ -13,6 +13,7 @@ from .goals import Goals
 from .intake import Intake
 from .looking import Looking
 from .operators import (
+    LEDGER_ACCOUNT,
     MOST_COUNTED,
     Begun,
     CallLine,
@@ -26,7 +27,7 @@ from .operators import (
     Whereabouts,
 )
 from .people import People
-from .showing import Buttons, LiveNotice, Notices
+from .showing import Card, LiveNotice, Notices
 from .stopping import RunningTurn, Stopping
 from .upkeep import Upkeep
 from .values import (
@@ -39,6 +40,7 @@ from .values import (
     Continuity,
     Edit,
     EntriesOf,
+    ExpiredQuestion,
     GoalReport,
     Happening,
     HeldItem,
@@ -47,6 +49,7 @@ from .values import (
     JudgePage,
     Keep,
     KeptReport,
+    OnHold,
     Recorded,
     Remembered,
     SessionLine,
@@ -60,6 +63,7 @@ from .values import (
     Telling,
     Verdict,
     chat_topic,
+    keep_nothing,
     untold,
 )
 from .work import Work
@@ -69,6 +73,7 @@ __all__ = [
     "CallLine",
     "FoundSessions",
     "Inspection",
+    "LEDGER_ACCOUNT",
     "MOST_COUNTED",
     "OpenTurns",
     "Operators",
@@ -83,7 +88,7 @@ __all__ = [
     "ArrivalSettings",
     "Ask",
     "Blob",
-    "Buttons",
+    "Card",
     "ChatLine",
     "ClaimSettings",
     "Continuity",
@@ -91,8 +96,10 @@ __all__ = [
     "GoalReport",
     "Happening",
     "HeldItem",
+    "OnHold",
     "Judge",
     "EntriesOf",
+    "ExpiredQuestion",
     "Judged",
     "JudgePage",
     "Keep",
@@ -115,6 +122,7 @@ __all__ = [
     "Store",
     "Verdict",
     "chat_topic",
+    "keep_nothing",
     "untold",
 ]
 

@@ -16,6 +16,7 @@ from holdfast.model import (
     SessionId,
     TurnId,
 )
+from holdfast.policy.retry import FailingPart
 
 from .values import Spawned
 
@@ -37,8 +38,9 @@ class Deliveries(Protocol):
 
         `tried` marks this moment; it is kept with a part until that certainly did not arrive.
 
-        A chat with a part in flight, of unknown outcome or throttled gives none; other chats do. A time more
-        than a day ahead is damage (a clock that ran ahead wrote it): such a part is due.
+        A chat with a part in flight, of unknown outcome or throttled gives none; other chats do. A part that
+        stepped aside holds up no other, unless it is in flight; it is taken when no part in line is due. A
+        time more than a day ahead is damage (a clock that ran ahead wrote it): such a part is due.
         """
         ...
 
@@ -51,13 +53,39 @@ class Deliveries(Protocol):
         ...
 
     async def settle_delivery(
-        self, id: DeliveryId, result: SendResult, repeated: bool = False, owe: tuple[Owed, ...] = ()
+        self,
+        id: DeliveryId,
+        result: SendResult,
+        repeated: bool = False,
+        owe: tuple[Owed, ...] = (),
+        marked: bool = False,
     ) -> None:
-        """Settle a part of unknown outcome: arrived, not arrived, or to be sent again, marked `repeated`."""
+        """Settle a part of unknown outcome: arrived, not arrived, or to be sent again, marked `repeated`.
+
+        With `marked` this repeat counts among those that a part may have.
+        """
+        ...
+
+    async def failing(self, platform: str, limit: int = 1_000) -> tuple[FailingPart, ...]:
+        """The unsettled parts of a platform whose sends have failed, oldest first.
+
+        "failing" is the topic that changes when there is another one.
+        """
+        ...
+
+    async def hurry_delivery(self, id: DeliveryId, at_once: bool = True, overtaken: bool = False) -> None:
+        """Let a failing part be due now if it waits (`at_once`), or note that another send has succeeded.
+
+        A throttle of its chat holds all the same.
+        """
+        ...
+
+    async def step_aside(self, id: DeliveryId, owe: tuple[Owed, ...] = ()) -> None:
+        """Take a failing part out of its chat's line: the next one may go, and this one is still tried."""
         ...
 
     async def expire_delivery(self, id: DeliveryId, reason: str) -> None:
-        """Give up a part that is too old or was tried too often; it stays visible with the reason."""
+        """Give up a part that is too old; it stays visible with the reason."""
         ...
 
     async def in_doubt(self, limit: int = 100, platform: str | None = None) -> tuple[Delivery, ...]:

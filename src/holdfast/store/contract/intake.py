@@ -112,9 +112,9 @@ class Intake(Protocol):
         ...
 
     async def requests(self) -> tuple[Request, ...]:
-        """Requests not yet carried out, oldest first."""
+        """Requests not yet settled, oldest first; each names the run of the gateway it was asked of."""
         ...
 
     async def settle_request(self, id: int, outcome: str) -> None:
-        """Record that a request was carried out; raises `WrongState` if it already was."""
+        """Record what became of a request, once; raises `WrongState` if it was settled before."""
         ...

@@ -13,6 +13,7 @@ from holdfast.model import (
     Instance,
     Journal,
     Key,
+    Partial,
     Position,
     Process,
     QuestionRecord,
@@ -44,6 +45,8 @@ class Looking(Operators, LookingAtPeople, Protocol):
     async def transcript(self, session: SessionId, after: int = 0) -> tuple[Entry, ...]: ...
 
     async def journal(self, turn: TurnId, generation: int) -> Journal: ...
+
+    async def partials(self, turn: TurnId) -> tuple[Partial, ...]: ...
 
     async def deliveries(
         self, chat: ChatAddress, after: int = 0, limit: int = 100

@@ -22,8 +22,10 @@ from holdfast.model import (
 )
 from holdfast.records import dataclass
 
-from .values import Happening, KeptReport, SessionLine
+from .values import Happening, KeptReport, OnHold, SessionLine
 
+LEDGER_ACCOUNT = "ledger"
+"""Stands for an account where a part of the ledger itself is set aside."""
 MOST_COUNTED = 1_000
 """Up to here what is set aside is counted; more is more than anybody reads."""
 
@@ -53,7 +55,9 @@ class Overview:
 
     open_turns: tuple[OpenTurns, ...]
     parked: int
-    """Sessions that are suspended and wait for a person."""
+    """Sessions that are suspended and wait for a person, also where a fresh one has begun since."""
+    on_hold: int
+    """Conversations whose messages wait for an owner."""
     waiting: int
     owed: int
     unknown: int
@@ -116,6 +120,8 @@ class Inspection:
     """Of its turns, among the chat's last ones."""
     happenings: tuple[Happening, ...]
     """What the log keeps of those turns: claims, interruptions, decisions of recovery."""
+    on_hold: bool = False
+    """The messages of its conversation wait for an owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +170,19 @@ class Operators(Protocol):
         """One session with all that is worth knowing of its last turns; raises `NotFound`."""
         ...
 
+    async def on_hold(self, limit: int = 100) -> tuple[OnHold, ...]:
+        """Conversations whose messages wait for an owner, as they were parked too often; longest first."""
+        ...
+
     async def whereabouts(self, turns: tuple[TurnId, ...]) -> Mapping[TurnId, Whereabouts]:
         """The session and state of each of these turns; those that do not exist are left out."""
         ...
 
-    async def set_aside(self, before: int | None = None, limit: int = 50) -> tuple[KeptAside, ...]:
-        """A page of what could not be read, newest first; `before` is the id of the last one seen."""
+    async def set_aside(
+        self, before: int | None = None, limit: int = 50, account: str | None = None
+    ) -> tuple[KeptAside, ...]:
+        """A page of what could not be read, newest first; `before` is the id of the last one seen.
+
+        Of an account, or of all; `LEDGER_ACCOUNT` is damage in the ledger itself.
+        """
         ...

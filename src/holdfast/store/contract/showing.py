@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from holdfast.model import Delivery, DeliveryId, Fence, Owed, QuestionState, TurnState
+from holdfast.model import (
+    AskedBy,
+    Delivery,
+    DeliveryId,
+    Fence,
+    Owed,
+    QuestionId,
+    QuestionKind,
+    QuestionState,
+    TurnState,
+)
 
 
 class LiveNotice(NamedTuple):
@@ -17,18 +27,21 @@ class LiveNotice(NamedTuple):
     """Whether this process runs that turn under the generation that told."""
 
 
-class Buttons(NamedTuple):
-    """A question's message that has buttons, or will have once it is sent, and how the question stands."""
+class Card(NamedTuple):
+    """A question's message, and how the question stands that it carries."""
 
     delivery: Delivery
+    question: QuestionId
+    kind: QuestionKind
     state: QuestionState
     answer: str | None
+    asked_by: AskedBy | None = None
 
 
 class Notices(Protocol):
     """One message per session says that work goes on; it is owed like any other, and it has an end.
 
-    So have the buttons of a question: they end with it.
+    So has the card of a question: its buttons end with it, and it says when no answer came.
     """
 
     async def tell_working(self, fence: Fence, owed: Owed) -> bool:
@@ -40,7 +53,10 @@ class Notices(Protocol):
         ...
 
     async def live_notices(self) -> tuple[LiveNotice, ...]:
-        """Every such message that may still be read as true, also of runs that are over."""
+        """Every such message that may still be read as true, also of runs that are over.
+
+        "notices" is the topic that changes when there is another one.
+        """
         ...
 
     async def reword_notice(self, id: DeliveryId, text: str) -> None:
@@ -54,10 +70,17 @@ class Notices(Protocol):
         """The message has its last words, or nobody will see it: its session may have another."""
         ...
 
-    async def buttons(self, after: DeliveryId | None) -> tuple[tuple[Buttons, ...], DeliveryId]:
-        """What has buttons of all that was owed after that (None: lately), and the last one looked at."""
+    async def cards(self, after: DeliveryId | None) -> tuple[tuple[Card, ...], DeliveryId]:
+        """Cards that have something to lose or to say, of all that was owed after that (None: lately).
+
+        These are messages with buttons, sent or not, and those of questions of the model that are open or
+        were closed without an answer, unless that was shown. Also gives the last delivery looked at.
+        """
         ...
 
-    async def forget_buttons(self, id: DeliveryId) -> None:
-        """The message that was sent has no buttons any more."""
+    async def close_card(self, id: DeliveryId, owe: tuple[Owed, ...] = ()) -> None:
+        """The message has no buttons any more and says how its question ended, or `owe` does.
+
+        A message that is still to be sent keeps its buttons.
+        """
         ...

@@ -24,6 +24,14 @@ from .values import (
 class Upkeep(Protocol):
     """Recovery reads what dead owners left and writes decisions back; it runs nothing."""
 
+    async def mend(self) -> int:
+        """Take damage below the schema out of open work; what stood there is set aside and logged.
+
+        An optional field of another type than its column counts as absent, and the rest of its row holds.
+        What was laid aside because it could not be worked on is in line once more. Says how many were mended.
+        """
+        ...
+
     async def interrupt_orphans(self, limit: int = 500, running: tuple[TurnId, ...] | None = None) -> int:
         """Running turns whose owner is dead become interrupted (`restart_interrupted`), strikes kept.
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from holdfast.model import (
+    AskedBy,
     Attachment,
     Body,
     BusyMode,
@@ -27,6 +28,7 @@ from holdfast.model import (
     QuestionState,
     SessionId,
     StopKind,
+    StrikeRecord,
     Tail,
     TurnId,
     TurnState,
@@ -44,6 +46,8 @@ TOPICS = (
     "steps",
     "outbox",
     "doubts",
+    "failing",
+    "notices",
     "questions",
     "recovery",
     "requests",
@@ -70,6 +74,8 @@ class ArrivalSettings:
     busy: BusyMode = BusyMode.QUEUE
     """For chats that chose none."""
     draining: Drain | None = None
+    safe_mode: bool = False
+    """While it is on, no message drops interrupted work."""
     pairing: PairingSettings = PairingSettings()
 
 
@@ -90,6 +96,8 @@ class Ask:
     asked_of: PersonId | None = None
     options: tuple[str, ...] = ()
     call_hash: str | None = None
+    asked_by: AskedBy | None = None
+    """For a question of recovery: why it asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +188,8 @@ class Standing(NamedTuple):
     tail: Tail
     question: QuestionState | None
     """How the last question of the turn stands, if it has one."""
+    asked: QuestionKind | None
+    """And of which kind that is."""
     noted: int
     strikes: int
     interruptions: int
@@ -188,6 +198,7 @@ class Standing(NamedTuple):
     held: str | None
     on_interruption: OnInterruption | None
     consented: bool
+    record: StrikeRecord = StrikeRecord()
 
 
 class StaleTurn(NamedTuple):
@@ -208,13 +219,26 @@ class StaleTurn(NamedTuple):
     message_id: str | None
     """The platform's id of the message that began it, for the reply."""
     progress_at: int | None
+    progress_mark: str | None
+    """The same moment on the clock of the machine, as `clock.mark` writes it."""
     quarantined: int
-    """Time spent waiting for the quarantine lane."""
+    """Time spent waiting for the quarantine lane or held by safe mode."""
+    silent_since: int | None
+    """When the question that is all the turn waits for expired, or will; None without one."""
     stands: Standing
 
 
 Judge = Callable[[StaleTurn, int], Decision]
 """What becomes of interrupted work now; called inside the claim's transaction with its time."""
+
+
+KeepPartial = Callable[[str], tuple[Owed, ...]]
+"""What a chat is owed of a reply that was cut off, from what was written of it; asked within the commit."""
+
+
+def keep_nothing(text: str) -> tuple[Owed, ...]:
+    """The chat is not given it."""
+    return ()
 
 
 class Verdict(NamedTuple):
@@ -224,6 +248,7 @@ class Verdict(NamedTuple):
     decision: Decision
     owe: tuple[Owed, ...] = ()
     ask: Ask | None = None
+    keep: KeepPartial = keep_nothing
 
 
 class Judged(NamedTuple):
@@ -242,6 +267,15 @@ JudgePage = Callable[[Sequence[StaleTurn], int, EntriesOf], Judged]
 
 Settled = Mapping[Outcome, tuple[TurnId, ...]]
 """The turns that were settled, by what became of them; what somebody else has put in line goes on as well."""
+
+
+class ExpiredQuestion(NamedTuple):
+    """A question whose time was up, and how its turn stands since then."""
+
+    question: QuestionId
+    turn: TurnId
+    state: TurnState
+    why: str | None
 
 
 class StopOutcome(StrEnum):
@@ -268,6 +302,8 @@ class Stop:
     """How many messages that came before it still wait."""
     goal: bool = False
     """A standing goal was stopped with it."""
+    partial: str = ""
+    """What the turn that was ended here had written of its reply."""
 
 
 Telling = Callable[[Stop], tuple[Owed, ...]]
@@ -287,10 +323,10 @@ class Remembered(NamedTuple):
 
 
 class HeldItem(NamedTuple):
-    """Something that was open in the backup this ledger was restored from, and waits for the operator."""
+    """Something that waits for the operator: open in the backup this ledger was restored from, or on hold."""
 
     kind: str
-    """`turn`, `part` (of what a chat is owed) or `message` (not yet taken)."""
+    """`turn`, `part` (of what a chat is owed), `message` (not yet taken) or `conversation` (on hold)."""
     id: str
     chat: ChatAddress
     since: int
@@ -302,6 +338,18 @@ class HeldItem(NamedTuple):
     def name(self) -> str:
         """What it is released by."""
         return f"{self.kind}:{self.id}"
+
+
+class OnHold(NamedTuple):
+    """A conversation whose messages wait for an owner, because it was parked too often."""
+
+    key: Key
+    chat: ChatAddress
+    since: int
+    session: SessionId | None
+    """Its live session, which is parked."""
+    waiting: int
+    """Messages that wait in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +367,8 @@ class SessionLine:
     state: TurnState | None
     held: str | None
     completed_at: int | None
+    on_hold: bool = False
+    """The messages of its conversation wait for an owner."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,12 @@ from holdfast.model import (
     Claimed,
     Entry,
     Fence,
+    InboxKind,
     InboxRow,
     Journal,
     Key,
     Owed,
+    Partial,
     PersonId,
     Position,
     QuestionId,
@@ -28,8 +30,11 @@ from holdfast.model import (
     Usage,
 )
 from holdfast.policy.limits import Spent
+from holdfast.policy.settings import RecoverySettings
 
-from .values import ClaimSettings, Judge, Recorded, Remembered, Step
+from .values import ClaimSettings, ExpiredQuestion, Judge, Recorded, Remembered, Step
+
+AS_USUAL = RecoverySettings()
 
 
 class Work(Protocol):
@@ -72,8 +77,17 @@ class Work(Protocol):
         """
         ...
 
-    async def progress(self, fence: Fence) -> None:
-        """Record that a tool produced output: the turn is alive."""
+    async def progress(self, fence: Fence, shown: tuple[Partial, ...] = ()) -> None:
+        """Record that a tool or the model produced something, and what people were shown of it.
+
+        Each of `shown` takes the place of what was recorded of that reply or call before. The entry that
+        finishes it consumes it in its commit; the end of the turn keeps it: output stands in the result that
+        says `unknown`, a reply becomes an entry that was stopped.
+        """
+        ...
+
+    async def partials(self, turn: TurnId) -> tuple[Partial, ...]:
+        """What is recorded of the turn's unfinished reply and calls."""
         ...
 
     async def finish(
@@ -100,6 +114,9 @@ class Work(Protocol):
 
     async def wait(self, fence: Fence) -> None:
         """Let go of a turn whose question is open; raises `WrongState` when it was answered meanwhile.
+
+        A turn whose own question was closed without an answer ends instead: `expired`, `unanswered`, its
+        calls settled and its session free in the same commit.
 
         It may also have been set aside: then the row that did it waits with `InboxRow.question` naming it,
         and belongs into this turn. Raises `StopAsked` when a stop was asked: such a turn is cancelled, not
@@ -152,32 +169,56 @@ class Work(Protocol):
         sender: PersonId,
         by: Position,
         owe: tuple[Owed, ...] = (),
+        kind: InboxKind = InboxKind.MESSAGE,
     ) -> Entry:
         """Undo as `mark` does and turn the command's row into a waiting message, in one commit.
 
-        The row then causes the new turn, like any message. Raises `WrongState` for a row that is no waiting
-        command of this conversation; nothing is undone then.
+        The row then causes the new turn, like any message, or like the wake-up that `kind` says it is. Raises
+        `WrongState` for a row that is no waiting command of this conversation; nothing is undone then.
         """
         ...
 
     async def revive(
-        self, session: SessionId, by: Position | None, text: str, owe: tuple[Owed, ...] = ()
+        self,
+        session: SessionId,
+        by: Position | None,
+        text: str,
+        owe: tuple[Owed, ...] = (),
+        person: PersonId | None = None,
     ) -> None:
         """Let a live session go on that was parked, is held, or whose work was left behind.
 
         Interrupted work is consented to (also when the gateway has asked about it): recovery resumes it, and
         the command's row `by` is executed. A suspended session is so no more, with no strikes and one more
-        generation; there, and after work that expired, the command's row becomes a waiting message with
-        `text`. Anything else, an unfinished turn that is not interrupted among it, raises `WrongState`.
+        generation, and a hold of its conversation is lifted; there, and after work that expired, the
+        command's row becomes a waiting message of this conversation with `text`. What the gateway has asked
+        `person` answers only if they were asked; without a person the operator or an owner answers. Anything
+        else, an unfinished turn that is not interrupted among it, raises `WrongState`.
         """
         ...
 
-    async def reopen(self, session: SessionId, by: Position | None, owe: tuple[Owed, ...] = ()) -> None:
+    async def reopen(
+        self,
+        session: SessionId,
+        by: Position | None,
+        owe: tuple[Owed, ...] = (),
+        text: str | None = None,
+    ) -> None:
         """Make an ended session its conversation's live one again, with nothing held against it.
+
+        One that was parked is so no more, a hold of its conversation is lifted, and with `text` the command's
+        row becomes a waiting message there, as `revive` does it.
 
         The one that was live ends (`resumed_other`), with its wake-ups; messages that wait go on in the
         reopened one, whose incarnation is one nobody had. Raises `WrongState` when this one is live already
         or the live one has an unfinished turn.
+        """
+        ...
+
+    async def release_conversation(self, key: Key, by: Position | None, owe: tuple[Owed, ...] = ()) -> None:
+        """Let the messages of a conversation go on that was parked too often; the command's row is executed.
+
+        They begin a fresh session. Raises `WrongState` when the conversation is not on hold.
         """
         ...
 
@@ -186,7 +227,11 @@ class Work(Protocol):
         ...
 
     async def transcript(self, session: SessionId, after: int = 0) -> tuple[Entry, ...]:
-        """Every entry of a session after that number, in order."""
+        """Every entry of a session after that number, in order. One that cannot be read says `UNREADABLE`."""
+        ...
+
+    async def set_entries_aside(self, session: SessionId) -> int:
+        """Log and set aside the entries of a session that cannot be read, each once; says how many."""
         ...
 
     async def search(
@@ -226,9 +271,33 @@ class Work(Protocol):
         ...
 
     async def question_undeliverable(self, question: QuestionId) -> None:
-        """Close a question that never reached anybody; a waiting turn is queued."""
+        """Close a question that never reached anybody.
+
+        A waiting turn ends with the model's own question (`expired`, `unanswered`), as when its time is up;
+        an approval that could not be delivered counts as refused, and the turn is queued. Raises `WrongState`
+        for one that safe mode asks, which stays open: nothing but its answer drops the work.
+        """
         ...
 
-    async def expire_questions(self, limit: int = 100) -> tuple[QuestionId, ...]:
-        """Close questions past their time and queue their waiting turns, each once."""
+    async def expire_questions(
+        self, limit: int = 100, settings: RecoverySettings = AS_USUAL
+    ) -> tuple[ExpiredQuestion, ...]:
+        """Close questions past their time, each once, and in the same commit decide about a waiting turn.
+
+        The model's own question ends it: `expired`, `unanswered`, its calls settled, its session free. An
+        approval counts as refused and the turn is queued, unless its time was up longer ago than the window:
+        then the turn is `expired` and the chat is told, once. The gateway's question drops the work. A turn
+        that still runs ends in `wait`; recovery decides about an interrupted one.
+        """
+        ...
+
+    async def withdraw_questions(self) -> tuple[QuestionId, ...]:
+        """Withdraw what safe mode asked, because safe mode is over: each closes as expired, once.
+
+        Its turn goes back to recovery, `interrupted`, with the time it waited not counted as age.
+        """
+        ...
+
+    async def keep_asking(self, due: int, until: int) -> None:
+        """Let questions of recovery in chats set to `ask` that expire before `due` last until `until`."""
         ...

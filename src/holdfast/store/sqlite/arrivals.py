@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from holdfast.model import (
     Accepted,
+    AskedBy,
     Batch,
     Inbound,
     InboxKind,
@@ -64,7 +65,7 @@ def _take_in(tx: Tx, account: str, message: Inbound, settings: ArrivalSettings) 
     too_long = len(message.text) > longest
     if message.kind is not InboxKind.MESSAGE and not (message.kind is InboxKind.COMMAND and too_long):
         return accept_one(tx, account, message)
-    standing = tx.one("arrival", key=message.key, most=settings.queue.most)
+    standing = tx.one("arrival", key=message.key, most=settings.queue.most, me=tx.instance)
     row = replace(message, text=message.text[:longest]) if too_long else message
     kept = keep_row(tx, account, row)
     if kept is None or not kept.fresh:
@@ -94,7 +95,8 @@ def _owe_words(tx: Tx, message: Inbound, kept: Accepted) -> None:
 
 
 def _facts(tx: Tx, message: Inbound, standing: Row | None, settings: ArrivalSettings) -> ArrivalFacts:
-    busy, turn, state, waiting, asks, *_ = standing or (None, None, None, 0, False)
+    nothing = (None, None, None, 0, False, 0, 0, 0)
+    busy, turn, state, waiting, asks, *_, faulty, resumes, on_hold = standing or nothing
     question: QuestionRecord | None = None
     if message.pressed is not None:
         question = _pressed(tx, message)
@@ -111,8 +113,12 @@ def _facts(tx: Tx, message: Inbound, standing: Row | None, settings: ArrivalSett
         question,
         question.asked_at if question else None,
         message.pressed,
-        _how_closed(tx, message) if message.pressed is not None and question is None else None,
+        *(_how_closed(tx, message) if message.pressed is not None and question is None else (None, None)),
         settings.draining,
+        settings.safe_mode,
+        on_hold=bool(on_hold),
+        faulty=bool(faulty),
+        joins=bool(resumes) and not waiting,
     )
 
 
@@ -127,11 +133,14 @@ def _pressed(tx: Tx, message: Inbound) -> QuestionRecord | None:
     return rows.question(row) if row else None
 
 
-def _how_closed(tx: Tx, message: Inbound) -> QuestionState | None:
+def _how_closed(tx: Tx, message: Inbound) -> tuple[QuestionState | None, AskedBy | None]:
     """What became of a question somebody answers too late; one that should be closed by now has expired."""
     row = tx.one("pressed_late", id=message.pressed, chat=message.place.address, person=message.sender)
-    state = _question_state(row[0]) if row else None
-    return QuestionState.EXPIRED if state is QuestionState.OPEN else state
+    if row is None:
+        return None, None
+    state = _question_state(row[0])
+    asked_by = rows.asked_by_or_none(row[1])
+    return (QuestionState.EXPIRED if state is QuestionState.OPEN else state), asked_by
 
 
 def _open_question(tx: Tx, turn: TurnId, message: Inbound) -> QuestionRecord | None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from holdfast.clock import between
 from holdfast.model import (
-    Began,
     Body,
     BusyMode,
     ChatAddress,
@@ -37,8 +37,10 @@ from holdfast.model import (
     place_at,
 )
 from holdfast.policy.admission import Refusal
+from holdfast.policy.calls import unheeded
 from holdfast.policy.notes import Before, NoteFacts, note_for
-from holdfast.policy.recovery import Outcome
+from holdfast.policy.readings import ends_in_results
+from holdfast.policy.recovery import Outcome, after_silence
 from holdfast.policy.reset import Fresh, SessionFacts, session_for
 from holdfast.policy.settings import RecoverySettings, ResetSettings
 from holdfast.policy.strikes import is_suspect
@@ -46,12 +48,14 @@ from holdfast.store.contract import ClaimSettings, Judge
 
 from . import rows
 from .commit import Tx, Undone
-from .endings import end_session, end_turn
+from .endings import end_session, end_turn, leave_unanswered
 from .intake import refresh_conversation
+from .mending import heal, lay_aside, mend_conversation
 from .owing import owe_all
+from .partials import cut_replies
 from .readers import Read
 from .stale import stale_turn
-from .steps import append_entries, journal, take_row
+from .steps import append_entries, entries_of_turn, journal, take_row
 
 _TRIES = 32
 """How many conversations one claim looks at when recovery has second thoughts about resuming them."""
@@ -73,9 +77,14 @@ def claim(tx: Tx, settings: ClaimSettings, judge: Judge) -> Claimed | None:
         try:
             claimed = tx.apart(partial(_claim_at, tx, settings, judge, key, ChatAddress(row[1])))
         except Undone as undone:
-            _lay_aside(tx, key, undone.fault)
+            if mend_conversation(tx, key):
+                refresh_conversation(tx, key)
+            else:
+                lay_aside(tx, key, undone.fault)
             continue
         if claimed is not None:
+            if row[2] is not None:
+                heal(tx, key)
             return claimed
         refresh_conversation(tx, key)
     # Others may be ready behind those that were refused: whoever asked should ask again.
@@ -127,22 +136,24 @@ class _Begun(NamedTuple):
     journal: Journal
     longest_fatal: int = 0
     take: tuple[Position, ...] = ()
+    partial: str = ""
 
 
 def _read_begun(tx: Tx, settings: ClaimSettings, session: Session, turn: Turn, longest_fatal: int) -> _Begun:
     cause = tx.one("row", position=turn.cause)
     assert cause is not None
-    entries = tuple(rows.entry(row) for row in tx.all("entries_of_turn", turn=turn.id))
+    entries = entries_of_turn(tx, turn.id)
     recorded = journal(tx, turn.id, session.generation + 1)
     take = _rows_to_take(tx, settings, session.key, turn, recorded)
-    return _Begun(session, turn, rows.inbox_row(cause), entries, recorded, longest_fatal, take)
+    partial = cut_replies(tx, (turn.id,)).get(turn.id, "")
+    return _Begun(session, turn, rows.inbox_row(cause), entries, recorded, longest_fatal, take, partial)
 
 
 def _rows_to_take(
     tx: Tx, settings: ClaimSettings, key: Key, turn: Turn, journal: Journal
 ) -> tuple[Position, ...]:
     """Waiting rows that are answered inside this turn rather than after it."""
-    interrupted = turn.interruptions > turn.noted
+    interrupted = turn.is_cut_off
     if not interrupted and all(one.state is not QuestionState.SET_ASIDE for one in journal.questions):
         return ()
     before = _oldest_command(tx, key)
@@ -180,11 +191,6 @@ def _turn_away(tx: Tx, settings: ClaimSettings, waiting: Iterable[tuple[Any, Any
     return len(away)
 
 
-def _lay_aside(tx: Tx, key: Key, damage: Exception) -> None:
-    """What cannot be claimed stays out of the line, alone, until somebody looks at it (`verify` names it)."""
-    tx.event("set_aside", f"conversation:{key}", reason=str(damage) or type(damage).__name__)
-
-
 def _read_conversation(
     tx: Tx, key: Key, address: ChatAddress
 ) -> tuple[_Chat, Session | None, Turn | None, int]:
@@ -193,6 +199,10 @@ def _read_conversation(
     assert row is not None
     session = rows.session(row[4:17]) if row[4] is not None else None
     last = rows.turn(row[17:37]) if row[17] is not None else None
+    elapsed = between(row[38], tx.uptime)
+    if last is not None and elapsed is not None:
+        # On the machine's own clock, as recovery has it: a wall clock that jumps ages nothing.
+        last = last._replace(progress_at=tx.now - elapsed)
     return _Chat(address, rows.chat_settings(*row[:4])), session, last, row[37] or 0
 
 
@@ -202,9 +212,9 @@ def _may_go_on(tx: Tx, settings: ClaimSettings, begun: _Begun, judge: Judge) -> 
     Other work that was put down goes on, unless who began it is not allowed any more.
     """
     turn, cause = begun.turn, begun.cause
-    if turn.interruptions <= turn.noted:
+    if not turn.is_cut_off:
         if cause.person is None or settings.allows(cause.person):
-            return True
+            return not _leave_if_late(tx, settings, begun)
         end_turn(tx, begun.session.id, turn.id, TurnState.CANCELLED, Refusal.NOT_ALLOWED)
         tx.run("bump_generation", session=begun.session.id)
         return False
@@ -214,6 +224,16 @@ def _may_go_on(tx: Tx, settings: ClaimSettings, begun: _Begun, judge: Judge) -> 
     tx.run("refuse_resume", turn=turn.id)
     tx.event("resume_refused", f"turn:{turn.id}", row=decision.row.name)
     tx.changed("recovery")
+    return False
+
+
+def _leave_if_late(tx: Tx, settings: ClaimSettings, begun: _Begun) -> bool:
+    """End a turn that was queued for an expired approval, when that is too long ago by now."""
+    for question in unheeded(begun.journal):
+        since = min(question.expires_at, question.closed_at or question.expires_at)
+        row = after_silence(question.kind, since, tx.now, settings.recovery)
+        if row is not None:
+            return leave_unanswered(tx, begun.turn.id, begun.session.id, row, TurnState.QUEUED)
     return False
 
 
@@ -235,7 +255,8 @@ def _claim_again(tx: Tx, settings: ClaimSettings, chat: _Chat, begun: _Begun) ->
         before=turn.generation,
         generation=session.generation + 1,
     )
-    tx.event("claimed", f"turn:{turn.id}", attempt=row[5], generation=row[4])
+    resumed = {"resumed": turn.interruptions} if turn.is_cut_off else {}
+    tx.event("claimed", f"turn:{turn.id}", generation=row[4], **resumed)
     return _claimed(tx, settings, begun._replace(turn=rows.turn(row)), chat, fresh=False)
 
 
@@ -249,7 +270,8 @@ def _claim_new(
     waiting: tuple[InboxRow, ...],
     longest_fatal: int,
 ) -> Claimed:
-    session, fresh = _session_for(tx, settings, key, chat.address, session, waiting[0].kind)
+    session, fatal = _session_for(tx, settings, key, chat.address, session, waiting[0].kind)
+    fresh = fatal is not None
     if fresh:
         # The session before took its wake-ups along.
         waiting = _read_waiting(tx, settings, key, chat)
@@ -281,11 +303,12 @@ def _claim_new(
         first_seq=first_seq,
         last_seq=born.last_seq,
         now=tx.now,
+        mark=tx.mark,
     )
     entries = append_entries(tx, session.id, born.id, bodies, born.last_seq)
     for one in waiting:
         take_row(tx, born.id, key, one.position)
-    fatal = 0 if fresh else longest_fatal
+    fatal = longest_fatal if fatal is None else fatal
     begun = _Begun(session, born, waiting[0], entries, Journal(born.id, born.generation), fatal)
     return _claimed(tx, settings, begun, chat, fresh)
 
@@ -296,7 +319,9 @@ def _opening(
     """The one note the new turn may need, then the person's words unchanged."""
     before = None
     if last is not None and last.tail is not Tail.NOTHING:
-        before = Before(last.state, last.why, last.interruptions, last.tail, last.progress_at)
+        failed = last.state is TurnState.FAILED and last.interruptions > 0
+        left = failed and ends_in_results(entries_of_turn(tx, last.id))
+        before = Before(last.state, last.why, last.interruptions, last.tail, last.progress_at, left)
     note = note_for(NoteFacts(opening=True, message_follows=True, before=before), tx.now, settings.recovery)
     said = tuple(Said(row.text, row.sender, row.attachments, row.kind is InboxKind.WAKEUP) for row in waiting)
     return said if note is None else (Noted(note.kind, note.count, note.text), *said)
@@ -309,10 +334,11 @@ def _session_for(
     chat: ChatAddress,
     session: Session | None,
     cause: InboxKind,
-) -> tuple[Session, bool]:
+) -> tuple[Session, int | None]:
     """The session this row belongs to, made in this commit if a fresh one is due.
 
-    Only a message can be the first of a fresh conversation; a wake-up goes on in the one that wanted it.
+    With a fresh one comes how long the longest fatal run lived that stands against it. Only a message can be
+    the first of a fresh conversation; a wake-up goes on in the one that wanted it.
     """
     how = None if session else tx.one("how_last_session_ended", key=key)
     facts = SessionFacts(
@@ -324,11 +350,11 @@ def _session_for(
     reset = ResetSettings() if cause is InboxKind.WAKEUP else settings.reset
     answer = session_for(facts, tx.now, reset)
     if session is not None and not isinstance(answer, Fresh):
-        return session, False
+        return session, None
     assert isinstance(answer, Fresh)
     if session is not None:
         end_session(tx, session.id, answer.began)
-    return _begin_session(tx, key, chat, answer.began, answer.told), True
+    return _begin_session(tx, settings, key, chat, answer)
 
 
 def session_to_go_on(tx: Tx, key: Key, chat: ChatAddress) -> SessionId:
@@ -339,14 +365,30 @@ def session_to_go_on(tx: Tx, key: Key, chat: ChatAddress) -> SessionId:
     return _session_for(tx, settings, key, chat, live, InboxKind.WAKEUP)[0].id
 
 
-def _begin_session(tx: Tx, key: Key, chat: ChatAddress, began: Began, told: str | None) -> Session:
+def _begin_session(
+    tx: Tx, settings: ClaimSettings, key: Key, chat: ChatAddress, fresh: Fresh
+) -> tuple[Session, int]:
+    """A fresh session; one that follows a park is a suspect until one of its turns completes."""
     id_ = SessionId(tx.ids.new())
-    row = tx.one("add_session", id=id_, key=key, chat=chat, began=began, now=tx.now)
+    follows_park, longest = tx.one("left_by_last_session", key=key) or (0, 0)
+    strikes, fatal = (settings.recovery.suspect_strikes, longest) if follows_park else (0, 0)
+    row = tx.one(
+        "add_session",
+        id=id_,
+        key=key,
+        chat=chat,
+        began=fresh.began,
+        strikes=strikes,
+        follows_park=follows_park,
+        longest_fatal=fatal,
+        now=tx.now,
+    )
     assert row is not None
-    tx.event("began", f"session:{id_}", why=began)
-    if told:
-        owe_all(tx, (Owed(chat, f"began:{id_}", (told,), OwedKind.NOTICE),), id_)
-    return Session(id_, key, chat, began, tx.now, generation=0, incarnation=row[0], strikes=0)
+    tx.event("began", f"session:{id_}", why=fresh.began)
+    if fresh.told:
+        owe_all(tx, (Owed(chat, f"began:{id_}", (fresh.told,), OwedKind.NOTICE),), id_)
+    session = Session(id_, key, chat, fresh.began, tx.now, generation=0, incarnation=row[0], strikes=strikes)
+    return session, fatal
 
 
 def _claimed(tx: Tx, settings: ClaimSettings, begun: _Begun, chat: _Chat, fresh: bool) -> Claimed:
@@ -363,11 +405,12 @@ def _claimed(tx: Tx, settings: ClaimSettings, begun: _Begun, chat: _Chat, fresh:
         begun.entries,
         begun.journal,
         chat.settings,
-        resumed=turn.attempt > 1,
+        resumed=turn.is_cut_off,
         fresh=fresh,
         take=begun.take,
         suspect=is_suspect(session.strikes, settings.recovery),
         longest_fatal=begun.longest_fatal,
+        partial=begun.partial,
     )
 
 

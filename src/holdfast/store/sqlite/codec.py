@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from holdfast.model import (
+    UNREADABLE,
     Attachment,
     Body,
     CallId,
@@ -28,7 +29,7 @@ from holdfast.model import (
 W = TypeVar("W", bound=StrEnum)
 
 ERASED = "(erased)"
-"""Stands for content that was forgotten on request, or cannot be read; the skeleton stays."""
+"""Stands for content that was forgotten on request; the skeleton stays."""
 
 # `JSONEncoder.encode` makes its C encoder anew each time, which costs as much as a small body itself.
 _make = json.encoder.c_make_encoder  # type: ignore[attr-defined]  # left out of the stubs
@@ -106,14 +107,23 @@ def dump_body(body: Body) -> tuple[str, str | None, int | None, str]:
 
 
 def load_body(kind: str, call: str | None, count: int | None, body: str | None) -> Body:
-    """Read an entry's body back; erased content reads as `ERASED` with the skeleton intact."""
+    """Read an entry's body back: erased content as `ERASED`, damaged content as `UNREADABLE`."""
     return _LOADERS.get(kind, _load_unknown)(call, count, _parse(body))
 
 
 def _parse(body: str | None) -> dict[str, Any]:
-    """Content that is gone or damaged is as good as erased; `verify` tells the one from the other."""
+    if body is None:
+        return {"text": ERASED}
     found = _parsed(body)
     return found if isinstance(found, dict) else {}
+
+
+def is_damaged(kind: str, body: str | None) -> bool:
+    """Whether an entry has content that cannot be read."""
+    if body is None:
+        return False
+    found = _parsed(body)
+    return not isinstance(found, dict) or (kind != "undone" and not isinstance(found.get("text"), str))
 
 
 def _reply(body: Replied) -> dict[str, Any]:
@@ -150,7 +160,7 @@ def _tuples(data: dict[str, Any], name: str, width: int) -> list[list[Any]]:
 
 def _text(data: dict[str, Any]) -> str:
     found = data.get("text")
-    return found if isinstance(found, str) else ERASED
+    return found if isinstance(found, str) else UNREADABLE
 
 
 def _word(data: dict[str, Any], name: str, words: type[W], gone: W, damaged: W) -> W:
@@ -198,7 +208,7 @@ def _load_summed(_call: str | None, _count: int | None, data: dict[str, Any]) ->
 
 
 def _load_unknown(_call: str | None, count: int | None, data: dict[str, Any]) -> Body:
-    return Noted(NoteKind.GENERAL, count or 0, ERASED)
+    return Noted(NoteKind.GENERAL, count or 0, UNREADABLE)
 
 
 _LOADERS = {

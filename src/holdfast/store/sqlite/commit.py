@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
-from holdfast.clock import Clock, Ids
+from holdfast.clock import Clock, Ids, mark
 from holdfast.errors import StoreFault, StoreUnavailable, SyncFailed
 from holdfast.model import InstanceId
 
@@ -52,10 +52,21 @@ class Tx:
 
     def __init__(self, db: sqlite3.Connection, clock: Clock, ids: Ids, instance: InstanceId) -> None:
         self._db = db
+        self._clock = clock
         self.ids = ids
         self.instance = instance
         self.now = clock.now()
         self.topics: set[str] = set()
+
+    @property
+    def mark(self) -> str:
+        """This moment on the machine's own clock, to be measured from later."""
+        return mark(self._clock)
+
+    @property
+    def uptime(self) -> tuple[str, int]:
+        """This moment, to measure from a mark to it."""
+        return self._clock.uptime()
 
     def all(self, name: str, /, **values: Value) -> list[Row]:
         """Every row of a query."""
@@ -208,11 +219,14 @@ def _apart(db: sqlite3.Connection, work: Callable[[], T]) -> T:
 def _is_its_own(error: Exception) -> bool:
     """Whether only the work itself is to blame: a refusal, a rule it broke, a value it got wrong, a bug.
 
-    What the driver says of its use by us comes without a code of SQLite's.
+    What the driver says of its use by us comes without a code of SQLite's; a statement that cannot work with
+    what it found, damaged text say, has the code of no fault of the machine.
     """
     if isinstance(error, sqlite3.Error):
         own = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.InterfaceError)
-        return isinstance(error, own)
+        return isinstance(error, own) or (
+            isinstance(error, sqlite3.OperationalError) and code_of(error) in (0, sqlite3.SQLITE_ERROR)
+        )
     return not isinstance(error, (MemoryError, OSError, StoreFault))
 
 

@@ -15,6 +15,7 @@ from holdfast.model import (
     Sent,
     TryAgain,
 )
+from holdfast.policy.retry import FailingPart
 from holdfast.policy.settings import DAY
 from holdfast.store.contract.delivery import FIRST
 
@@ -36,9 +37,10 @@ def claim_deliveries(
 ) -> tuple[Delivery, ...]:
     taken: list[Delivery] = []
     for platform in platforms:
-        due = {"now": tx.now, "latest": tx.now + LONGEST_WAIT, "limit": limit - len(taken)}
-        for (chat,) in tx.all("take_chats_due", platform=platform, **due):
-            row = tx.one("take_delivery", chat=chat, owner=tx.instance, now=tx.now, tried=tried)
+        due = {"now": tx.now, "latest": tx.now + LONGEST_WAIT}
+        left = limit - len(taken)
+        for (chat,) in tx.all("take_chats_due", platform=platform, limit=left, **due):
+            row = tx.one("take_delivery", chat=chat, owner=tx.instance, tried=tried, **due)
             if row is not None:
                 taken.append(rows.delivery(row))
     return tuple(taken)
@@ -56,18 +58,29 @@ def record_delivery(tx: Tx, id: DeliveryId, result: SendResult, owe: tuple[Owed,
 
 
 def settle_delivery(
-    tx: Tx, id: DeliveryId, result: SendResult, repeated: bool = False, owe: tuple[Owed, ...] = ()
+    tx: Tx,
+    id: DeliveryId,
+    result: SendResult,
+    repeated: bool = False,
+    owe: tuple[Owed, ...] = (),
+    marked: bool = False,
 ) -> None:
     if isinstance(result, Lost):
         raise WrongState(f"delivery {id}", "still unknown", "settled")
-    _settle(tx, id, result, DeliveryState.UNKNOWN, repeated, owe)
+    _settle(tx, id, result, DeliveryState.UNKNOWN, repeated, owe, marked)
 
 
 def _settle(
-    tx: Tx, id: DeliveryId, result: SendResult, source: DeliveryState, repeated: bool, owe: tuple[Owed, ...]
+    tx: Tx,
+    id: DeliveryId,
+    result: SendResult,
+    source: DeliveryState,
+    repeated: bool,
+    owe: tuple[Owed, ...],
+    marked: bool = False,
 ) -> None:
     sending = source is DeliveryState.SENDING
-    row = _write(tx, id, result, source, repeated, tx.instance if sending else None)
+    row = _write(tx, id, result, source, repeated, marked)
     if row is None:
         raise _is_not(tx, id, f"{source} and ours" if sending else source)
     chat, owes_more = row
@@ -88,11 +101,11 @@ def _within_a_day(tx: Tx, at: int) -> int:
 
 
 def _write(
-    tx: Tx, id: DeliveryId, result: SendResult, source: DeliveryState, repeated: bool, owner: str | None
+    tx: Tx, id: DeliveryId, result: SendResult, source: DeliveryState, repeated: bool, marked: bool
 ) -> Row | None:
     # An unknown send was counted when it became unknown; settling it is no further attempt.
     counts = source is DeliveryState.SENDING
-    where: dict[str, str | int | None] = {"id": id, "owner": owner}
+    where: dict[str, str | int | None] = {"id": id, "owner": tx.instance if counts else None}
     match result:
         case Sent(platform_id):
             return tx.one(
@@ -106,18 +119,22 @@ def _write(
             # A throttle may come back for a day: its row says why it waits and until when, and that is all.
             if is_attempt:
                 tx.event("try_again", f"delivery:{id}", reason=reason, at=at)
+                tx.changed("failing")
             return tx.one(
                 "delivery_pending",
                 at=_within_a_day(tx, at),
                 reason=reason,
                 counts=counts and is_attempt,
                 repeated=repeated,
+                marked=marked,
+                now=tx.now,
                 **where,
             )
-        case Lost(reason):
+        case Lost(reason, ours):
             tx.event("unknown", f"delivery:{id}", reason=reason)
             tx.changed("doubts")
-            return tx.one("delivery_unknown", reason=reason, **where)
+            tx.changed("failing")
+            return tx.one("delivery_unknown", reason=reason, ours=ours, now=tx.now, **where)
         case Rejected(reason):
             tx.event("failed", f"delivery:{id}", reason=reason)
             return tx.one("delivery_failed", reason=reason, now=tx.now, counts=counts, **where)
@@ -129,6 +146,28 @@ def expire_delivery(tx: Tx, id: DeliveryId, reason: str) -> None:
         raise _is_not(tx, id, "pending or unknown")
     tx.event("expired", f"delivery:{id}", reason=reason)
     refresh_chat(tx, row[0])
+
+
+def hurry_delivery(tx: Tx, id: DeliveryId, at_once: bool = True, overtaken: bool = False) -> None:
+    overtaken_at = tx.now if overtaken else None
+    row = tx.one("hurry_delivery", id=id, now=tx.now, at_once=at_once, overtaken_at=overtaken_at)
+    if row is None:
+        raise _is_not(tx, id, "failing and not settled")
+    refresh_chat(tx, row[0])
+
+
+def step_aside(tx: Tx, id: DeliveryId, owe: tuple[Owed, ...] = ()) -> None:
+    row = tx.one("step_aside", id=id, now=tx.now)
+    if row is None:
+        raise _is_not(tx, id, "failing, waiting and in line")
+    tx.event("stepped_aside", f"delivery:{id}")
+    owe_all(tx, owe)
+    refresh_chat(tx, row[0])
+
+
+def failing(read: Read, platform: str, limit: int = 1_000) -> tuple[FailingPart, ...]:
+    found = read.all("failing_parts", platform=platform, limit=limit)
+    return rows.readable(lambda row: FailingPart(rows.delivery(row), row[-1]), found)
 
 
 def _is_not(tx: Tx, id: DeliveryId, wanted: str) -> WrongState:

@@ -11,6 +11,7 @@ from holdfast.model import (
     InstanceId,
     Key,
     Owed,
+    OwedKind,
     Position,
     SessionId,
     StopKind,
@@ -19,6 +20,7 @@ from holdfast.model import (
     TurnState,
     Usage,
 )
+from holdfast.policy.recovery import UNANSWERED_ROW, Row, told_once
 from holdfast.store.contract import Stop, StopOutcome, Telling, untold
 
 from . import rows
@@ -28,7 +30,7 @@ from .goal_turns import end_goal, end_goals, queue_goal_turn
 from .intake import drop_wakeups_of, refresh_conversation, settle_row
 from .owing import owe_all
 from .readers import Read
-from .steps import add_usage, append_entries, pass_fence, settle_open_calls, weigh
+from .steps import add_usage, append_entries, pass_fence, settle_open_work, weigh
 
 _EVERYTHING = 2**62
 _ENDS = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
@@ -59,16 +61,17 @@ def finish(
         progress=int(weigh(append).progress),
         count=len(append),
         now=tx.now,
+        mark=tx.mark,
     )
     if row is None:
         raise StaleWrite(fence.turn, fence.generation)
-    stop, last_seq, has_open_calls, is_asking = row
+    stop, last_seq, has_open_work, is_asking = row
     if stop is not None and state is not TurnState.CANCELLED:
         raise StopAsked(fence.turn)
     append_entries(tx, fence.session, fence.turn, append, last_seq)
     add_usage(tx, fence, usage)
-    if has_open_calls:
-        settle_open_calls(tx, {fence.turn: fence.session})
+    if has_open_work:
+        settle_open_work(tx, {fence.turn: fence.session})
     if is_asking:
         _cancel_questions(tx, fence.turn)
     left = tx.one("after_done" if done else "take_strike_back", session=fence.session, now=tx.now)
@@ -84,11 +87,15 @@ def finish(
         tx.changed("turns")
 
 
-def end_turn(tx: Tx, session: SessionId, turn: TurnId, state: TurnState, why: str | None) -> None:
-    """Write the final state of a turn nobody runs, with its calls and questions settled."""
-    settle_open_calls(tx, {turn: session})
+def end_turn(tx: Tx, session: SessionId, turn: TurnId, state: TurnState, why: str | None) -> str:
+    """Write the final state of a turn nobody runs, with its calls and questions settled.
+
+    Returns what it had written of a reply.
+    """
+    cut = settle_open_work(tx, {turn: session})
     _cancel_questions(tx, turn)
     tx.run("end_turn", turn=turn, state=state, why=why, now=tx.now)
+    return cut.get(turn, "")
 
 
 def _cancel_questions(tx: Tx, turn: TurnId) -> None:
@@ -98,7 +105,7 @@ def _cancel_questions(tx: Tx, turn: TurnId) -> None:
 
 def _carry_out_stop(tx: Tx, session: SessionId, stop: StopKind | None) -> None:
     """A cancelled turn fences whatever its helpers still do; `new` ends the conversation as well."""
-    if stop is StopKind.NEW:
+    if stop is not None and stop.ends_session:
         end_session(tx, session, "new")
     else:
         tx.run("bump_generation", session=session)
@@ -122,12 +129,37 @@ def release(tx: Tx, session: SessionId) -> None:
 def wait(tx: Tx, fence: Fence) -> None:
     # The gateway's own question stands beside the work: how its transcript ends is as it was.
     asks = tx.one("model_asks", turn=fence.turn)
-    _pass_unstopped(tx, fence, Tail.QUESTION if asks else None)
-    if not tx.run("wait_turn", turn=fence.turn):
+    got_no_answer = tx.one("got_no_answer", turn=fence.turn) is not None
+    _pass_unstopped(tx, fence, Tail.QUESTION if asks or got_no_answer else None)
+    if not tx.run("lay_down_turn" if got_no_answer else "wait_turn", turn=fence.turn):
         raise WrongState(f"turn {fence.turn}", "answered meanwhile", "waiting for an open question")
     tx.run("take_strike_back", session=fence.session)
     tx.event("waiting", f"turn:{fence.turn}")
+    if got_no_answer:
+        leave_unanswered(tx, fence.turn, fence.session, UNANSWERED_ROW)
     release(tx, fence.session)
+
+
+def leave_unanswered(
+    tx: Tx, turn: TurnId, session: SessionId, row: Row, state: TurnState = TurnState.WAITING
+) -> bool:
+    """End a turn in this state whose question got no answer; told once where the row says so.
+
+    A turn that runs ends when it would wait; recovery decides about an interrupted one.
+    """
+    left = tx.one("leave_unanswered", turn=turn, state=state, why=row.name, now=tx.now)
+    if left is None:
+        return False
+    settle_open_work(tx, {turn: session})
+    tx.run("bump_generation", session=session)
+    tx.event("expired", f"turn:{turn}", row=row.name)
+    if row.told:
+        place = tx.one("place_of_session", session=session)
+        assert place is not None
+        once = told_once(row, turn, left[0])
+        owe_all(tx, (Owed(place[1], once, (row.sentence,), OwedKind.NOTICE),), session, turn)
+    release(tx, session)
+    return True
 
 
 def _pass_unstopped(tx: Tx, fence: Fence, tail: Tail | None = None) -> None:
@@ -148,8 +180,8 @@ def interrupt(tx: Tx, fence: Fence, reason: str) -> None:
     pass_fence(tx, fence)
     row = tx.one("interrupt_turn", turn=fence.turn, reason=reason, now=tx.now)
     assert row is not None
-    if row[0]:
-        tx.run("take_strike_back", session=fence.session)
+    # A run that had something to show gives its strike back; the other keeps it, and what it came from.
+    tx.run("take_strike_back" if row[0] else "count_cut", session=fence.session)
     tx.event("interrupted", f"turn:{fence.turn}", reason=reason, count=row[1])
     release(tx, fence.session)
     tx.changed("recovery")
@@ -174,33 +206,34 @@ def _stop(tx: Tx, key: Key, kind: StopKind, by: Position | None) -> Stop:
     if by is not None:
         settle_row(tx, by, InboxState.EXECUTED, kind)
     before = by if by is not None else _EVERYTHING
-    withdrawn = _withdraw(tx, key, before) if kind is StopKind.NEW else ()
+    withdrawn = _withdraw(tx, key, before) if kind.ends_session else ()
     kept = _kept(tx, key, before)
     row = tx.one("session_with_last_turn", key=key)
     if row is None:
         refresh_conversation(tx, key)
         return Stop(StopOutcome.NOTHING, withdrawn=withdrawn, kept=kept)
     session, turn, state = SessionId(row[0]), row[13], row[16]
-    outcome = _stop_turn(tx, session, turn, state, row[30] is not None, kind)
+    outcome, partial = _stop_turn(tx, session, turn, state, row[30] is not None, kind)
     goal = end_goal(tx, session, GoalState.STOPPED) is not None
-    if kind is StopKind.NEW and outcome is not StopOutcome.ASKED:
+    if kind.ends_session and outcome is not StopOutcome.ASKED:
         end_session(tx, session, "new")
     release(tx, session)
     is_open = outcome is not StopOutcome.NOTHING
-    return Stop(outcome, TurnId(turn) if is_open else None, session, withdrawn, kept, goal)
+    return Stop(outcome, TurnId(turn) if is_open else None, session, withdrawn, kept, goal, partial)
 
 
 def _stop_turn(
     tx: Tx, session: SessionId, turn: str | None, state: str | None, ended: bool, kind: StopKind
-) -> StopOutcome:
+) -> tuple[StopOutcome, str]:
+    """What became of the turn, and what it had written of a reply if it ended here."""
     if turn is None or ended:
-        return StopOutcome.NOTHING
+        return StopOutcome.NOTHING, ""
     if state == TurnState.RUNNING:
         ask_to_stop(tx, TurnId(turn), kind)
-        return StopOutcome.ASKED
-    end_turn(tx, session, TurnId(turn), TurnState.CANCELLED, kind)
+        return StopOutcome.ASKED, ""
+    partial = end_turn(tx, session, TurnId(turn), TurnState.CANCELLED, kind)
     tx.run("bump_generation", session=session)
-    return StopOutcome.ENDED
+    return StopOutcome.ENDED, partial
 
 
 def stops(read: Read, instance: InstanceId) -> tuple[TurnId, ...]:

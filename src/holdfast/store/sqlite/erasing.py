@@ -51,10 +51,10 @@ def quiet(tx: Tx, scope: Scope) -> bool:
         session, turn, state, stop, ended_at = SessionId(row[0]), row[13], row[16], row[28], row[30]
         if turn is not None and ended_at is None:
             if state == TurnState.RUNNING:
-                if stop != StopKind.NEW:
-                    ask_to_stop(tx, TurnId(turn), StopKind.NEW)
+                if stop != StopKind.FORGET:
+                    ask_to_stop(tx, TurnId(turn), StopKind.FORGET)
                 return False
-            end_turn(tx, session, TurnId(turn), TurnState.CANCELLED, StopKind.NEW)
+            end_turn(tx, session, TurnId(turn), TurnState.CANCELLED, StopKind.FORGET)
         end_session(tx, session, FORGOTTEN)
     refresh_conversation(tx, scope.key)
     return all(state != "sending" for _, _, state in _parts(tx, _find(tx, scope)))

@@ -16,6 +16,7 @@ from holdfast.model import (
     InboxRow,
     InboxState,
     Instance,
+    InstanceId,
     Key,
     Owed,
     OwedKind,
@@ -52,6 +53,12 @@ def begin_instance(tx: Tx, host: str, pid: int, boot: str, version: str) -> None
 def end_instance(tx: Tx, how: Stopped) -> None:
     if tx.run("end_instance", id=tx.instance, how=how, now=tx.now):
         tx.event("stopped", f"instance:{tx.instance}", how=how)
+
+
+def end_instance_before(tx: Tx, instance: InstanceId, how: Stopped, at: int) -> None:
+    """Write down how an earlier run ended that could not do so itself; what is known already stays."""
+    if tx.run("end_instance_before", id=instance, how=how, at=at):
+        tx.event("stopped", f"instance:{instance}", how=how)
 
 
 def instances(read: Read, limit: int = 50) -> tuple[Instance, ...]:
@@ -267,11 +274,19 @@ def chat_settings(read: Read, chat: ChatAddress) -> ChatSettings:
 def request(
     tx: Tx, what: str, dedupe: str, by: PersonId | None = None, after_turn: TurnId | None = None
 ) -> bool:
-    fresh = tx.run("add_request", what=what, dedupe=dedupe, by=by, after_turn=after_turn, now=tx.now) == 1
+    fresh = tx.run(
+        "add_request",
+        what=what,
+        dedupe=dedupe,
+        by=by,
+        after_turn=after_turn,
+        now=tx.now,
+        instance=tx.instance,
+    )
     if fresh:
         tx.event("requested", f"request:{dedupe}", what=what)
         tx.changed("requests")
-    return fresh
+    return fresh == 1
 
 
 def requests(read: Read) -> tuple[Request, ...]:

@@ -45,7 +45,7 @@ def sessions(
 
 def line(row: Row) -> SessionLine:
     """A row of any list of sessions."""
-    id_, key, began, began_at, ended_at, suspended, strikes, turn, state, held, completed_at = row
+    id_, key, began, began_at, ended_at, suspended, strikes, turn, state, held, completed_at, on_hold = row
     return SessionLine(
         SessionId(id_),
         Key(key),
@@ -58,6 +58,7 @@ def line(row: Row) -> SessionLine:
         _state(state),
         held,
         completed_at,
+        bool(on_hold),
     )
 
 

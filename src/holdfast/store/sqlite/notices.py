@@ -1,12 +1,21 @@
 """The message by which a session says that work goes on: told under a fence, ended with its last words.
 
-And the buttons of questions, which end with them.
+And the cards of questions, which end with them.
 """
 
 from __future__ import annotations
 
-from holdfast.model import DeliveryId, Fence, InstanceId, Owed, QuestionState, TurnState
-from holdfast.store.contract import Buttons, LiveNotice
+from holdfast.model import (
+    DeliveryId,
+    Fence,
+    InstanceId,
+    Owed,
+    QuestionId,
+    QuestionKind,
+    QuestionState,
+    TurnState,
+)
+from holdfast.store.contract import Card, LiveNotice
 
 from . import rows
 from .commit import Row, Tx
@@ -16,7 +25,7 @@ from .steps import pass_fence
 
 _OVER = "the work it speaks of is over"
 _LATELY = 10_000
-"""Messages among which a fresh process looks for buttons that nobody has taken away."""
+"""Messages among which a fresh process looks for cards that do not say yet how their question ended."""
 
 
 def tell_working(tx: Tx, fence: Fence, owed: Owed) -> bool:
@@ -32,6 +41,7 @@ def tell_working(tx: Tx, fence: Fence, owed: Owed) -> bool:
         generation=fence.generation,
         dedupe=owed.dedupe,
     )
+    tx.changed("notices")
     return True
 
 
@@ -52,19 +62,28 @@ def forget_notice(tx: Tx, id: DeliveryId) -> None:
     tx.run("forget_notice", id=id)
 
 
-def buttons(read: Read, after: DeliveryId | None) -> tuple[tuple[Buttons, ...], DeliveryId]:
+def cards(read: Read, after: DeliveryId | None) -> tuple[tuple[Card, ...], DeliveryId]:
     newest = (read.one("last_delivery") or (None,))[0] or 0
     found = read.all("asked_after", after=max(0, newest - _LATELY) if after is None else after)
-    return rows.readable(_buttons, found), DeliveryId(newest)
+    return rows.readable(_card, found), DeliveryId(newest)
 
 
-def forget_buttons(tx: Tx, id: DeliveryId) -> None:
+def close_card(tx: Tx, id: DeliveryId, owe: tuple[Owed, ...] = ()) -> None:
     tx.run("forget_buttons", id=id)
+    tx.run("show_closed", id=id)
+    owe_all(tx, owe)
 
 
-def _buttons(row: Row) -> Buttons:
-    state, answer = row[-2:]
-    return Buttons(rows.delivery(row), QuestionState(state), answer)
+def _card(row: Row) -> Card:
+    question, kind, state, answer, asked_by = row[-5:]
+    return Card(
+        rows.delivery(row),
+        QuestionId(question),
+        QuestionKind(kind),
+        QuestionState(state),
+        answer,
+        rows.asked_by_or_none(asked_by),
+    )
 
 
 def _notice(row: Row) -> LiveNotice:

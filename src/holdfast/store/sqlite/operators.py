@@ -58,6 +58,7 @@ def overview(read: Read, since: int, runs: int = 24) -> Overview:
             if (known := _state(state)) is not None
         ),
         lists.count(read, "count_parked"),
+        lists.count(read, "count_on_hold"),
         lists.count(read, "count_waiting"),
         lists.count(read, "count_owed"),
         lists.count(read, "count_unknown"),
@@ -119,6 +120,7 @@ def inspect(read: Read, session: SessionId, entries: int = 200, turns: int = 100
         tuple(call for turn in last for call in _calls(read, turn.id)),
         rows.readable(rows.delivery, read.all("deliveries_of_session", **sent)),
         tuple(happening for turn in last for happening in _happenings(read, turn.id)),
+        found.ended_at is None and read.one("is_on_hold", key=found.key) is not None,
     )
 
 
@@ -156,8 +158,11 @@ def whereabouts(read: Read, turns: tuple[TurnId, ...]) -> Mapping[TurnId, Wherea
     }
 
 
-def set_aside(read: Read, before: int | None = None, limit: int = 50) -> tuple[KeptAside, ...]:
-    found = read.all("set_aside_page", before=_LAST if before is None else before, limit=limit)
+def set_aside(
+    read: Read, before: int | None = None, limit: int = 50, account: str | None = None
+) -> tuple[KeptAside, ...]:
+    start = _LAST if before is None else before
+    found = read.all("set_aside_page", before=start, limit=limit, account=account)
     return tuple(KeptAside(*row) for row in found)
 
 

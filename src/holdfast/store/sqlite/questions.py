@@ -16,11 +16,16 @@ from holdfast.model import (
     TurnId,
     TurnState,
 )
+from holdfast.model.states import SILENT
 from holdfast.policy.notes import Dropped
+from holdfast.policy.recovery import after_silence
+from holdfast.policy.settings import RecoverySettings
+from holdfast.store.contract import ExpiredQuestion
+from holdfast.store.contract.work import AS_USUAL
 
 from . import rows
 from .commit import Tx
-from .endings import end_turn, release
+from .endings import end_turn, leave_unanswered, release
 from .intake import refresh_conversation, row_is_not
 from .owing import owe_all
 from .readers import Read
@@ -56,7 +61,7 @@ def answer(
     tx.event("answered", f"question:{question}", by=by)
     owe_all(tx, owe)
     turn, session, kind = row
-    tx.run("answer_is_progress", turn=turn, now=tx.now)
+    tx.run("answer_is_progress", turn=turn, now=tx.now, mark=tx.mark)
     if kind == QuestionKind.CONTINUE and answer == CONTINUE:
         tx.run("consent", turn=turn)
         _wake(tx, TurnId(turn), SessionId(session), anyway=True)
@@ -67,7 +72,7 @@ def answer(
 def say_continue(tx: Tx, turn: TurnId, session: SessionId, by: Position | None) -> None:
     """A person wants interrupted work to go on, also if the gateway has asked and they say it otherwise."""
     tx.run("consent", turn=turn)
-    tx.run("answer_is_progress", turn=turn, now=tx.now)
+    tx.run("answer_is_progress", turn=turn, now=tx.now, mark=tx.mark)
     for (question,) in tx.all("answer_continue", turn=turn, answer=CONTINUE, by=by, now=tx.now):
         tx.event("answered", f"question:{question}", by=by)
     tx.event("consented", f"turn:{turn}", by=by)
@@ -91,10 +96,37 @@ def question_undeliverable(tx: Tx, question: QuestionId) -> None:
     _close(tx, question, QuestionState.UNDELIVERABLE)
 
 
-def expire_questions(tx: Tx, limit: int = 100) -> tuple[QuestionId, ...]:
-    due = [QuestionId(row[0]) for row in tx.all("questions_due", now=tx.now, limit=limit)]
+def withdraw_questions(tx: Tx) -> tuple[QuestionId, ...]:
+    withdrawn = tx.all("withdraw_questions", now=tx.now)
+    for question, turn, session, asked_at in withdrawn:
+        tx.event("withdrawn", f"question:{question}")
+        # Out of the wait by the arrows there are: into the line and back, so that recovery decides again.
+        if tx.run("wake_waiting_turn", turn=turn, anyway=True):
+            tx.run("give_back_to_recovery", turn=turn, since=asked_at, now=tx.now)
+        release(tx, SessionId(session))
+    if withdrawn:
+        tx.changed("questions")
+        tx.changed("recovery")
+    return tuple(QuestionId(row[0]) for row in withdrawn)
+
+
+def keep_asking(tx: Tx, due: int, until: int) -> None:
+    tx.run("keep_asking", due=due, until=until)
+
+
+def expire_questions(
+    tx: Tx, limit: int = 100, settings: RecoverySettings = AS_USUAL
+) -> tuple[ExpiredQuestion, ...]:
+    due = [(QuestionId(row[0]), TurnId(row[1])) for row in tx.all("questions_due", now=tx.now, limit=limit)]
     # One by one: the end of one may be the end of its turn, and of what else that had asked.
-    return tuple(question for question in due if _closes(tx, question, QuestionState.EXPIRED))
+    closed = [each for each in due if _closes(tx, each[0], QuestionState.EXPIRED, settings)]
+    return tuple(_expired(tx, question, turn) for question, turn in closed)
+
+
+def _expired(tx: Tx, question: QuestionId, turn: TurnId) -> ExpiredQuestion:
+    row = tx.one("state_of_turn", turn=turn)
+    assert row is not None
+    return ExpiredQuestion(question, turn, TurnState(row[0]), row[1])
 
 
 def _close(tx: Tx, question: QuestionId, state: QuestionState) -> None:
@@ -102,13 +134,21 @@ def _close(tx: Tx, question: QuestionId, state: QuestionState) -> None:
         raise _closed(tx, question)
 
 
-def _closes(tx: Tx, question: QuestionId, state: QuestionState) -> bool:
-    """Close it and let its turn go on; False when it is not open any more."""
+def _closes(
+    tx: Tx, question: QuestionId, state: QuestionState, settings: RecoverySettings = AS_USUAL
+) -> bool:
+    """Close it, and let its turn go on or end with it; False when it is not open any more."""
     row = tx.one("close_question", id=question, state=state, now=tx.now)
     if row is None:
         return False
     tx.event(state, f"question:{question}")
-    _go_on(tx, TurnId(row[0]), SessionId(row[1]), row[2], state)
+    turn, session, kind, since = TurnId(row[0]), SessionId(row[1]), QuestionKind(row[2]), row[3]
+    ends = after_silence(kind, since, tx.now, settings) if state in SILENT else None
+    if ends is None:
+        _go_on(tx, turn, session, kind, state)
+    else:
+        leave_unanswered(tx, turn, session, ends)
+        tx.changed("questions")
     return True
 
 

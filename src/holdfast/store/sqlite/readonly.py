@@ -13,13 +13,14 @@ from holdfast.errors import SchemaTooNew, Unusable
 from holdfast.model import InstanceId
 from holdfast.store.contract import Continuity
 
-from . import claims, intake, lists, operators, people, steps
+from . import claims, intake, lists, operators, people, revivals, steps
 from . import deliveries as sending
 from . import processes as background
 from . import questions as asked
 from . import stopping as drains
 from .database import connect_reader, migrations, schema_version
 from .faults import translate
+from .partials import partials
 from .readers import Read, ReaderThreads
 from .restored import restored
 from .verify import verify
@@ -87,6 +88,7 @@ class ReadOnlyLedger:
     session = _look(lists.session)
     turns = _look(lists.turns)
     questions = _look(asked.questions)
+    partials = _look(partials)
     row = _look(lists.row)
     arrivals_of = _look(lists.arrivals_of)
     session_of = _look(lists.session_of)
@@ -99,6 +101,7 @@ class ReadOnlyLedger:
     platforms = _look(operators.platforms)
     inspect = _look(operators.inspect)
     whereabouts = _look(operators.whereabouts)
+    on_hold = _look(revivals.on_hold)
     set_aside = _look(operators.set_aside)
     grants = _look(people.grants)
     asking = _look(people.asking)

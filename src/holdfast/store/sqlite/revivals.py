@@ -5,7 +5,9 @@ from __future__ import annotations
 from holdfast.errors import NotFound, WrongState
 from holdfast.model import (
     Attachment,
+    ChatAddress,
     Entry,
+    InboxKind,
     InboxState,
     Key,
     Owed,
@@ -17,7 +19,7 @@ from holdfast.model import (
     TurnState,
     Undone,
 )
-from holdfast.store.contract import FORGOTTEN
+from holdfast.store.contract import FORGOTTEN, OnHold
 
 from . import rows
 from .codec import dump_message
@@ -43,16 +45,24 @@ def retry(
     sender: PersonId,
     by: Position,
     owe: tuple[Owed, ...] = (),
+    kind: InboxKind = InboxKind.MESSAGE,
 ) -> Entry:
     entry = mark(tx, session, generation, body, body.last, owe=owe)
     row = tx.one("key_of_session", session=session)
     assert row is not None
-    _make_message(tx, Key(row[0]), by, text, attachments, sender)
+    _make_message(tx, Key(row[0]), by, text, attachments, sender, kind)
     return entry
 
 
-def revive(tx: Tx, session: SessionId, by: Position | None, text: str, owe: tuple[Owed, ...] = ()) -> None:
-    row = tx.one("standing", session=session)
+def revive(
+    tx: Tx,
+    session: SessionId,
+    by: Position | None,
+    text: str,
+    owe: tuple[Owed, ...] = (),
+    person: PersonId | None = None,
+) -> None:
+    row = tx.one("standing", session=session, person=person, now=tx.now)
     if row is None:
         raise NotFound("session", session)
     key, is_ended, is_suspended, turn, state, is_open, is_asked = row
@@ -62,21 +72,47 @@ def revive(tx: Tx, session: SessionId, by: Position | None, text: str, owe: tupl
     if is_suspended:
         tx.run("unsuspend", session=session, now=tx.now)
         tx.event("revived", f"session:{session}")
+        _lift_hold(tx, key)
     if is_open:
         say_continue(tx, TurnId(turn), session, by)
         if by is not None:
             settle_row(tx, by, InboxState.EXECUTED)
     elif by is not None:
-        _make_message(tx, key, by, text)
+        _move_message(tx, key, by, text)
     owe_all(tx, owe)
     refresh_conversation(tx, key)
 
 
-def reopen(tx: Tx, session: SessionId, by: Position | None, owe: tuple[Owed, ...] = ()) -> None:
-    row = tx.one("standing", session=session)
+def release_conversation(tx: Tx, key: Key, by: Position | None, owe: tuple[Owed, ...] = ()) -> None:
+    if not _lift_hold(tx, key):
+        raise WrongState(f"conversation {key}", "free", "on hold")
+    if by is not None:
+        settle_row(tx, by, InboxState.EXECUTED)
+    owe_all(tx, owe)
+    line_up(tx, key)
+
+
+def _lift_hold(tx: Tx, key: Key) -> bool:
+    lifted = tx.run("release_conversation", key=key) == 1
+    if lifted:
+        tx.event("released", f"conversation:{key}")
+    return lifted
+
+
+def on_hold(read: Read, limit: int = 100) -> tuple[OnHold, ...]:
+    return tuple(
+        OnHold(Key(key), ChatAddress(chat), since, SessionId(session) if session else None, waiting)
+        for key, chat, since, session, waiting in read.all("on_hold", limit=limit)
+    )
+
+
+def reopen(
+    tx: Tx, session: SessionId, by: Position | None, owe: tuple[Owed, ...] = (), text: str | None = None
+) -> None:
+    row = tx.one("standing", session=session, person=None, now=tx.now)
     if row is None:
         raise NotFound("session", session)
-    key, is_ended = Key(row[0]), row[1]
+    key, is_ended, is_suspended = Key(row[0]), row[1], row[2]
     if not is_ended:
         raise WrongState(f"session {session}", "live", "ended")
     live = tx.one("session_with_last_turn", key=key)
@@ -87,7 +123,11 @@ def reopen(tx: Tx, session: SessionId, by: Position | None, owe: tuple[Owed, ...
     if not tx.run("reopen_session", session=session, key=key, now=tx.now):
         raise WrongState(f"session {session}", FORGOTTEN, "ended and kept")
     tx.event("reopened", f"session:{session}")
-    if by is not None:
+    if is_suspended:
+        _lift_hold(tx, key)
+    if by is not None and text is not None and is_suspended:
+        _move_message(tx, key, by, text)
+    elif by is not None:
         settle_row(tx, by, InboxState.EXECUTED)
     owe_all(tx, owe)
     line_up(tx, key)
@@ -100,12 +140,24 @@ def _make_message(
     text: str,
     attachments: tuple[Attachment, ...] = (),
     sender: PersonId | None = None,
+    kind: InboxKind = InboxKind.MESSAGE,
 ) -> None:
     """The command's own row becomes the message: carried out once, and one cause for one turn."""
     body = dump_message(text, attachments)
-    if not tx.run("make_message", position=by, key=key, body=body, sender=sender):
+    if not tx.run("make_message", position=by, key=key, body=body, sender=sender, kind=kind):
         raise row_is_not(tx, by, "a waiting command of this conversation")
     tx.event("made_message", f"inbox:{by}")
+    line_up(tx, key)
+
+
+def _move_message(tx: Tx, key: Key, by: Position, text: str) -> None:
+    """The same for a command that may have been given elsewhere: its row goes where the work is."""
+    row = tx.one("row", position=by)
+    if not tx.run("move_message", position=by, key=key, body=dump_message(text, ())):
+        raise row_is_not(tx, by, "a waiting command")
+    tx.event("made_message", f"inbox:{by}")
+    if row is not None and row[3] != key:
+        refresh_conversation(tx, row[3])
     line_up(tx, key)
 
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from holdfast.model import (
+    AskedBy,
     Began,
     BusyMode,
     CallId,
@@ -65,7 +66,7 @@ W = TypeVar("W", bound=StrEnum)
 
 def time_or_none(value: int | None) -> int | None:
     """A damaged optional time counts as absent."""
-    return value if value is not None and 0 <= value <= LATEST_TIME else None
+    return value if isinstance(value, int) and 0 <= value <= LATEST_TIME else None
 
 
 def reader(words: type[W]) -> Callable[[str | None], W | None]:
@@ -160,8 +161,7 @@ def inbox_row(row: Row) -> InboxRow:
 
 
 def request(row: Row) -> Request:
-    id_, what, dedupe, by, after_turn, asked_at, done_at, outcome = row
-    return Request(id_, what, dedupe, by, after_turn, asked_at, done_at, outcome)
+    return Request(*row)
 
 
 def session(row: Row) -> Session:
@@ -180,15 +180,25 @@ def turn(row: Row) -> Turn:
     values[10] = tail(row[10])
     values[13] = time_or_none(row[13])
     values[15] = stop(row[15])
+    values[17] = time_or_none(row[17])
     return Turn._make(values)
 
 
 def chat_settings(busy: Any, on_interruption: Any, agent: Any, model: Any) -> ChatSettings:
-    return ChatSettings(busy_or_none(busy), on_interruption_or_none(on_interruption), agent, model)
+    return ChatSettings(
+        busy_or_none(busy),
+        on_interruption_or_none(on_interruption),
+        _text_or_none(agent),
+        _text_or_none(model),
+    )
+
+
+def _text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def call(turn: TurnId, row: Row) -> CallRecord:
-    id_, name, arguments, effect, state, generation = row
+    id_, name, arguments, effect, state, generation, output = row
     return CallRecord(
         CallId(id_),
         name,
@@ -197,12 +207,16 @@ def call(turn: TurnId, row: Row) -> CallRecord:
         call_key(turn, id_),
         _call_state(state),
         generation,
+        output,
     )
+
+
+asked_by_or_none = reader(AskedBy)
 
 
 def question(row: Row) -> QuestionRecord:
     id_, kind, call_, state, text, options, asked_of, expires_at, answer, call_hash, asked_at = row[:11]
-    closed_at, answered_by = row[11:13]
+    closed_at, answered_by, asked_by = row[11:14]
     return QuestionRecord(
         QuestionId(id_),
         QuestionKind(kind),
@@ -217,13 +231,14 @@ def question(row: Row) -> QuestionRecord:
         asked_at,
         closed_at,
         PersonId(answered_by) if answered_by else None,
+        asked_by_or_none(asked_by),
     )
 
 
 def delivery(row: Row) -> Delivery:
     id_, chat, number, kind, part, parts, body, options, files, reply_to, dedupe, state = row[:12]
     attempts, repeated, created_at, claimed_at, settled_at, platform_id, reason = row[12:19]
-    session_, turn_, tried = row[19:22]
+    session_, turn_, tried, repeats, failing_since, overtaken_at, aside_at = row[19:26]
     return Delivery(
         DeliveryId(id_),
         ChatAddress(chat),
@@ -247,6 +262,10 @@ def delivery(row: Row) -> Delivery:
         turn_,
         tried,
         load_files(files),
+        repeats,
+        time_or_none(failing_since),
+        time_or_none(overtaken_at),
+        time_or_none(aside_at),
     )
 
 

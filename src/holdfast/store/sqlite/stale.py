@@ -8,27 +8,32 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from operator import attrgetter
 
+from holdfast.errors import Refused
 from holdfast.model import (
-    Entry,
     Interruption,
+    Key,
+    QuestionKind,
     QuestionState,
     SessionId,
     StopKind,
+    StrikeRecord,
     TurnId,
 )
+from holdfast.policy.parks import MOST_PARKS
 from holdfast.policy.recovery import LEADS_TO, Outcome
 from holdfast.store.contract import JudgePage, Settled, StaleTurn, Standing, Verdict
 
 from .codec import encode
-from .commit import Row, Tx
+from .commit import Row, Tx, Undone
 from .goal_turns import end_goals, queue_goal_turns
 from .intake import drop_wakeups_of
+from .mending import lay_aside, mend_open_work
 from .owing import Debt, owe_debts
 from .readers import Read
-from .rows import entry, on_interruption_or_none, reader, stop, tail, time_or_none
-from .steps import add_questions, settle_open_calls
+from .rows import on_interruption_or_none, reader, stop, tail, time_or_none
+from .steps import add_questions, entries_of_turn, settle_open_work
 
-_question_state = reader(QuestionState)
+_question_state, _question_kind = reader(QuestionState), reader(QuestionKind)
 
 
 def interrupt_orphans(tx: Tx, limit: int = 500, running: tuple[TurnId, ...] | None = None) -> int:
@@ -40,6 +45,28 @@ def interrupt_orphans(tx: Tx, limit: int = 500, running: tuple[TurnId, ...] | No
     )
     if not found:
         return 0
+    try:
+        tx.apart(partial(_interrupt, tx, found))
+        done = len(found)
+    except Undone:
+        mend_open_work(tx)
+        done = sum(_interrupt_alone(tx, row) for row in found)
+    tx.changed("recovery")
+    return done
+
+
+def _interrupt_alone(tx: Tx, row: Row) -> bool:
+    """One whose row cannot be changed is set aside alone, and keeps no other waiting."""
+    try:
+        tx.apart(partial(_interrupt, tx, [row]))
+    except Undone as undone:
+        for (key,) in tx.all("key_of_session", session=row[1]):
+            lay_aside(tx, Key(key), undone.fault)
+        return False
+    return True
+
+
+def _interrupt(tx: Tx, found: list[Row]) -> None:
     turns = encode([row[0] for row in found])
     tx.run(
         "interrupt_orphans",
@@ -50,15 +77,18 @@ def interrupt_orphans(tx: Tx, limit: int = 500, running: tuple[TurnId, ...] | No
     )
     # How long a run lived whose process is alive says nothing about deaths; nor does a time that is damaged.
     runs = [
-        (session, max(0, beat - claimed))
+        (session, _ran_for(claimed, beat))
         for _, session, owner, claimed, beat in found
-        if owner != tx.instance and time_or_none(claimed) is not None and time_or_none(beat) is not None
+        if owner != tx.instance
     ]
     tx.run("remember_fatal_runs", runs=encode(runs))
     detail = {"reason": Interruption.RESTART_INTERRUPTED}
     tx.events([("interrupted", f"turn:{row[0]}", detail) for row in found])
-    tx.changed("recovery")
-    return len(found)
+
+
+def _ran_for(claimed: int | None, beat: int | None) -> int:
+    since, until = time_or_none(claimed), time_or_none(beat)
+    return 0 if since is None or until is None else max(0, until - since)
 
 
 def stale_turns(read: Read, after: TurnId | None = None, limit: int = 500) -> tuple[StaleTurn, ...]:
@@ -77,13 +107,13 @@ def _stale(found: Row | None) -> tuple[StaleTurn, ...]:
     values, lines = found
     page = json.loads(values)
     for row, line in zip(page, lines.split("\n") if page else (), strict=True):
-        row[_PROGRESS] = time_or_none(row[_PROGRESS])
+        row[_PROGRESS], row[_SILENT] = time_or_none(row[_PROGRESS]), time_or_none(row[_SILENT])
         row.append(_standing(line))
     # Past the constructor, which costs twice as much: a boot may read ten thousand of them.
     return tuple([tuple.__new__(StaleTurn, row) for row in page])
 
 
-_PROGRESS = StaleTurn._fields.index("progress_at")
+_PROGRESS, _SILENT = map(StaleTurn._fields.index, ("progress_at", "silent_since"))
 
 
 @lru_cache(maxsize=1_000)
@@ -91,16 +121,38 @@ def _standing(values: str) -> Standing:
     """How a turn stands; read once for all that stand alike."""
     # fmt: off
     (suspended, stopped, ends_in, question, noted, strikes, interruptions, interruption, owner, held, chosen,
-     consented) = json.loads(values)
+     consented, deaths, cuts, turn_deaths, follows_park, parks) = json.loads(values)
+    state, _, kind = (question or "").partition(" ")
     return Standing(
-        suspended == 1, stop(stopped), tail(ends_in), _question_state(question), noted, strikes,
-        interruptions, interruption, owner, held, on_interruption_or_none(chosen), consented == 1,
+        suspended == 1, stop(stopped), tail(ends_in), _question_state(state), _question_kind(kind), noted,
+        strikes, interruptions, interruption, owner, held, on_interruption_or_none(chosen), consented == 1,
+        StrikeRecord(deaths, cuts, turn_deaths, follows_park == 1, parks),
     )
     # fmt: on
 
 
 def settle_stale(tx: Tx, page: Sequence[StaleTurn], judge: JudgePage) -> Settled:
-    go_on, others = judge(page, tx.now, partial(_entries_of, tx))
+    try:
+        return tx.apart(partial(_settle, tx, page, judge))
+    except Undone as undone:
+        if isinstance(undone.fault, Refused):
+            raise undone.fault from undone
+    # A row is damaged, or met a fault of ours: it is set aside alone, and keeps no other waiting.
+    mend_open_work(tx)
+    settled: dict[Outcome, tuple[TurnId, ...]] = defaultdict(tuple)
+    for stale in page:
+        try:
+            for outcome, turns in tx.apart(partial(_settle, tx, (stale,), judge)).items():
+                settled[outcome] += turns
+        except Undone as undone:
+            if isinstance(undone.fault, Refused):
+                raise undone.fault from undone
+            lay_aside(tx, stale.key, undone.fault)
+    return settled
+
+
+def _settle(tx: Tx, page: Sequence[StaleTurn], judge: JudgePage) -> Settled:
+    go_on, others = judge(page, tx.now, partial(entries_of_turn, tx))
     settled: dict[Outcome, tuple[TurnId, ...]] = defaultdict(tuple)
     if go_on and (in_line := _requeue(tx, go_on)):
         settled[Outcome.RESUME] = in_line
@@ -108,10 +160,6 @@ def settle_stale(tx: Tx, page: Sequence[StaleTurn], judge: JudgePage) -> Settled
         for verdict in _carry_out(tx, _unmoved(tx, others)):
             settled[verdict.decision.outcome] += (verdict.stale.turn,)
     return settled
-
-
-def _entries_of(tx: Tx, turn: TurnId) -> tuple[Entry, ...]:
-    return tuple(map(entry, tx.all("entries_of_turn", turn=turn)))
 
 
 _COUNTERS = (attrgetter("generation"), attrgetter("incarnation"), attrgetter("stands.consented"))
@@ -172,7 +220,7 @@ def _wait(tx: Tx, group: list[Verdict]) -> list[Verdict]:
 
 
 def _ask(tx: Tx, group: list[Verdict]) -> list[Verdict]:
-    tx.run("ask_stale", turns=_turns(group))
+    tx.run("ask_stale", turns=_turns(group), now=tx.now)
     asked = [(v.stale.session, v.stale.turn, v.ask) for v in group if v.ask is not None]
     assert len(asked) == len(group), "a verdict that asks carries its question"
     add_questions(tx, asked)
@@ -184,19 +232,31 @@ def _end(tx: Tx, group: list[Verdict]) -> list[Verdict]:
     turns = _turns(group)
     endings = [(v.stale, LEADS_TO[v.decision.row.outcome], v.decision.row.name) for v in group]
     tx.run("end_stale", endings=encode([(s.turn, state, why) for s, state, why in endings]), now=tx.now)
-    settle_open_calls(tx, {v.stale.turn: v.stale.session for v in group})
-    if tx.run("cancel_questions_of", turns=turns, now=tx.now):
+    overdue = tx.all("expire_overdue_of", turns=turns, now=tx.now)
+    tx.events([("expired", f"question:{id}", {}) for (id,) in overdue])
+    cut = settle_open_work(tx, {v.stale.turn: v.stale.session for v in group})
+    group = [_with_partial(v, cut.get(v.stale.turn)) for v in group] if cut else group
+    if tx.run("cancel_questions_of", turns=turns, now=tx.now) or overdue:
         tx.changed("questions")
     _suspend(tx, [v for v in group if v.decision.row.outcome is Outcome.PARK])
     sessions = encode([(s.session, state) for s, state, _ in endings])
     tx.run("after_stale_end", sessions=sessions, now=tx.now)
-    _end_sessions(tx, [v.stale.session for v in group if v.stale.stands.stop is StopKind.NEW])
+    _end_sessions(tx, [v.stale.session for v in group if _ends_session(v.stale.stands.stop)])
     done = {v.stale.session: v.stale.turn for v in group if v.decision.row.outcome is Outcome.DONE}
     queue_goal_turns(tx, done)
     tx.run("ready_freed", keys=_keys(group), now=tx.now)
     _log(tx, group)
     tx.changed("turns")
     return group
+
+
+def _with_partial(verdict: Verdict, text: str | None) -> Verdict:
+    """What the person saw of a reply comes before the words for what became of it."""
+    return verdict if text is None else verdict._replace(owe=(*verdict.keep(text), *verdict.owe))
+
+
+def _ends_session(stop: StopKind | None) -> bool:
+    return stop is not None and stop.ends_session
 
 
 def _end_sessions(tx: Tx, sessions: list[SessionId]) -> None:
@@ -215,6 +275,9 @@ def _suspend(tx: Tx, parked: list[Verdict]) -> None:
         tx.run("suspend_sessions", sessions=sessions, now=tx.now)
         drop_wakeups_of(tx, [v.stale.session for v in parked])
         tx.run("blame_instances", turns=_turns(parked))
+        held = [v for v in parked if v.decision.holds_messages]
+        tx.run("await_owner", keys=_keys(held), now=tx.now)
+        tx.events([("held", f"conversation:{v.stale.key}", {"parks": MOST_PARKS}) for v in held])
 
 
 Group = Callable[[Tx, list[Verdict]], list[Verdict]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -15,14 +16,18 @@ from holdfast.model import (
     ChatAddress,
     Entry,
     Fence,
+    Finish,
     InboxKind,
     InboxState,
     Journal,
     Key,
     Noted,
     Owed,
+    Partial,
     PersonId,
     Position,
+    QuestionKind,
+    QuestionState,
     Replied,
     Returned,
     Said,
@@ -36,19 +41,24 @@ from holdfast.model import (
     Usage,
 )
 from holdfast.model.transcript import RESUME_NOTES
+from holdfast.policy.calls import no_consent
 from holdfast.policy.limits import Spent
-from holdfast.policy.results import Skip, skipped_text, unknown_text
+from holdfast.policy.results import Skip, no_answer_text, skipped_text, unknown_text
 from holdfast.store.contract import Ask, Recorded, Spawned, Step
 
 from . import rows
-from .codec import dump_body, dump_list, load_message
-from .commit import Tx, Value
+from .codec import dump_body, dump_list, is_damaged, load_message
+from .commit import Row, Tx, Value
+from .faults import code_of
 from .goal_turns import end_goal
 from .intake import refresh_conversation, row_is_not, settle_row
+from .mending import set_part_aside
 from .owing import Debt, owe_all, owe_debts
+from .partials import cut_replies, keep_partials
 from .processes import consume_process, spawned_values
 from .readers import Read
 
+_NO_TEXT = "\ufffd"
 _REAL_RESULTS = (CallState.DONE, CallState.FAILED)
 
 
@@ -105,6 +115,7 @@ def pass_fence(
         productive=int(produced),
         count=len(append),
         now=tx.now,
+        mark=tx.mark,
     )
     if row is None:
         raise StaleWrite(fence.turn, fence.generation)
@@ -149,13 +160,19 @@ def _call_is_not(tx: Tx, turn: TurnId, call: CallId, wanted: str) -> WrongState:
     return WrongState(f"call {call}", found[0] if found else None, wanted)
 
 
-def settle_open_calls(tx: Tx, sessions: Mapping[TurnId, SessionId]) -> None:
-    """Settle what turns that nobody runs have left open."""
-    left: dict[TurnId, list[Returned]] = defaultdict(list)
-    for turn, id_, name, state in tx.all("unsettled_calls", turns=json.dumps(list(sessions))):
-        left[turn].append(_ending(id_, name, state))
+def settle_open_work(tx: Tx, sessions: Mapping[TurnId, SessionId]) -> dict[TurnId, str]:
+    """Settle what ended turns have left open: calls get a result, and a reply is kept as far as it came.
+
+    Returns what was written of replies: the chat saw it and is owed it.
+    """
+    left: dict[TurnId, list[Returned | Replied]] = defaultdict(list)
+    for turn, *call in tx.all("unsettled_calls", turns=json.dumps(list(sessions))):
+        left[turn].append(_ending(*call))
+    cut = cut_replies(tx, sessions)
+    for turn, text in cut.items():
+        left[turn].append(Replied(text, Finish.STOPPED))
     if not left:
-        return
+        return cut
     counts = json.dumps([(turn, len(bodies)) for turn, bodies in left.items()])
     placed = [
         (turn, seq, body)
@@ -165,17 +182,26 @@ def settle_open_calls(tx: Tx, sessions: Mapping[TurnId, SessionId]) -> None:
     settled: list[dict[str, Value]] = [
         {"turn": turn, "id": body.call, "state": str(body.state), "seq": seq, "now": tx.now}
         for turn, seq, body in placed
+        if isinstance(body, Returned)
     ]
     tx.many("settle_call", settled)
     tx.many("add_entry", [_row(sessions[turn], turn, seq, body, tx.now) for turn, seq, body in placed])
+    return cut
 
 
-def _ending(id_: str, name: str, state: str) -> Returned:
-    """Planned calls were skipped; of started ones nobody knows the outcome."""
-    call = ToolCall(CallId(id_), name, "")
-    if state == CallState.PLANNED:
+def _ending(id_: str, name: str, state: str, silent: str | None, output: str) -> Returned:
+    """Planned calls were skipped, questions got no answer; the outcome of other started calls is unknown."""
+    call, planned = ToolCall(CallId(id_), name, ""), state == CallState.PLANNED
+    if silent is not None:
+        kind, _, end = silent.partition(" ")
+        if kind == QuestionKind.CLARIFY:
+            settled = CallState.SKIPPED if planned else CallState.FAILED
+            return Returned(call.id, settled, no_answer_text(QuestionState(end)))
+        if planned:
+            return Returned(call.id, CallState.SKIPPED, skipped_text(call, no_consent(QuestionState(end))))
+    if planned:
         return Returned(call.id, CallState.SKIPPED, skipped_text(call, Skip.TURN_ENDED))
-    return Returned(call.id, CallState.UNKNOWN, unknown_text(call))
+    return Returned(call.id, CallState.UNKNOWN, unknown_text(call, output))
 
 
 def record(tx: Tx, fence: Fence, step: Step) -> Recorded:
@@ -278,6 +304,7 @@ def add_questions(tx: Tx, asked: Sequence[tuple[SessionId, TurnId, Ask]]) -> Non
                 "text": ask.text,
                 "options": dump_list(ask.options),
                 "expires_at": ask.expires_at,
+                "asked_by": ask.asked_by,
                 "now": tx.now,
             }
             for session, turn, ask in asked
@@ -321,8 +348,9 @@ def spent(read: Read, turn: TurnId, chat: ChatAddress, since: int) -> Spent:
     return Spent(tokens, cost, day_tokens, day_cost, tuple(grant for (grant,) in grants))
 
 
-def progress(tx: Tx, fence: Fence) -> None:
-    pass_fence(tx, fence, alive=True)
+def progress(tx: Tx, fence: Fence, shown: tuple[Partial, ...] = ()) -> None:
+    passed = pass_fence(tx, fence, alive=True)
+    keep_partials(tx, fence, shown, passed.last_seq)
 
 
 def mark(
@@ -351,8 +379,47 @@ def mark(
     return entry
 
 
-def transcript(read: Read, session: SessionId, after: int = 0) -> tuple[Entry, ...]:
-    return tuple(rows.entry(row) for row in read.all("transcript", session=session, after=after))
+def transcript(read: Read | Tx, session: SessionId, after: int = 0) -> tuple[Entry, ...]:
+    return tuple(rows.entry(row) for row in _lines(read, session, after))
+
+
+def entries_of_turn(read: Read | Tx, turn: TurnId) -> tuple[Entry, ...]:
+    """The entries of one turn, at the cost of that turn."""
+    try:
+        return tuple(map(rows.entry, read.all("entries_of_turn", turn=turn)))
+    except sqlite3.OperationalError as error:
+        if code_of(error):
+            raise
+    session = read.one("session_of_turn", turn=turn)
+    assert session is not None
+    return tuple(entry for entry in transcript(read, session[0]) if entry.turn == turn)
+
+
+def _lines(read: Read | Tx, session: SessionId, after: int) -> list[Row]:
+    """Entries as kept. A text that cannot be decoded spoils no other: it is as damaged as no JSON."""
+    try:
+        return read.all("transcript", session=session, after=after)
+    except sqlite3.OperationalError as error:
+        if code_of(error):
+            raise
+    found = read.all("transcript_as_bytes", session=session, after=after)
+    return [(*row[:-1], None if row[-1] is None else _decoded(row[-1])) for row in found]
+
+
+def _decoded(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return _NO_TEXT
+
+
+def set_entries_aside(tx: Tx, session: SessionId) -> int:
+    damaged = [row for row in _lines(tx, session, 0) if is_damaged(row[3], row[6])]
+    for seq, turn, _, kind, _, _, body in damaged:
+        which = f"entry {seq} of session {session} ({kind}, turn {turn})"
+        reason = f"{which} cannot be read; it is shown as unreadable"
+        set_part_aside(tx, f"entries/{session}/{seq}", reason, body)
+    return len(damaged)
 
 
 def journal(read: Read | Tx, turn: TurnId, generation: int) -> Journal:

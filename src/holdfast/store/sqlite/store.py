@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import sqlite3
 import sys
 from collections.abc import Callable, Coroutine
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from holdfast import __version__
 from holdfast.clock import Clock, Ids, boot_id
-from holdfast.errors import Damaged, StoreFault, SyncFailed
-from holdfast.model import InstanceId, TurnId
+from holdfast.errors import Damaged, DiskFull, StoreFault, StoreUnavailable, SyncFailed
+from holdfast.model import InstanceId, Stopped, TurnId
 from holdfast.store.contract import Continuity, LiveNotice
 
 from . import (
@@ -27,6 +28,7 @@ from . import (
     goals,
     intake,
     lists,
+    mending,
     notices,
     operators,
     people,
@@ -45,12 +47,16 @@ from .commit import Tx
 from .database import connect_reader, connect_writer, migrate, renew_log, settle_log
 from .faults import is_damage, translate
 from .home import HomeLock
+from .last_word import LastWord, read_last_word, reserve_last_word, say_last_word
+from .partials import partials
 from .ports import Readers, Writer
 from .readers import Read, ReaderThreads
 from .restored import restored
 from .sql import SQL
 from .verify import verify
 from .writer import WriterThread
+
+log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -94,13 +100,16 @@ class SqliteStore:
         writer: Writer,
         readers: Readers,
         changes: Changes,
+        home: Path | None = None,
     ) -> None:
+        """With `home`, the end of this run is known there if the ledger cannot keep it."""
         self._instance = instance
         self._clock = clock
         self._lock = lock
         self._writer = writer
         self._readers = readers
         self._changes = changes
+        self._home = home
 
     @property
     def instance(self) -> InstanceId:
@@ -120,6 +129,15 @@ class SqliteStore:
             await self._writer.close()
             self._lock.release()
 
+    async def end_instance(self, how: Stopped) -> None:
+        try:
+            await self._end_instance(how)
+        except (DiskFull, StoreUnavailable) as fault:
+            if self._home is None:
+                raise
+            log.error("the ledger cannot keep how this run ends (%s); it is written beside it", fault)
+            say_last_word(self._home, LastWord(self._instance, how, self._clock.now()))
+
     async def continuity(self) -> Continuity:
         return await self._continuity(self._instance)
 
@@ -134,7 +152,8 @@ class SqliteStore:
 
     begin_instance = _commit(intake.begin_instance)
     heartbeat = _commit(intake.heartbeat)
-    end_instance = _commit(intake.end_instance)
+    _end_instance = _commit(intake.end_instance)
+    end_instance_before = _commit(intake.end_instance_before)
     instances = _look(intake.instances)
     accept = _commit(arrivals.accept)
     cursor = _look(intake.cursor)
@@ -153,6 +172,7 @@ class SqliteStore:
     claim_ready = _commit(claims.claim_ready)
     record = _commit(steps.record)
     progress = _commit(steps.progress)
+    partials = _look(partials)
     finish = _commit(endings.finish)
     wait = _commit(endings.wait)
     spent = _look(steps.spent)
@@ -165,7 +185,10 @@ class SqliteStore:
     revive = _commit(revivals.revive)
     reopen = _commit(revivals.reopen)
     find_session = _look(revivals.find_session)
+    release_conversation = _commit(revivals.release_conversation)
+    on_hold = _look(revivals.on_hold)
     transcript = _look(steps.transcript)
+    set_entries_aside = _commit(steps.set_entries_aside)
     search = _look(remembering.search)
     journal = _look(steps.journal)
     live_session = _look(claims.live_session)
@@ -175,6 +198,8 @@ class SqliteStore:
     set_question_aside = _commit(asked.set_question_aside)
     question_undeliverable = _commit(asked.question_undeliverable)
     expire_questions = _commit(asked.expire_questions)
+    withdraw_questions = _commit(asked.withdraw_questions)
+    keep_asking = _commit(asked.keep_asking)
 
     owe = _commit(sending.owe)
     claim_deliveries = _commit(sending.claim_deliveries)
@@ -183,6 +208,9 @@ class SqliteStore:
     settle_delivery = _commit(sending.settle_delivery)
     expire_delivery = _commit(sending.expire_delivery)
     in_doubt = _look(sending.in_doubt)
+    failing = _look(sending.failing)
+    hurry_delivery = _commit(sending.hurry_delivery)
+    step_aside = _commit(sending.step_aside)
     unsettled = _look(sending.unsettled)
     doubt_orphans = _commit(sending.doubt_orphans)
     deliveries = _look(sending.deliveries)
@@ -192,8 +220,8 @@ class SqliteStore:
     _live_notices = _look(notices.live_notices)
     reword_notice = _commit(notices.reword_notice)
     forget_notice = _commit(notices.forget_notice)
-    buttons = _look(notices.buttons)
-    forget_buttons = _commit(notices.forget_buttons)
+    cards = _look(notices.cards)
+    close_card = _commit(notices.close_card)
     keep_blob = _commit(blobs.keep_blob)
     bring_blob = _commit(blobs.bring_blob)
     blob = _look(blobs.blob)
@@ -216,6 +244,7 @@ class SqliteStore:
     match_process = _commit(background.match_process)
     consume_process = _commit(background.consume_process)
 
+    mend = _commit(mending.mend)
     interrupt_orphans = _commit(stale.interrupt_orphans)
     stale_turns = _look(stale.stale_turns)
     settle_stale = _commit(stale.settle_stale)
@@ -286,8 +315,13 @@ async def open_under(
         lock.release()
         raise
     readers = ReaderThreads(lambda: connect_reader(path))
-    store = SqliteStore(instance, clock, lock, writer, readers, changes)
+    home = path.parent
+    store = SqliteStore(instance, clock, lock, writer, readers, changes, home)
     try:
+        if (word := read_last_word(home)) is not None:
+            await store.end_instance_before(word.instance, word.how, word.at)
+        with suppress(OSError):  # Without it an end that the ledger cannot keep counts as a crash.
+            reserve_last_word(home)
         await store.begin_instance(socket.gethostname(), os.getpid(), boot_id() or "unknown", __version__)
     except BaseException:
         await store.close()

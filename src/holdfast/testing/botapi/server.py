@@ -7,7 +7,6 @@ import re
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from inspect import isawaitable
 
 import uvicorn
 from starlette.applications import Starlette
@@ -17,18 +16,12 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .core import Asked, BotApi
-from .errors import ApiError, not_found, too_many
-from .faults import Broken, CutAfter, Effect, Flood, LostAnswer, LostRequest, NoRanges, Slow
-from .methods import METHODS, SAYING
-from .params import Params, params_of
+from .calls import Answer, carry_out, content_at, refusal
+from .core import BotApi
+from .errors import ApiError
+from .faults import CutAfter, LostRequest, NoRanges
+from .params import params_of
 
-_BROKEN = {
-    500: "Internal Server Error",
-    502: "Bad Gateway",
-    503: "Service Unavailable",
-    504: "Gateway Timeout",
-}
 _RANGE = re.compile(r"bytes=([0-9]+)-([0-9]*)")
 _WAITING = 128
 
@@ -95,52 +88,13 @@ class _Door:
 
     async def call(self, request: Request) -> Response:
         """One request of the bot, and whatever shall happen to it."""
-        name = str(request.path_params["method"])
         try:
             params = await params_of(request)
         except ApiError as error:
-            return _refusal(error)
-        sizes = {field: len(upload.content) for field, upload in params.files.items()}
-        asked = self._api.begin(name, params.values, sizes)
-        effect = self._api.faults.hits(name, params.optional("chat_id"))
-        if isinstance(effect, LostRequest):
-            self._api.end(asked, "lost request", 0)
-            return _Cut(self._wires)
-        answer = await self._answer(request, asked, params, effect)
-        outcome = "lost answer" if isinstance(effect, LostAnswer) else "answered"
-        if isinstance(effect, Slow):
-            await self._api.clock.sleep(effect.seconds)
-        self._api.end(asked, outcome, asked.code, asked.words, asked.result)
-        return _Cut(self._wires) if isinstance(effect, LostAnswer) else answer
-
-    async def _answer(
-        self, request: Request, asked: Asked, params: Params, effect: Effect | None
-    ) -> JSONResponse:
-        try:
-            self._api.check(str(request.path_params["token"]))
-            asked.result = await self._done(asked, params, effect)
-        except ApiError as error:
-            asked.code, asked.words = error.code, error.words
-            return _refusal(error)
-        asked.code = 200
-        return JSONResponse({"ok": True, "result": asked.result})
-
-    async def _done(self, asked: Asked, params: Params, effect: Effect | None) -> object:
-        name = asked.method.lower()
-        method = METHODS.get(name)
-        if method is None:
-            raise ApiError(404, "Not Found: method not found")
-        if isinstance(effect, Flood):
-            raise too_many(effect.seconds)
-        if isinstance(effect, Broken):
-            raise ApiError(effect.code, _BROKEN.get(effect.code, "Internal Server Error"))
-        if name in SAYING:
-            wait = self._api.limits.wait(self._api.now, params.number("chat_id"))
-            if wait:
-                raise too_many(wait)
-        with self._api.on_behalf_of(asked):
-            result = method(self._api, params)
-        return await result if isawaitable(result) else result
+            return _response(refusal(error))
+        path = request.path_params
+        answer = await carry_out(self._api, str(path["token"]), str(path["method"]), params)
+        return _Cut(self._wires) if answer is None else _response(answer)
 
     async def download(self, request: Request) -> Response:
         """A file by the path that `getFile` gave, all of it or the range that is asked for."""
@@ -151,11 +105,10 @@ class _Door:
             self._api.end(asked, "lost request", 0)
             return _Cut(self._wires)
         try:
-            self._api.check(str(request.path_params["token"]))
-            content = self._content(path)
+            content = content_at(self._api, str(request.path_params["token"]), path)
         except ApiError as error:
             self._api.end(asked, "answered", error.code, error.words)
-            return _refusal(error)
+            return _response(refusal(error))
         if isinstance(effect, CutAfter):
             self._api.end(asked, "lost answer", 200)
             return _Cut(self._wires, content[: effect.size], len(content))
@@ -164,18 +117,9 @@ class _Door:
         self._api.end(asked, "answered", answer.status_code)
         return answer
 
-    def _content(self, path: str) -> bytes:
-        file_id, until = self._api.links.get(path, ("", 0))
-        if self._api.now >= until:
-            raise not_found()
-        return self._api.world.files[file_id].content
 
-
-def _refusal(error: ApiError) -> JSONResponse:
-    answer: dict[str, object] = {"ok": False, "error_code": error.code, "description": error.words}
-    if error.parameters:
-        answer["parameters"] = error.parameters
-    return JSONResponse(answer, error.code)
+def _response(answer: Answer) -> JSONResponse:
+    return JSONResponse(answer.body, answer.code)
 
 
 def _ranged(content: bytes, wanted: str) -> Response:

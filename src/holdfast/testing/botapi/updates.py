@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 
 from holdfast.clock import Bell, Clock, first_of
 from holdfast.records import dataclass
@@ -34,6 +35,10 @@ class Update:
         return {"update_id": self.id, self.kind: self.content}
 
 
+def _unseen(update: Update) -> None:
+    """Nobody watches."""
+
+
 class Updates:
     """What waits for the bot, in order."""
 
@@ -49,6 +54,13 @@ class Updates:
         """The kinds the bot asked for; None: all but those that have to be named."""
         self.expired: list[Update] = []
         """What nobody fetched within a day."""
+        self.on_confirmed: Callable[[Update], None] = _unseen
+        """Told of each that is never brought again."""
+
+    @property
+    def last(self) -> int:
+        """The id of the last update there was."""
+        return self._next - 1
 
     def add(self, kind: str, content: Json, chat: int | None = None) -> None:
         """Something happened; it waits for the bot if the bot wants to know of its kind."""
@@ -112,6 +124,8 @@ class Updates:
             self._waiting = waiting[offset:]
         else:
             self._waiting = [update for update in waiting if update.id >= offset]
+        for update in waiting[: len(waiting) - len(self._waiting)]:
+            self.on_confirmed(update)
 
 
 def _anywhere(number: int) -> int:

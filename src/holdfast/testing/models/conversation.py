@@ -15,7 +15,8 @@ from .faults import Kind
 
 Json = dict[str, Any]
 
-_NOTES = re.compile(re.escape(NOTE) + r".*?" + re.escape(END_OF_NOTE), re.DOTALL)
+_NOTES = re.compile(re.escape(NOTE) + r"(.*?)" + re.escape(END_OF_NOTE), re.DOTALL)
+_WAKES = ("The background process ", "Standing goal: ")
 
 
 class Refused(Exception):
@@ -57,6 +58,12 @@ class Turn:
     def said(self) -> str:
         """What a person said in it: without what the gateway added."""
         return _NOTES.sub("", self.text).strip()
+
+    @property
+    def woke(self) -> str:
+        """The last note in it by which the gateway woke the model: a process ended, a goal goes on."""
+        notes = [note.strip() for note in _NOTES.findall(self.text)]
+        return next((note for note in reversed(notes) if note.startswith(_WAKES)), "")
 
 
 @dataclass(frozen=True, slots=True)

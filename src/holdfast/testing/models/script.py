@@ -65,7 +65,8 @@ class Scripted:
         asked = _last_asked(conversation.turns)
         if asked is None:
             return Answer("There is nothing to answer.")
-        rule = self._rule(conversation.turns[asked].said)
+        turn = conversation.turns[asked]
+        rule = self._rule(turn.said or turn.woke, "You said" if turn.said else "The gateway said")
         after = conversation.turns[asked + 1 :]
         done = sum(bool(turn.calls) for turn in after)
         results = [turn.text for turn in after if turn.who is Who.RESULT]
@@ -75,7 +76,7 @@ class Scripted:
             return Answer(f"Step {done + 1} of {len(rule.steps)}.", calls, rule.thoughts)
         return Answer(rule.say.replace(LAST, last), thoughts=rule.thoughts)
 
-    def _rule(self, said: str) -> Rule:
+    def _rule(self, said: str, who: str) -> Rule:
         for rule in self.rules:
             if re.search(rule.when, said, re.IGNORECASE):
                 return rule
@@ -88,14 +89,13 @@ class Scripted:
                     steps[-1] = (*steps[-1], call)
                 else:
                     steps.append((call,))
-        return Rule("", tuple(steps), "All steps are done." if steps else f"You said: {said}")
+        return Rule("", tuple(steps), "All steps are done." if steps else f"{who}: {said}")
 
 
 def _last_asked(turns: tuple[Turn, ...]) -> int | None:
-    """Where the last message stands in which somebody said something: notes are none."""
-    return next(
-        (at for at in reversed(range(len(turns))) if turns[at].who is Who.USER and turns[at].said), None
-    )
+    """Where the last message stands that wants an answer: of a person, or a note that wakes the model."""
+    asks = [at for at, turn in enumerate(turns) if turn.who is Who.USER and (turn.said or turn.woke)]
+    return asks[-1] if asks else None
 
 
 def _filled(arguments: str, last: str) -> str:

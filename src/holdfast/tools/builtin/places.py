@@ -36,12 +36,20 @@ class Places:
 
     def files(self, context: ToolContext) -> Path:
         """The folder this session's files are in; it is there when this returns."""
-        own = ("sessions", context.session) if self.sharing is Workspaces.SESSION else ("agents", self.agent)
-        return _made(context.workspace.joinpath(*own))
+        return self.files_of_session(context.workspace, context.session)
+
+    def files_of_session(self, workspace: Path, session: str) -> Path:
+        """The same of any session."""
+        own = ("sessions", session) if self.sharing is Workspaces.SESSION else ("agents", self.agent)
+        return _made(workspace.joinpath(*own))
 
     def state(self, context: ToolContext) -> Path:
         """The folder for what is remembered of this session; it is there when this returns."""
-        return _made(context.workspace.joinpath("state", context.session))
+        return self.state_of_session(context.workspace, context.session)
+
+    def state_of_session(self, workspace: Path, session: str) -> Path:
+        """The same of any session."""
+        return _made(workspace.joinpath("state", session))
 
 
 def _made(folder: Path) -> Path:

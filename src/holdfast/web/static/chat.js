@@ -36,6 +36,9 @@ const acts = {
     answered.set(question, words);
     say(words, { question });
   },
+  command(words) {
+    say(words, {});
+  },
   edit(position) {
     editing = position;
     draw();

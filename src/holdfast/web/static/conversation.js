@@ -134,8 +134,17 @@ export class Conversation {
       // While a call runs nobody writes: what comes is what the tool puts out.
       const isOutput = all.findLast((item) => item.kind === "step")?.state === "running";
       items.push({ kind: isOutput ? "output" : "live", key: `live:${this.live}`, text: this.preview });
+    } else {
+      items.push(...this.#cutOff());
     }
     return items;
+  }
+
+  /** What was shown before a cut and is not finished yet: the reply's place is that of the one written in its stead. */
+  #cutOff() {
+    return (this.turn?.cut_off ?? []).map(({ call, text }) =>
+      call ? { kind: "output", key: `cut:${call}`, text, cut: true } : { kind: "live", key: `live:${this.live}`, text, cut: true },
+    );
   }
 
   /** Where work has gone on after a cut since this was last asked. */

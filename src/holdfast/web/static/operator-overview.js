@@ -81,7 +81,7 @@ function tiles(counts) {
     ["queue", counts.messages_waiting, null, "messages in line"],
     ["owed", counts.owed, null, "replies owed"],
     ["unknown", counts.unknown, "#outbox", "sends in doubt", counts.unknown],
-    ["parked", counts.parked, "#sessions?state=parked", "parked", counts.parked],
+    ["parked", counts.parked, "#sessions?state=parked", counts.on_hold ? `parked, ${counts.on_hold} on hold` : "parked", counts.parked],
     ["aside", more(counts.set_aside), "#set-aside", "set aside", counts.set_aside],
   ];
   return h("ul", { class: "tiles", "aria-label": "At a glance" }, all.map(([name, count, where, words, wary]) => {

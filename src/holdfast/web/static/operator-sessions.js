@@ -40,6 +40,7 @@ const cell = (name, value) => h("td", { "data-label": name, class: value ? null 
 
 function remarks(line, now) {
   return [
+    line.on_hold && "its messages wait for an owner",
     line.held && `held: ${line.held.replaceAll("_", " ")}`,
     deaths(line) > 0 && plural(deaths(line), "strike"),
     line.ended_at && `ended ${ago(line.ended_at, now)}`,
@@ -67,6 +68,7 @@ export function session({ found, titles }, now) {
         fact("id", h("code", {}, row.id))),
       h("div", { class: "buttons" },
         open && h("button", { class: "plain", type: "button", "data-do": "command", "data-name": "stop", "data-id": row.id }, "Stop its work"),
+        found.on_hold && h("button", { class: "fill", type: "button", "data-do": "command", "data-name": "unhold", "data-id": row.id }, "Release its messages"),
         (row.suspended_at || open?.state === "interrupted") && h("button", { class: "fill", type: "button", "data-do": "command", "data-name": "resume", "data-id": row.id }, "Let it go on"),
         !open && found.turns.length > 0 && !row.ended_at && !row.suspended_at && h("button", { class: "plain", type: "button", "data-do": "command", "data-name": "retry", "data-id": row.id }, "Answer the last message again"))),
     h("div", { class: "columns" },
@@ -111,7 +113,7 @@ function turn(one, now) {
   const until = one.ended_at ?? now;
   const cut = one.interruptions > 0 && `cut off ${one.interruptions === 1 ? "once" : `${one.interruptions} times`}${one.interruption ? `, last because ${WHY_CUT[one.interruption] ?? one.interruption}` : ""}`;
   return h("li", { "data-key": one.id },
-    h("p", { class: "first" }, pill(one.state), h("span", {}, one.attempt === 1 ? "one attempt" : `${one.attempt} attempts`), h("time", {}, moment(one.begun_at, now))),
+    h("p", { class: "first" }, pill(one.state), h("time", {}, moment(one.begun_at, now))),
     h("p", { class: "aside" }, [`${one.ended_at ? "took" : "for"} ${span(until - one.begun_at)}`, cut, one.held && `held: ${one.held.replaceAll("_", " ")}`,
       one.stop && `a ${one.stop} was asked`, one.why && `because: ${one.why.replaceAll("_", " ")}`].filter(Boolean).join(" · ")),
     h("details", { class: "fold", "data-trace": one.cause }, h("summary", {}, "Its whole life"), h("div", { class: "life", "data-kept": true })));
@@ -148,7 +150,7 @@ const goesOn = (one, before) => one.what === "claimed" && before?.turn === one.t
 function headline(one) {
   const { detail } = one;
   if (one.what === "interrupted") return `Cut off: ${WHY_CUT[detail.reason] ?? detail.reason ?? "no reason kept"}`;
-  if (one.what === "claimed") return detail.attempt > 1 ? `Taken up again, attempt ${detail.attempt}` : "Taken up";
+  if (one.what === "claimed") return `Resumed after interruption ${detail.resumed}`;
   if (one.what === "put_back") return "Put back in line, nothing had begun";
   return one.what.replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase());
 }
@@ -157,7 +159,7 @@ function headline(one) {
 function about(one) {
   let detail = {};
   try { detail = JSON.parse(one.detail ?? "{}"); } catch { /* told without */ }
-  if (detail.attempt > 1) return `turn, attempt ${detail.attempt}`;
+  if (detail.resumed) return `turn, resumed after interruption ${detail.resumed}`;
   return detail.tool ? `call of ${detail.tool}` : one.subject.split(":")[0];
 }
 

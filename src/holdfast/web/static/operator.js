@@ -206,7 +206,7 @@ function listen() {
 
 const say = (words) => toast(words, false);
 const SETTLED = { sent: "Kept as arrived.", retry: "It is sent again, marked as possibly repeated.", drop: "Dropped." };
-const DONE = { stop: "Its work was stopped.", resume: "It goes on.", retry: "The last message is answered again." };
+const DONE = { stop: "Its work was stopped.", resume: "It goes on.", retry: "The last message is answered again.", unhold: "Its messages are answered, in a fresh session." };
 
 const DEEDS = {
   async settle({ name, id }) {

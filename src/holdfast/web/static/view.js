@@ -2,7 +2,7 @@
 // there, and is filled again only when what it shows has changed.
 import { get } from "./api.js";
 import { showMarkdown } from "./markdown.js";
-import { aroundCut, clock, cutLine, cutStory, dayOf, moment, questionEnd, shortTime, size, span } from "./words.js";
+import { aroundCut, clock, cutLine, cutStory, dayOf, moment, offered, questionEnd, shortTime, size, span } from "./words.js";
 
 export function el(tag, className = "", ...inside) {
   const node = document.createElement(tag);
@@ -74,13 +74,16 @@ const FILL = {
   },
 
   live(node, item) {
-    node.className = "answer live";
+    node.className = item.cut ? "answer cut-off" : "answer live";
     answer(node, item.text);
+    node.querySelector(":scope > .doubt")?.remove();
+    if (item.cut) node.append(el("p", "doubt", "Cut off here. The agent writes it again when the work goes on."));
   },
 
   output(node, item) {
-    node.className = "answer live output";
-    node.replaceChildren(el("pre", "", item.text.split("\n").slice(-LAST_LINES).join("\n")));
+    node.className = item.cut ? "answer output cut-off" : "answer live output";
+    node.replaceChildren(el("pre", "", item.text.trimEnd().split("\n").slice(-LAST_LINES).join("\n")));
+    if (item.cut) node.append(el("p", "doubt", "Cut off here. This is the output as far as it was recorded."));
   },
 
   reply(node, item) {
@@ -100,9 +103,12 @@ const FILL = {
     node.replaceChildren(rest.length ? folded(node, "", words, el("p", "", rest.join("\n"))) : el("p", "", ...words));
   },
 
-  notice(node, item) {
+  notice(node, item, acts) {
     node.className = "notice";
-    node.replaceChildren(el("span", "sr", "Gateway: "), el("span", "", item.text));
+    const words = el("div", "", el("span", "", item.text));
+    // What a notice offers are commands, as one would type them.
+    if (item.options?.length) words.append(el("div", "options", ...item.options.map((command) => button("plain", offered(command), () => acts.command(command)))));
+    node.replaceChildren(el("span", "sr", "Gateway: "), words);
   },
 
   day(node, item) {
@@ -187,7 +193,7 @@ function answerField(typed, send) {
 function answerHint({ question, answer, away }) {
   if (answer) return `${away ? "Kept here, and sent when the gateway is back" : "On its way"}: ${answer}`;
   const way = question.kind === "approval" ? "Or write yes or no below. " : question.options.length ? "Or write below: a number will do. " : "";
-  return `${way}Open until ${moment(question.expires_at)}.`;
+  return question.expires_at ? `${way}Open until ${moment(question.expires_at)}.` : `${way}Open until safe mode ends; then the work goes on.`;
 }
 
 /** Something to open for more; it stays open when it is filled again. */
@@ -208,7 +214,11 @@ function fillStep(node, item) {
     el("pre", "given", `${call.name} ${call.given}`.slice(0, LONGEST)),
     el("pre", "", call.result === null ? "No result yet." : call.result.slice(0, LONGEST) || "It gave back nothing."),
   ]);
-  node.replaceChildren(el("span", "dot"), folded(node, "words", words, ...inside));
+  const details = folded(node, "words", words, ...inside);
+  // What was seen of a call whose outcome is unknown stays in sight.
+  if (item.state === "unknown" && node.dataset.state !== item.state) details.open = true;
+  node.dataset.state = item.state;
+  node.replaceChildren(el("span", "dot"), details);
 }
 
 const LONGEST = 8000;

@@ -23,17 +23,32 @@ export const moment = (at) =>
     ? clock(at)
     : new Date(at).toLocaleString([], { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 
+const TAKE_UP = "What was done is kept: write /resume to take it up again";
+
 const UNANSWERED = {
-  expired: "Nobody answered in time",
+  expired: {
+    clarify: `No answer came in time, so the work was stopped. ${TAKE_UP}`,
+    approval: "No answer came in time, so this was not allowed",
+    continue: "No answer came in time, so the work was dropped. The conversation is kept",
+  },
+  undeliverable: { clarify: `It could not be delivered, so the work was stopped. ${TAKE_UP}` },
+};
+
+const CLOSED = {
   set_aside: "Set aside: something else was written instead",
   undeliverable: "It could not be delivered",
   cancelled: "Withdrawn: the work was stopped",
 };
 
+/** What stands on the button of a command that a notice offers. */
+export const offered = (command) => (command.startsWith("/resume ") ? "Resume it" : command);
+
 /** How a question was closed, by whom and when. */
-export function questionEnd({ kind, state, answer, answered_by, closed_at }) {
+export function questionEnd({ kind, state, answer, answered_by, asked_by, closed_at }) {
   const said = kind === "approval" ? { yes: "Allowed, this once", no: "Not allowed" }[answer] : `Answered: ${answer ?? "(erased)"}`;
-  const end = state === "answered" ? said : UNANSWERED[state] ?? state;
+  const withdrawn = state === "expired" && asked_by === "safe_mode_suspect";
+  const unanswered = withdrawn ? "Not asked any more: safe mode is over, and the work goes on" : UNANSWERED[state]?.[kind];
+  const end = state === "answered" ? said : unanswered ?? CLOSED[state] ?? state;
   const by = answered_by && answered_by !== "web:local" ? `, by ${answered_by}` : "";
   return `${end}${by}${closed_at ? ` · ${moment(closed_at)}` : ""}`;
 }
@@ -96,9 +111,9 @@ function isWorthTelling({ subject, what }, later) {
 
 function happeningWords({ subject, what, detail }) {
   const [kind] = subject.split(":");
-  const { tool, attempt, reason } = parsed(detail);
+  const { tool, attempt, generation, resumed, reason } = parsed(detail);
   if (what === "accepted") return "Your message was kept";
-  if (what === "claimed") return attempt > 1 ? `The work was taken up again, attempt ${attempt}` : "The work began";
+  if (what === "claimed") return resumed ? "The work was resumed" : generation || attempt > 1 ? "The work went on" : "The work began";
   if (what === "interrupted") return reason === "restart_interrupted" ? "A new process found the work cut off" : "The work was cut off";
   const state = { started: "begun", unknown: "outcome unknown" }[what] ?? what.replaceAll("_", " ");
   return `${tool ? `${tool}:` : `${THINGS[kind] ?? kind} was`} ${state}${reason ? `, ${String(reason).replaceAll("_", " ")}` : ""}`;

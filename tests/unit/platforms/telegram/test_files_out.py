@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.model import Attachment, Delivery, Lost, Rejected, Sent
+from holdfast.platforms.telegram.client import Refusal
 from holdfast.platforms.telegram.wire import caption_for
 from holdfast.policy.parts import POSSIBLY_REPEATED
 from holdfast.testing.botapi import LostAnswer
@@ -61,6 +62,27 @@ async def test_a_repeat_says_so_also_where_nothing_else_is_said(tmp_path: Path) 
             assert isinstance(await here.bot.send(repeat), Sent)
         assert ada.hears() == [POSSIBLY_REPEATED.strip(), f"{POSSIBLY_REPEATED}look"]
     assert caption_for("") == {}
+
+
+@pytest.mark.parametrize(("name", "kind"), [("a.txt", "text/plain"), ("chart.png", "image/png")])
+@on_a_loop
+async def test_looks_that_telegram_does_not_take_below_a_file_are_left_out_and_the_words_stay(
+    tmp_path: Path, name: str, kind: str
+) -> None:
+    async with stage(folder=tmp_path) as here:
+        ada = await ada_wrote(here)
+        real = here.bot._client.call
+
+        async def picky(method: str, parameters: Any = None, within: int = 60) -> Any:
+            if "parse_mode" in (parameters or {}):
+                raise Refusal(400, "Bad Request: can't parse entities: unexpected end tag")
+            return await real(method, parameters, within)
+
+        here.bot._client.call = picky  # type: ignore[method-assign]  # a server with another taste
+        file = with_file(tmp_path, ada.id, PNG, name, kind, "**look**")
+        assert isinstance(await here.bot.send(file), Sent)
+        *_, seen = ada.sees()
+        assert (seen.text, len(seen.media)) == ("**look**", 1)
 
 
 @on_a_loop

@@ -1,5 +1,6 @@
 """What is owed arrives where it belongs, and what is said about it is the truth."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -124,6 +125,25 @@ async def test_a_flood_says_until_when_and_counts_as_no_attempt() -> None:
         assert len(here.api.asked("sendMessage")) == asked, "nothing goes there before"
 
 
+@pytest.mark.guards("R10.3")
+@on_a_loop
+async def test_a_flood_in_one_topic_of_a_group_holds_its_other_topics_and_no_other_chat() -> None:
+    async with stage() as here:
+        ada = await ada_wrote(here)
+        forum = here.people.group("Forum", ada, topics=True)
+        topics = [str(ada.open_topic(name, forum)) for name in ("plans", "talk")]
+        here.api.faults.add(Flood(30), "sendMessage")
+        assert isinstance(await here.bot.send(owed(forum, thread=topics[0])), TryAgain)
+        asked = len(here.api.asked("sendMessage"))
+        for thread in (topics[1], None):
+            held = await here.bot.send(owed(forum, thread=thread))
+            assert isinstance(held, TryAgain)
+            assert held.at >= here.clock.now() + 30_000
+        assert not await here.bot.edit(place(forum, topics[1]).address, "5", "words"), "nor is it changed"
+        assert len(here.api.asked("sendMessage")) == asked
+        assert isinstance(await here.bot.send(owed(ada.id)), Sent)
+
+
 def _blocked(here: Stage, ada: Any) -> Delivery:
     ada.block()
     return owed(ada.id)
@@ -240,6 +260,38 @@ def test_a_button_names_its_question_however_long_its_id_is_and_stops_to_spin(na
     run()
 
 
+@pytest.mark.guards("R8.2")
+@on_a_loop
+async def test_the_button_of_a_notice_gives_its_command_as_if_it_were_typed_there() -> None:
+    async with stage() as here:
+        ada = await ada_wrote(here)
+        command = "/resume 01m7p33fqdjypdwfhjsj2z5ayj"
+        await here.bot.send(owed(ada.id, "Parked.", kind=OwedKind.NOTICE, options=(command,)))
+        assert ada.sees()[-1].buttons == ("Resume it (owner)",)
+        query = ada.press("Resume it (owner)")
+        (press,) = await here.arrivals()
+        assert (press.pressed, press.text, press.message_id) == (None, command, None)
+        assert press.origin.person == f"telegram:{ada.id}"
+        assert ada.answer(query) is not None
+
+
+@pytest.mark.guards("R13")
+@on_a_loop
+async def test_a_press_of_an_option_too_long_for_its_button_answers_with_its_number() -> None:
+    async with stage() as here:
+        ada = await ada_wrote(here)
+        options = (
+            "No",
+            "Yes, and say it to everybody who asks, in the same words, for a whole week",
+        )
+        await here.bot.send(owed(ada.id, "?", kind=OwedKind.QUESTION, options=options, dedupe="q"))
+        *_, shown = ada.sees()
+        assert shown.buttons[1].endswith("…") and len(shown.buttons[1]) < len(options[1])
+        ada.press(shown.buttons[1])
+        (press,) = await here.arrivals()
+        assert (press.pressed, press.text) == ("q", "2")
+
+
 @on_a_loop
 async def test_a_press_from_long_ago_is_taken_although_nobody_can_answer_it_any_more() -> None:
     async with stage() as here:
@@ -312,3 +364,23 @@ async def test_a_message_is_edited_as_often_as_it_takes_and_one_that_is_gone_is_
             await here.bot.edit(chat, result.platform_id, "later")
         assert raised.value.retry_after == 9
         assert not await here.bot.edit(chat, result.platform_id, "later"), "not before its time"
+
+
+@pytest.mark.guards("R12")
+@on_a_loop
+async def test_last_words_take_their_place_in_line_and_what_is_only_for_eyes_does_not() -> None:
+    async with stage() as here:
+        ada = await ada_wrote(here)
+        result = await here.bot.send(owed(ada.id, "working"))
+        assert isinstance(result, Sent) and result.platform_id is not None
+        chat = place(ada.id).address
+        assert not await here.bot.edit(chat, result.platform_id, "still working"), "there is no room now"
+        assert await here.bot.edit(chat, result.platform_id, "done", in_line=True)
+        assert ada.hears() == ["done"]
+        late = asyncio.ensure_future(here.bot.edit(chat, result.platform_id, "done indeed", in_line=True))
+        await here.passing(_of(late))
+        assert ada.hears() == ["done indeed"], "it waits for its place"
+
+
+async def _of(task: "asyncio.Future[bool]") -> bool:
+    return await task

@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import httpx
 import pytest
@@ -45,6 +46,49 @@ async def test_an_update_is_answered_only_once_it_is_committed() -> None:
         await here.bot.confirm(again, ())
         await here.api.until(lambda: not here.api.updates.pending())
         assert [one.code for one in here.api.deliverer.tried] == [200]
+
+
+@pytest.mark.guards("O2")
+@on_a_loop
+async def test_an_update_that_comes_between_the_read_and_its_commit_is_not_answered_with_it() -> None:
+    async with brought() as (here, url), httpx.AsyncClient() as telegram:
+        headers = {"X-Telegram-Bot-Api-Secret-Token": str(here.api.deliverer.webhook.secret)}
+
+        def post(number: int) -> asyncio.Future[httpx.Response]:
+            content = update("message", message(number, text=f"word {number}"), 100 + number)
+            return asyncio.ensure_future(telegram.post(url, json=content, headers=headers))
+
+        first = post(7)
+        incoming = await here.bot.receive(None)
+        second = post(8)
+        while len(here.bot._source._posts) < 2:  # type: ignore[attr-defined]  # both are there
+            await asyncio.wait([first, second], timeout=0.01)
+        here.commit(incoming)
+        await here.bot.confirm(incoming, ())
+        assert (await first).status_code == 200
+        assert not second.done(), "it is not committed yet"
+        (arrival,) = await here.arrivals()
+        assert arrival.text == "word 8"
+        assert (await second).status_code == 200
+
+
+@on_a_loop
+async def test_telegram_is_told_where_to_bring_updates_once_somebody_listens_there() -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/bring"
+    async with stage(listening=Listening(url, "127.0.0.1", port), connect=False) as here:
+        await here.bot._client.open()
+        real, listens = here.bot._client.call, list[bool]()
+
+        async def call(method: str, parameters: Any = None, within: int = 60) -> Any:
+            if method == "setWebhook":
+                with socket.socket() as caller:
+                    listens.append(caller.connect_ex(("127.0.0.1", port)) == 0)
+            return await real(method, parameters, within)
+
+        here.bot._client.call = call  # type: ignore[method-assign]  # somebody looks at that moment
+        await here.bot.connect()
+        assert listens == [True]
 
 
 @on_a_loop

@@ -19,7 +19,7 @@ from holdfast.model import (
 )
 from holdfast.platforms.base import Arrival, Revision
 from holdfast.platforms.telegram import Found, Moved, Standing, joined, press_of, read, to_send
-from holdfast.platforms.telegram.buttons import LONGEST_DATA, data_for
+from holdfast.platforms.telegram.buttons import LONGEST_DATA, data_for, label
 from holdfast.policy.parts import POSSIBLY_REPEATED
 from tests.unit.platforms.telegram.payloads import (
     ADA,
@@ -149,8 +149,8 @@ def test_a_button_names_its_question_in_64_bytes(question: str, thread: str | No
     assert not read_back.is_of(QuestionId(question + "x"))
 
 
-def buttons(*labels: str) -> dict[str, Any]:
-    rows = [[{"text": one, "callback_data": f"q{n}:asked"}] for n, one in enumerate(labels)]
+def buttons(*labels: str, topic: str = "") -> dict[str, Any]:
+    rows = [[{"text": one, "callback_data": f"q{n}{topic}:asked"}] for n, one in enumerate(labels)]
     return {"inline_keyboard": rows}
 
 
@@ -167,13 +167,19 @@ def test_a_press_answers_its_question_with_what_stands_on_the_button() -> None:
     "shown",
     [
         message(9, date=0),
-        message(9, reply_markup=buttons("Yes", "Something too lo…")),
+        message(9, reply_markup=buttons("Yes", label("Something long " * 9), topic=".5")),
+        message(9, reply_markup=buttons("Yes", "No", topic=".6")),
         message(9, reply_markup={"inline_keyboard": [7, [None]]}),
     ],
 )
 def test_a_press_whose_words_are_not_known_answers_with_its_number(shown: dict[str, Any]) -> None:
     event = arrival(update("callback_query", press("q1.5:asked", message=shown)))
     assert (event.text, event.pressed, event.origin.place.thread) == ("2", "asked", "5")
+
+
+def test_a_press_in_a_topic_answers_with_what_stands_on_the_button() -> None:
+    shown = message(9, reply_markup=buttons("Yes", "Not now", topic=".5"))
+    assert arrival(update("callback_query", press("q1.5:asked", message=shown))).text == "Not now"
 
 
 @pytest.mark.parametrize(

@@ -7,26 +7,27 @@ SELECT EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
                  AND s.strikes >= :suspect_strikes AND t.state = 'queued')
 
 -- name: take_ready_conversation
--- The one that has been ready longest leaves the line; a suspect only while no other suspect runs.
+-- The one that has been ready longest leaves the line; a suspect only while no other suspect runs. So does a parked
+-- conversation, whose next session is a suspect.
 UPDATE conversations SET ready_at = NULL, resume = 0 WHERE key = (
 SELECT r.key
 FROM (SELECT * FROM (SELECT c.key, c.ready_at FROM conversations c
                      WHERE c.resume = 0 AND c.ready_at IS NOT NULL AND NOT (
                          EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
                          AND EXISTS (SELECT 1 FROM sessions s
-                                     WHERE s.key = c.key AND s.ended_at IS NULL AND s.suspended_at IS NULL
-                                       AND s.strikes >= :suspect_strikes))
+                                     WHERE s.key = c.key AND s.ended_at IS NULL
+                                       AND (s.suspended_at IS NOT NULL OR s.strikes >= :suspect_strikes)))
                      ORDER BY c.ready_at, c.key LIMIT 1)
       UNION ALL
       SELECT * FROM (SELECT c.key, c.ready_at FROM conversations c
                      WHERE :resumes AND c.resume = 1 AND c.ready_at IS NOT NULL AND NOT (
                          EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
                          AND EXISTS (SELECT 1 FROM sessions s
-                                     WHERE s.key = c.key AND s.ended_at IS NULL AND s.suspended_at IS NULL
-                                       AND s.strikes >= :suspect_strikes))
+                                     WHERE s.key = c.key AND s.ended_at IS NULL
+                                       AND (s.suspended_at IS NOT NULL OR s.strikes >= :suspect_strikes)))
                      ORDER BY c.ready_at, c.key LIMIT 1)) r
 ORDER BY r.ready_at LIMIT 1)
-RETURNING key, chat
+RETURNING key, chat, fault
 
 -- name: session_with_last_turn
 SELECT s.id, s.key, s.chat, s.began, s.began_at, s.generation, s.incarnation, s.strikes,
@@ -44,7 +45,7 @@ SELECT h.busy, h.on_interruption, h.agent, h.model,
        s.suspended_at, s.suspended_why, s.ended_at, s.ended_why, s.completed_at,
        t.id, t.session, t.cause, t.state, t.generation, t.attempt, t.owner, t.begun_at, t.claimed_at,
        t.progress_at, t.tail, t.noted, t.interruptions, t.interrupted_at, t.interruption, t.stop, t.held,
-       t.ended_at, t.why, t.last_seq, s.longest_fatal
+       t.ended_at, t.why, t.last_seq, s.longest_fatal, t.progress_mark
 FROM chats h LEFT JOIN sessions s ON s.key = :key AND s.ended_at IS NULL LEFT JOIN turns t ON t.id = s.last_turn
 WHERE h.address = :chat
 
@@ -54,8 +55,9 @@ WHERE id = :session AND ended_at IS NULL
 
 -- name: add_session
 -- Incarnations go on where the session before left off: no number of the past is ever right again.
-INSERT INTO sessions (id, key, chat, began, began_at, incarnation)
-VALUES (:id, :key, :chat, :began, :now, (SELECT coalesce(max(incarnation), 0) FROM sessions WHERE key = :key))
+INSERT INTO sessions (id, key, chat, began, began_at, incarnation, strikes, follows_park, longest_fatal)
+VALUES (:id, :key, :chat, :began, :now, (SELECT coalesce(max(incarnation), 0) FROM sessions WHERE key = :key),
+        :strikes, :follows_park, :longest_fatal)
 RETURNING incarnation
 
 -- name: raise_generation
@@ -63,8 +65,8 @@ UPDATE sessions SET generation = generation + 1, strikes = strikes + 1, last_tur
 
 -- name: add_turn
 INSERT INTO turns (id, session, cause, state, generation, attempt, owner, last_owner, suspect,
-                   begun_at, claimed_at, progress_at, tail, first_seq, last_seq)
-VALUES (:id, :session, :cause, 'running', :generation, 1, :owner, :owner, :suspect, :now, :now, :now, 'message',
+                   begun_at, claimed_at, progress_at, progress_mark, tail, first_seq, last_seq)
+VALUES (:id, :session, :cause, 'running', :generation, 1, :owner, :owner, :suspect, :now, :now, :now, :mark, 'message',
         :first_seq, :last_seq)
 
 -- name: take_turn_again
@@ -129,12 +131,18 @@ WHERE t.id = :turn AND e.turn = t.id ORDER BY e.seq
 -- name: transcript
 SELECT seq, turn, at, kind, call, count, body FROM entries WHERE session = :session AND seq > :after ORDER BY seq
 
+-- name: transcript_as_bytes
+-- The same, for a text that the driver cannot decode.
+SELECT seq, turn, at, kind, call, count, CAST(body AS BLOB) FROM entries WHERE session = :session AND seq > :after
+ORDER BY seq
+
 -- name: calls_of_turn
-SELECT id, name, arguments, effect, state, generation FROM tool_calls WHERE turn = :turn ORDER BY place
+SELECT c.id, c.name, c.arguments, c.effect, c.state, c.generation, coalesce(p.text, '')
+FROM tool_calls c LEFT JOIN partials p ON p.turn = c.turn AND p.call = c.id WHERE c.turn = :turn ORDER BY c.place
 
 -- name: questions_of_turn
 SELECT q.id, q.kind, q.call, q.state, q.text, q.options, q.asked_of, q.expires_at, q.answer, q.call_hash, q.asked_at,
-       q.closed_at, i.sender
+       q.closed_at, i.sender, q.asked_by
 FROM questions q LEFT JOIN inbox i ON i.position = q.answered_by WHERE q.turn = :turn ORDER BY q.id
 
 -- name: live_session
@@ -154,31 +162,57 @@ SELECT id, key, chat, began, began_at, generation, incarnation, strikes,
 FROM sessions WHERE key = :key AND id >= :prefix AND id < :prefix || '~' LIMIT 2
 
 -- name: standing
--- How a session stands that somebody wants to go on with.
+-- How a session stands that somebody wants to go on with. What the gateway has asked is answered only by the
+-- person asked, in time; without a person an operator answers for them.
 SELECT s.key, s.ended_at IS NOT NULL, s.suspended_at IS NOT NULL, t.id, t.state, t.id IS NOT NULL AND t.ended_at IS NULL,
        t.state = 'waiting' AND EXISTS (
-           SELECT 1 FROM questions q WHERE q.turn = t.id AND q.state = 'open' AND q.kind = 'continue')
+           SELECT 1 FROM questions q WHERE q.turn = t.id AND q.state = 'open' AND q.kind = 'continue'
+             AND q.expires_at > :now AND (:person IS NULL OR q.asked_of IS NULL OR q.asked_of = :person))
 FROM sessions s LEFT JOIN turns t ON t.id = s.last_turn
 WHERE s.id = :session
 
 -- name: unsuspend
 -- It counts as used now: a reset by age would end it again with the next message.
-UPDATE sessions SET suspended_at = NULL, suspended_why = NULL, strikes = 0, longest_fatal = 0,
+UPDATE sessions SET suspended_at = NULL, suspended_why = NULL, strikes = 0, deaths = 0, cuts = 0, follows_park = 0,
+       longest_fatal = 0,
        generation = generation + 1, completed_at = CASE WHEN completed_at IS NOT NULL THEN :now END
 WHERE id = :session
 
 -- name: reopen_session
 -- No incarnation of the past is ever right again, also not of the session that was live in between.
 UPDATE sessions SET ended_at = NULL, ended_why = NULL, suspended_at = NULL, suspended_why = NULL,
-       strikes = 0, longest_fatal = 0, generation = generation + 1,
+       strikes = 0, deaths = 0, cuts = 0, follows_park = 0, longest_fatal = 0, generation = generation + 1,
        incarnation = 1 + (SELECT max(o.incarnation) FROM sessions o WHERE o.key = :key),
        completed_at = CASE WHEN completed_at IS NOT NULL THEN :now END
 WHERE id = :session AND ended_at IS NOT NULL AND ended_why <> 'forgotten'
 
 -- name: make_message
 -- The reason tells an edit of the command's own text that this is not it.
-UPDATE inbox SET kind = 'message', body = :body, sender = coalesce(:sender, sender), reason = 'made from a command'
+UPDATE inbox SET kind = :kind, body = :body, sender = coalesce(:sender, sender), reason = 'made from a command'
 WHERE position = :position AND key = :key AND state = 'waiting' AND kind = 'command'
 
 -- name: how_last_session_ended
 SELECT ended_why FROM sessions WHERE key = :key ORDER BY id DESC LIMIT 1
+
+-- name: left_by_last_session
+-- Whether the session before was parked, or followed a parked one and completed nothing since; and how long its longest
+-- fatal run lived.
+SELECT suspended_at IS NOT NULL OR follows_park = 1, longest_fatal
+FROM sessions WHERE key = :key ORDER BY incarnation DESC LIMIT 1
+
+-- name: release_conversation
+UPDATE conversations SET held_at = NULL WHERE key = :key AND held_at IS NOT NULL
+
+-- name: on_hold
+SELECT c.key, c.chat, c.held_at, s.id,
+       (SELECT count(*) FROM (SELECT 1 FROM inbox i WHERE i.key = c.key AND i.state = 'waiting' AND i.kind <> 'command'
+                              LIMIT 1000))
+FROM conversations c INDEXED BY conversations_held LEFT JOIN sessions s ON s.key = c.key AND s.ended_at IS NULL
+WHERE c.held_at IS NOT NULL ORDER BY c.held_at, c.key LIMIT :limit
+
+-- name: move_message
+-- An owner may resume the work of another conversation; the command becomes a message there, in answer to nothing.
+UPDATE inbox SET kind = 'message', body = :body, reason = 'made from a command',
+       chat = (SELECT c.chat FROM conversations c WHERE c.key = :key),
+       message_id = CASE WHEN key = :key THEN message_id END, key = :key
+WHERE position = :position AND state = 'waiting' AND kind = 'command'

@@ -21,13 +21,20 @@ SELECT send_at FROM (
 LIMIT 1
 
 -- name: take_delivery
+-- The first part in line if it is due, else one that stepped aside.
 -- What was tried before and is not `repeated` certainly did not arrive: the platform knows nothing of it.
 UPDATE outbox SET state = 'sending', owner = :owner, claimed_at = :now,
        tried = CASE WHEN repeated THEN tried ELSE :tried END
-WHERE id = (SELECT id FROM outbox WHERE chat = :chat AND settled_at IS NULL ORDER BY number LIMIT 1)
-  AND state = 'pending'
+WHERE id = (SELECT id FROM (
+    SELECT * FROM (SELECT id, state, not_before, 0 AS is_aside FROM outbox
+                   WHERE chat = :chat AND settled_at IS NULL AND aside_at IS NULL ORDER BY number LIMIT 1)
+    UNION ALL
+    SELECT id, state, not_before, 1 FROM outbox WHERE chat = :chat AND settled_at IS NULL AND aside_at IS NOT NULL)
+    WHERE state = 'pending' AND (not_before <= :now OR not_before > :latest)
+    ORDER BY is_aside, not_before, id LIMIT 1)
 RETURNING id, chat, number, kind, part, parts, body, options, files, reply_to, dedupe, state, attempts, repeated,
-          created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried
+          created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried,
+       repeats, failing_since, overtaken_at, aside_at
 
 -- A part in `sending` has an owner, one of unknown outcome has none: the owner tells which is meant.
 -- name: delivery_sent
@@ -38,12 +45,14 @@ RETURNING chat, EXISTS (SELECT 1 FROM outbox o WHERE o.chat = outbox.chat AND o.
 
 -- name: delivery_pending
 UPDATE outbox SET state = 'pending', owner = NULL, not_before = :at, reason = :reason,
-       attempts = attempts + :counts, repeated = max(repeated, :repeated)
+       attempts = attempts + :counts, repeated = max(repeated, :repeated), repeats = repeats + :marked,
+       failing_since = CASE WHEN :counts THEN coalesce(failing_since, :now) ELSE failing_since END
 WHERE id = :id AND state IN ('sending', 'unknown') AND owner IS :owner
 RETURNING chat, EXISTS (SELECT 1 FROM outbox o WHERE o.chat = outbox.chat AND o.settled_at IS NULL)
 
 -- name: delivery_unknown
-UPDATE outbox SET state = 'unknown', owner = NULL, reason = :reason, attempts = attempts + 1
+UPDATE outbox SET state = 'unknown', owner = NULL, reason = :reason, attempts = attempts + 1,
+       failing_since = CASE WHEN :ours THEN failing_since ELSE coalesce(failing_since, :now) END
 WHERE id = :id AND state = 'sending' AND owner IS :owner
 RETURNING chat, EXISTS (SELECT 1 FROM outbox o WHERE o.chat = outbox.chat AND o.settled_at IS NULL)
 
@@ -72,7 +81,8 @@ UPDATE chats SET throttled_until = max(throttled_until, :at) WHERE address = :ch
 -- name: in_doubt
 -- What a restore left in doubt no platform is asked about and nothing is sent again for: the operator settles it.
 SELECT id, chat, number, kind, part, parts, body, options, files, reply_to, dedupe, state, attempts, repeated,
-       created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried
+       created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried,
+       repeats, failing_since, overtaken_at, aside_at
 FROM outbox WHERE state = 'unknown'
   AND (:platform IS NULL OR (reason IS NOT 'restored'
                              AND :platform = (SELECT platform FROM chats WHERE address = outbox.chat)))
@@ -80,13 +90,38 @@ ORDER BY id LIMIT :limit
 
 -- name: unsettled_parts
 SELECT id, chat, number, kind, part, parts, body, options, files, reply_to, dedupe, state, attempts, repeated,
-       created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried
+       created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried,
+       repeats, failing_since, overtaken_at, aside_at
 FROM outbox INDEXED BY outbox_unsettled WHERE settled_at IS NULL AND id > :after ORDER BY id LIMIT :limit
 
 -- name: unknown_parts
 SELECT id, chat, number, kind, part, parts, body, options, files, reply_to, dedupe, state, attempts, repeated,
-       created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried
+       created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried,
+       repeats, failing_since, overtaken_at, aside_at
 FROM outbox WHERE state = 'unknown' AND id > :after ORDER BY id LIMIT :limit
+
+-- name: failing_parts
+-- With the newest message of the same chat that waits behind each; other parts of its own message do not count.
+SELECT o.id, o.chat, o.number, o.kind, o.part, o.parts, o.body, o.options, o.files, o.reply_to, o.dedupe, o.state, o.attempts,
+       o.repeated, o.created_at, o.claimed_at, o.settled_at, o.platform_id, o.reason, o.session, o.turn, o.tried,
+       o.repeats, o.failing_since, o.overtaken_at, o.aside_at,
+       (SELECT max(l.created_at) FROM outbox l
+        WHERE l.chat = o.chat AND l.settled_at IS NULL AND l.number > o.number AND l.dedupe <> o.dedupe
+          AND l.aside_at IS NULL AND o.aside_at IS NULL)
+FROM outbox o INDEXED BY outbox_failing JOIN chats c ON c.address = o.chat
+WHERE o.failing_since IS NOT NULL AND o.settled_at IS NULL AND o.reason IS NOT 'restored' AND c.platform = :platform
+ORDER BY o.id LIMIT :limit
+
+-- name: hurry_delivery
+UPDATE outbox SET overtaken_at = coalesce(overtaken_at, :overtaken_at),
+       not_before = CASE WHEN :at_once THEN min(not_before, :now) ELSE not_before END
+WHERE id = :id AND failing_since IS NOT NULL AND settled_at IS NULL
+RETURNING chat
+
+-- name: step_aside
+UPDATE outbox SET aside_at = :now
+WHERE id = :id AND failing_since IS NOT NULL AND aside_at IS NULL AND (state = 'pending' OR state = 'unknown')
+RETURNING chat
 
 -- name: doubt_orphans
 UPDATE outbox INDEXED BY outbox_unsettled SET state = 'unknown', owner = NULL, reason = 'the process died while sending',
@@ -96,7 +131,8 @@ RETURNING id
 
 -- name: deliveries
 SELECT id, chat, number, kind, part, parts, body, options, files, reply_to, dedupe, state, attempts, repeated,
-       created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried
+       created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried,
+       repeats, failing_since, overtaken_at, aside_at
 FROM outbox WHERE chat = :chat AND number > :after ORDER BY number LIMIT :limit
 
 -- name: last_number

@@ -29,7 +29,8 @@ WHERE key = :key AND state = 'offered' AND position < :before
 SELECT id, chat, state FROM outbox WHERE session IN (SELECT value FROM json_each(:sessions))
 UNION
 SELECT l.id, l.chat, l.state FROM outbox o
-JOIN outbox l ON l.dedupe IN ('line:' || o.dedupe, 'line:' || o.dedupe || '/' || o.part)
+JOIN outbox l ON l.dedupe IN ('line:' || o.dedupe, 'line:' || o.dedupe || '/' || o.part,
+                              'line:' || o.dedupe || '/' || o.part || ':late')
 WHERE o.session IN (SELECT value FROM json_each(:sessions))
 UNION
 SELECT o.id, o.chat, o.state FROM json_each(:positions) p

@@ -11,6 +11,9 @@ UPDATE instances SET heartbeat_at = :now WHERE id = :id
 -- name: end_instance
 UPDATE instances SET stopped = :how, stopped_at = :now, heartbeat_at = :now WHERE id = :id AND stopped IS NULL
 
+-- name: end_instance_before
+UPDATE instances SET stopped = :how, stopped_at = :at WHERE id = :id AND stopped IS NULL
+
 -- name: instances
 SELECT id, host, pid, boot, version, started_at, heartbeat_at, stopped, stopped_at, led_to_park
 FROM instances ORDER BY id DESC LIMIT :limit
@@ -27,12 +30,16 @@ INSERT INTO chats (address, platform) VALUES (:address, :platform) ON CONFLICT (
 
 -- name: arrival
 -- How the conversation stands that a message arrives in; no row when it is a new one. A question is open to
--- an answer only while its time and its incarnation last.
-SELECT h.busy, t.id, t.state,
+-- an answer only while its time and its incarnation last. What a dead process ran was interrupted, also before
+-- recovery has written that down; such a turn takes the oldest message along when it is resumed.
+SELECT h.busy, t.id, CASE WHEN t.state = 'running' AND t.owner <> :me THEN 'interrupted' ELSE t.state END,
        (SELECT count(*) FROM (SELECT 1 FROM inbox i
                               WHERE i.key = :key AND i.state = 'waiting' AND i.kind <> 'command' LIMIT :most)),
        EXISTS (SELECT 1 FROM questions q WHERE q.session = s.id AND q.state = 'open'),
-       s.id, EXISTS (SELECT 1 FROM goals g WHERE g.session = s.id AND g.state = 'active')
+       s.id, EXISTS (SELECT 1 FROM goals g WHERE g.session = s.id AND g.state = 'active'),
+       c.fault IS NOT NULL,
+       t.state = 'running' AND t.owner <> :me OR t.state IN ('queued', 'interrupted') AND t.interruptions > t.noted,
+       c.held_at IS NOT NULL
 FROM conversations c JOIN chats h ON h.address = c.chat
 LEFT JOIN sessions s ON s.key = c.key AND s.ended_at IS NULL
 LEFT JOIN turns t ON t.id = s.last_turn AND t.ended_at IS NULL
@@ -60,16 +67,16 @@ RETURNING position
 
 -- name: refresh_conversation
 -- Ready = an open turn is queued, or none is open and something waits that no older command stands before: a
--- command is about what was there when it was written. Derived, never set by hand; the time of becoming ready
+-- command is about what was there when it was written; and never while an owner has to release it. Derived, never set by hand; the time of becoming ready
 -- is kept while it stays ready, so that the line is fair.
 UPDATE conversations SET
     (ready_at, resume) = (
         SELECT CASE
-                   WHEN t.state = 'queued' OR (t.state IS NULL AND EXISTS (
+                   WHEN conversations.held_at IS NULL AND (t.state = 'queued' OR (t.state IS NULL AND EXISTS (
                        SELECT 1 FROM inbox i
                        WHERE i.key = conversations.key AND i.state = 'waiting' AND i.kind <> 'command'
                          AND NOT EXISTS (SELECT 1 FROM inbox o WHERE o.state = 'waiting' AND o.kind = 'command'
-                                         AND o.position < i.position AND o.key = i.key)))
+                                         AND o.position < i.position AND o.key = i.key))))
                    THEN coalesce(conversations.ready_at, :now) END,
                coalesce(t.state = 'queued' AND t.interruptions > t.noted, 0)
         FROM (SELECT 1)
@@ -182,11 +189,11 @@ WHERE address = :address
 SELECT busy, on_interruption, agent, model FROM chats WHERE address = :address
 
 -- name: add_request
-INSERT INTO requests (what, dedupe, asked_by, after_turn, asked_at)
-VALUES (:what, :dedupe, :by, :after_turn, :now) ON CONFLICT (dedupe) DO NOTHING
+INSERT INTO requests (what, dedupe, asked_by, after_turn, asked_at, instance)
+VALUES (:what, :dedupe, :by, :after_turn, :now, :instance) ON CONFLICT (dedupe) DO NOTHING
 
 -- name: requests
-SELECT id, what, dedupe, asked_by, after_turn, asked_at, done_at, outcome
+SELECT id, what, dedupe, asked_by, after_turn, asked_at, done_at, outcome, instance
 FROM requests WHERE done_at IS NULL ORDER BY id
 
 -- name: settle_request

@@ -1,13 +1,15 @@
 -- name: sessions_page
 SELECT s.id, s.key, s.began, s.began_at, s.ended_at, s.suspended_at IS NOT NULL, s.strikes,
-       t.id, t.state, t.held, s.completed_at
+       t.id, t.state, t.held, s.completed_at,
+       EXISTS (SELECT 1 FROM conversations c WHERE c.key = s.key AND c.held_at IS NOT NULL AND s.ended_at IS NULL)
 FROM sessions s LEFT JOIN turns t ON t.id = s.last_turn
 WHERE s.id < :before AND (NOT :live_only OR s.ended_at IS NULL)
 ORDER BY s.id DESC LIMIT :limit
 
 -- name: sessions_of_key
 SELECT s.id, s.key, s.began, s.began_at, s.ended_at, s.suspended_at IS NOT NULL, s.strikes,
-       t.id, t.state, t.held, s.completed_at
+       t.id, t.state, t.held, s.completed_at,
+       EXISTS (SELECT 1 FROM conversations c WHERE c.key = s.key AND c.held_at IS NOT NULL AND s.ended_at IS NULL)
 FROM sessions s LEFT JOIN turns t ON t.id = s.last_turn
 WHERE s.key = :key AND s.id < :before AND (NOT :live_only OR s.ended_at IS NULL)
 ORDER BY s.id DESC LIMIT :limit
@@ -64,7 +66,7 @@ FROM (SELECT accepted_at AS at, 0 AS rank, position AS id, 'accepted' AS what, '
              json_patch('{}', json_object('turn', turn, 'question', question, 'reason', reason))
       FROM inbox WHERE position = :position AND settled_at IS NOT NULL
       UNION ALL
-      SELECT begun_at, 1, 0, 'claimed', 'turn:' || id, json_object('attempt', 1)
+      SELECT begun_at, 1, 0, 'claimed', 'turn:' || id, NULL
       FROM turns WHERE id = :turn
       UNION ALL
       SELECT ended_at, 3, 0, state, 'turn:' || id, CASE WHEN why IS NOT NULL THEN json_object('why', why) END

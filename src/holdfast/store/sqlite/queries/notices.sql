@@ -9,6 +9,7 @@ SELECT delivery FROM notices WHERE session = :session
 -- name: live_notices
 SELECT o.id, o.chat, o.number, o.kind, o.part, o.parts, o.body, o.options, o.files, o.reply_to, o.dedupe, o.state, o.attempts,
        o.repeated, o.created_at, o.claimed_at, o.settled_at, o.platform_id, o.reason, o.session, o.turn, o.tried,
+       o.repeats, o.failing_since, o.overtaken_at, o.aside_at,
        t.state,
        t.state = 'running' AND t.generation = n.generation AND t.owner = :owner
 FROM notices n JOIN outbox o ON o.id = n.delivery JOIN turns t ON t.id = n.turn
@@ -31,14 +32,21 @@ DELETE FROM notices WHERE delivery = :id
 SELECT max(id) FROM outbox
 
 -- name: asked_after
--- Messages that have, or will have, buttons.
+-- Messages that have, or will have, buttons; and those of questions of the model, or of safe mode, that do not say yet
+-- that they were closed without an answer.
 SELECT o.id, o.chat, o.number, o.kind, o.part, o.parts, o.body, o.options, o.files, o.reply_to, o.dedupe, o.state, o.attempts,
        o.repeated, o.created_at, o.claimed_at, o.settled_at, o.platform_id, o.reason, o.session, o.turn, o.tried,
-       q.state, q.answer
+       o.repeats, o.failing_since, o.overtaken_at, o.aside_at,
+       q.id, q.kind, q.state, q.answer, q.asked_by
 FROM outbox o JOIN questions q ON q.id = o.dedupe
-WHERE o.id > :after AND o.kind = 'question' AND o.options <> '[]' AND o.part = o.parts AND o.body IS NOT NULL
-  AND (o.settled_at IS NULL OR o.state = 'sent' AND o.platform_id IS NOT NULL)
+WHERE o.id > :after AND o.kind = 'question' AND o.part = o.parts AND o.body IS NOT NULL
+  AND (o.options <> '[]' AND (o.settled_at IS NULL OR o.state = 'sent' AND o.platform_id IS NOT NULL)
+       OR (q.kind = 'clarify' OR q.asked_by = 'safe_mode_suspect') AND q.shown_closed = 0 AND q.state IN ('open', 'expired', 'undeliverable'))
 ORDER BY o.id
 
 -- name: forget_buttons
 UPDATE outbox SET options = '[]' WHERE id = :id AND kind = 'question' AND state = 'sent'
+
+-- name: show_closed
+UPDATE questions SET shown_closed = 1
+WHERE state <> 'open' AND id = (SELECT dedupe FROM outbox o WHERE o.id = :id AND o.settled_at IS NOT NULL)

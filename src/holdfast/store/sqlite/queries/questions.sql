@@ -7,20 +7,20 @@ RETURNING turn, session, kind
 -- name: open_questions
 -- Those that `answer_question` would let somebody answer now.
 SELECT q.id, q.kind, q.call, q.state, q.text, q.options, q.asked_of, q.expires_at, q.answer, q.call_hash, q.asked_at,
-       NULL, NULL
+       NULL, NULL, q.asked_by
 FROM questions q JOIN sessions s ON s.id = q.session AND s.ended_at IS NULL AND s.incarnation = q.incarnation
 WHERE q.turn = :turn AND q.state = 'open' AND q.expires_at > :now ORDER BY q.id
 
 -- name: pressed_question
 -- The same for the one whose button was pressed; from elsewhere only by who was asked.
 SELECT q.id, q.kind, q.call, q.state, q.text, q.options, q.asked_of, q.expires_at, q.answer, q.call_hash, q.asked_at,
-       NULL, NULL
+       NULL, NULL, q.asked_by
 FROM questions q JOIN sessions s ON s.id = q.session AND s.ended_at IS NULL AND s.incarnation = q.incarnation
 WHERE q.id = :id AND q.state = 'open' AND q.expires_at > :now AND (s.chat = :chat OR q.asked_of = :person)
 
 -- name: pressed_late
 -- How that one stands if it cannot be answered any more; for the same people.
-SELECT q.state FROM questions q JOIN sessions s ON s.id = q.session
+SELECT q.state, q.asked_by FROM questions q JOIN sessions s ON s.id = q.session
 WHERE q.id = :id AND (s.chat = :chat OR q.asked_of = :person)
 
 -- name: set_aside_beside
@@ -39,14 +39,34 @@ UPDATE inbox SET state = 'answered', question = :question, settled_at = :now
 WHERE position = :position AND state = 'waiting'
 RETURNING key
 
+-- name: state_of_turn
+SELECT state, why FROM turns WHERE id = :turn
+
 -- name: question_state
 SELECT state FROM questions WHERE id = :id
 
 -- name: close_question
-UPDATE questions SET state = :state, closed_at = :now WHERE id = :id AND state = 'open' RETURNING turn, session, kind
+-- What safe mode asks is closed by an answer or by the end of safe mode, and by nothing else.
+UPDATE questions SET state = :state, closed_at = :now
+WHERE id = :id AND state = 'open' AND asked_by IS NOT 'safe_mode_suspect'
+RETURNING turn, session, kind, min(expires_at, :now)
+
+-- name: withdraw_questions
+UPDATE questions SET state = 'expired', closed_at = :now WHERE state = 'open' AND asked_by = 'safe_mode_suspect'
+RETURNING id, turn, session, asked_at
+
+-- name: keep_asking
+UPDATE questions SET expires_at = :until WHERE state = 'open' AND asked_by = 'chat_says_ask' AND expires_at < :due
+
+-- name: give_back_to_recovery
+-- The time it waited for an answer was safe mode's, so it does not age the work.
+UPDATE turns SET state = 'interrupted',
+       quarantined = CASE WHEN quarantined BETWEEN 0 AND 253402300799999 THEN quarantined ELSE 0 END
+           + CASE WHEN :since BETWEEN 0 AND :now THEN :now - :since ELSE 0 END
+WHERE id = :turn AND state = 'queued'
 
 -- name: questions_due
-SELECT id FROM questions WHERE state = 'open' AND expires_at <= :now ORDER BY expires_at LIMIT :limit
+SELECT id, turn FROM questions WHERE state = 'open' AND expires_at <= :now ORDER BY expires_at LIMIT :limit
 
 -- name: wake_waiting_turn
 -- Queued when nothing else of the turn is still asked, or the person said go on; and only from waiting: a
@@ -54,13 +74,22 @@ SELECT id FROM questions WHERE state = 'open' AND expires_at <= :now ORDER BY ex
 UPDATE turns SET state = 'queued' WHERE id = :turn AND state = 'waiting'
   AND (:anyway OR NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn = :turn AND q.state = 'open'))
 
+-- name: leave_unanswered
+-- Only where it waits (or is claimed again), and for nothing else: a turn that runs ends when it would lie down.
+UPDATE turns SET state = 'expired', ended_at = :now, why = :why WHERE id = :turn AND state = :state
+  AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn = :turn AND q.state = 'open')
+RETURNING interruptions
+
 -- name: answer_is_progress
-UPDATE turns SET quarantined = 0,
+UPDATE turns SET quarantined = 0, progress_mark = :mark,
        progress_at = CASE WHEN progress_at BETWEEN :now AND 253402300799999 THEN progress_at ELSE :now END
 WHERE id = :turn
 
 -- name: answer_continue
-UPDATE questions SET state = 'answered', closed_at = :now, answer = :answer, answered_by = :by
+-- A row answers one question: with several the first is the one it names.
+UPDATE questions SET state = 'answered', closed_at = :now, answer = :answer,
+       answered_by = CASE WHEN id = (SELECT min(q.id) FROM questions q
+                                     WHERE q.turn = :turn AND q.state = 'open' AND q.kind = 'continue') THEN :by END
 WHERE turn = :turn AND state = 'open' AND kind = 'continue'
 RETURNING id
 

@@ -12,12 +12,12 @@ LIMIT :limit
 -- damaged stays one that can be counted on: too low is none, too high is too many.
 UPDATE turns SET state = 'interrupted', owner = NULL, suspect = 0,
        last_owner = CASE WHEN owner <> :owner THEN last_owner END, interruption = :reason, interrupted_at = :now,
-       interruptions = max(0, min(interruptions, 1000000)) + 1
+       interruptions = max(0, min(interruptions, 1000000)) + 1, deaths = deaths + (owner <> :owner)
 WHERE id IN (SELECT value FROM json_each(:turns)) AND state = 'running'
 
 -- name: remember_fatal_runs
--- How long a run lived before its process died: a suspect has to outlive twice the longest.
-UPDATE sessions SET longest_fatal = max(longest_fatal, j.ran)
+-- One more death, and how long that run lived before it: a suspect has to outlive twice the longest.
+UPDATE sessions SET longest_fatal = max(longest_fatal, j.ran), deaths = deaths + 1
 FROM (SELECT value ->> 0 AS session, value ->> 1 AS ran FROM json_each(:runs)) AS j
 WHERE sessions.id = j.session
 
@@ -28,20 +28,28 @@ WHERE sessions.id = j.session
 SELECT json_group_array(json_array(
            page.id, page.session, s.key, s.chat, page.generation, s.incarnation, c.sender,
            (SELECT i.sender FROM inbox i WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command'
-            ORDER BY i.position LIMIT 1),
-           c.message_id, page.progress_at,
+              AND i.kind = 'message' ORDER BY i.position LIMIT 1),
+           c.message_id, page.progress_at, page.progress_mark,
            CASE WHEN page.quarantined BETWEEN 0 AND 253402300799999 THEN page.quarantined ELSE 0 END
-           + CASE WHEN page.held = 'quarantine' AND page.held_since BETWEEN 0 AND :now THEN :now - page.held_since ELSE 0 END)),
+           + CASE WHEN (page.held = 'quarantine' OR page.held = 'safe_mode') AND page.held_since BETWEEN 0 AND :now THEN :now - page.held_since ELSE 0 END,
+           CASE WHEN page.tail = 'question' THEN
+               (SELECT min(q.expires_at, coalesce(q.closed_at, q.expires_at)) FROM questions q
+                WHERE q.turn = page.id AND q.kind <> 'continue'
+                ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.asked_at DESC, q.id DESC LIMIT 1) END)),
        group_concat(json_array(
            s.suspended_at IS NOT NULL, page.stop, page.tail,
            CASE WHEN page.tail = 'question' THEN
-               (SELECT CASE WHEN q.state = 'open' AND q.expires_at <= :now THEN 'expired' ELSE q.state END
+               (SELECT CASE WHEN q.state = 'open' AND q.expires_at <= :now THEN 'expired' ELSE q.state END || ' ' || q.kind
                 FROM questions q WHERE q.turn = page.id AND q.kind <> 'continue'
-                ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.id DESC LIMIT 1) END,
+                ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.asked_at DESC, q.id DESC LIMIT 1) END,
            page.noted, s.strikes, page.interruptions, page.interruption, page.last_owner, page.held,
-           h.on_interruption, page.consented = page.interruptions), char(10))
+           h.on_interruption, page.consented = page.interruptions,
+           s.deaths, s.cuts, page.deaths, s.follows_park = 1,
+           CASE WHEN s.strikes > 1 OR page.interruptions > 1 OR s.follows_park = 1 THEN
+               (SELECT count(*) FROM sessions o CROSS JOIN turns p ON p.session = o.id AND p.state = 'parked'
+                WHERE o.key = s.key AND p.why <> 'suspended' AND p.ended_at > :now - 86400000) ELSE 0 END), char(10))
 FROM (SELECT id, session, cause, generation, stop, tail, noted, interruptions, interruption, last_owner, progress_at,
-             quarantined, held, held_since, consented
+             progress_mark, quarantined, held, held_since, consented, deaths
       FROM turns WHERE state = 'interrupted' AND id > :after ORDER BY id LIMIT :limit) page
 CROSS JOIN sessions s ON s.id = page.session CROSS JOIN inbox c ON c.position = page.cause
 CROSS JOIN chats h ON h.address = s.chat
@@ -51,17 +59,25 @@ CROSS JOIN chats h ON h.address = s.chat
 SELECT json_group_array(json_array(
            t.id, t.session, s.key, s.chat, t.generation, s.incarnation, c.sender,
            (SELECT i.sender FROM inbox i WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command'
-            ORDER BY i.position LIMIT 1),
-           c.message_id, t.progress_at,
-           CASE WHEN t.quarantined BETWEEN 0 AND 253402300799999 THEN t.quarantined ELSE 0 END)),
+              AND i.kind = 'message' ORDER BY i.position LIMIT 1),
+           c.message_id, t.progress_at, t.progress_mark,
+           CASE WHEN t.quarantined BETWEEN 0 AND 253402300799999 THEN t.quarantined ELSE 0 END,
+           CASE WHEN t.tail = 'question' THEN
+               (SELECT min(q.expires_at, coalesce(q.closed_at, q.expires_at)) FROM questions q
+                WHERE q.turn = t.id AND q.kind <> 'continue'
+                ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.asked_at DESC, q.id DESC LIMIT 1) END)),
        group_concat(json_array(
            s.suspended_at IS NOT NULL, t.stop, t.tail,
            CASE WHEN t.tail = 'question' THEN
-               (SELECT CASE WHEN q.state = 'open' AND q.expires_at <= :now THEN 'expired' ELSE q.state END
+               (SELECT CASE WHEN q.state = 'open' AND q.expires_at <= :now THEN 'expired' ELSE q.state END || ' ' || q.kind
                 FROM questions q WHERE q.turn = t.id AND q.kind <> 'continue'
-                ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.id DESC LIMIT 1) END,
+                ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.asked_at DESC, q.id DESC LIMIT 1) END,
            t.noted, s.strikes, t.interruptions, t.interruption, NULL, NULL,
-           h.on_interruption, t.consented = t.interruptions), char(10))
+           h.on_interruption, t.consented = t.interruptions,
+           s.deaths, s.cuts, t.deaths, s.follows_park = 1,
+           CASE WHEN s.strikes > 1 OR t.interruptions > 1 OR s.follows_park = 1 THEN
+               (SELECT count(*) FROM sessions o CROSS JOIN turns p ON p.session = o.id AND p.state = 'parked'
+                WHERE o.key = s.key AND p.why <> 'suspended' AND p.ended_at > :now - 86400000) ELSE 0 END), char(10))
 FROM turns t JOIN sessions s ON s.id = t.session JOIN inbox c ON c.position = t.cause
 JOIN chats h ON h.address = s.chat
 WHERE t.id = :turn
@@ -82,7 +98,7 @@ WHERE t.generation || ':' || s.incarnation || ':' || (t.consented = t.interrupti
 -- name: requeue_stale
 UPDATE turns SET state = 'queued', held = NULL, held_since = NULL,
        quarantined = CASE WHEN quarantined BETWEEN 0 AND 253402300799999 THEN quarantined ELSE 0 END
-           + CASE WHEN held = 'quarantine' AND held_since BETWEEN 0 AND :now THEN :now - held_since ELSE 0 END
+           + CASE WHEN (held = 'quarantine' OR held = 'safe_mode') AND held_since BETWEEN 0 AND :now THEN :now - held_since ELSE 0 END
 FROM json_each(:guards) AS j
 WHERE turns.id = j.key AND turns.generation = j.value AND turns.state = 'interrupted'
 
@@ -92,12 +108,13 @@ JOIN turns t ON t.id = j.key AND t.generation = j.value AND t.state = 'queued'
 
 -- name: ready_requeued
 UPDATE conversations SET ready_at = coalesce(ready_at, :now), resume = 1
-WHERE key IN (SELECT value FROM json_each(:keys))
+WHERE key IN (SELECT value FROM json_each(:keys)) AND held_at IS NULL
 
 -- name: hold_stale
+-- Time in line for the lane of suspects, or held by safe mode, ages no work: it is added up when the hold ends.
 UPDATE turns SET held = j.row, held_since = :now,
        quarantined = CASE WHEN quarantined BETWEEN 0 AND 253402300799999 THEN quarantined ELSE 0 END
-           + CASE WHEN held = 'quarantine' AND held_since BETWEEN 0 AND :now THEN :now - held_since ELSE 0 END
+           + CASE WHEN (held = 'quarantine' OR held = 'safe_mode') AND held_since BETWEEN 0 AND :now THEN :now - held_since ELSE 0 END
 FROM (SELECT value ->> 0 AS turn, value ->> 1 AS row FROM json_each(:held)) AS j
 WHERE id = j.turn AND state = 'interrupted'
 
@@ -114,19 +131,30 @@ WHERE id IN (SELECT value FROM json_each(:turns)) AND state = 'interrupted'
 RETURNING id
 
 -- name: ask_stale
-UPDATE turns SET state = 'waiting', held = NULL
+UPDATE turns SET state = 'waiting', held = NULL, held_since = NULL,
+       quarantined = CASE WHEN quarantined BETWEEN 0 AND 253402300799999 THEN quarantined ELSE 0 END
+           + CASE WHEN (held = 'quarantine' OR held = 'safe_mode') AND held_since BETWEEN 0 AND :now THEN :now - held_since ELSE 0 END
 WHERE id IN (SELECT value FROM json_each(:turns)) AND state = 'interrupted'
 
 -- name: cancel_questions_of
 UPDATE questions SET state = 'cancelled', closed_at = :now
 WHERE state = 'open' AND turn IN (SELECT value FROM json_each(:turns))
 
+-- name: expire_overdue_of
+-- Their time was up before it was decided that the turn ends.
+UPDATE questions SET state = 'expired', closed_at = :now
+WHERE state = 'open' AND expires_at <= :now AND turn IN (SELECT value FROM json_each(:turns))
+RETURNING id
+
 -- name: after_stale_end
 -- One more generation for every turn that ended; a completed one clears its session.
 UPDATE sessions SET generation = generation + 1,
        completed_at = CASE WHEN j.state = 'done' THEN :now ELSE completed_at END,
        strikes = CASE WHEN j.state = 'done' THEN 0 ELSE strikes END,
-       longest_fatal = CASE WHEN j.state = 'done' THEN 0 ELSE longest_fatal END
+       longest_fatal = CASE WHEN j.state = 'done' THEN 0 ELSE longest_fatal END,
+       deaths = CASE WHEN j.state = 'done' THEN 0 ELSE deaths END,
+       cuts = CASE WHEN j.state = 'done' THEN 0 ELSE cuts END,
+       follows_park = CASE WHEN j.state = 'done' THEN 0 ELSE follows_park END
 FROM (SELECT value ->> 0 AS session, value ->> 1 AS state FROM json_each(:sessions)) AS j
 WHERE id = j.session
 
@@ -139,13 +167,17 @@ UPDATE sessions SET suspended_at = :now, suspended_why = j.why, incarnation = in
 FROM (SELECT value ->> 0 AS session, value ->> 1 AS why FROM json_each(:sessions)) AS j
 WHERE id = j.session AND suspended_at IS NULL
 
+-- name: await_owner
+UPDATE conversations SET held_at = :now, ready_at = NULL, resume = 0
+WHERE key IN (SELECT value FROM json_each(:keys)) AND held_at IS NULL
+
 -- name: blame_instances
 UPDATE instances SET led_to_park = 1
 WHERE id IN (SELECT last_owner FROM turns WHERE id IN (SELECT value FROM json_each(:turns)))
 
 -- name: ready_freed
 -- Conversations whose open turn has just ended: ready if something waits, as `refresh_conversation` has it.
-UPDATE conversations SET resume = 0, ready_at = CASE WHEN EXISTS (
+UPDATE conversations SET resume = 0, ready_at = CASE WHEN held_at IS NULL AND EXISTS (
     SELECT 1 FROM inbox i WHERE i.key = conversations.key AND i.state = 'waiting' AND i.kind <> 'command'
       AND NOT EXISTS (SELECT 1 FROM inbox o WHERE o.state = 'waiting' AND o.kind = 'command'
                       AND o.position < i.position AND o.key = i.key))

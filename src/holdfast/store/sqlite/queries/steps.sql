@@ -5,6 +5,7 @@ UPDATE turns SET
     noted = max(noted, :noted),
     progress_at = CASE WHEN NOT :progress THEN progress_at
                        WHEN progress_at BETWEEN :now AND 253402300799999 THEN progress_at ELSE :now END,
+    progress_mark = CASE WHEN :progress THEN :mark ELSE progress_mark END,
     quarantined = CASE WHEN :progress THEN 0 ELSE quarantined END,
     productive = max(productive, :productive),
     last_seq = last_seq + :count
@@ -38,8 +39,15 @@ WHERE turn = :turn AND id = :id AND settled_at IS NULL AND ((state = 'planned') 
 SELECT state FROM tool_calls WHERE turn = :turn AND id = :id
 
 -- name: unsettled_calls
-SELECT turn, id, name, state FROM tool_calls
-WHERE turn IN (SELECT value FROM json_each(:turns)) AND settled_at IS NULL ORDER BY turn, place
+-- Each with the kind and the end of the question about it that was closed without an answer, if there is one, and with
+-- what is recorded of its output.
+SELECT c.turn, c.id, c.name, c.state,
+       (SELECT q.kind || ' ' || q.state FROM questions q
+        WHERE q.turn = c.turn AND q.call = c.id AND q.state IN ('expired', 'undeliverable')
+        ORDER BY q.asked_at DESC LIMIT 1),
+       coalesce(p.text, '')
+FROM tool_calls c LEFT JOIN partials p ON p.turn = c.turn AND p.call = c.id
+WHERE c.turn IN (SELECT value FROM json_each(:turns)) AND c.settled_at IS NULL ORDER BY c.turn, c.place
 
 -- name: add_usage
 INSERT INTO usage (turn, seq, chat, model, tokens_in, tokens_out, cost_microusd, at)
@@ -60,8 +68,9 @@ WHERE turn IN (SELECT turn FROM usage WHERE chat = :chat AND at >= :since UNION 
   AND kind = 'continue' AND answer = 'continue' AND closed_at >= :since
 
 -- name: add_question
-INSERT INTO questions (id, session, incarnation, turn, call, kind, call_hash, asked_of, text, options, asked_at, expires_at)
-SELECT :id, s.id, s.incarnation, :turn, :call, :kind, :call_hash, :asked_of, :text, :options, :now, :expires_at
+INSERT INTO questions (id, session, incarnation, turn, call, kind, call_hash, asked_of, text, options, asked_at, expires_at,
+                       asked_by)
+SELECT :id, s.id, s.incarnation, :turn, :call, :kind, :call_hash, :asked_of, :text, :options, :now, :expires_at, :asked_by
 FROM sessions s WHERE s.id = :session
 
 -- name: add_process

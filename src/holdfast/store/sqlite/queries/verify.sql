@@ -25,6 +25,9 @@ UNION ALL
 SELECT 'open question of an ended turn: ' || q.id
 FROM questions q JOIN turns t ON t.id = q.turn WHERE q.state = 'open' AND t.ended_at IS NOT NULL
 UNION ALL
+SELECT 'partial of an ended turn: ' || p.turn || '/' || p.call
+FROM partials p JOIN turns t ON t.id = p.turn WHERE t.ended_at IS NOT NULL
+UNION ALL
 SELECT 'turn waits for no question: ' || t.id
 FROM turns t WHERE t.state = 'waiting'
  AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn = t.id AND q.state = 'open')
@@ -65,17 +68,25 @@ SELECT 'conversation is ready and should not be, or the other way round: ' || c.
 FROM conversations c
 LEFT JOIN sessions s ON s.key = c.key AND s.ended_at IS NULL
 LEFT JOIN turns t ON t.id = s.last_turn AND t.ended_at IS NULL
-WHERE (c.ready_at IS NOT NULL) <> (coalesce(t.state = 'queued', 0) OR (t.state IS NULL AND EXISTS (
+WHERE c.fault IS NULL AND ((c.ready_at IS NOT NULL) <> (coalesce(t.state = 'queued', 0) OR (t.state IS NULL AND EXISTS (
     SELECT 1 FROM inbox i WHERE i.key = c.key AND i.state = 'waiting' AND i.kind <> 'command'
       AND NOT EXISTS (SELECT 1 FROM inbox o WHERE o.state = 'waiting' AND o.kind = 'command'
                       AND o.position < i.position AND o.key = i.key))))
-   OR (c.ready_at IS NOT NULL AND c.resume <> coalesce(t.state = 'queued' AND t.interruptions > t.noted, 0))
+   OR (c.ready_at IS NOT NULL AND c.resume <> coalesce(t.state = 'queued' AND t.interruptions > t.noted, 0)))
+UNION ALL
+SELECT 'conversation could not be worked on: ' || key || ' (' || fault || ')' FROM conversations WHERE fault IS NOT NULL
 UNION ALL
 SELECT 'chat is due and should not be, or the other way round: ' || c.address
 FROM chats c
 WHERE c.send_at IS NOT (
-    SELECT CASE WHEN o.state = 'pending' THEN max(o.not_before, c.throttled_until) END
-    FROM outbox o WHERE o.chat = c.address AND o.settled_at IS NULL ORDER BY o.number LIMIT 1)
+    SELECT CASE WHEN NOT total(n.state = 'sending')
+           THEN max(min(CASE WHEN n.state = 'pending' THEN n.not_before END), c.throttled_until) END
+    FROM (SELECT * FROM (SELECT o.state, o.not_before FROM outbox o
+                         WHERE o.chat = c.address AND o.settled_at IS NULL AND o.aside_at IS NULL
+                         ORDER BY o.number LIMIT 1)
+          UNION ALL
+          SELECT a.state, a.not_before FROM outbox a
+          WHERE a.chat = c.address AND a.settled_at IS NULL AND a.aside_at IS NOT NULL) AS n)
 
 -- name: unreadable_fields
 -- What counts as absent when it is read, and states no rule can place. Lists of words come as ',one,two,'.

@@ -1,0 +1,90 @@
+"""Parts whose sends fail: tried before their time for a reason, and taken out of their chat's line."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from contextlib import suppress
+
+from holdfast.clock import Clock
+from holdfast.errors import WrongState
+from holdfast.model import Delivery, DeliveryId
+from holdfast.policy.retry import Event, FailingPart, is_tried_at_once, next_judged, steps_aside
+from holdfast.policy.settings import RetrySettings
+from holdfast.store import Store
+
+from .undelivered import Insist, line_for_late
+
+BELIEVED = 60.0
+"""Seconds for which it is believed that nothing fails, unless the ledger says otherwise."""
+
+
+class Failures:
+    """The failing parts of one platform, as the ledger has them; in memory is only when to look."""
+
+    def __init__(
+        self, store: Store, clock: Clock, platform: str, settings: RetrySettings, insist: Insist
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._platform = platform
+        self._settings = settings
+        self._insist = insist
+        self._none: tuple[int, float] | None = None
+        """When the ledger had none: by the topic's version, and on the clock that never jumps."""
+        self._is_back = False
+
+    def reconnected(self) -> None:
+        """The platform is back: what failed and certainly did not arrive is tried at the next look."""
+        self._is_back = True
+        self._none = None
+
+    async def judge(self, busy: Container[DeliveryId]) -> None:
+        """Let those step aside that are in the way, and those be due that have reason to be tried now."""
+        events = (Event.RECONNECTED, Event.HOLDS) if self._is_back else (Event.HOLDS,)
+        for part in await self._found(busy):
+            now, delivery = self._clock.now(), part.delivery
+            if steps_aside(part, now, self._settings):
+                await self._step_aside(delivery)
+            elif any(is_tried_at_once(part, event, now, self._settings) for event in events):
+                await self._hurry(delivery)
+        self._is_back = False
+
+    async def overtaken(self, by: Delivery) -> list[DeliveryId]:
+        """A send has succeeded: the others that fail learn of it; returns those that are tried at once."""
+        hurried: list[DeliveryId] = []
+        for part in await self._found():
+            delivery = part.delivery
+            if delivery.id == by.id or delivery.overtaken_at is not None:
+                continue
+            at_once = is_tried_at_once(part, Event.OVERTAKEN, self._clock.now(), self._settings)
+            await self._hurry(delivery, at_once, overtaken=True)
+            if at_once:
+                hurried.append(delivery.id)
+        return hurried
+
+    async def next_at(self, busy: Container[DeliveryId]) -> int | None:
+        """When one of them is to be judged again."""
+        now = self._clock.now()
+        times = [next_judged(part, now, self._settings) for part in await self._found(busy)]
+        return min((time for time in times if time is not None), default=None)
+
+    async def _found(self, busy: Container[DeliveryId] = ()) -> tuple[FailingPart, ...]:
+        """Those that nobody is sending or asking about. That there are none is believed for a while."""
+        seen, now = self._store.version("failing"), self._clock.monotonic()
+        if self._none is not None and self._none[0] == seen and now - self._none[1] < BELIEVED:
+            return ()
+        found = await self._store.failing(self._platform)
+        self._none = None if found else (seen, now)
+        return tuple(part for part in found if part.delivery.id not in busy)
+
+    async def _step_aside(self, delivery: Delivery) -> None:
+        owe = line_for_late(delivery)
+        await self._insist(lambda: self._store.step_aside(delivery.id, owe), delivery)
+
+    async def _hurry(self, delivery: Delivery, at_once: bool = True, overtaken: bool = False) -> None:
+        async def write() -> None:
+            # One that was settled meanwhile needs no hurry.
+            with suppress(WrongState):
+                await self._store.hurry_delivery(delivery.id, at_once, overtaken)
+
+        await self._insist(write, delivery)

@@ -1,0 +1,43 @@
+"""How old interrupted work is, seen from outside: by when its progress was committed, on both clocks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Now(NamedTuple):
+    """One moment, on the wall clock and on the clock of the machine."""
+
+    wall: int
+    boot: int
+    uptime: int
+
+
+class _Moved(NamedTuple):
+    """The last progress of a turn, as its row says and as it was seen."""
+
+    progress_at: int | None
+    mark: str | None
+    seen: Now
+
+
+class Ages:
+    """Remembers when each turn last moved. It outlives the looks at the ledger that tell it."""
+
+    def __init__(self) -> None:
+        self._moved: dict[str, _Moved] = {}
+
+    def see(self, turn: str, progress_at: int | None, mark: str | None, now: Now) -> None:
+        """Note progress in the commit after which the row says so, by either clock."""
+        known = self._moved.get(turn)
+        if known is None or (known.progress_at, known.mark) != (progress_at, mark):
+            self._moved[turn] = _Moved(progress_at, mark, now)
+
+    def age(self, turn: str, quarantined: int, now: Now) -> int:
+        """On the machine's own clock while that runs on, else on the wall clock; 0 if it cannot be told."""
+        moved = self._moved.get(turn)
+        if moved is None:
+            return 0
+        if now.boot == moved.seen.boot:
+            return max(0, now.uptime - moved.seen.uptime - quarantined)
+        return 0 if moved.progress_at is None else max(0, now.wall - moved.progress_at - quarantined)

@@ -1,0 +1,190 @@
+"""Damage below the schema: an optional field counts as absent, and a fault hurts one chat alone."""
+
+import logging
+
+import pytest
+
+from holdfast.app.alerts import Alerts
+from holdfast.app.settings import AlertSettings
+from holdfast.model import UNREADABLE, OwedKind, SessionId, TurnState
+from holdfast.recovery import Outside, Reconciler
+from holdfast.store import LEDGER_ACCOUNT
+from holdfast.store.sqlite.mending import OPTIONAL
+from tests.support.ledger import PLATFORM, SERVED, SETTINGS, Ledger, address, key, resume_all
+from tests.support.platforms import Reports
+from tests.support.stage import Stage, says
+
+DAMAGED = [
+    (table, column, value)
+    for table, about in OPTIONAL.items()
+    for column, (kind, _) in about.fields.items()
+    for value in (("'a word'", "x'ff'") if kind is int else ("x'ff'",))
+]
+ENDED = {("turns", "stop"), ("sessions", "suspended_at")}
+"""A stop that was asked for, and a park, hold whatever their words and times are."""
+CAUSE = "UPDATE turns SET first_seq = x'ff' WHERE id = (SELECT last_turn FROM sessions WHERE key = '{}')"
+"""Nothing can be done about where a turn's entries begin."""
+
+
+def reconciler(ledger: Ledger) -> Reconciler:
+    outside = Outside(frozenset({ledger.store.instance}), frozenset({PLATFORM}), SERVED, lambda _: True)
+    return Reconciler(ledger.store, ledger.clock, SETTINGS.recovery, lambda: outside)
+
+
+async def reasons(ledger: Ledger) -> list[str]:
+    return [one.reason for one in await ledger.store.set_aside(account=LEDGER_ACCOUNT)]
+
+
+async def session(ledger: Ledger, chat: str) -> SessionId:
+    found = await ledger.store.live_session(key(chat))
+    assert found is not None
+    return found.id
+
+
+async def told(ledger: Ledger, chat: str) -> list[str]:
+    return [part.text for part in await ledger.outbox(chat) if part.kind is OwedKind.NOTICE]
+
+
+@pytest.mark.guards("R1.5", "R16")
+@pytest.mark.parametrize(("table", "column", "value"), DAMAGED)
+async def test_interrupted_work_with_a_damaged_optional_field_goes_on_and_the_damage_is_reported(
+    ledger: Ledger, table: str, column: str, value: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each column that a claim and recovery read and can do without."""
+    await ledger.begin()
+    await ledger.crash()
+    spoil(ledger, table, column, value)
+    await reconciler(ledger).boot()
+    (reason,) = await reasons(ledger)
+    assert f"{table}.{column}" in reason and "counts as absent" in reason
+    assert [one.levelno for one in caplog.records if reason in one.getMessage()] == [logging.ERROR]
+    if (table, column) in ENDED:
+        assert (await ledger.turn(await session(ledger, "c1"))).ended_at is not None
+        return
+    async with Stage(ledger, says("went on"), judge=resume_all) as stage:
+        await stage.leave_after_answer("went on")
+    assert (await ledger.turn(await session(ledger, "c1"))).state is TurnState.DONE
+
+
+@pytest.mark.guards("R1.5", "R16")
+@pytest.mark.parametrize(("table", "column", "value"), DAMAGED)
+async def test_a_claim_that_meets_a_damaged_optional_field_succeeds(
+    ledger: Ledger, table: str, column: str, value: str
+) -> None:
+    """Of work that is ready, before recovery looks for damage; what the claim replaces anyway is over."""
+    await ledger.begin()
+    await ledger.recover()
+    spoil(ledger, table, column, value)
+    if (table, column) in ENDED:
+        return
+    await ledger.claim()
+    found = await reasons(ledger)
+    assert len(found) <= 1 and all(f"{table}.{column}" in reason for reason in found)
+    # What a chat chose is not written by a claim; the next start finds it.
+    assert table == "chats" or await ledger.store.verify() == ()
+
+
+def spoil(ledger: Ledger, table: str, column: str, value: str) -> None:
+    which = {
+        "chats": f"address = '{address()}'",
+        "sessions": f"key = '{key()}'",
+        "turns": f"id = (SELECT last_turn FROM sessions WHERE key = '{key()}')",
+    }
+    ledger.spoil(table, f"UPDATE {table} SET {column} = {value} WHERE {which[table]}")
+
+
+@pytest.mark.guards("R1.5", "R16")
+async def test_a_row_that_recovery_cannot_work_on_keeps_no_other_waiting(ledger: Ledger) -> None:
+    for chat in ("c0", "c1", "c2"):
+        await ledger.begin(chat=chat)
+    await ledger.crash()
+    ledger.spoil("turns", CAUSE.format(key("c1")))
+    await reconciler(ledger).boot()
+    states = {chat: (await ledger.turn(await session(ledger, chat))).state for chat in ("c0", "c2")}
+    assert set(states.values()) == {TurnState.QUEUED}
+    (reason,) = await reasons(ledger)
+    assert str(key("c1")) in reason and "could not be worked on" in reason
+
+
+@pytest.mark.guards("R9.3", "R16")
+async def test_a_chat_whose_claim_fails_is_listed_told_and_never_told_queued(ledger: Ledger) -> None:
+    await ledger.begin(chat="c1")
+    await ledger.recover()
+    await ledger.say("hello", chat="owner")
+    ledger.spoil("turns", CAUSE.format(key("c1")))
+    async with Stage(ledger, says("hello owner"), judge=resume_all) as stage:
+        await stage.leave_after_answer("hello owner", "owner")
+    (reason,) = await reasons(ledger)
+    assert str(key("c1")) in reason
+    (line,) = await told(ledger, "c1")
+    assert "cannot go on in this chat" in line and "kept" in line
+    await ledger.say("and now?", chat="c1")
+    assert "Queued" not in " ".join(await told(ledger, "c1"))
+    assert "met a fault" in (await told(ledger, "c1"))[-1]
+    assert any("could not be worked on" in words for words in await ledger.store.verify())
+    await watched(ledger)
+    (alarm,) = [words for words in await told(ledger, "owner") if "ledger" in words]
+    assert reason in alarm and "holdfast set-aside" in alarm
+    await watched(ledger)
+    assert len([words for words in await told(ledger, "owner") if "ledger" in words]) == 1
+
+
+@pytest.mark.guards("R16")
+async def test_a_chat_that_can_be_worked_on_again_is_listed_no_more(ledger: Ledger) -> None:
+    await ledger.begin()
+    await ledger.recover()
+    ledger.spoil("turns", CAUSE.format(key()))
+    assert await ledger.store.claim(SETTINGS, resume_all) is None
+    ledger.spoil("turns", CAUSE.format(key()).replace("x'ff'", "1"))
+    await ledger.store.mend()
+    await ledger.claim()
+    assert await reasons(ledger) == []
+    assert not any("could not be worked on" in words for words in await ledger.store.verify())
+
+
+@pytest.mark.guards("R16")
+@pytest.mark.parametrize(
+    "body", ["'no JSON any more'", "'[1]'", '\'{"sender":"x"}\'', "CAST(x'7b22ff' AS TEXT)"]
+)
+async def test_an_entry_that_cannot_be_read_is_shown_as_that_and_listed(
+    ledger: Ledger, body: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await ledger.complete()
+    ledger.damage(f"UPDATE entries SET body = {body} WHERE kind = 'said'")
+    for number in range(2):
+        await ledger.say(f"and then {number}?")
+        async with Stage(ledger, says(f"then {number}")) as stage:
+            await stage.leave_after_answer(f"then {number}")
+        shown = " ".join(message.text for message in stage.model.shown[-1])
+        assert UNREADABLE in shown and "erased" not in shown
+    transcript = await ledger.store.transcript(await session(ledger, "c1"))
+    assert [getattr(entry.body, "text", "") for entry in transcript].count(UNREADABLE) == 1
+    (reason,) = await reasons(ledger)
+    assert "cannot be read" in reason and "entry 1 of session" in reason
+    assert len([one for one in caplog.records if reason in one.getMessage()]) == 1, "it is logged once"
+
+
+@pytest.mark.guards("R16")
+async def test_what_was_erased_on_request_is_not_taken_for_damage(ledger: Ledger) -> None:
+    await ledger.complete()
+    ledger.damage("UPDATE entries SET body = NULL WHERE kind = 'said'")
+    await ledger.say("and then?")
+    async with Stage(ledger, says("then")) as stage:
+        await stage.leave_after_answer("then")
+    shown = " ".join(message.text for message in stage.model.shown[-1])
+    assert "(erased)" in shown and UNREADABLE not in shown
+    assert await reasons(ledger) == []
+
+
+async def watched(ledger: Ledger) -> None:
+    alerts = Alerts(
+        ledger.store,
+        ledger.clock,
+        address("owner"),
+        AlertSettings(),
+        lambda: (),
+        None,
+        lambda silent: 0,
+        Reports(),
+    )
+    await alerts.look()

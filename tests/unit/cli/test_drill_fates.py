@@ -1,0 +1,53 @@
+"""What a drill with default settings says of messages that were kept and not answered."""
+
+from pathlib import Path
+
+from holdfast.cli.drill.counting import Seen
+from holdfast.cli.drill.fates import look_for
+from holdfast.clock import SystemClock, SystemIds
+from holdfast.model import Batch, Inbound, Key, Owed, OwedKind, PersonId, Place, Stopped, TurnState
+from holdfast.policy.settings import RecoverySettings, ResetSettings
+from holdfast.store import ClaimSettings, open_ledger
+from tests.support.ledger import never_asked
+from tests.support.loops import on_a_loop
+
+PLACE = Place("web", "main", "p1")
+
+
+@on_a_loop
+async def test_waiting_visibly_is_told_from_waiting_in_silence_and_from_being_gone(tmp_path: Path) -> None:
+    clock = SystemClock()
+    store = await open_ledger(tmp_path, clock, SystemIds(clock))
+    settings = ClaimSettings(ResetSettings(), RecoverySettings())
+
+    async def say(name: str) -> None:
+        row = Inbound(name, Key(PLACE.address), PLACE, PersonId("web:local"), name)
+        await store.accept(Batch("web/main", (row,)))
+
+    await say("dropped")
+    claimed = await store.claim(settings, never_asked)
+    assert claimed is not None
+    await say("queued")
+    await store.finish(claimed.fence, TurnState.CANCELLED, why="dropped_by_other_message")
+    claimed = await store.claim(settings, never_asked)
+    assert claimed is not None
+    seen = Seen("p1", sent=["dropped", "queued", "unknown"], kept={"dropped", "queued", "unknown"})
+    found = await look_for(tmp_path, clock, [seen])
+    assert (found.parked, found.excused) == ([], frozenset({"queued"}))
+    assert found.wrong == [
+        "p1: dropped is cancelled (dropped_by_other_message)",
+        "p1: unknown was kept, and the ledger does not know it",
+    ]
+    await store.finish(claimed.fence, TurnState.DONE)
+    await say("silent")
+    claimed = await store.claim(settings, never_asked)
+    assert claimed is not None
+    silent = Seen("p1", sent=["silent"], kept={"silent"})
+    assert (await look_for(tmp_path, clock, [silent])).wrong == [
+        "p1: silent waits, and the chat was not told"
+    ]
+    told = Owed(PLACE.address, f"safe_mode:{claimed.turn.id}:1", ("paused",), OwedKind.NOTICE)
+    await store.owe(told)
+    assert (await look_for(tmp_path, clock, [silent])).waiting == ["silent"]
+    await store.end_instance(Stopped.STOPPED)
+    await store.close()
