@@ -18,7 +18,7 @@ LONG = bool(os.environ.get("HOLDFAST_LONG"))
 SEED = 20_260_101
 STATES = 20_000 if LONG else 300
 HUNT = 20_000
-"""A hunt for a planted fault ends with the first find, after about 500 states; this bounds one that finds nothing."""
+"""A hunt for a planted fault ends with its first find, after about 500 states, or here."""
 
 
 @pytest.fixture(autouse=True)
