@@ -165,6 +165,29 @@ async def test_an_entry_that_cannot_be_read_is_shown_as_that_and_listed(
 
 
 @pytest.mark.guards("R16")
+@pytest.mark.parametrize("damage", ["body = x'ff00'", "kind = 'odd'", "kind = 'odd', body = NULL"])
+async def test_an_entry_of_a_wrong_type_or_kind_keeps_nobody_from_an_answer_and_is_listed(
+    ledger: Ledger, damage: str
+) -> None:
+    await ledger.complete()
+    ledger.spoil("entries", f"UPDATE entries SET {damage} WHERE kind = 'said'")
+    await ledger.say("and then?")
+    async with Stage(ledger, says("then")) as stage:
+        await stage.leave_after_answer("then")
+    assert UNREADABLE in " ".join(message.text for message in stage.model.shown[-1])
+    (reason,) = await reasons(ledger)
+    assert "cannot be read" in reason and "entry 1 of session" in reason
+
+
+@pytest.mark.guards("R16", "R1.5")
+async def test_an_entry_without_a_readable_time_is_shown_all_the_same(ledger: Ledger) -> None:
+    await ledger.complete()
+    ledger.spoil("entries", "UPDATE entries SET at = 'a word' WHERE kind = 'said'")
+    first, *_ = await ledger.store.transcript(await session(ledger, "c1"))
+    assert first.at == 0, "it counts as absent, and so as old"
+
+
+@pytest.mark.guards("R16")
 async def test_what_was_erased_on_request_is_not_taken_for_damage(ledger: Ledger) -> None:
     await ledger.complete()
     ledger.damage("UPDATE entries SET body = NULL WHERE kind = 'said'")
