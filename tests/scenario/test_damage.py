@@ -129,6 +129,29 @@ async def test_a_chat_whose_claim_fails_is_listed_told_and_never_told_queued(led
     assert len([words for words in await told(ledger, "owner") if "ledger" in words]) == 1
 
 
+@pytest.mark.guards("R1.5", "R16")
+@pytest.mark.parametrize("state", ["'gone mad'", "x'ff'", "7"])
+async def test_a_chat_whose_turn_is_in_no_state_there_is_is_listed_and_told_alone(
+    ledger: Ledger, state: str
+) -> None:
+    """Nobody would ever claim or recover it, and its messages would wait without a word."""
+    for chat in ("c1", "c2"):
+        await ledger.begin(chat=chat)
+    await ledger.crash()
+    which = f"id = (SELECT last_turn FROM sessions WHERE key = '{key('c1')}')"
+    ledger.spoil("turns", f"UPDATE turns SET state = {state} WHERE {which}")
+    await reconciler(ledger).boot()
+    (reason,) = await reasons(ledger)
+    assert str(key("c1")) in reason and "could not be worked on" in reason
+    (line,) = await told(ledger, "c1")
+    assert "cannot go on in this chat" in line
+    await ledger.say("and now?", chat="c1")
+    assert "met a fault" in (await told(ledger, "c1"))[-1]
+    assert (await ledger.turn(await session(ledger, "c2"))).state is TurnState.QUEUED
+    await reconciler(ledger).boot()
+    assert len(await reasons(ledger)) == 1
+
+
 @pytest.mark.guards("R16")
 async def test_a_chat_that_can_be_worked_on_again_is_listed_no_more(ledger: Ledger) -> None:
     await ledger.begin()

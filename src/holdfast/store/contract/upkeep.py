@@ -28,7 +28,8 @@ class Upkeep(Protocol):
         """Take damage below the schema out of open work; what stood there is set aside and logged.
 
         An optional field of another type than its column counts as absent, and the rest of its row holds.
-        What was laid aside because it could not be worked on is in line once more. Says how many were mended.
+        What was laid aside because it could not be worked on is in line once more. A conversation whose turn
+        is in a state that no rule can place is laid aside. Says how many were mended.
         """
         ...
 
