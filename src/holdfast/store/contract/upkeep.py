@@ -36,6 +36,7 @@ class Upkeep(Protocol):
     async def interrupt_orphans(self, limit: int = 500, running: tuple[TurnId, ...] | None = None) -> int:
         """Running turns whose owner is dead become interrupted (`restart_interrupted`), strikes kept.
 
+        Those of an owner that stopped in order and could not mark them count as cut by that stop.
         With `running` given, also this process's own turns that are not among them: nobody runs those any
         more. A session remembers how long its longest run lived whose process died (`longest_fatal`).
         """
