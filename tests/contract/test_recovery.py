@@ -23,6 +23,7 @@ from holdfast.model import (
     Replied,
     Returned,
     StopKind,
+    Stopped,
     Tail,
     TurnId,
     TurnState,
@@ -69,6 +70,29 @@ async def test_what_was_running_is_known_however_long_it_ran(ledger: Ledger) -> 
     assert (await ledger.turn(idle.session.id)).state is TurnState.DONE
     assert (await ledger.turn(waiting.session.id)).state is TurnState.WAITING
     assert {stale.stands.last_owner for stale in await ledger.store.stale_turns()} == {dead}
+
+
+@pytest.mark.guards("R2.1", "R8.1", "R8.6", "R16")
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [(Stopped.STOPPED, "shutdown_timeout"), (Stopped.RESTART, "restart_timeout")],
+)
+async def test_what_an_orderly_stop_could_not_mark_was_cut_by_it_and_died_of_nothing(
+    ledger: Ledger, how: Stopped, reason: str
+) -> None:
+    """A full disk may keep a mark from being made; how the run ended is written beside the ledger."""
+    silent = await ledger.begin(chat="silent")
+    busy = await ledger.begin(chat="busy")
+    await ledger.start(busy.fence, "c1")
+    await ledger.store.end_instance(how)
+    await ledger.crash()
+    assert await ledger.store.interrupt_orphans() == 2
+    found = {stale.session: stale.stands for stale in await ledger.store.stale_turns()}
+    for claimed, strikes, cuts in ((silent, 1, 1), (busy, 0, 0)):
+        stands = found[claimed.session.id]
+        assert (stands.interruption, stands.interruptions) == (reason, 1)
+        assert (stands.strikes, stands.record.cuts) == (strikes, cuts)
+        assert (stands.record.deaths, stands.record.turn_deaths) == (0, 0)
 
 
 async def test_looking_twice_changes_nothing_more(ledger: Ledger) -> None:

@@ -26,6 +26,8 @@ def test_on_a_full_disk_a_post_is_refused_in_time_and_an_orderly_stop_is_known_a
     house.hold()
     gateway = house.up()
     house.heard("home", "answer to a")
+    assert house.turns("home")[0]["interruption"] == "shutdown_timeout", "no crash cut it off"
+    assert "gateway shutdown" in next(text for role, text, _ in house.shown("a") if role == "note")
     assert house.say("other", "do #b", event_id="b")["fresh"], "nothing was kept of what was refused"
     house.heard("other", "answer to b")
     gateway.stop()

@@ -129,6 +129,29 @@ async def test_a_chat_whose_claim_fails_is_listed_told_and_never_told_queued(led
     assert len([words for words in await told(ledger, "owner") if "ledger" in words]) == 1
 
 
+@pytest.mark.guards("R1.5", "R16")
+@pytest.mark.parametrize("state", ["'gone mad'", "x'ff'", "7"])
+async def test_a_chat_whose_turn_is_in_no_state_there_is_is_listed_and_told_alone(
+    ledger: Ledger, state: str
+) -> None:
+    """Nobody would ever claim or recover it, and its messages would wait without a word."""
+    for chat in ("c1", "c2"):
+        await ledger.begin(chat=chat)
+    await ledger.crash()
+    which = f"id = (SELECT last_turn FROM sessions WHERE key = '{key('c1')}')"
+    ledger.spoil("turns", f"UPDATE turns SET state = {state} WHERE {which}")
+    await reconciler(ledger).boot()
+    (reason,) = await reasons(ledger)
+    assert str(key("c1")) in reason and "could not be worked on" in reason
+    (line,) = await told(ledger, "c1")
+    assert "cannot go on in this chat" in line
+    await ledger.say("and now?", chat="c1")
+    assert "met a fault" in (await told(ledger, "c1"))[-1]
+    assert (await ledger.turn(await session(ledger, "c2"))).state is TurnState.QUEUED
+    await reconciler(ledger).boot()
+    assert len(await reasons(ledger)) == 1
+
+
 @pytest.mark.guards("R16")
 async def test_a_chat_that_can_be_worked_on_again_is_listed_no_more(ledger: Ledger) -> None:
     await ledger.begin()
@@ -162,6 +185,29 @@ async def test_an_entry_that_cannot_be_read_is_shown_as_that_and_listed(
     (reason,) = await reasons(ledger)
     assert "cannot be read" in reason and "entry 1 of session" in reason
     assert len([one for one in caplog.records if reason in one.getMessage()]) == 1, "it is logged once"
+
+
+@pytest.mark.guards("R16")
+@pytest.mark.parametrize("damage", ["body = x'ff00'", "kind = 'odd'", "kind = 'odd', body = NULL"])
+async def test_an_entry_of_a_wrong_type_or_kind_keeps_nobody_from_an_answer_and_is_listed(
+    ledger: Ledger, damage: str
+) -> None:
+    await ledger.complete()
+    ledger.spoil("entries", f"UPDATE entries SET {damage} WHERE kind = 'said'")
+    await ledger.say("and then?")
+    async with Stage(ledger, says("then")) as stage:
+        await stage.leave_after_answer("then")
+    assert UNREADABLE in " ".join(message.text for message in stage.model.shown[-1])
+    (reason,) = await reasons(ledger)
+    assert "cannot be read" in reason and "entry 1 of session" in reason
+
+
+@pytest.mark.guards("R16", "R1.5")
+async def test_an_entry_without_a_readable_time_is_shown_all_the_same(ledger: Ledger) -> None:
+    await ledger.complete()
+    ledger.spoil("entries", "UPDATE entries SET at = 'a word' WHERE kind = 'said'")
+    first, *_ = await ledger.store.transcript(await session(ledger, "c1"))
+    assert first.at == 0, "it counts as absent, and so as old"
 
 
 @pytest.mark.guards("R16")

@@ -7,11 +7,12 @@ instances ended.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from types import MappingProxyType
 
-from holdfast.model import Instance, InstanceId
+from holdfast.model import Instance, InstanceId, Interruption, Stopped
 from holdfast.records import dataclass
 
 from .ages import age
@@ -48,6 +49,22 @@ def after_end(strikes: int, how: RunEnd, productive: bool) -> int:
     if how is RunEnd.DIED or (how is RunEnd.DRAINED and not productive):
         return strikes
     return max(0, strikes - 1)
+
+
+_CUT_BY: Mapping[Stopped, Interruption] = MappingProxyType(
+    {Stopped.STOPPED: Interruption.SHUTDOWN_TIMEOUT, Stopped.RESTART: Interruption.RESTART_TIMEOUT}
+)
+
+
+def cut_by(owner_ended: Stopped | None) -> Interruption:
+    """What cut off a turn that stands as running in the ledger although its owner is gone.
+
+    A gateway that stops in order marks what it cuts. Where it could not (a full disk), the turn was cut by
+    that stop all the same; only a run that ended without a word, or by giving up, died under it.
+    """
+    if owner_ended is None:
+        return Interruption.RESTART_INTERRUPTED
+    return _CUT_BY.get(owner_ended, Interruption.RESTART_INTERRUPTED)
 
 
 def is_suspect(strikes: int, settings: RecoverySettings) -> bool:

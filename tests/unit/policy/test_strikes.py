@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.model import Instance, InstanceId, Stopped
+from holdfast.model import Instance, InstanceId, Interruption, Stopped
 from holdfast.policy.settings import HOUR, MINUTE, SECOND, RecoverySettings, SafeModeSettings
 from holdfast.policy.strikes import (
     RunEnd,
@@ -15,6 +15,7 @@ from holdfast.policy.strikes import (
     after_claim,
     after_end,
     cleared,
+    cut_by,
     is_suspect,
     safe_mode,
 )
@@ -25,6 +26,22 @@ BEGIN = 1_800_000_000_000
 
 
 # Strikes
+
+
+@pytest.mark.parametrize(
+    ("ended", "reason"),
+    [
+        (None, Interruption.RESTART_INTERRUPTED),
+        (Stopped.STOPPED, Interruption.SHUTDOWN_TIMEOUT),
+        (Stopped.RESTART, Interruption.RESTART_TIMEOUT),
+        (Stopped.FAILED, Interruption.RESTART_INTERRUPTED),
+        (Stopped.RESTORED, Interruption.RESTART_INTERRUPTED),
+    ],
+)
+def test_what_an_owner_left_running_was_cut_by_how_that_owner_ended(
+    ended: Stopped | None, reason: Interruption
+) -> None:
+    assert cut_by(ended) is reason
 
 
 @pytest.mark.parametrize(

@@ -28,13 +28,15 @@ class Upkeep(Protocol):
         """Take damage below the schema out of open work; what stood there is set aside and logged.
 
         An optional field of another type than its column counts as absent, and the rest of its row holds.
-        What was laid aside because it could not be worked on is in line once more. Says how many were mended.
+        What was laid aside because it could not be worked on is in line once more. A conversation whose turn
+        is in a state that no rule can place is laid aside. Says how many were mended.
         """
         ...
 
     async def interrupt_orphans(self, limit: int = 500, running: tuple[TurnId, ...] | None = None) -> int:
         """Running turns whose owner is dead become interrupted (`restart_interrupted`), strikes kept.
 
+        Those of an owner that stopped in order and could not mark them count as cut by that stop.
         With `running` given, also this process's own turns that are not among them: nobody runs those any
         more. A session remembers how long its longest run lived whose process died (`longest_fatal`).
         """

@@ -67,7 +67,8 @@ _read = json.JSONDecoder().raw_decode
 
 
 def _parsed(text: str | None) -> Any:
-    if text is None:
+    # Below the schema a value may be of any type; one that is no text is as damaged as no JSON.
+    if not isinstance(text, str):
         return None
     try:
         found, end = _read(text)
@@ -119,7 +120,9 @@ def _parse(body: str | None) -> dict[str, Any]:
 
 
 def is_damaged(kind: str, body: str | None) -> bool:
-    """Whether an entry has content that cannot be read."""
+    """Whether an entry has content that cannot be read, or is of no kind there is."""
+    if kind not in _LOADERS:
+        return True
     if body is None:
         return False
     found = _parsed(body)

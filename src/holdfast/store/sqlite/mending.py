@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from holdfast.model import ChatAddress, Key, Owed, OwedKind
+from holdfast.model import OPEN_TURN_STATES, ChatAddress, Key, Owed, OwedKind
 from holdfast.store.contract import LEDGER_ACCOUNT
 
+from .codec import encode
 from .commit import Tx, Undone, Value
 from .intake import refresh_conversation
 from .owing import owe_all
@@ -85,6 +86,8 @@ OPTIONAL: Mapping[str, Table] = MappingProxyType(
     }
 )
 
+_OPEN = encode(OPEN_TURN_STATES)
+
 _FAULTY = (
     "I cannot go on in this chat: its record is damaged, or I met a fault of my own. Your messages are kept. "
     "The operator is told and can look at it with `holdfast set-aside`; I try again with your next message "
@@ -98,6 +101,8 @@ def mend(tx: Tx) -> int:
     for (key,) in tx.all("laid_aside"):
         if refresh_conversation(tx, key):
             tx.changed("turns")
+    for key, state in tx.all("unplaced_work", open=_OPEN):
+        lay_aside(tx, key, ValueError(f"its turn is in the state {state!r}, which is none of the ledger"))
     return mended
 
 

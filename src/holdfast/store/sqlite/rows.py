@@ -117,7 +117,7 @@ def readable(make: Callable[[Row], T], found: Iterable[Row]) -> tuple[T, ...]:
 
 def entry(row: Row) -> Entry:
     seq, turn, at, kind, call, count, body = row
-    return Entry(seq, TurnId(turn), at, load_body(kind, call, count, body))
+    return Entry(seq, TurnId(turn), time_or_none(at) or 0, load_body(kind, call, count, body))
 
 
 def instance(row: Row) -> Instance:

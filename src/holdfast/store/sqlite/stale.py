@@ -16,11 +16,13 @@ from holdfast.model import (
     QuestionState,
     SessionId,
     StopKind,
+    Stopped,
     StrikeRecord,
     TurnId,
 )
 from holdfast.policy.parks import MOST_PARKS
 from holdfast.policy.recovery import LEADS_TO, Outcome
+from holdfast.policy.strikes import cut_by
 from holdfast.store.contract import JudgePage, Settled, StaleTurn, Standing, Verdict
 
 from .codec import encode
@@ -33,7 +35,7 @@ from .readers import Read
 from .rows import on_interruption_or_none, reader, stop, tail, time_or_none
 from .steps import add_questions, entries_of_turn, settle_open_work
 
-_question_state, _question_kind = reader(QuestionState), reader(QuestionKind)
+_question_state, _question_kind, _stopped = reader(QuestionState), reader(QuestionKind), reader(Stopped)
 
 
 def interrupt_orphans(tx: Tx, limit: int = 500, running: tuple[TurnId, ...] | None = None) -> int:
@@ -67,23 +69,34 @@ def _interrupt_alone(tx: Tx, row: Row) -> bool:
 
 
 def _interrupt(tx: Tx, found: list[Row]) -> None:
-    turns = encode([row[0] for row in found])
-    tx.run(
-        "interrupt_orphans",
-        turns=turns,
-        reason=Interruption.RESTART_INTERRUPTED,
-        owner=tx.instance,
-        now=tx.now,
-    )
+    causes: dict[Interruption, list[Row]] = defaultdict(list)
+    for row in found:
+        causes[cut_by(_stopped(row[5]))].append(row)
+    for reason, cut in causes.items():
+        died = reason is Interruption.RESTART_INTERRUPTED
+        turns = encode([row[0] for row in cut])
+        tx.run("interrupt_orphans", turns=turns, reason=reason, died=int(died), owner=tx.instance, now=tx.now)
+        if died:
+            _count_deaths(tx, cut)
+        else:
+            _count_cuts(tx, cut)
+        tx.events([("interrupted", f"turn:{row[0]}", {"reason": reason}) for row in cut])
+
+
+def _count_deaths(tx: Tx, found: list[Row]) -> None:
     # How long a run lived whose process is alive says nothing about deaths; nor does a time that is damaged.
     runs = [
         (session, _ran_for(claimed, beat))
-        for _, session, owner, claimed, beat in found
+        for _, session, owner, claimed, beat, *_ in found
         if owner != tx.instance
     ]
     tx.run("remember_fatal_runs", runs=encode(runs))
-    detail = {"reason": Interruption.RESTART_INTERRUPTED}
-    tx.events([("interrupted", f"turn:{row[0]}", detail) for row in found])
+
+
+def _count_cuts(tx: Tx, found: list[Row]) -> None:
+    """As its owner would have counted them, had there been room."""
+    for _, session, *_, productive in found:
+        tx.run("take_strike_back" if productive else "count_cut", session=session)
 
 
 def _ran_for(claimed: int | None, beat: int | None) -> int:

@@ -418,7 +418,7 @@ def set_entries_aside(tx: Tx, session: SessionId) -> int:
     for seq, turn, _, kind, _, _, body in damaged:
         which = f"entry {seq} of session {session} ({kind}, turn {turn})"
         reason = f"{which} cannot be read; it is shown as unreadable"
-        set_part_aside(tx, f"entries/{session}/{seq}", reason, body)
+        set_part_aside(tx, f"entries/{session}/{seq}", reason, str(body))
     return len(damaged)
 
 

@@ -32,6 +32,12 @@ WHERE t.ended_at IS NULL AND (
    typeof(h.busy) NOT IN ('text', 'null') OR typeof(h.on_interruption) NOT IN ('text', 'null')
    OR typeof(h.agent) NOT IN ('text', 'null') OR typeof(h.model) NOT IN ('text', 'null'))
 
+-- name: unplaced_work
+-- Open turns in a state that no rule can place: nobody claims them, recovery does not see them, and their
+-- conversations wait for their end.
+SELECT s.key, t.state FROM turns t INDEXED BY one_open_turn JOIN sessions s ON s.id = t.session
+WHERE t.ended_at IS NULL AND t.state NOT IN (SELECT value FROM json_each(:open))
+
 -- name: rows_of_conversation
 SELECT c.chat, s.id, s.last_turn FROM conversations c
 LEFT JOIN sessions s ON s.key = c.key AND s.ended_at IS NULL WHERE c.key = :key

@@ -1,6 +1,6 @@
 -- name: orphans
 -- Without a list of what this process runs, its own are not looked at.
-SELECT t.id, t.session, t.owner, t.claimed_at, i.heartbeat_at
+SELECT t.id, t.session, t.owner, t.claimed_at, i.heartbeat_at, i.stopped, t.productive
 FROM turns t LEFT JOIN instances i ON i.id = t.owner
 WHERE t.ended_at IS NULL AND t.state = 'running'
   AND (t.owner <> :owner
@@ -12,7 +12,7 @@ LIMIT :limit
 -- damaged stays one that can be counted on: too low is none, too high is too many.
 UPDATE turns SET state = 'interrupted', owner = NULL, suspect = 0,
        last_owner = CASE WHEN owner <> :owner THEN last_owner END, interruption = :reason, interrupted_at = :now,
-       interruptions = max(0, min(interruptions, 1000000)) + 1, deaths = deaths + (owner <> :owner)
+       interruptions = max(0, min(interruptions, 1000000)) + 1, deaths = deaths + (:died AND owner <> :owner)
 WHERE id IN (SELECT value FROM json_each(:turns)) AND state = 'running'
 
 -- name: remember_fatal_runs
