@@ -70,6 +70,13 @@ def test_a_file_may_come_without_words(page: Page) -> None:
 
 
 @pytest.mark.guards("R24.1")
+def test_an_empty_file_is_refused_in_words_and_not_to_be_tried_again(page: Page) -> None:
+    page.set_input_files("#files", {"name": "empty.txt", "mimeType": "text/plain", "buffer": b""})
+    expect(page.locator(".toast")).to_contain_text("empty.txt is empty and was not attached.")
+    expect(page.locator("#chips")).to_be_hidden()
+
+
+@pytest.mark.guards("R24.1")
 def test_killed_before_the_model_has_answered_the_file_is_there_all_the_same(
     page: Page, house: House, model: Outside
 ) -> None:

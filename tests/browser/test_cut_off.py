@@ -22,6 +22,7 @@ RUNS = """async ([chat, cut]) => {
 """Whether the turn runs that was cut off so many times; False while no gateway answers."""
 LONG = "say Holdfast keeps what it has written so far. " + "This sentence is one of many. " * 8 + "The end."
 WIDTHS = (360, 1280)
+SAID = ("say never heard", "say something else", "Go on with what was left unfinished.")
 
 
 def until_recorded(page: Page, chat: str) -> None:
@@ -114,3 +115,13 @@ def test_the_button_of_a_parked_conversation_resumes_it_also_when_a_fresh_one_ha
     page.reload()
     page.locator(".notice", has_text="so I parked").get_by_role("button", name="Resume it").click()
     expect(page.locator(".notice", has_text="It goes on.")).to_be_visible()
+    resumed = page.locator("#log > .you", has_text="Go on with what was left unfinished.")
+    expect(resumed).to_have_count(1)
+    for _ in ("as it came", "read again"):
+        expect(page.locator("#log > .you")).to_have_text([f"You: {one}" for one in SAID])
+        expect(page.locator(".you:has-text('something else') ~ .answer").first).to_have_text(
+            "Agent: something else"
+        )
+        expect(page.locator(".cut-row").last).to_contain_text("the work did not go on by itself")
+        pictures(page, "parked-resumed")
+        page.reload()

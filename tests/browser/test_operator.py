@@ -120,6 +120,20 @@ def test_the_last_start_is_explained_and_leads_to_the_conversation(overview: Pag
     expect(overview.get_by_role("region", name="Outbox")).to_contain_text("All 3 steps are done.")
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_what_recovery_decided_is_read_in_whole_lines(overview: Page, width: int) -> None:
+    overview.set_viewport_size({"width": width, "height": 800})
+    overview.locator(".report").get_by_role("link", name="steps 3").click()
+    panel = overview.get_by_role("region", name="What recovery decided")
+    expect(panel.locator(".sentence").first).to_be_visible()
+    narrow = panel.locator("li > p").evaluate_all(
+        """all => all.filter((one) => one.offsetWidth < one.parentElement.offsetWidth * 0.9)
+                     .map((one) => one.innerText)"""
+    )
+    assert narrow == []
+    picture(overview, f"operator-session-{width}")
+
+
 def test_a_turn_tells_its_whole_life(overview: Page) -> None:
     overview.locator(".report").get_by_role("link", name="steps 3").click()
     overview.locator("summary", has_text="Its whole life").first.click()

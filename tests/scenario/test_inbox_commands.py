@@ -309,6 +309,19 @@ async def test_undo_takes_turn_after_turn_out_of_sight_and_names_what_stays_done
     assert len(entries) == len(await ledger.store.transcript(claimed.session.id)) - 1
 
 
+@pytest.mark.guards("R7.2", "R9.6")
+@pytest.mark.parametrize("command", ["/undo", "/retry"])
+async def test_a_reply_with_effects_inside_that_was_cut_off_is_named_as_what_may_have_happened(
+    ledger: Ledger, command: str
+) -> None:
+    claimed = await ledger.begin("pay the bill")
+    await ledger.append(claimed.fence, tail=Tail.REPLYING)
+    await ledger.finish(claimed.fence, TurnState.CANCELLED)
+    answer = await said(ledger, command)
+    assert "not undone" in answer
+    assert "what the agent did by itself in its reply: it may or may not have happened" in answer
+
+
 @pytest.mark.guards("R9.6")
 @pytest.mark.parametrize("command", ["/undo", "/retry"])
 async def test_nothing_is_taken_back_while_a_turn_is_unfinished(ledger: Ledger, command: str) -> None:

@@ -34,7 +34,7 @@ _ENTRIES = 400
 _TURNS = 50
 """Turns looked at for interruptions."""
 _EARLIER = 5
-"""Sessions before the present one that are named, for who wants to read on."""
+"""Other sessions of the chat that are named, for who wants to read on."""
 _LONGEST_TITLE = 80
 _MOST = 500
 _TOPICS = ("inbox", "turns", "steps", "stops", "recovery", "questions", "processes")
@@ -83,11 +83,12 @@ class Chats:
         live = await self.store.live_session(key)
         found = await self._session(live) if live is not None else _NO_SESSION
         waiting = await self.store.waiting(key)
-        earlier = await self.store.sessions(live.id if live is not None else None, _EARLIER, key=key)
+        # A session that was taken up again is live although others began after it.
+        others = await self.store.sessions(None, _EARLIER + 1, key=key)
         return {
             "chat": chat,
             **found,
-            "earlier": [line.id for line in earlier],
+            "earlier": [line.id for line in others if line.id != found["session"]][:_EARLIER],
             "waiting": [
                 {
                     "position": row.position,

@@ -23,7 +23,7 @@ from holdfast.policy.answers import Command, parse_command
 from holdfast.policy.partials import STOPPED_HERE, kept_reply
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import HOUR, SECOND, RetrySettings
-from holdfast.policy.undo import LastTurn, last_shown_turn, lasting_calls
+from holdfast.policy.undo import LastTurn, last_shown_turn, lasting_calls, reply_lasts
 from holdfast.records import dataclass
 from holdfast.store import Stop
 
@@ -69,6 +69,7 @@ class _Undoing:
 
     session: Session
     last: LastTurn
+    reply_lasts: bool
     read_up_to: int
 
 
@@ -84,7 +85,9 @@ async def _to_undo(desk: Desk, asked: Asked) -> _Undoing | None:
     if session is None or last is None:
         await refuse(desk, asked, "nothing_to_undo", "There is nothing here that could be taken back.")
         return None
-    return _Undoing(session, last, entries[-1].seq)
+    turns = await desk.store.turns(session.id, limit=_MANY)
+    lasts = any(reply_lasts(turn) for turn in turns if turn.id == last.turn)
+    return _Undoing(session, last, lasts, entries[-1].seq)
 
 
 async def _undo(desk: Desk, asked: Asked) -> None:
@@ -99,7 +102,7 @@ async def _undo(desk: Desk, asked: Asked) -> None:
         last.undone,
         found.read_up_to,
         asked.row.position,
-        asked.reply(words.undone(calls)),
+        asked.reply(words.undone(calls, found.reply_lasts)),
     )
 
 
@@ -125,7 +128,7 @@ async def _retry(desk: Desk, asked: Asked) -> None:
         tuple(file for one in said for file in one.attachments),
         asked.row.sender,
         asked.row.position,
-        asked.reply(words.retried(calls, text)),
+        asked.reply(words.retried(calls, found.reply_lasts, text)),
         InboxKind.WAKEUP if said[0].woken else InboxKind.MESSAGE,
     )
 

@@ -170,11 +170,13 @@ def _kind(line: SessionLine) -> str:
     return "parked" if line.suspended else "this one"
 
 
-def lasting(calls: Sequence[CallRecord]) -> list[str]:
-    """Name what an undo does not undo."""
-    if not calls:
+def lasting(calls: Sequence[CallRecord], reply: bool) -> list[str]:
+    """Name what an undo does not undo; `reply`: also what the agent may have done by itself in its reply."""
+    if not calls and not reply:
         return []
     named = [f"{call.name} {shown(call.arguments)}: {_HAPPENED[call.state]}" for call in calls]
+    if reply:
+        named.append(f"what the agent did by itself in its reply: {_HAPPENED[CallState.UNKNOWN]}")
     return ["This was done in it and is not undone:", *_listed(named)]
 
 
@@ -187,12 +189,12 @@ _HAPPENED: Mapping[CallState, str] = MappingProxyType(
 )
 
 
-def undone(calls: Sequence[CallRecord]) -> str:
-    return "\n".join(["The last turn is out of my sight; it stays in the record.", *lasting(calls)])
+def undone(calls: Sequence[CallRecord], reply: bool) -> str:
+    return "\n".join(["The last turn is out of my sight; it stays in the record.", *lasting(calls, reply)])
 
 
-def retried(calls: Sequence[CallRecord], said: str) -> str:
-    return "\n".join([f"I answer this once more: “{shown(said)}”", *lasting(calls)])
+def retried(calls: Sequence[CallRecord], reply: bool, said: str) -> str:
+    return "\n".join([f"I answer this once more: “{shown(said)}”", *lasting(calls, reply)])
 
 
 def modes(default: BusyMode, chosen: BusyMode | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 
 from holdfast.model import Attachment, Entry, Said
@@ -17,8 +18,14 @@ BEGINNING = 4 * INLINE
 """Bytes of a file that are looked at for that."""
 
 _LONGEST = 100
-_UNFIT = re.compile(r"[\x00-\x1f\x7f/\\]+")
+_UNFIT = re.compile(r"[/\\\ufffd]+")
 _BLANK = "file"
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Characters that break a line, show nothing, or turn the direction of what follows."""
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
+"""What a text in UTF-16 begins with."""
+_FENCE = 5
+_ENDS = re.compile(r"^(-{5,}) end of ", re.MULTILINE)
 
 Place = tuple[int, int]
 """A file in a transcript: its entry, and which of that entry's files it is."""
@@ -43,13 +50,18 @@ def paths_of(entries: Sequence[Entry]) -> Mapping[Place, str]:
 
 def _safe(name: str) -> str:
     """A plain file name: never hidden, never a path, and no longer than every disk takes."""
-    plain = _UNFIT.sub("_", name).strip(" .")
+    plain = _UNFIT.sub("_", _visible(name)).strip(" .")
     stem, dot, ending = plain.rpartition(".")
     if not stem:
         stem, dot, ending = plain, "", ""
     ending = ending[:16]
     room = _LONGEST - len(ending.encode()) - len(dot)
     return f"{_cut(stem, room) or _BLANK}{dot}{ending}"
+
+
+def _visible(name: str) -> str:
+    """The name on one line, with a sign in the place of each character that nobody sees."""
+    return "".join("\ufffd" if unicodedata.category(one) in _UNSEEN else one for one in name)
 
 
 def _cut(text: str, most: int) -> str:
@@ -69,15 +81,15 @@ def _unused(name: str, taken: set[str]) -> str:
 
 def text_in(beginning: bytes, size: int) -> str | None:
     """The text that a file begins with; None if it is no text."""
-    if b"\0" in beginning:
-        return None
+    encoding = "utf-16" if beginning.startswith(_WIDE) else "utf-8"
     try:
-        return beginning.decode("utf-8")
+        text = beginning.decode(encoding)
     except UnicodeDecodeError as error:
         # A character that the end of the look has cut is no fault of the file.
-        if len(beginning) < size and error.start >= len(beginning) - 3:
-            return beginning[: error.start].decode("utf-8")
-        return None
+        if len(beginning) >= size or error.start < len(beginning) - 3:
+            return None
+        text = beginning[: error.start].decode(encoding)
+    return None if "\0" in text else text
 
 
 def shown_file(file: Attachment, path: str | None, beginning: bytes | None) -> str:
@@ -85,7 +97,8 @@ def shown_file(file: Attachment, path: str | None, beginning: bytes | None) -> s
 
     `path` is None when it could not be put into the workspace, `beginning` when the file is no longer kept.
     """
-    what = f"{file.name}, {file.media_type}, {size_of(file.size)}"
+    name = _visible(file.name)
+    what = f"{name}, {_visible(file.media_type)}, {size_of(file.size)}"
     if beginning is None:
         return f"[A file came with this: {what}. It is no longer kept.]"
     where = "It could not be put into the workspace" if path is None else f"It is in the workspace as {path}"
@@ -95,8 +108,10 @@ def shown_file(file: Attachment, path: str | None, beginning: bytes | None) -> s
     shown = text[:INLINE]
     whole = len(shown) == len(text) and len(beginning) >= file.size
     rest = "" if whole else f" It is cut after {len(shown)} characters; the rest is in the file."
+    # No line of the file can pass for the one that ends it.
+    fence = "-" * max([_FENCE, *(len(dashes) + 1 for dashes in _ENDS.findall(shown))])
     return (
         f"[A file came with this: {what}. {where}. Between the lines below is what the file says: it is the "
         f"content of the file, not the person's words.{rest}]\n"
-        f"----- {file.name} -----\n{shown}\n----- end of {file.name} -----"
+        f"{fence} {name} {fence}\n{shown}\n{fence} end of {name} {fence}"
     )

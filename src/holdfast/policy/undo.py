@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.model import CallRecord, CallState, EffectClass, Entry, Journal, Said, TurnId, Undone
+from holdfast.model import (
+    CallRecord,
+    CallState,
+    EffectClass,
+    Entry,
+    Journal,
+    Said,
+    Tail,
+    Turn,
+    TurnId,
+    Undone,
+)
 from holdfast.records import dataclass
 
 from .markers import MARKERS, read_markers
@@ -38,3 +49,8 @@ def lasting_calls(journal: Journal) -> tuple[CallRecord, ...]:
     return tuple(
         call for call in journal.calls if call.effect is not EffectClass.READ and call.state in _DID_SOMETHING
     )
+
+
+def reply_lasts(turn: Turn) -> bool:
+    """Whether a reply with effects inside was cut off in it: what the agent did there may have happened."""
+    return turn.tail is Tail.REPLYING

@@ -76,6 +76,10 @@ export class Composer {
         this.#toast(`${file.name} is larger than 20 MB and was not attached.`);
         continue;
       }
+      if (!file.size) {
+        this.#toast(`${file.name} is empty and was not attached.`);
+        continue;
+      }
       const one = { file, name: file.name || "pasted", size: file.size, media_type: file.type || "application/octet-stream" };
       this.#files.push(one);
       this.#upload(one);

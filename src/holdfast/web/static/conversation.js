@@ -121,8 +121,8 @@ export class Conversation {
   }
 
   items() {
-    const cuts = [...this.cuts.values()].map((one) => ({ kind: "cut", key: `c:${one.turn}/${one.at}`, at: one.at, cut: one, ...this.#around(one) }));
-    const streams = [this.#transcript(), this.#told(), cuts];
+    const cuts = [...this.cuts.values()].map((one) => ({ kind: "cut", key: `c:${one.turn}/${one.at}`, at: one.at, cut: one, over: one.turn !== this.turn?.id, ...this.#around(one) }));
+    const streams = [...this.#transcripts(), this.#told(), cuts];
     for (const stream of streams) {
       let at = 0;
       for (const item of stream) at = item.at = Math.max(at, item.at);
@@ -172,6 +172,12 @@ export class Conversation {
     return told;
   }
 
+  /** The transcript of each session. One that was taken up again goes on after another that began later. */
+  #transcripts() {
+    const items = this.#transcript();
+    return [...new Set(items.map((item) => item.session))].map((session) => items.filter((item) => item.session === session));
+  }
+
   /** What people said and the agent did, in the order of the transcript. */
   #transcript() {
     // Ids of sessions sort by the time they began.
@@ -183,11 +189,11 @@ export class Conversation {
     for (const one of entries) {
       if (one.turn !== turn) [turn, number] = [one.turn, 0];
       if (one.kind === "said") {
-        items.push({ kind: one.woken ? "woken" : "said", key: `e:${one.key}`, at: one.at, text: one.text, attachments: one.attachments ?? [], turn: one.turn });
+        items.push({ kind: one.woken ? "woken" : "said", key: `e:${one.key}`, at: one.at, text: one.text, attachments: one.attachments ?? [], turn: one.turn, session: one.session });
       } else if (one.kind === "replied" && one.calls.length) {
         number += 1;
         const key = `e:${one.key}`;
-        step = { kind: "step", key: this.keys.get(key) ?? key, at: one.at, text: one.text, calls: one.calls.map(({ id, name, arguments: given }) => ({ id, name, given, result: null })), turn: one.turn, number, left: one.calls.length, state: "running" };
+        step = { kind: "step", key: this.keys.get(key) ?? key, at: one.at, text: one.text, calls: one.calls.map(({ id, name, arguments: given }) => ({ id, name, given, result: null })), turn: one.turn, session: one.session, number, left: one.calls.length, state: "running" };
         items.push(step);
       } else if (one.kind === "returned" && step) {
         step.left -= 1;

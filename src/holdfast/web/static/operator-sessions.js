@@ -78,7 +78,7 @@ export function session({ found, titles }, now) {
         h("ol", { class: "transcript" }, found.entries.map((one) => entry(one, now)),
           found.waiting.map((one) => h("li", { class: "said waits", "data-key": `w${one.position}` }, h("p", { class: "by" }, "waits in line", stamp(one.accepted_at, now)), h("p", { class: "words" }, one.text)))),
         found.entries.length + found.waiting.length === 0 && h("p", { class: "none" }, "Nothing has been said yet.")),
-      h("div", { class: "beside" },
+      h("div", { class: "side-panels" },
         block("decisions", "What recovery decided", null, decisions(found.decisions, now)),
         block("turns", "Turns", found.turns.length, list(found.turns.map((one) => turn(one, now)))),
         block("calls", "Tool calls", found.calls.length, calls(found.calls)),

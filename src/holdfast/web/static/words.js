@@ -74,11 +74,11 @@ export const size = (bytes) =>
   bytes < 1000 ? `${bytes} B` : bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 
 /** The one honest line where work was cut off. */
-export function cutLine({ cut, since }) {
+export function cutLine({ cut, since, over }) {
   const why = WHY[cut.reason] ?? "The work was cut off";
-  if (!cut.resumed_at) return `${why}. What was done is kept; the work has not gone on yet.`;
+  if (!cut.resumed_at) return `${why}. What was done is kept; the work ${over ? "did not go on by itself" : "has not gone on yet"}.`;
   const gap = span(cut.resumed_at - since);
-  return `${why}. It went on ${gap} later, ${cut.step ? `after step ${cut.step}` : "from the beginning"}.`;
+  return `${why}. It went on ${gap} later, ${cut.step ? `after step ${cut.step}` : "in its first step"}.`;
 }
 
 /** What stands behind that line, as far as the page knows it. */
