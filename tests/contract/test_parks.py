@@ -46,13 +46,18 @@ async def test_suspicion_goes_on_through_sessions_that_completed_nothing(ledger:
 
 
 @pytest.mark.guards("R8.2", "R8.4")
-async def test_a_message_after_a_park_waits_while_another_suspect_runs(ledger: Ledger) -> None:
+@pytest.mark.parametrize("says_new", [False, True])
+async def test_a_message_after_a_park_waits_while_another_suspect_runs(
+    ledger: Ledger, says_new: bool
+) -> None:
     await ledger.begin(chat="c2")
     await ledger.recover("too_many_strikes")
     await ledger.die(2)
     await ledger.settle("resume")
     suspect = await ledger.claim()
     assert suspect.suspect
+    if says_new:
+        await ledger.store.stop(key("c2"), StopKind.NEW, None)
     await ledger.say("after the park", "c2")
     assert await ledger.try_claim() is None
     await ledger.finish(suspect.fence)
@@ -103,6 +108,7 @@ async def test_the_third_park_of_a_conversation_within_a_day_holds_its_messages_
     assert await ledger.try_claim() is None
     (words,) = [part.text for part in await ledger.outbox() if part.dedupe == f"ack:{position}"]
     assert words == f"Kept. {ON_HOLD}"
+    assert await ledger.store.verify() == (), "a message that waits for an owner is in order"
     await ledger.crash()
     (held,) = await ledger.store.on_hold()
     assert (held.key, held.waiting) == (key(), 1)
