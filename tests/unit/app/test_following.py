@@ -115,6 +115,27 @@ async def test_a_generation_that_was_overtaken_shows_and_takes_back_nothing(tmp_
 
 
 @on_a_loop
+async def test_a_conversation_that_is_taken_up_again_shows_its_drafts(tmp_path: Path) -> None:
+    """Its session is older than the one that was live in between."""
+    ledger, old = await running(tmp_path)
+    await ledger.finish(old.fence)
+    await ledger.store.stop(key(), StopKind.NEW, None)
+    between = await ledger.begin()
+    previews = Previews()
+    show(previews, between, "in between")
+    show(previews, between, "")
+    await ledger.finish(between.fence)
+    await ledger.store.reopen(old.session.id, None)
+    again = await ledger.begin()
+    assert again.session.id == old.session.id
+    show(previews, again, "taken up again")
+    assert drafted(previews) == "taken up again"
+    show(previews, between, "late")
+    assert drafted(previews) == "taken up again"
+    await ledger.store.close()
+
+
+@on_a_loop
 async def test_a_late_word_of_an_earlier_turn_never_replaces_the_newest_draft(tmp_path: Path) -> None:
     """Neither one of the session that was ended, nor one that comes when the newest turn is over."""
     ledger, old = await running(tmp_path)
