@@ -30,6 +30,7 @@ from holdfast.model import (
     Usage,
 )
 from holdfast.policy.limits import Spent
+from holdfast.policy.parts import Longest, usual
 from holdfast.policy.settings import RecoverySettings
 
 from .values import ClaimSettings, ExpiredQuestion, Judge, Recorded, Remembered, Step
@@ -280,14 +281,15 @@ class Work(Protocol):
         ...
 
     async def expire_questions(
-        self, limit: int = 100, settings: RecoverySettings = AS_USUAL
+        self, limit: int = 100, settings: RecoverySettings = AS_USUAL, longest: Longest = usual
     ) -> tuple[ExpiredQuestion, ...]:
         """Close questions past their time, each once, and in the same commit decide about a waiting turn.
 
         The model's own question ends it: `expired`, `unanswered`, its calls settled, its session free. An
         approval counts as refused and the turn is queued, unless its time was up longer ago than the window:
-        then the turn is `expired` and the chat is told, once. The gateway's question drops the work. A turn
-        that still runs ends in `wait`; recovery decides about an interrupted one.
+        then the turn is `expired` and the chat is told, once. The gateway's question drops the work, and the
+        chat keeps what it saw of its reply. A turn that still runs ends in `wait`; recovery decides about an
+        interrupted one.
         """
         ...
 
