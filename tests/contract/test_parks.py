@@ -35,6 +35,22 @@ async def test_a_session_that_follows_a_park_is_a_suspect_until_one_of_its_turns
 
 
 @pytest.mark.guards("R8.4")
+async def test_an_earlier_session_that_is_taken_up_after_a_park_is_a_suspect_as_well(ledger: Ledger) -> None:
+    earlier = await ledger.begin()
+    await ledger.finish(earlier.fence)
+    await ledger.store.stop(key(), StopKind.NEW, None)
+    await ledger.begin()
+    ledger.clock.advance(MINUTE)
+    await ledger.store.heartbeat()
+    await ledger.recover("too_many_strikes")
+    await ledger.store.reopen(earlier.session.id, None)
+    claimed = await ledger.begin("the same again")
+    assert (claimed.session.id, claimed.suspect, claimed.longest_fatal) == (earlier.session.id, True, MINUTE)
+    await ledger.finish(claimed.fence)
+    assert not (await ledger.begin("next")).suspect
+
+
+@pytest.mark.guards("R8.4")
 async def test_suspicion_goes_on_through_sessions_that_completed_nothing(ledger: Ledger) -> None:
     await ledger.begin()
     await ledger.recover("too_many_strikes")

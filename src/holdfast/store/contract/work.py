@@ -205,10 +205,11 @@ class Work(Protocol):
         owe: tuple[Owed, ...] = (),
         text: str | None = None,
     ) -> None:
-        """Make an ended session its conversation's live one again, with nothing held against it.
+        """Make an ended session its conversation's live one again.
 
-        One that was parked is so no more, a hold of its conversation is lifted, and with `text` the command's
-        row becomes a waiting message there, as `revive` does it.
+        One that was parked is so no more, with nothing held against it, a hold of its conversation is lifted,
+        and with `text` the command's row becomes a waiting message there, as `revive` does it. Any other that
+        is taken up after a park is a suspect, like a fresh one.
 
         The one that was live ends (`resumed_other`), with its wake-ups; messages that wait go on in the
         reopened one, whose incarnation is one nobody had. Raises `WrongState` when this one is live already

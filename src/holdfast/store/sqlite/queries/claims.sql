@@ -183,7 +183,8 @@ WHERE id = :session
 -- name: reopen_session
 -- No incarnation of the past is ever right again, also not of the session that was live in between.
 UPDATE sessions SET ended_at = NULL, ended_why = NULL, suspended_at = NULL, suspended_why = NULL,
-       strikes = 0, deaths = 0, cuts = 0, follows_park = 0, longest_fatal = 0, generation = generation + 1,
+       strikes = :strikes, deaths = 0, cuts = 0, follows_park = :follows_park, longest_fatal = :longest_fatal,
+       generation = generation + 1,
        incarnation = 1 + (SELECT max(o.incarnation) FROM sessions o WHERE o.key = :key),
        completed_at = CASE WHEN completed_at IS NOT NULL THEN :now END
 WHERE id = :session AND ended_at IS NOT NULL AND ended_why <> 'forgotten'
