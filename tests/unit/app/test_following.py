@@ -225,6 +225,27 @@ async def test_who_comes_again_misses_nothing_of_conversations_that_ended_meanwh
 
 
 @on_a_loop
+async def test_a_conversation_that_was_left_for_an_earlier_one_is_not_shown_again_after_it(
+    tmp_path: Path,
+) -> None:
+    ledger, earlier = await running(tmp_path)
+    await ledger.finish(earlier.fence)
+    await ledger.store.stop(key(), StopKind.NEW, None)
+    await ledger.complete("left for the earlier one")
+    await ledger.store.reopen(earlier.session.id, None)
+    again = await ledger.complete("taken up again")
+    await ledger.store.stop(key(), StopKind.NEW, None)
+    later = await ledger.begin("after that")
+    following = Following(ledger.store, ledger.clock, Previews())
+    (turn,) = await ledger.store.turns(earlier.session.id, 1)
+    assert turn.id == again.turn.id
+    feed = following.follow(address(), 0, earlier.session.id, turn.last_seq)
+    found = await first_of_feed(feed, 3)
+    assert [one["session"] for one in found[1:]] == [later.session.id] * 2
+    assert found[2]["entry"]["text"] == "after that"
+
+
+@on_a_loop
 async def test_who_first_comes_between_two_conversations_is_given_nothing_of_the_past(tmp_path: Path) -> None:
     ledger, claimed = await running(tmp_path)
     await ledger.finish(claimed.fence)
