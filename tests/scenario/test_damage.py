@@ -8,12 +8,12 @@ import pytest
 
 from holdfast.app.alerts import Alerts
 from holdfast.app.settings import AlertSettings
-from holdfast.model import UNREADABLE, OwedKind, SessionId, TurnState
+from holdfast.model import UNREADABLE, OwedKind, SessionId, Tail, TurnState
 from holdfast.recovery import Outside, Reconciler
 from holdfast.store import LEDGER_ACCOUNT
 from holdfast.store.sqlite.database import migrate
 from holdfast.store.sqlite.mending import OPTIONAL
-from tests.support.ledger import PLATFORM, SERVED, SETTINGS, Ledger, address, key, resume_all
+from tests.support.ledger import PLATFORM, SERVED, SETTINGS, Ledger, address, answers, key, resume_all
 from tests.support.platforms import Reports
 from tests.support.stage import Stage, says
 
@@ -111,6 +111,17 @@ def spoil(ledger: Ledger, table: str, column: str, value: str) -> None:
         "turns": f"id = (SELECT last_turn FROM sessions WHERE key = '{key()}')",
     }
     ledger.spoil(table, f"UPDATE {table} SET {column} = {value} WHERE {which[table]}")
+
+
+@pytest.mark.guards("R5", "R16")
+async def test_an_answer_that_quotes_the_words_for_damage_is_delivered_as_it_is(ledger: Ledger) -> None:
+    """The model was shown them, and tells the person so."""
+    claimed = await ledger.begin("what did I say before?")
+    await ledger.append(claimed.fence, answers(f"I only see: {UNREADABLE}"), tail=Tail.ANSWER)
+    await ledger.crash()
+    await reconciler(ledger).boot()
+    assert (await ledger.turn(claimed.session.id)).state is TurnState.DONE
+    assert [part.text for part in await ledger.outbox()] == [f"I only see: {UNREADABLE}"]
 
 
 @pytest.mark.guards("R1.5", "R16")
