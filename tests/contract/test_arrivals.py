@@ -13,14 +13,17 @@ from holdfast.model import (
     InboxKind,
     InboxState,
     OwedKind,
+    Partial,
     QuestionId,
     QuestionKind,
     QuestionState,
     StopKind,
     TurnState,
+    partial_key,
 )
 from holdfast.policy.admission import Drain, Refusal
 from holdfast.policy.notes import Dropped
+from holdfast.policy.partials import CUT_OFF_HERE, stopped_reply
 from holdfast.policy.settings import DAY, HOUR, MINUTE, QueueSettings
 from holdfast.store import AS_CONFIGURED, ArrivalSettings, Edit
 from tests.support.ledger import ACCOUNT, ANN, BOB, Ledger, address, asks, key, never_asked, planned
@@ -334,6 +337,27 @@ async def test_any_other_message_drops_the_work_and_is_the_next_turn(ledger: Led
     following = await ledger.claim(never_asked)
     assert (following.cause.position, following.session.id) == (accepted.position, claimed.session.id)
     assert await told(ledger) == [accepted.words]
+
+
+@pytest.mark.guards("R6.4", "R24.3")
+@pytest.mark.parametrize("how", ["drop", "what is the weather?", "no word for an hour"])
+async def test_a_chat_keeps_what_it_saw_of_a_reply_when_the_work_is_dropped(ledger: Ledger, how: str) -> None:
+    await ledger.say("the work", message_id="m1")
+    claimed = await ledger.claim()
+    await ledger.store.progress(claimed.fence, (Partial("half an answer", after=claimed.turn.last_seq),))
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    question = ledger.question("q1", None, kind=QuestionKind.CONTINUE, options=("continue", "drop"))
+    await ledger.settle("chat_says_ask", ask=question)
+    if how == "no word for an hour":
+        ledger.clock.advance(HOUR)
+        await ledger.expired()
+    else:
+        await arrive(ledger, how)
+    assert (await ledger.turn(claimed.session.id)).state is TurnState.CANCELLED
+    (kept,) = [part for part in await ledger.outbox() if part.dedupe == partial_key(claimed.turn.id)]
+    assert kept.text == stopped_reply("half an answer", CUT_OFF_HERE)
+    assert (kept.reply_to, kept.session, kept.turn) == ("m1", claimed.session.id, claimed.turn.id)
 
 
 async def test_an_edit_after_a_set_aside_is_what_the_turn_takes(ledger: Ledger) -> None:

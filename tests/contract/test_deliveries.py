@@ -427,6 +427,19 @@ async def test_a_time_that_a_clock_ahead_of_its_time_wrote_mutes_no_chat(
     assert (await take(ledger)).dedupe == "second", "what was damaged is forgotten once it was found"
 
 
+async def test_a_throttle_from_a_clock_ahead_of_its_time_mutes_no_chat_whose_part_waits(
+    ledger: Ledger,
+) -> None:
+    delivery = await failing_part(ledger)
+    ledger.damage(
+        f"UPDATE chats SET throttled_until = {ledger.clock.now() + 400 * DAY},"
+        f" send_at = {ledger.clock.now() + 400 * DAY}"
+    )
+    assert await ledger.send() == ()
+    ledger.clock.advance(60 * MINUTE)
+    assert (await take(ledger)).id == delivery.id
+
+
 async def test_who_reads_a_chat_is_told_of_what_is_owed_behind_a_part_in_the_air(ledger: Ledger) -> None:
     await owe(ledger, "first")
     await take(ledger)

@@ -35,6 +35,22 @@ async def test_a_session_that_follows_a_park_is_a_suspect_until_one_of_its_turns
 
 
 @pytest.mark.guards("R8.4")
+async def test_an_earlier_session_that_is_taken_up_after_a_park_is_a_suspect_as_well(ledger: Ledger) -> None:
+    earlier = await ledger.begin()
+    await ledger.finish(earlier.fence)
+    await ledger.store.stop(key(), StopKind.NEW, None)
+    await ledger.begin()
+    ledger.clock.advance(MINUTE)
+    await ledger.store.heartbeat()
+    await ledger.recover("too_many_strikes")
+    await ledger.store.reopen(earlier.session.id, None)
+    claimed = await ledger.begin("the same again")
+    assert (claimed.session.id, claimed.suspect, claimed.longest_fatal) == (earlier.session.id, True, MINUTE)
+    await ledger.finish(claimed.fence)
+    assert not (await ledger.begin("next")).suspect
+
+
+@pytest.mark.guards("R8.4")
 async def test_suspicion_goes_on_through_sessions_that_completed_nothing(ledger: Ledger) -> None:
     await ledger.begin()
     await ledger.recover("too_many_strikes")
@@ -46,13 +62,18 @@ async def test_suspicion_goes_on_through_sessions_that_completed_nothing(ledger:
 
 
 @pytest.mark.guards("R8.2", "R8.4")
-async def test_a_message_after_a_park_waits_while_another_suspect_runs(ledger: Ledger) -> None:
+@pytest.mark.parametrize("says_new", [False, True])
+async def test_a_message_after_a_park_waits_while_another_suspect_runs(
+    ledger: Ledger, says_new: bool
+) -> None:
     await ledger.begin(chat="c2")
     await ledger.recover("too_many_strikes")
     await ledger.die(2)
     await ledger.settle("resume")
     suspect = await ledger.claim()
     assert suspect.suspect
+    if says_new:
+        await ledger.store.stop(key("c2"), StopKind.NEW, None)
     await ledger.say("after the park", "c2")
     assert await ledger.try_claim() is None
     await ledger.finish(suspect.fence)
@@ -103,6 +124,7 @@ async def test_the_third_park_of_a_conversation_within_a_day_holds_its_messages_
     assert await ledger.try_claim() is None
     (words,) = [part.text for part in await ledger.outbox() if part.dedupe == f"ack:{position}"]
     assert words == f"Kept. {ON_HOLD}"
+    assert await ledger.store.verify() == (), "a message that waits for an owner is in order"
     await ledger.crash()
     (held,) = await ledger.store.on_hold()
     assert (held.key, held.waiting) == (key(), 1)

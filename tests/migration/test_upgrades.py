@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import SchemaTooNew
+from holdfast.model import OPEN_ENDED, AskedBy
 from holdfast.store.sqlite import LEDGER
 from holdfast.store.sqlite.database import connect_writer, migrate, migrations
 from tests.migration.test_schema import schema
@@ -92,6 +93,30 @@ def test_an_upgrade_killed_inside_its_migration_leaves_the_ledger_before_it(
         assert schema(db) == expected()
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     asyncio.run(use(ledger))
+
+
+@pytest.mark.guards("R6.4", "R8.3")
+def test_open_questions_of_recovery_keep_their_meaning_over_an_upgrade() -> None:
+    """The version before told them apart by their ids alone."""
+    asked = ("chat_says_ask:t1:1", "safe_mode_message:t2:1", "limit:t3")
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        for number, script in migrations():
+            if number < 12:
+                db.executescript(script)
+        db.execute("PRAGMA user_version = 11")
+        for id_ in asked:
+            db.execute(
+                "INSERT INTO questions (id, session, incarnation, turn, kind, text, asked_at, expires_at)"
+                " VALUES (?, 's', 0, ?, 'continue', 'Shall I?', 1, 2)",
+                (id_, id_),
+            )
+        migrate(db)
+        found = db.execute("SELECT id, asked_by, expires_at FROM questions ORDER BY id").fetchall()
+    assert found == [
+        (asked[0], AskedBy.CHAT, 2),
+        (asked[2], None, 2),
+        (asked[1], AskedBy.SAFE_MODE, OPEN_ENDED),
+    ]
 
 
 def test_a_newer_ledger_is_refused_and_not_touched(tmp_path: Path) -> None:

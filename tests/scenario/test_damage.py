@@ -1,16 +1,19 @@
 """Damage below the schema: an optional field counts as absent, and a fault hurts one chat alone."""
 
 import logging
+import sqlite3
+from contextlib import closing
 
 import pytest
 
 from holdfast.app.alerts import Alerts
 from holdfast.app.settings import AlertSettings
-from holdfast.model import UNREADABLE, OwedKind, SessionId, TurnState
+from holdfast.model import UNREADABLE, OwedKind, SessionId, Tail, TurnState
 from holdfast.recovery import Outside, Reconciler
 from holdfast.store import LEDGER_ACCOUNT
+from holdfast.store.sqlite.database import migrate
 from holdfast.store.sqlite.mending import OPTIONAL
-from tests.support.ledger import PLATFORM, SERVED, SETTINGS, Ledger, address, key, resume_all
+from tests.support.ledger import PLATFORM, SERVED, SETTINGS, Ledger, address, answers, key, resume_all
 from tests.support.platforms import Reports
 from tests.support.stage import Stage, says
 
@@ -24,6 +27,23 @@ ENDED = {("turns", "stop"), ("sessions", "suspended_at")}
 """A stop that was asked for, and a park, hold whatever their words and times are."""
 CAUSE = "UPDATE turns SET first_seq = x'ff' WHERE id = (SELECT last_turn FROM sessions WHERE key = '{}')"
 """Nothing can be done about where a turn's entries begin."""
+
+
+NEEDED = {
+    "turns": {"id", "session", "cause", "state", "generation", "first_seq", "last_seq", "ended_at"},
+    "sessions": {"id", "key", "chat", "generation", "incarnation", "last_turn", "ended_at", "ended_why"},
+    "chats": {"address", "platform", "throttled_until", "last_number", "send_at"},
+}
+"""What says which row it is, where it stands and who may write to it."""
+
+
+@pytest.mark.guards("R1.5")
+@pytest.mark.parametrize("table", OPTIONAL)
+def test_every_column_is_either_needed_or_counts_as_absent_when_it_is_damaged(table: str) -> None:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        migrate(db)
+        columns = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
+    assert columns - set(OPTIONAL[table].fields) == NEEDED[table]
 
 
 def reconciler(ledger: Ledger) -> Reconciler:
@@ -91,6 +111,17 @@ def spoil(ledger: Ledger, table: str, column: str, value: str) -> None:
         "turns": f"id = (SELECT last_turn FROM sessions WHERE key = '{key()}')",
     }
     ledger.spoil(table, f"UPDATE {table} SET {column} = {value} WHERE {which[table]}")
+
+
+@pytest.mark.guards("R5", "R16")
+async def test_an_answer_that_quotes_the_words_for_damage_is_delivered_as_it_is(ledger: Ledger) -> None:
+    """The model was shown them, and tells the person so."""
+    claimed = await ledger.begin("what did I say before?")
+    await ledger.append(claimed.fence, answers(f"I only see: {UNREADABLE}"), tail=Tail.ANSWER)
+    await ledger.crash()
+    await reconciler(ledger).boot()
+    assert (await ledger.turn(claimed.session.id)).state is TurnState.DONE
+    assert [part.text for part in await ledger.outbox()] == [f"I only see: {UNREADABLE}"]
 
 
 @pytest.mark.guards("R1.5", "R16")

@@ -17,12 +17,14 @@ from holdfast.model import (
     InboxState,
     Lost,
     OwedKind,
+    Partial,
     Position,
     Replied,
     Sent,
     StopKind,
     Summed,
     TurnState,
+    partial_key,
 )
 from holdfast.policy.access import Access
 from holdfast.policy.views import view
@@ -341,6 +343,24 @@ async def test_one_session_is_erased_and_its_neighbours_are_kept(ledger: Ledger,
     assert live is not None and live.id == running.session.id
     assert OTHER in str(ledger.dump()["entries"])
     await ledger.finish(running.fence)
+
+
+@pytest.mark.guards("R20", "R24.3")
+async def test_what_a_stopped_turn_had_written_answers_its_message_and_is_forgotten_with_its_session(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    await ledger.say("the work", message_id="m1")
+    claimed = await ledger.claim()
+    await ledger.store.progress(claimed.fence, (Partial(f"it is {SECRET}", after=claimed.turn.last_seq),))
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    room = Room(ledger)
+    await room.say("/stop")
+    (kept,) = [part for part in await ledger.outbox() if part.dedupe == partial_key(claimed.turn.id)]
+    assert (kept.reply_to, kept.session, kept.turn) == ("m1", claimed.session.id, claimed.turn.id)
+    await drain(ledger)
+    await room.say(f"/forget session {claimed.session.id}", sender=BOB)
+    assert found_in(tmp_path, SECRET) == {}
 
 
 @pytest.mark.guards("R20")

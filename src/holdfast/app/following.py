@@ -154,9 +154,12 @@ class _Steps:
         live = await self._store.live_session(self._key)
         if live is not None and live.id == self._session:
             return []
+        # A session that was taken up again has turns that are younger than the session it was left for.
+        last = await self._store.turns(self._session, 1) if self._session else ()
+        shown = last[0].id if last else self._session or ""
         found: list[tuple[SessionId, str]] = []
         while page := await self._store.sessions(found[-1][0] if found else None, _PAGE, key=self._key):
-            later = [(one.id, one.began) for one in page if one.id > (self._session or "")]
+            later = [(one.id, one.began) for one in page if one.id > shown]
             found += later
             if len(later) < _PAGE:
                 break

@@ -310,7 +310,12 @@ class Gateway:
         """What an arriving message is admitted under now."""
         settings = self.settings
         return ArrivalSettings(
-            settings.queue, settings.busy, self.draining, self.safe_mode.active, settings.pairing
+            settings.queue,
+            settings.busy,
+            self.draining,
+            self.safe_mode.active,
+            settings.pairing,
+            self._longest,
         )
 
     def _claim_settings(self) -> ClaimSettings:

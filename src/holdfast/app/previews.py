@@ -35,5 +35,8 @@ class Previews:
 
 
 def _is_stale(by: Fence, newest: Fence) -> bool:
-    """A run of an earlier session, or of an earlier generation, shows nothing any more."""
-    return (by.session, by.generation) < (newest.session, newest.generation)
+    """A run of an earlier turn, or of an earlier generation, shows nothing any more.
+
+    Turns sort by when they began. Sessions do not: an earlier one may be taken up again.
+    """
+    return (by.turn, by.generation) < (newest.turn, newest.generation)

@@ -50,7 +50,8 @@ async def _end(desk: Desk, asked: Asked, kind: StopKind) -> None:
         if found.turn is None:
             return said
         chat = row.place.address
-        return (*kept_reply(chat, found.turn, found.partial, desk.longest, STOPPED_HERE), *said)
+        kept = kept_reply(chat, found.turn, found.partial, desk.longest, STOPPED_HERE, found.reply_to)
+        return (*kept, *said)
 
     await desk.store.stop(row.key, kind, row.position, tell)
 

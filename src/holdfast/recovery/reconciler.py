@@ -162,7 +162,7 @@ class Reconciler:
 
     async def _expire_questions(self) -> tuple[ExpiredQuestion, ...]:
         """A page of questions whose time is up; the first round's go into the report of this boot."""
-        expired = await self.store.expire_questions(PAGE, self.settings)
+        expired = await self.store.expire_questions(PAGE, self.settings, self._care.longest)
         if self._decided is not None:
             self._expired |= {one.turn: one for one in expired}
         return expired

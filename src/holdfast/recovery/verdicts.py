@@ -16,6 +16,7 @@ from holdfast.model import (
     OwedKind,
     QuestionId,
     QuestionKind,
+    Replied,
     StopKind,
     TurnId,
     answer_key,
@@ -124,10 +125,15 @@ def _partial(stale: StaleTurn, longest: Longest, text: str) -> tuple[Owed, ...]:
     return kept_reply(stale.chat, stale.turn, text, longest, mark, stale.message_id)
 
 
+def _is_damaged(entry: Entry) -> bool:
+    """Whether a reply cannot be read. An answer may quote the words that the model is shown for one."""
+    return isinstance(entry.body, Replied) and entry.body.text == UNREADABLE
+
+
 def _answer(stale: StaleTurn, entries: tuple[Entry, ...], longest: Longest) -> Owed:
     """What a turn whose answer was complete owes for it, under the key its own end would have used."""
     text = reply_text(view(entries))
-    if not text or UNREADABLE in text:
+    if not text or (UNREADABLE in text and any(map(_is_damaged, entries))):
         text = UNREADABLE_ANSWER
     parts = parts_for(text, longest(stale.chat))
     return Owed(stale.chat, answer_key(stale.turn), parts, reply_to=stale.message_id)

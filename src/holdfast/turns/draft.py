@@ -42,6 +42,8 @@ class Draft:
         self._past: tuple[Entry, ...] | None = () if is_first else None
         self._view: View | None = None
         """Of the entries as they are, once somebody has asked for it."""
+        self._messages: tuple[Message, ...] | None = None
+        """The same of the whole conversation."""
         self._kept = len(self._entries)
         """How many of the entries are committed."""
         self._unsaved = Step()
@@ -70,8 +72,9 @@ class Draft:
     def messages(self) -> tuple[Message, ...]:
         """The whole conversation, as the model is shown it; its past must be known."""
         assert self._past is not None
-        seen = view([*self._past, *self._entries]) if self._past else self.view
-        return seen.messages
+        if self._messages is None:
+            self._messages = (view(self.whole) if self._past else self.view).messages
+        return self._messages
 
     @property
     def turn(self) -> TurnId:
@@ -144,6 +147,7 @@ class Draft:
     def remember(self, transcript: tuple[Entry, ...]) -> None:
         """Take in the session's transcript; what is of this turn is known better here."""
         self._past = tuple(entry for entry in transcript if entry.turn != self._turn)
+        self._messages = None
 
     def look_again(self, journal: Journal) -> None:
         """Take in what others did to the turn's questions; nothing may be unsaved."""
@@ -151,7 +155,7 @@ class Draft:
 
     def say(self, *bodies: Body) -> None:
         """Append to the transcript; a result settles its call."""
-        self._view = None
+        self._view = self._messages = None
         for body in bodies:
             self._entries.append(Entry(self.next_seq, self._turn, 0, body))
             if isinstance(body, Returned):
@@ -216,7 +220,7 @@ class Draft:
 
     def saved(self, recorded: Recorded) -> None:
         """The unsaved step is committed: its entries are the ledger's now, consumed messages among them."""
-        self._view = None
+        self._view = self._messages = None
         self._entries[self._kept :] = recorded.entries
         self._kept = len(self._entries)
         self._unsaved = Step()

@@ -115,6 +115,27 @@ async def test_a_generation_that_was_overtaken_shows_and_takes_back_nothing(tmp_
 
 
 @on_a_loop
+async def test_a_conversation_that_is_taken_up_again_shows_its_drafts(tmp_path: Path) -> None:
+    """Its session is older than the one that was live in between."""
+    ledger, old = await running(tmp_path)
+    await ledger.finish(old.fence)
+    await ledger.store.stop(key(), StopKind.NEW, None)
+    between = await ledger.begin()
+    previews = Previews()
+    show(previews, between, "in between")
+    show(previews, between, "")
+    await ledger.finish(between.fence)
+    await ledger.store.reopen(old.session.id, None)
+    again = await ledger.begin()
+    assert again.session.id == old.session.id
+    show(previews, again, "taken up again")
+    assert drafted(previews) == "taken up again"
+    show(previews, between, "late")
+    assert drafted(previews) == "taken up again"
+    await ledger.store.close()
+
+
+@on_a_loop
 async def test_a_late_word_of_an_earlier_turn_never_replaces_the_newest_draft(tmp_path: Path) -> None:
     """Neither one of the session that was ended, nor one that comes when the newest turn is over."""
     ledger, old = await running(tmp_path)
@@ -201,6 +222,27 @@ async def test_who_comes_again_misses_nothing_of_conversations_that_ended_meanwh
     assert found[0] == {"following": address(), "session": first, "seq": seq}
     assert [one["entry"]["seq"] for one in found if "entry" in one] == [seq + 1, 1, 2]
     assert [one["session"] for one in found if "began" in one] == [second.session.id]
+
+
+@on_a_loop
+async def test_a_conversation_that_was_left_for_an_earlier_one_is_not_shown_again_after_it(
+    tmp_path: Path,
+) -> None:
+    ledger, earlier = await running(tmp_path)
+    await ledger.finish(earlier.fence)
+    await ledger.store.stop(key(), StopKind.NEW, None)
+    await ledger.complete("left for the earlier one")
+    await ledger.store.reopen(earlier.session.id, None)
+    again = await ledger.complete("taken up again")
+    await ledger.store.stop(key(), StopKind.NEW, None)
+    later = await ledger.begin("after that")
+    following = Following(ledger.store, ledger.clock, Previews())
+    (turn,) = await ledger.store.turns(earlier.session.id, 1)
+    assert turn.id == again.turn.id
+    feed = following.follow(address(), 0, earlier.session.id, turn.last_seq)
+    found = await first_of_feed(feed, 3)
+    assert [one["session"] for one in found[1:]] == [later.session.id] * 2
+    assert found[2]["entry"]["text"] == "after that"
 
 
 @on_a_loop

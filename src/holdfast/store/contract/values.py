@@ -35,6 +35,7 @@ from holdfast.model import (
     Usage,
 )
 from holdfast.policy.admission import Drain
+from holdfast.policy.parts import Longest, usual
 from holdfast.policy.recovery import Decision, Outcome
 from holdfast.policy.settings import PairingSettings, QueueSettings, RecoverySettings, ResetSettings
 from holdfast.records import dataclass
@@ -77,6 +78,8 @@ class ArrivalSettings:
     safe_mode: bool = False
     """While it is on, no message drops interrupted work."""
     pairing: PairingSettings = PairingSettings()
+    longest: Longest = usual
+    """What one message to a chat may hold, for what a chat keeps of work that is dropped."""
 
 
 AS_CONFIGURED = ArrivalSettings()
@@ -304,6 +307,8 @@ class Stop:
     """A standing goal was stopped with it."""
     partial: str = ""
     """What the turn that was ended here had written of its reply."""
+    reply_to: str | None = None
+    """The message which that reply answers."""
 
 
 Telling = Callable[[Stop], tuple[Owed, ...]]

@@ -30,6 +30,7 @@ from holdfast.model import (
     Usage,
 )
 from holdfast.policy.limits import Spent
+from holdfast.policy.parts import Longest, usual
 from holdfast.policy.settings import RecoverySettings
 
 from .values import ClaimSettings, ExpiredQuestion, Judge, Recorded, Remembered, Step
@@ -204,10 +205,11 @@ class Work(Protocol):
         owe: tuple[Owed, ...] = (),
         text: str | None = None,
     ) -> None:
-        """Make an ended session its conversation's live one again, with nothing held against it.
+        """Make an ended session its conversation's live one again.
 
-        One that was parked is so no more, a hold of its conversation is lifted, and with `text` the command's
-        row becomes a waiting message there, as `revive` does it.
+        One that was parked is so no more, with nothing held against it, a hold of its conversation is lifted,
+        and with `text` the command's row becomes a waiting message there, as `revive` does it. Any other that
+        is taken up after a park is a suspect, like a fresh one.
 
         The one that was live ends (`resumed_other`), with its wake-ups; messages that wait go on in the
         reopened one, whose incarnation is one nobody had. Raises `WrongState` when this one is live already
@@ -280,14 +282,15 @@ class Work(Protocol):
         ...
 
     async def expire_questions(
-        self, limit: int = 100, settings: RecoverySettings = AS_USUAL
+        self, limit: int = 100, settings: RecoverySettings = AS_USUAL, longest: Longest = usual
     ) -> tuple[ExpiredQuestion, ...]:
         """Close questions past their time, each once, and in the same commit decide about a waiting turn.
 
         The model's own question ends it: `expired`, `unanswered`, its calls settled, its session free. An
         approval counts as refused and the turn is queued, unless its time was up longer ago than the window:
-        then the turn is `expired` and the chat is told, once. The gateway's question drops the work. A turn
-        that still runs ends in `wait`; recovery decides about an interrupted one.
+        then the turn is `expired` and the chat is told, once. The gateway's question drops the work, and the
+        chat keeps what it saw of its reply. A turn that still runs ends in `wait`; recovery decides about an
+        interrupted one.
         """
         ...
 

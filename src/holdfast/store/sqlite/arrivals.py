@@ -35,6 +35,7 @@ from holdfast.policy.admission import (
     question_for,
 )
 from holdfast.policy.answers import parse_command
+from holdfast.policy.parts import Longest
 from holdfast.store.contract import AS_CONFIGURED, ArrivalSettings
 
 from . import rows
@@ -75,7 +76,7 @@ def _take_in(tx: Tx, account: str, message: Inbound, settings: ArrivalSettings) 
         kept = replace(kept, words=admission.ack)
         if not (isinstance(admission, Offer) and _told_of_the_backlog(tx, message.key, settings)):
             _owe_words(tx, message, kept)
-    _carry_out(tx, message, kept.position, admission, standing)
+    _carry_out(tx, message, kept.position, admission, standing, settings.longest)
     if standing is not None and standing[6] and not isinstance(admission, (Answer, Refuse, Offer)):
         goal_was_interrupted(tx, SessionId(standing[5]), kept.position)
     return kept
@@ -157,11 +158,16 @@ def _is_ending(tx: Tx, key: Key) -> bool:
 
 
 def _carry_out(
-    tx: Tx, message: Inbound, position: Position, admission: Admission, standing: Row | None
+    tx: Tx,
+    message: Inbound,
+    position: Position,
+    admission: Admission,
+    standing: Row | None,
+    longest: Longest,
 ) -> None:
     match admission:
         case Answer(question, value):
-            answer(tx, question, position, value, message.sender)
+            answer(tx, question, position, value, message.sender, longest=longest)
             return
         case Refuse(reason):
             settle_row(tx, position, InboxState.REFUSED, reason)
@@ -172,7 +178,7 @@ def _carry_out(
         case SetAsideQuestion(question):
             set_aside_by(tx, question, position, message.sender)
         case DropWork(question):
-            set_question_aside(tx, question)
+            set_question_aside(tx, question, longest)
         case Interrupt() if standing is not None:
             ask_to_stop(tx, TurnId(standing[1]), StopKind.INTERRUPT)
         case _:

@@ -45,6 +45,7 @@ from holdfast.policy.reset import Fresh, SessionFacts, session_for
 from holdfast.policy.settings import RecoverySettings, ResetSettings
 from holdfast.policy.strikes import is_suspect
 from holdfast.store.contract import ClaimSettings, Judge
+from holdfast.store.contract.work import AS_USUAL
 
 from . import rows
 from .commit import Tx, Undone
@@ -370,8 +371,7 @@ def _begin_session(
 ) -> tuple[Session, int]:
     """A fresh session; one that follows a park is a suspect until one of its turns completes."""
     id_ = SessionId(tx.ids.new())
-    follows_park, longest = tx.one("left_by_last_session", key=key) or (0, 0)
-    strikes, fatal = (settings.recovery.suspect_strikes, longest) if follows_park else (0, 0)
+    strikes, follows_park, fatal = after_park(tx, key, settings.recovery)
     row = tx.one(
         "add_session",
         id=id_,
@@ -389,6 +389,12 @@ def _begin_session(
         owe_all(tx, (Owed(chat, f"began:{id_}", (fresh.told,), OwedKind.NOTICE),), id_)
     session = Session(id_, key, chat, fresh.began, tx.now, generation=0, incarnation=row[0], strikes=strikes)
     return session, fatal
+
+
+def after_park(tx: Tx, key: Key, settings: RecoverySettings = AS_USUAL) -> tuple[int, int, int]:
+    """What a session begins with: strikes, whether it follows a park, and the longest fatal run before it."""
+    follows_park, longest = tx.one("left_by_last_session", key=key) or (0, 0)
+    return (settings.suspect_strikes, 1, longest) if follows_park else (0, 0, 0)
 
 
 def _claimed(tx: Tx, settings: ClaimSettings, begun: _Begun, chat: _Chat, fresh: bool) -> Claimed:

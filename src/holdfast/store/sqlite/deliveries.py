@@ -43,6 +43,9 @@ def claim_deliveries(
             row = tx.one("take_delivery", chat=chat, owner=tx.instance, tried=tried, **due)
             if row is not None:
                 taken.append(rows.delivery(row))
+            else:
+                # A damaged throttle made the chat due. It is forgotten; the parts have their own times.
+                refresh_chat(tx, chat)
     return tuple(taken)
 
 

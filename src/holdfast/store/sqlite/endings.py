@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.errors import StaleWrite, StopAsked, WrongState
 from holdfast.model import (
     Body,
+    ChatAddress,
     Fence,
     GoalState,
     InboxState,
@@ -19,7 +20,10 @@ from holdfast.model import (
     TurnId,
     TurnState,
     Usage,
+    partial_key,
 )
+from holdfast.policy.partials import CUT_OFF_HERE, kept_reply
+from holdfast.policy.parts import Longest
 from holdfast.policy.recovery import UNANSWERED_ROW, Row, told_once
 from holdfast.store.contract import Stop, StopOutcome, Telling, untold
 
@@ -96,6 +100,19 @@ def end_turn(tx: Tx, session: SessionId, turn: TurnId, state: TurnState, why: st
     _cancel_questions(tx, turn)
     tx.run("end_turn", turn=turn, state=state, why=why, now=tx.now)
     return cut.get(turn, "")
+
+
+def owe_partial(tx: Tx, session: SessionId, turn: TurnId, text: str, longest: Longest) -> None:
+    """Owe the chat what it saw of a reply that a cut ended and that is not going to be finished."""
+    if text:
+        chat, message = _replies_to(tx, turn)
+        owe_all(tx, kept_reply(chat, turn, text, longest, CUT_OFF_HERE, message), session, turn)
+
+
+def _replies_to(tx: Tx, turn: TurnId) -> tuple[ChatAddress, str | None]:
+    row = tx.one("replies_to", turn=turn)
+    assert row is not None
+    return ChatAddress(row[0]), row[1]
 
 
 def _cancel_questions(tx: Tx, turn: TurnId) -> None:
@@ -198,7 +215,11 @@ def clear_suspect(tx: Tx, fence: Fence) -> None:
 
 def stop(tx: Tx, key: Key, kind: StopKind, by: Position | None, tell: Telling = untold) -> Stop:
     found = _stop(tx, key, kind, by)
-    owe_all(tx, tell(found))
+    # What is kept of the turn's reply is the session's: it is forgotten with it.
+    kept = None if found.turn is None else partial_key(found.turn)
+    for owed in tell(found):
+        of = (found.session, found.turn) if owed.dedupe == kept else (None, None)
+        owe_all(tx, (owed,), *of)
     return found
 
 
@@ -218,8 +239,9 @@ def _stop(tx: Tx, key: Key, kind: StopKind, by: Position | None) -> Stop:
     if kind.ends_session and outcome is not StopOutcome.ASKED:
         end_session(tx, session, "new")
     release(tx, session)
-    is_open = outcome is not StopOutcome.NOTHING
-    return Stop(outcome, TurnId(turn) if is_open else None, session, withdrawn, kept, goal, partial)
+    ended = None if outcome is StopOutcome.NOTHING else TurnId(turn)
+    reply_to = _replies_to(tx, ended)[1] if ended is not None and partial else None
+    return Stop(outcome, ended, session, withdrawn, kept, goal, partial, reply_to)
 
 
 def _stop_turn(

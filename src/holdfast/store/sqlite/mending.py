@@ -51,6 +51,7 @@ _TURN: _Fields = MappingProxyType(
         "stop": (str, "stop"),
         "stop_at": (int, None),
         "why": (str, None),
+        "deaths": (int, 0),
     }
 )
 _SESSION: _Fields = MappingProxyType(
@@ -63,6 +64,9 @@ _SESSION: _Fields = MappingProxyType(
         # It was parked, whenever that was.
         "suspended_at": (int, 0),
         "suspended_why": (str, None),
+        "deaths": (int, 0),
+        "cuts": (int, 0),
+        "follows_park": (int, 0),
     }
 )
 _CHAT: _Fields = MappingProxyType(

@@ -18,6 +18,7 @@ from holdfast.model import (
 )
 from holdfast.model.states import SILENT
 from holdfast.policy.notes import Dropped
+from holdfast.policy.parts import Longest, usual
 from holdfast.policy.recovery import after_silence
 from holdfast.policy.settings import RecoverySettings
 from holdfast.store.contract import ExpiredQuestion
@@ -25,7 +26,7 @@ from holdfast.store.contract.work import AS_USUAL
 
 from . import rows
 from .commit import Tx
-from .endings import end_turn, leave_unanswered, release
+from .endings import end_turn, leave_unanswered, owe_partial, release
 from .intake import refresh_conversation, row_is_not
 from .owing import owe_all
 from .readers import Read
@@ -47,7 +48,13 @@ def questions(read: Read, turns: tuple[TurnId, ...]) -> tuple[QuestionRecord, ..
 
 
 def answer(
-    tx: Tx, question: QuestionId, by: Position, answer: str, person: PersonId, owe: tuple[Owed, ...] = ()
+    tx: Tx,
+    question: QuestionId,
+    by: Position,
+    answer: str,
+    person: PersonId,
+    owe: tuple[Owed, ...] = (),
+    longest: Longest = usual,
 ) -> None:
     if tx.one("state_of_row", position=by) != (InboxState.WAITING,):
         raise row_is_not(tx, by, InboxState.WAITING)
@@ -66,7 +73,7 @@ def answer(
         tx.run("consent", turn=turn)
         _wake(tx, TurnId(turn), SessionId(session), anyway=True)
     else:
-        _go_on(tx, TurnId(turn), SessionId(session), kind, QuestionState.ANSWERED)
+        _go_on(tx, TurnId(turn), SessionId(session), kind, QuestionState.ANSWERED, longest)
 
 
 def say_continue(tx: Tx, turn: TurnId, session: SessionId, by: Position | None) -> None:
@@ -88,8 +95,8 @@ def set_aside_by(tx: Tx, question: QuestionId, by: Position, person: PersonId) -
     _close(tx, question, QuestionState.SET_ASIDE)
 
 
-def set_question_aside(tx: Tx, question: QuestionId) -> None:
-    _close(tx, question, QuestionState.SET_ASIDE)
+def set_question_aside(tx: Tx, question: QuestionId, longest: Longest = usual) -> None:
+    _close(tx, question, QuestionState.SET_ASIDE, longest)
 
 
 def question_undeliverable(tx: Tx, question: QuestionId) -> None:
@@ -115,11 +122,11 @@ def keep_asking(tx: Tx, due: int, until: int) -> None:
 
 
 def expire_questions(
-    tx: Tx, limit: int = 100, settings: RecoverySettings = AS_USUAL
+    tx: Tx, limit: int = 100, settings: RecoverySettings = AS_USUAL, longest: Longest = usual
 ) -> tuple[ExpiredQuestion, ...]:
     due = [(QuestionId(row[0]), TurnId(row[1])) for row in tx.all("questions_due", now=tx.now, limit=limit)]
     # One by one: the end of one may be the end of its turn, and of what else that had asked.
-    closed = [each for each in due if _closes(tx, each[0], QuestionState.EXPIRED, settings)]
+    closed = [each for each in due if _closes(tx, each[0], QuestionState.EXPIRED, longest, settings)]
     return tuple(_expired(tx, question, turn) for question, turn in closed)
 
 
@@ -129,13 +136,17 @@ def _expired(tx: Tx, question: QuestionId, turn: TurnId) -> ExpiredQuestion:
     return ExpiredQuestion(question, turn, TurnState(row[0]), row[1])
 
 
-def _close(tx: Tx, question: QuestionId, state: QuestionState) -> None:
-    if not _closes(tx, question, state):
+def _close(tx: Tx, question: QuestionId, state: QuestionState, longest: Longest = usual) -> None:
+    if not _closes(tx, question, state, longest):
         raise _closed(tx, question)
 
 
 def _closes(
-    tx: Tx, question: QuestionId, state: QuestionState, settings: RecoverySettings = AS_USUAL
+    tx: Tx,
+    question: QuestionId,
+    state: QuestionState,
+    longest: Longest,
+    settings: RecoverySettings = AS_USUAL,
 ) -> bool:
     """Close it, and let its turn go on or end with it; False when it is not open any more."""
     row = tx.one("close_question", id=question, state=state, now=tx.now)
@@ -145,7 +156,7 @@ def _closes(
     turn, session, kind, since = TurnId(row[0]), SessionId(row[1]), QuestionKind(row[2]), row[3]
     ends = after_silence(kind, since, tx.now, settings) if state in SILENT else None
     if ends is None:
-        _go_on(tx, turn, session, kind, state)
+        _go_on(tx, turn, session, kind, state, longest)
     else:
         leave_unanswered(tx, turn, session, ends)
         tx.changed("questions")
@@ -157,12 +168,17 @@ def _closed(tx: Tx, question: QuestionId) -> WrongState:
     return WrongState(f"question {question}", row[0] if row else None, "open to this person now")
 
 
-def _go_on(tx: Tx, turn: TurnId, session: SessionId, kind: str, state: QuestionState) -> None:
-    """The model's question lets its turn go on; the gateway's own, not answered with yes, drops the work."""
+def _go_on(
+    tx: Tx, turn: TurnId, session: SessionId, kind: str, state: QuestionState, longest: Longest
+) -> None:
+    """The model's question lets its turn go on; the gateway's own, not answered with yes, drops the work.
+
+    The chat keeps what it saw of a reply.
+    """
     if kind != QuestionKind.CONTINUE:
         _wake(tx, turn, session)
         return
-    end_turn(tx, session, turn, TurnState.CANCELLED, _DROPS[state])
+    owe_partial(tx, session, turn, end_turn(tx, session, turn, TurnState.CANCELLED, _DROPS[state]), longest)
     tx.changed("questions")
     tx.run("bump_generation", session=session)
     release(tx, session)

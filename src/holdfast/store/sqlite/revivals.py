@@ -22,6 +22,7 @@ from holdfast.model import (
 from holdfast.store.contract import FORGOTTEN, OnHold
 
 from . import rows
+from .claims import after_park
 from .codec import dump_message
 from .commit import Tx
 from .endings import end_session
@@ -120,7 +121,10 @@ def reopen(
         if live[13] is not None and live[30] is None:
             raise WrongState(f"turn {live[13]}", live[16], "ended before another conversation is taken up")
         end_session(tx, SessionId(live[0]), "resumed_other")
-    if not tx.run("reopen_session", session=session, key=key, now=tx.now):
+    # Who resumes a parked session trusts it; any other that is taken up after a park follows that park.
+    strikes, follows_park, fatal = (0, 0, 0) if is_suspended else after_park(tx, key)
+    standing = {"strikes": strikes, "follows_park": follows_park, "longest_fatal": fatal}
+    if not tx.run("reopen_session", session=session, key=key, now=tx.now, **standing):
         raise WrongState(f"session {session}", FORGOTTEN, "ended and kept")
     tx.event("reopened", f"session:{session}")
     if is_suspended:

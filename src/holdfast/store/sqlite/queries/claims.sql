@@ -7,24 +7,26 @@ SELECT EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
                  AND s.strikes >= :suspect_strikes AND t.state = 'queued')
 
 -- name: take_ready_conversation
--- The one that has been ready longest leaves the line; a suspect only while no other suspect runs. So does a parked
--- conversation, whose next session is a suspect.
+-- The one that has been ready longest leaves the line; a suspect only while no other suspect runs. So does a conversation
+-- whose next session is a suspect: its last one was parked or followed a park, also if `/new` has ended it since.
 UPDATE conversations SET ready_at = NULL, resume = 0 WHERE key = (
 SELECT r.key
 FROM (SELECT * FROM (SELECT c.key, c.ready_at FROM conversations c
                      WHERE c.resume = 0 AND c.ready_at IS NOT NULL AND NOT (
                          EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
-                         AND EXISTS (SELECT 1 FROM sessions s
-                                     WHERE s.key = c.key AND s.ended_at IS NULL
-                                       AND (s.suspended_at IS NOT NULL OR s.strikes >= :suspect_strikes)))
+                         AND coalesce((SELECT s.suspended_at IS NOT NULL OR CASE WHEN s.ended_at IS NULL
+                                              THEN s.strikes >= :suspect_strikes ELSE s.follows_park = 1 END
+                                       FROM sessions s WHERE s.key = c.key
+                                       ORDER BY s.ended_at IS NULL DESC, s.incarnation DESC LIMIT 1), 0))
                      ORDER BY c.ready_at, c.key LIMIT 1)
       UNION ALL
       SELECT * FROM (SELECT c.key, c.ready_at FROM conversations c
                      WHERE :resumes AND c.resume = 1 AND c.ready_at IS NOT NULL AND NOT (
                          EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
-                         AND EXISTS (SELECT 1 FROM sessions s
-                                     WHERE s.key = c.key AND s.ended_at IS NULL
-                                       AND (s.suspended_at IS NOT NULL OR s.strikes >= :suspect_strikes)))
+                         AND coalesce((SELECT s.suspended_at IS NOT NULL OR CASE WHEN s.ended_at IS NULL
+                                              THEN s.strikes >= :suspect_strikes ELSE s.follows_park = 1 END
+                                       FROM sessions s WHERE s.key = c.key
+                                       ORDER BY s.ended_at IS NULL DESC, s.incarnation DESC LIMIT 1), 0))
                      ORDER BY c.ready_at, c.key LIMIT 1)) r
 ORDER BY r.ready_at LIMIT 1)
 RETURNING key, chat, fault
@@ -181,7 +183,8 @@ WHERE id = :session
 -- name: reopen_session
 -- No incarnation of the past is ever right again, also not of the session that was live in between.
 UPDATE sessions SET ended_at = NULL, ended_why = NULL, suspended_at = NULL, suspended_why = NULL,
-       strikes = 0, deaths = 0, cuts = 0, follows_park = 0, longest_fatal = 0, generation = generation + 1,
+       strikes = :strikes, deaths = 0, cuts = 0, follows_park = :follows_park, longest_fatal = :longest_fatal,
+       generation = generation + 1,
        incarnation = 1 + (SELECT max(o.incarnation) FROM sessions o WHERE o.key = :key),
        completed_at = CASE WHEN completed_at IS NOT NULL THEN :now END
 WHERE id = :session AND ended_at IS NOT NULL AND ended_why <> 'forgotten'

@@ -42,6 +42,11 @@ WHERE q.turn = :turn AND q.kind = 'clarify' AND q.state IN ('expired', 'undelive
   AND NOT EXISTS (SELECT 1 FROM questions o WHERE o.turn = :turn AND o.state = 'open')
 LIMIT 1
 
+-- name: replies_to
+-- Where the reply of a turn goes, and the message that it answers.
+SELECT s.chat, i.message_id
+FROM turns t JOIN sessions s ON s.id = t.session JOIN inbox i ON i.position = t.cause WHERE t.id = :turn
+
 -- name: lay_down_turn
 UPDATE turns SET state = 'waiting', owner = NULL, last_owner = NULL, suspect = 0 WHERE id = :turn
 

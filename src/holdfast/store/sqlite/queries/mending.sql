@@ -15,7 +15,8 @@ SELECT 'turns', t.id FROM turns t INDEXED BY one_open_turn WHERE t.ended_at IS N
    OR typeof(t.held_since) NOT IN ('integer', 'null')
    OR typeof(t.quarantined) NOT IN ('integer', 'null')
    OR typeof(t.consented) NOT IN ('integer', 'null') OR typeof(t.stop) NOT IN ('text', 'null')
-   OR typeof(t.stop_at) NOT IN ('integer', 'null') OR typeof(t.why) NOT IN ('text', 'null'))
+   OR typeof(t.stop_at) NOT IN ('integer', 'null') OR typeof(t.why) NOT IN ('text', 'null')
+   OR typeof(t.deaths) NOT IN ('integer', 'null'))
 UNION ALL
 SELECT 'sessions', s.id FROM turns t INDEXED BY one_open_turn CROSS JOIN sessions s ON s.id = t.session
 WHERE t.ended_at IS NULL AND (
@@ -24,7 +25,9 @@ WHERE t.ended_at IS NULL AND (
    OR typeof(s.longest_fatal) NOT IN ('integer', 'null')
    OR typeof(s.completed_at) NOT IN ('integer', 'null')
    OR typeof(s.suspended_at) NOT IN ('integer', 'null')
-   OR typeof(s.suspended_why) NOT IN ('text', 'null'))
+   OR typeof(s.suspended_why) NOT IN ('text', 'null')
+   OR typeof(s.deaths) NOT IN ('integer', 'null') OR typeof(s.cuts) NOT IN ('integer', 'null')
+   OR typeof(s.follows_park) NOT IN ('integer', 'null'))
 UNION ALL
 SELECT 'chats', h.address FROM turns t INDEXED BY one_open_turn CROSS JOIN sessions s ON s.id = t.session
 CROSS JOIN chats h ON h.address = s.chat
@@ -45,11 +48,12 @@ LEFT JOIN sessions s ON s.key = c.key AND s.ended_at IS NULL WHERE c.key = :key
 -- name: fields_of_turns
 SELECT owner, last_owner, attempt, suspect, productive, begun_at, claimed_at, progress_at, progress_mark, tail,
        noted, interruptions, interrupted_at, interruption, held, held_since, quarantined, consented, stop, stop_at,
-       why
+       why, deaths
 FROM turns WHERE id = :id
 
 -- name: fields_of_sessions
-SELECT began, began_at, strikes, longest_fatal, completed_at, suspended_at, suspended_why FROM sessions WHERE id = :id
+SELECT began, began_at, strikes, longest_fatal, completed_at, suspended_at, suspended_why, deaths, cuts, follows_park
+FROM sessions WHERE id = :id
 
 -- name: fields_of_chats
 SELECT busy, on_interruption, agent, model FROM chats WHERE address = :id
@@ -61,13 +65,14 @@ UPDATE turns SET owner = CASE WHEN state = 'running' THEN coalesce(:owner, '') E
        claimed_at = :claimed_at, progress_at = :progress_at, progress_mark = :progress_mark, tail = :tail,
        noted = :noted, interruptions = :interruptions, interrupted_at = :interrupted_at,
        interruption = :interruption, held = :held, held_since = :held_since, quarantined = :quarantined,
-       consented = :consented, stop = :stop, stop_at = :stop_at, why = :why,
+       consented = :consented, stop = :stop, stop_at = :stop_at, why = :why, deaths = :deaths,
        ended_at = CASE WHEN state IN ('queued', 'running', 'waiting', 'interrupted') THEN NULL ELSE ended_at END
 WHERE id = :id
 
 -- name: mend_sessions
 UPDATE sessions SET began = :began, began_at = :began_at, strikes = :strikes, longest_fatal = :longest_fatal,
-       completed_at = :completed_at, suspended_at = :suspended_at, suspended_why = :suspended_why WHERE id = :id
+       completed_at = :completed_at, suspended_at = :suspended_at, suspended_why = :suspended_why,
+       deaths = :deaths, cuts = :cuts, follows_park = :follows_park WHERE id = :id
 
 -- name: mend_chats
 UPDATE chats SET busy = :busy, on_interruption = :on_interruption, agent = :agent, model = :model WHERE address = :id

@@ -68,10 +68,11 @@ SELECT 'conversation is ready and should not be, or the other way round: ' || c.
 FROM conversations c
 LEFT JOIN sessions s ON s.key = c.key AND s.ended_at IS NULL
 LEFT JOIN turns t ON t.id = s.last_turn AND t.ended_at IS NULL
-WHERE c.fault IS NULL AND ((c.ready_at IS NOT NULL) <> (coalesce(t.state = 'queued', 0) OR (t.state IS NULL AND EXISTS (
+WHERE c.fault IS NULL AND ((c.ready_at IS NOT NULL) <> (c.held_at IS NULL AND (
+    coalesce(t.state = 'queued', 0) OR (t.state IS NULL AND EXISTS (
     SELECT 1 FROM inbox i WHERE i.key = c.key AND i.state = 'waiting' AND i.kind <> 'command'
       AND NOT EXISTS (SELECT 1 FROM inbox o WHERE o.state = 'waiting' AND o.kind = 'command'
-                      AND o.position < i.position AND o.key = i.key))))
+                      AND o.position < i.position AND o.key = i.key)))))
    OR (c.ready_at IS NOT NULL AND c.resume <> coalesce(t.state = 'queued' AND t.interruptions > t.noted, 0)))
 UNION ALL
 SELECT 'conversation could not be worked on: ' || key || ' (' || fault || ')' FROM conversations WHERE fault IS NOT NULL
