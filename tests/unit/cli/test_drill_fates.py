@@ -51,3 +51,25 @@ async def test_waiting_visibly_is_told_from_waiting_in_silence_and_from_being_go
     assert (await look_for(tmp_path, clock, [silent])).waiting == ["silent"]
     await store.end_instance(Stopped.STOPPED)
     await store.close()
+
+
+@on_a_loop
+async def test_work_that_was_dropped_counts_as_dropped_also_when_later_work_answered_its_message(
+    tmp_path: Path,
+) -> None:
+    clock = SystemClock()
+    store = await open_ledger(tmp_path, clock, SystemIds(clock))
+    settings = ClaimSettings(ResetSettings(), RecoverySettings())
+    for name, state in (("p1-1", TurnState.CANCELLED), ("p1-2", TurnState.DONE)):
+        row = Inbound(name, Key(PLACE.address), PLACE, PersonId("web:local"), name)
+        await store.accept(Batch("web/main", (row,)))
+        claimed = await store.claim(settings, never_asked)
+        assert claimed is not None
+        await store.finish(claimed.fence, state, why="safe_mode" if state is TurnState.CANCELLED else None)
+    replies = [(1, "answer to p1-1, p1-2")]
+    seen = Seen("p1", sent=["p1-1", "p1-2"], kept={"p1-1", "p1-2"}, replies=replies)
+    found = await look_for(tmp_path, clock, [seen])
+    assert found.wrong == ["p1: p1-1 is cancelled (safe_mode), and later work answered it"]
+    assert (seen.unanswered(), found.excused) == ([], frozenset())
+    await store.end_instance(Stopped.STOPPED)
+    await store.close()
