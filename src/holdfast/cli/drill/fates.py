@@ -12,7 +12,7 @@ from dataclasses import field
 from pathlib import Path
 
 from holdfast.clock import Clock
-from holdfast.model import InboxRow, InboxState, Key, Place, Turn, TurnState
+from holdfast.model import InboxRow, InboxState, Key, Place, Turn, TurnId, TurnState
 from holdfast.records import dataclass
 from holdfast.store import LEDGER, ReadOnlyLedger
 
@@ -62,6 +62,9 @@ async def _sort(ledger: ReadOnlyLedger, seen: Seen, found: Fates) -> None:
         turns |= {turn.id: turn for turn in await ledger.turns(line.id, _MANY)}
         rows |= {row.event_id: row for row in await ledger.arrivals_of(line.id)}
     held = [turn for turn in turns.values() if turn.state in _OPEN]
+    if any(one.key == key for one in await ledger.on_hold(_MANY)):
+        # The words of the park that put the conversation on hold say that its messages wait for an owner.
+        held += sorted((turn for turn in turns.values() if turn.state is TurnState.PARKED), key=_id)[-1:]
     left = set(seen.unanswered())
     for name in sorted(seen.kept):
         row = rows.get(name)
@@ -90,6 +93,10 @@ def _sort_one(
     else:
         what = f"{turn.state} ({turn.why})" if turn is not None else f"{row.state} ({row.reason})"
         found.wrong.append(f"{chat}: {row.event_id} is {what}")
+
+
+def _id(turn: Turn) -> TurnId:
+    return turn.id
 
 
 def _told_of(turn: Turn, told: set[str]) -> bool:
