@@ -185,6 +185,7 @@ def test_a_drill_with_default_settings_ends_with_every_message_answered_or_visib
     found = as_json("drill", "--defaults", *given)
     assert (found["sound"], found["dropped"], found["lost"]) == (True, 0, 0), found
     assert found["messages"] == found["answers"] + found["waiting"] + found["parked"]
+    assert 0 < found["kills_in_work"] <= found["kills"] - found["kills_in_start"]
 
 
 def test_the_drill_reports_a_planted_bug() -> None:

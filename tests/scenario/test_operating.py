@@ -14,11 +14,12 @@ from holdfast.platforms import Ack, Capabilities
 from holdfast.policy.recovery import Outcome
 from holdfast.recovery import SAFE_MODE_OFF, SAFE_MODE_ON, Care
 from tests.scenario.test_recovery_loop import OWNER, reconciler, told
+from tests.support.gateways import Town
 from tests.support.ledger import Ledger, owed
 from tests.support.platforms import FakePlatform, HalfRng, Reports
 
 
-def operator(ledger: Ledger) -> Actions:
+def operator(ledger: Ledger | Town) -> Actions:
     looks = Looks(ledger.store, ledger.clock)
     given: dict[str, Any] = {"web": None, "looks": looks, "stop_all": lambda: "nobody"}
     if "arrival" in Actions.__slots__:

@@ -1,16 +1,19 @@
 """Parks as people meet them: true words, a button for the owner, no poison through fresh sessions."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from holdfast.app.settings import LOCAL_PERSON
 from holdfast.model import Began, InboxState, Key, PersonId, Place, Position, Session, TurnState
 from holdfast.policy.admission import Drain
 from holdfast.policy.parks import ON_HOLD
 from holdfast.policy.settings import SafeModeSettings
 from holdfast.store import Wanted
+from tests.scenario.test_operating import operator
 from tests.support.gateways import PLATFORM, STEP, Town
 from tests.support.loops import on_a_loop
 
@@ -164,3 +167,21 @@ async def test_an_owner_resumes_a_parked_session_of_another_chat_by_its_id(tmp_p
         assert newest.state is TurnState.DONE
         row = await one.store.row(Position(2))
         assert (row.key, row.state) == (parked.key, InboxState.TAKEN)
+
+
+@pytest.mark.guards("R15", "R8.2")
+@on_a_loop
+async def test_an_operator_who_resumes_a_parked_session_is_told_that_it_is_done(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        one.people, one.owner = one.people | {one.owner}, LOCAL_PERSON
+        await dies(one, "poison", 3)
+        await parks(one, 1)
+        parked = await session_of(one)
+        one.model.gates["poison"].set()
+        asked = asyncio.ensure_future(operator(one).resume(session=parked.id))
+        await one.until(asked.done, step=STEP)
+        found = asked.result()
+        assert (found["state"], found["reason"]) == ("executed", None), "its message may have been taken"
+        await one.until(
+            lambda: "answer to Go on with what was left unfinished." in one.mail.texts(), step=STEP
+        )

@@ -13,7 +13,6 @@ from holdfast.model import (
     Delivery,
     Inbound,
     InboxKind,
-    InboxRow,
     InboxState,
     Owed,
     Position,
@@ -151,10 +150,10 @@ class Actions:
         )
         (accepted,) = await self.store.accept(Batch(ACCOUNT, (row,)))
         try:
-            settled = await in_time(self.clock, _PATIENCE, self._settled(accepted.position))
+            state, reason = await in_time(self.clock, _PATIENCE, self._carried_out(accepted.position))
         except TimeoutError:
             return {**_answer(accepted), "state": InboxState.WAITING.value}
-        return {**_answer(accepted), "state": settled.state.value, "reason": settled.reason}
+        return {**_answer(accepted), "state": state.value, "reason": reason}
 
     async def restart(self, when_quiet: bool = False, event_id: str | None = None) -> Json:
         """Ask for a restart, at once or when no turn runs; the same request again asks for nothing more."""
@@ -214,10 +213,15 @@ class Actions:
             raise NotFound("live session of the chat" if chat else "session", chat or session or "")
         return found
 
-    async def _settled(self, position: Position) -> InboxRow:
-        while (row := await self.store.row(position)).state is InboxState.WAITING:
+    async def _carried_out(self, position: Position) -> tuple[InboxState, str | None]:
+        """How a command ended; one that a message is made of is done by that, however long that waits."""
+        while True:
+            row = await self.store.row(position)
+            if row.kind is not InboxKind.COMMAND:
+                return InboxState.EXECUTED, None
+            if row.state is not InboxState.WAITING:
+                return row.state, row.reason
             await self.clock.sleep(_LOOK_AGAIN)
-        return row
 
 
 def _answer(accepted: Accepted) -> Json:

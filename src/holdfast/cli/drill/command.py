@@ -34,6 +34,7 @@ class SabotageName(StrEnum):
     RESEND_UNMARKED = "resend-unmarked"
     PHANTOM_TURN = "phantom-turn"
     RERUN_EFFECTS = "rerun-effects"
+    DROP_HELD = "drop-held"
 
 
 def drill(
@@ -107,6 +108,7 @@ def as_facts(result: Result) -> Json:
     return {
         "kills": result.plan.kills,
         "kills_in_start": result.kills_in_start,
+        "kills_in_work": result.kills_in_work,
         "messages": counts.messages,
         "answers": counts.answers,
         "effects": counts.effects,
@@ -132,7 +134,11 @@ def as_facts(result: Result) -> Json:
 def _print(console: Console, result: Result) -> None:
     counts = result.counts
     rows = [
-        ("kills", str(result.plan.kills), f"{result.kills_in_start} of them while it started"),
+        (
+            "kills",
+            str(result.plan.kills),
+            f"{result.kills_in_start} of them while it started, {result.kills_in_work} while turns ran",
+        ),
         ("messages", str(counts.messages), "the gateway said it keeps"),
         ("answers", str(counts.answers), "seen by those who asked"),
         ("effects", str(counts.effects), "written down by the witness"),

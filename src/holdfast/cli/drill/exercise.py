@@ -22,6 +22,8 @@ _SHORTEST, _LONGEST = 0.02, 0.7
 _IN_ITS_START = 0.2
 """Share of kills that fall into the start and the recovery in it."""
 _START_TAKES = 0.5
+_WORK_COMES = 3.0
+"""Seconds a kill waits for a turn to run, where people make pauses."""
 _PATIENCE = 15.0
 """Seconds without anything new after which what is missing counts as lost."""
 _LOOK_AGAIN = 0.05
@@ -48,6 +50,8 @@ class Result:
     plan: Plan
     counts: Counts
     kills_in_start: int
+    kills_in_work: int
+    """Kills at which a turn ran, as the gateway said right before."""
     breaks: int
     """How often a person's connection broke and came back."""
     problems: tuple[str, ...]
@@ -86,12 +90,13 @@ async def exercise(home: Path, plan: Plan, progress: Progress) -> Result:
         await processes.until_ready()
         for person in people:
             person.begin()
-        in_start = 0
+        in_start = in_work = 0
         for kill in range(plan.kills):
             if plan.minutes is not None:
                 due = began + plan.minutes * 60 * (kill + rng.random()) / plan.kills
                 await clock.sleep(max(0.0, due - clock.monotonic()))
-            in_start += await _kill(processes, clock, rng)
+            began_up, at_work = await _kill(processes, clock, rng, _WORK_COMES if plan.defaults else 0.0)
+            in_start, in_work = in_start + began_up, in_work + at_work
             progress(kill + 1, count(seen, processes.effects()))
             await processes.start()
         await processes.until_ready()
@@ -114,6 +119,7 @@ async def exercise(home: Path, plan: Plan, progress: Progress) -> Result:
         plan,
         count(seen, processes.effects(), fates.excused),
         in_start,
+        in_work,
         sum(person.breaks for person in people),
         await _problems(home, clock),
         clock.monotonic() - began,
@@ -128,16 +134,17 @@ def _habits(plan: Plan) -> Habits:
     return Habits(steps=(3, 12), patience=4.0, pause=8.0) if plan.defaults else Habits()
 
 
-async def _kill(processes: Processes, clock: Clock, rng: Rng) -> bool:
-    """Kill at a random moment; says whether it fell into the start."""
-    in_start = rng.random() < _IN_ITS_START
+async def _kill(processes: Processes, clock: Clock, rng: Rng, patience: float) -> tuple[bool, bool]:
+    """Kill at a random moment, or at the next one with work to cut; whether in its start, whether at work."""
+    in_start, at_work = rng.random() < _IN_ITS_START, False
     if in_start:
         await clock.sleep(rng.random() * _START_TAKES)
     else:
         await processes.until_ready()
         await clock.sleep(_SHORTEST + rng.random() * (_LONGEST - _SHORTEST))
+        at_work = await processes.until_at_work(patience)
     await processes.kill()
-    return in_start
+    return in_start, at_work
 
 
 async def _let_finish(home: Path, people: list[Person], clock: Clock) -> None:

@@ -1,4 +1,9 @@
-"""What became of messages that were kept and not answered: they wait visibly, or they are gone."""
+"""What became of messages that were kept: those without an answer wait visibly, or they are gone.
+
+An answer alone proves nothing. Work that was let go stays in the transcript, and the drill's agent does it
+with the next message: the person sees an answer although the gateway dropped the work. So the ledger is asked
+about every message.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from dataclasses import field
 from pathlib import Path
 
 from holdfast.clock import Clock
-from holdfast.model import InboxRow, InboxState, Key, Place, Turn, TurnState
+from holdfast.model import InboxRow, InboxState, Key, Place, Turn, TurnId, TurnState
 from holdfast.records import dataclass
 from holdfast.store import LEDGER, ReadOnlyLedger
 
@@ -15,18 +20,19 @@ from .counting import Seen
 
 _MANY = 10_000
 _OPEN = frozenset({TurnState.QUEUED, TurnState.RUNNING, TurnState.WAITING, TurnState.INTERRUPTED})
+_LET_GO = frozenset({TurnState.CANCELLED, TurnState.EXPIRED, TurnState.FAILED})
 
 
 @dataclass(slots=True)
 class Fates:
-    """Messages without an answer, by name."""
+    """Messages without an answer, by name, and what went wrong with any."""
 
     waiting: list[str] = field(default_factory=list)
     """They wait, alone or in work that is held, and the chat was told so."""
     parked: list[str] = field(default_factory=list)
     """Their work is parked: kept for an owner, and the chat was told so."""
     wrong: list[str] = field(default_factory=list)
-    """In words: those that wait in silence, and those that are gone."""
+    """In words: those that wait in silence, those that are gone, and those whose work was let go."""
 
     @property
     def excused(self) -> frozenset[str]:
@@ -39,15 +45,15 @@ async def look_for(home: Path, clock: Clock, people: Iterable[Seen]) -> Fates:
     ledger = ReadOnlyLedger(home / LEDGER, clock)
     try:
         for seen in people:
-            if left := set(seen.unanswered()):
-                await _sort(ledger, seen.chat, left, found)
+            if seen.kept:
+                await _sort(ledger, seen, found)
     finally:
         await ledger.close()
     return found
 
 
-async def _sort(ledger: ReadOnlyLedger, chat: str, left: set[str], found: Fates) -> None:
-    address = Place("web", "main", chat).address
+async def _sort(ledger: ReadOnlyLedger, seen: Seen, found: Fates) -> None:
+    address = Place("web", "main", seen.chat).address
     key = Key(address)
     told = {one.dedupe for one in await ledger.deliveries(address, limit=_MANY)}
     rows = {row.event_id: row for row in await ledger.waiting(key, _MANY)}
@@ -56,12 +62,20 @@ async def _sort(ledger: ReadOnlyLedger, chat: str, left: set[str], found: Fates)
         turns |= {turn.id: turn for turn in await ledger.turns(line.id, _MANY)}
         rows |= {row.event_id: row for row in await ledger.arrivals_of(line.id)}
     held = [turn for turn in turns.values() if turn.state in _OPEN]
-    for name in sorted(left):
+    if any(one.key == key for one in await ledger.on_hold(_MANY)):
+        # The words of the park that put the conversation on hold say that its messages wait for an owner.
+        held += sorted((turn for turn in turns.values() if turn.state is TurnState.PARKED), key=_id)[-1:]
+    left = set(seen.unanswered())
+    for name in sorted(seen.kept):
         row = rows.get(name)
+        turn = turns.get(row.turn or "") if row is not None else None
         if row is None:
-            found.wrong.append(f"{chat}: {name} was kept, and the ledger does not know it")
-        else:
-            _sort_one(chat, row, turns.get(row.turn or ""), held, told, found)
+            found.wrong.append(f"{seen.chat}: {name} was kept, and the ledger does not know it")
+        elif name in left:
+            _sort_one(seen.chat, row, turn, held, told, found)
+        elif turn is not None and turn.state in _LET_GO:
+            ended = f"{turn.state} ({turn.why})"
+            found.wrong.append(f"{seen.chat}: {name} is {ended}, and later work answered it")
 
 
 def _sort_one(
@@ -79,6 +93,10 @@ def _sort_one(
     else:
         what = f"{turn.state} ({turn.why})" if turn is not None else f"{row.state} ({row.reason})"
         found.wrong.append(f"{chat}: {row.event_id} is {what}")
+
+
+def _id(turn: Turn) -> TurnId:
+    return turn.id
 
 
 def _told_of(turn: Turn, told: set[str]) -> bool:

@@ -93,6 +93,15 @@ class Processes:
         except TimeoutError:
             raise DrillFailed(f"the gateway did not start; {self._last_words()}") from None
 
+    async def until_at_work(self, within: float) -> bool:
+        """Wait until a turn runs, no longer than so many seconds; whether one does."""
+        until = self._clock.monotonic() + within
+        while not (await self.until_ready())["running"]:
+            if self._clock.monotonic() >= until:
+                return False
+            await self._clock.sleep(_LOOK_AGAIN)
+        return True
+
     async def stop(self) -> None:
         """End the gateway in good order."""
         assert self._gateway is not None

@@ -9,6 +9,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 from holdfast.app.process import run_and_exit
@@ -29,8 +30,10 @@ from holdfast.model import (
 )
 from holdfast.platforms import Arrival
 from holdfast.platforms.web import WebChat
+from holdfast.policy.recovery import Decision, Outcome, RecoveryFacts, decide
+from holdfast.policy.settings import RecoverySettings
 from holdfast.records import dataclass
-from holdfast.recovery import Reconciler
+from holdfast.recovery import Reconciler, verdicts
 from holdfast.store import SqliteStore, Store
 from holdfast.turns.toolbox import Toolbox
 from holdfast.web import open_page
@@ -137,6 +140,18 @@ def lose_waiting() -> None:
     _at_start(drop)
 
 
+def drop_held() -> None:
+    """Cancels in safe mode what it should hold."""
+
+    def rash(facts: RecoveryFacts, now: int, settings: RecoverySettings) -> Decision:
+        decision = decide(facts, now, settings)
+        if facts.safe_mode and decision.outcome in (Outcome.ASK, Outcome.HOLD):
+            return Decision(replace(decision.row, outcome=Outcome.CANCEL), facts)
+        return decision
+
+    _replace(verdicts, "decide", rash)
+
+
 @dataclass(frozen=True, slots=True)
 class Sabotage:
     """A bug, and what the drill has to find."""
@@ -153,10 +168,11 @@ SABOTAGES: Mapping[str, Sabotage] = {
     "resend-unmarked": Sabotage(resend_unmarked, "duplicated"),
     "phantom-turn": Sabotage(phantom_turn, "phantom"),
     "rerun-effects": Sabotage(rerun_effects, "effects_doubled"),
+    "drop-held": Sabotage(drop_held, "dropped"),
 }
 
 
-def _replace(owner: type, name: str, bug: object) -> None:
+def _replace(owner: type | ModuleType, name: str, bug: object) -> None:
     assert hasattr(owner, name), f"{owner.__name__} has no {name} any more: this sabotage is to be rewritten"
     setattr(owner, name, bug)
 
