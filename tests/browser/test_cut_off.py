@@ -1,18 +1,18 @@
 """What a person saw of an answer or of output stays in sight: stopped, killed, and after a reload."""
 
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.houses import House, opened, picture, say
+from tests.browser.houses import house as a_house
 from tests.browser.scripted import FIRST_WORD, TOOL, WORDS
 
 expect.set_options(timeout=30_000)
 
-RECORDED = """async (chat) => {
-    const { turn } = await (await fetch(`/api/chats/${chat}`)).json();
-    return turn && turn.progress_at > turn.begun_at + 50;
-}"""
-"""Whether the ledger has heard of progress since the turn began: what was shown is recorded."""
 RUNS = """async ([chat, cut]) => {
     try {
         const { turn } = await (await fetch(`/api/chats/${chat}`)).json();
@@ -25,8 +25,21 @@ WIDTHS = (360, 1280)
 SAID = ("say never heard", "say something else", "Go on with what was left unfinished.")
 
 
-def until_recorded(page: Page, chat: str) -> None:
-    assert any(page.evaluate(RECORDED, chat) for _ in range(10_000))
+@pytest.fixture(scope="module")
+def shared(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """A gateway of this module's own: after many kills the supervisor waits ever longer."""
+    with a_house(tmp_path_factory.mktemp("home")) as house:
+        yield house
+
+
+def until_recorded(page: Page, house: House, words: str) -> None:
+    """Until the ledger has the words that the page shows."""
+    for _ in range(2_000):
+        with closing(sqlite3.connect(f"file:{house.home}/ledger.db?mode=ro", uri=True)) as db:
+            if any(words in text for (text,) in db.execute("SELECT text FROM partials")):
+                return
+        page.wait_for_timeout(20)
+    raise AssertionError(f"the ledger never heard of {words!r}")
 
 
 def pictures(page: Page, name: str) -> None:
@@ -64,7 +77,7 @@ def test_an_answer_cut_by_a_kill_stays_in_sight_until_it_is_written_again(
     house.hold(WORDS)
     say(page, LONG)
     expect(page.locator(".answer.live")).to_contain_text("This sentence is one of many.")
-    until_recorded(page, chat)
+    until_recorded(page, house, "This sentence is one of many.")
     house.hold(FIRST_WORD)
     house.kill()
     cut = page.locator(".answer.cut-off")
@@ -85,7 +98,7 @@ def test_output_cut_by_a_kill_stands_beside_outcome_unknown(page: Page, chat: st
     house.hold(TOOL)
     say(page, "copy the files")
     expect(page.locator(".answer.output")).to_contain_text("copied 2 of 3")
-    until_recorded(page, chat)
+    until_recorded(page, house, "copied 2 of 3")
     house.kill()
     step = page.locator(".step")
     expect(step).to_contain_text("outcome unknown")
