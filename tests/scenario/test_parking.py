@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.app.releasing import TOLD, Releasing
 from holdfast.app.settings import LOCAL_PERSON
 from holdfast.model import Began, InboxState, Key, PersonId, Place, Position, Session, TurnState
 from holdfast.policy.admission import Drain
@@ -104,6 +105,24 @@ async def test_poison_does_not_go_on_through_fresh_sessions(tmp_path: Path) -> N
         assert (await session_of(one)).began is Began.SUSPENDED
         assert (await session_of(one)).strikes == 0, "its first turn completed"
         assert (await one.store.overview(0)).on_hold == 0
+
+
+@pytest.mark.guards("R8.4")
+@on_a_loop
+async def test_a_message_that_the_operator_drops_while_on_hold_is_told_so(tmp_path: Path) -> None:
+    async with town(tmp_path) as one:
+        await dies(one, "poison", 3)
+        for number in (2, 3):
+            await parks(one, number - 1)
+            await dies(one, "poison", 1)
+        await parks(one, 3)
+        one.mail.say("hello?")
+        await one.until(lambda: f"Kept. {ON_HOLD}" in one.mail.texts(), step=STEP)
+        await Releasing(one.store, one.clock).release(drop=True)
+        await one.until(lambda: TOLD in one.mail.texts(), step=STEP)
+        (told,) = [part for part in one.mail.sent if part.text == TOLD]
+        assert told.reply_to == next(part.reply_to for part in one.mail.sent if ON_HOLD in part.text)
+        assert "answer to hello?" not in one.mail.texts()
 
 
 @pytest.mark.guards("R8.4")

@@ -8,8 +8,12 @@ from holdfast.clock import Clock, Ids
 from holdfast.errors import NotFound, Refused
 from holdfast.model import (
     DeliveryId,
+    InboxKind,
+    InboxRow,
     InboxState,
     Key,
+    Owed,
+    OwedKind,
     Position,
     Rejected,
     SessionId,
@@ -27,6 +31,7 @@ _MANY = 1_000
 DROPPED = "dropped by the operator after a restore"
 DROPPED_ON_HOLD = "dropped by the operator while its conversation was on hold"
 RELEASED = "released by the operator after a restore"
+TOLD = "The operator dropped this message, so I will not answer it. Send it again if you still want an answer."
 
 
 async def release_at_rest(home: Path, clock: Clock, ids: Ids, items: str | None, drop: bool) -> Json:
@@ -100,7 +105,15 @@ class Releasing:
                 await self.store.settle_delivery(DeliveryId(int(one.id)), Rejected(DROPPED))
             case _ if one.kind == CONVERSATION:
                 for row in await self.store.waiting(Key(one.id), _MANY):
-                    await self.store.settle_row(row.position, InboxState.DROPPED, DROPPED_ON_HOLD)
+                    await self.store.settle_row(row.position, InboxState.DROPPED, DROPPED_ON_HOLD, _told(row))
                 await self.store.release_conversation(Key(one.id), None)
             case _:
+                # The person may have had an answer after the backup was made: the chat is told nothing.
                 await self.store.settle_row(Position(int(one.id)), InboxState.DROPPED, DROPPED)
+
+
+def _told(row: InboxRow) -> tuple[Owed, ...]:
+    """What the chat of a dropped message is told; a wake-up has no person who waits for an answer."""
+    if row.kind is not InboxKind.MESSAGE:
+        return ()
+    return (Owed(row.place.address, f"dropped:{row.position}", (TOLD,), OwedKind.NOTICE, row.message_id),)
