@@ -14,7 +14,6 @@ from holdfast.model import (
     Delivery,
     DeliveryState,
     Lost,
-    OwedKind,
     QuestionState,
     Rejected,
     Sent,
@@ -481,14 +480,3 @@ async def test_a_question_stays_open_when_another_message_of_its_turn_is_refused
     assert (await states(ledger))[:2] == [FAILED, SENT]
     (asked,) = await ledger.store.questions((claimed.turn.id,))
     assert asked.state is QuestionState.OPEN
-
-
-async def test_buttons_of_no_turn_that_are_refused_are_no_fault(ledger: Ledger) -> None:
-    """As those of a park are: its turn is over."""
-    await chat(ledger)
-    await ledger.store.owe(owed("parked:s", "Parked.", kind=OwedKind.QUESTION))
-    platform, reports = FakePlatform(), Reports()
-    platform.play.append(Rejected("no"))
-    await send_for(ledger, sender(ledger, platform, report=reports), 2_000)
-    assert (await states(ledger))[0] is FAILED
-    assert reports.doing == []

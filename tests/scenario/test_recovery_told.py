@@ -107,6 +107,10 @@ async def test_continue_or_drop_is_asked_of_the_person_whose_work_it_is(ledger: 
         ("continue", "drop"),
         claimed.turn.id,
     )
+    ledger.clock.advance(5 * HOUR)
+    assert await reconciler(ledger).round() == {}
+    (asked,) = await ledger.store.questions((again.turn.id,))
+    assert asked.state is QuestionState.OPEN, "no time is up while safe mode is on"
 
 
 @pytest.mark.guards("R8.3", "R6.4")
