@@ -71,7 +71,7 @@ def test_it_says_what_became_of_work_whose_question_got_no_answer(
 
 
 def test_it_counts_what_was_decided_the_most_frequent_first_then_by_name() -> None:
-    names = ("too_old", "resume", "platform_down", "resume", "quarantine", "too_old", "resume")
+    names = ("platform_down", "resume", "too_old", "resume", "quarantine", "too_old", "resume")
     decided = {TurnId(f"t{n}"): rule(name) for n, name in enumerate(names)}
     counts = continuity_report(found(), decided, {}, 9).counts
     assert counts == (("resume", 3), ("expire", 2), ("hold", 2))
