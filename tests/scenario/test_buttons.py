@@ -8,6 +8,7 @@ from holdfast.model import ChatAddress, Owed, OwedKind, QuestionId, Rejected, Se
 from holdfast.outbox.closing import LOOK_AGAIN, SOON, Closing
 from holdfast.platforms import Ack, Capabilities, PlatformDown
 from holdfast.policy.settings import HOUR
+from tests.contract.test_questions import asked_in_safe_mode
 from tests.support.ledger import PLATFORM, Ledger, address
 from tests.support.platforms import FakePlatform, Reports
 from tests.support.stage import WatchedClock, soon
@@ -149,3 +150,51 @@ async def test_a_platform_that_shows_cards_by_itself_is_left_alone(ledger: Ledge
     await unanswered(ledger)
     shows = FakePlatform(Capabilities(Ack.OFFSET, buttons=True, cards=True))
     assert not Closing(ledger.store, ledger.clock, (shows,), lambda: (PLATFORM,)).is_needed
+
+
+async def test_every_card_that_could_not_be_reached_is_closed_when_the_platform_is_back(
+    ledger: Ledger,
+) -> None:
+    for name in ("c1", "c2"):
+        claimed = await ledger.begin(chat=name)
+        id = QuestionId(f"q-{name}")
+        owed = Owed(address(name), id, ("which one?",), OwedKind.QUESTION, None, ("a", "b"))
+        await ledger.ask(claimed.fence, id, owed=owed, options=("a", "b"))
+        (delivery,) = await ledger.send()
+        await ledger.store.record_delivery(delivery.id, Sent(f"m-{name}"), ())
+    for name in ("c1", "c2"):
+        await ledger.store.set_question_aside(QuestionId(f"q-{name}"))
+    clock, board = WatchedClock(ledger.clock), Board()
+    there: list[str] = []
+    cards = Closing(ledger.store, clock, (board,), lambda: tuple(there))
+    closing = asyncio.create_task(cards.work())
+    await soon(clock.nap(0, 3_600))
+    there.append(PLATFORM)
+    cards.poke()
+    closed = [(await soon(board.edits.get()))[0] for _ in range(2)]
+    closing.cancel()
+    assert closed == ["m-c1", "m-c2"]
+
+
+@pytest.mark.guards("R8.3")
+@pytest.mark.parametrize("sent", [True, False], ids=["which was seen", "which was refused"])
+async def test_where_a_card_cannot_be_edited_a_line_withdraws_the_question_of_safe_mode_if_it_was_seen(
+    ledger: Ledger, sent: bool
+) -> None:
+    await asked_in_safe_mode(ledger, owed=Owed(address(), ASKED, ("go on?",), OwedKind.QUESTION, "m0"))
+    (delivery,) = await ledger.send()
+    await ledger.store.record_delivery(delivery.id, Sent("m1") if sent else Rejected("not this"), ())
+    await ledger.store.withdraw_questions()
+    await look_once(ledger, FakePlatform(Capabilities(Ack.OFFSET)))
+    lines = [part for part in await ledger.outbox() if part.kind is OwedKind.NOTICE]
+    assert [line.text for line in lines] == (
+        ["You need not answer “go on?” any more: safe mode is over, and the work goes on."] if sent else []
+    )
+    assert {line.reply_to for line in lines} <= {"m0"}
+
+
+async def look_once(ledger: Ledger, platform: FakePlatform) -> None:
+    clock = WatchedClock(ledger.clock)
+    closing = asyncio.create_task(Closing(ledger.store, clock, (platform,), lambda: (PLATFORM,)).work())
+    await soon(clock.nap(LOOK_AGAIN, 3_600))
+    closing.cancel()

@@ -10,7 +10,6 @@ from pathlib import Path
 from holdfast.model import BusyMode, ChatAddress, OnInterruption, PersonId, Sharing
 from holdfast.policy.access import Access
 from holdfast.policy.settings import (
-    DAY,
     MINUTE,
     SECOND,
     ApprovalSettings,
@@ -96,7 +95,7 @@ class GatewaySettings:
     goals: GoalSettings = GoalSettings()
     sharing: Sharing = Sharing()
     pairing: PairingSettings = PairingSettings()
-    keep: Keep = Keep(events=90 * DAY, set_aside=30 * DAY, instances=30 * DAY)
+    keep: Keep = Keep()
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ Carry = Callable[[Desk, Asked], Awaitable[None]]
 async def newest_turn(desk: Desk, session: Session | None) -> Turn | None:
     """The last turn of a session."""
     turns = await desk.store.turns(session.id, limit=1) if session else ()
-    return turns[0] if turns else None
+    return next(iter(turns), None)
 
 
 async def open_turn(desk: Desk, session: Session | None) -> Turn | None:

@@ -11,7 +11,7 @@ from holdfast.policy.goals import (
     stopped_words,
 )
 
-from .desk import Asked, Desk, done, refuse
+from .desk import Asked, Desk, done, open_turn, refuse
 
 STOP = "stop"
 
@@ -33,8 +33,8 @@ async def goal(desk: Desk, asked: Asked) -> None:
 
 async def _show(desk: Desk, asked: Asked) -> None:
     found = await desk.store.goal(asked.row.key)
-    turns = await desk.store.turns(found.session, limit=1) if found else ()
-    await done(desk, asked, state_words(found, any(turn.ended_at is None for turn in turns)))
+    unfinished = await open_turn(desk, await desk.store.live_session(asked.row.key))
+    await done(desk, asked, state_words(found, unfinished is not None))
 
 
 async def _stop(desk: Desk, asked: Asked) -> None:

@@ -19,7 +19,7 @@ from holdfast.telemetry import without_secrets
 
 from .intake import account_of, inbound_of
 
-PATIENCE = RetrySettings(first=SECOND, most=MINUTE)
+PATIENCE = RetrySettings(most=MINUTE)
 """How a platform that is down, or a ledger that cannot be written, is tried again: for ever, but bounded."""
 WITHDRAWN = "withdrawn_by_its_sender"
 AS_USUAL = Sharing()

@@ -49,12 +49,12 @@ class Failures:
                 await self._hurry(delivery)
         self._is_back = False
 
-    async def overtaken(self, by: Delivery) -> list[DeliveryId]:
+    async def overtaken(self) -> list[DeliveryId]:
         """A send has succeeded: the others that fail learn of it; returns those that are tried at once."""
         hurried: list[DeliveryId] = []
         for part in await self._found():
             delivery = part.delivery
-            if delivery.id == by.id or delivery.overtaken_at is not None:
+            if delivery.overtaken_at is not None:
                 continue
             at_once = is_tried_at_once(part, Event.OVERTAKEN, self._clock.now(), self._settings)
             await self._hurry(delivery, at_once, overtaken=True)

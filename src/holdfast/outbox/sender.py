@@ -46,7 +46,7 @@ from .undelivered import Write, close_questions, line_for
 
 PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
 """How a ledger that cannot be written is tried again."""
-DOWN = RetrySettings(first=SECOND, most=MINUTE)
+DOWN = RetrySettings(most=MINUTE)
 """How a platform that is down is tried again, unless somebody says that it is back."""
 SEND_WITHIN = 120.0
 """Seconds after which a send counts as lost: a hung connection holds its own chat, and not for ever."""
@@ -340,7 +340,7 @@ class Sender:
         if isinstance(result, Rejected):
             await close_questions(self._store, delivery, self._insist, result.whole_chat)
         if isinstance(result, Sent):
-            for id_ in await self._failures.overtaken(delivery):
+            for id_ in await self._failures.overtaken():
                 self._ask_at.pop(id_, None)
         return result
 

@@ -173,7 +173,7 @@ def unheeded(journal: Journal) -> tuple[QuestionRecord, ...]:
 
 def no_consent(state: QuestionState) -> Skip:
     """Why a call is not run whose approval was closed so."""
-    return _NOT_ALLOWED.get(state, Skip.NO_ANSWER)
+    return _NOT_ALLOWED[state]
 
 
 def _skip(call: CallRecord, why: Skip) -> Settlement:

@@ -104,7 +104,7 @@ def pair(entries: Sequence[Entry], undone: frozenset[int], turn: TurnId | None) 
     callers: list[tuple[Entry, Replied]] = []
     for entry in entries:
         body = entry.body
-        if isinstance(body, Replied) and body.calls:
+        if isinstance(body, Replied):
             callers.append((entry, body))
             found += _register(entry, body, caller)
         elif isinstance(body, Returned):

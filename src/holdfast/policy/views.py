@@ -157,7 +157,7 @@ def _newest_notes(items: Iterable[Entry]) -> tuple[list[Entry], list[Found]]:
                     continue
                 kept.pop(unanswered[2])
             unanswered = (entry.turn, body.count, entry.seq)
-        elif unanswered is not None and not isinstance(body, (Noted, Said)) and not _is_blank(body):
+        elif not isinstance(body, (Noted, Said)) and not _is_blank(body):
             unanswered = None
         kept[entry.seq] = entry
     return list(kept.values()), found

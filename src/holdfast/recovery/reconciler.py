@@ -13,7 +13,6 @@ from holdfast.policy.parts import Longest, parts_for, usual
 from holdfast.policy.recovery import Decision, Outcome
 from holdfast.policy.retry import delay
 from holdfast.policy.settings import (
-    DAY,
     HOUR,
     SECOND,
     RecoverySettings,
@@ -46,7 +45,7 @@ class Care:
     """What the reconciler follows besides the rules of recovery."""
 
     safe_mode: SafeModeSettings = SafeModeSettings()
-    keep: Keep = Keep(events=30 * DAY, set_aside=30 * DAY, instances=30 * DAY)
+    keep: Keep = Keep()
     owner: ChatAddress | None = None
     """Where the owner is told of a park and of safe mode."""
     every: int = 5 * SECOND
@@ -219,8 +218,6 @@ class Reconciler:
 
     async def settle_interrupted(self, only: frozenset[Outcome] = ANY) -> Counter[Outcome]:
         """Decide about all interrupted work, page by page; other sessions' commits come in between."""
-        if self._safe_mode is _NOT_LOOKED:
-            await self._look_at_safe_mode()
         outcomes: Counter[Outcome] = Counter()
         judge = await self._judging(self._care.owner, only)
         page = await self.store.stale_turns(None, PAGE)
@@ -258,7 +255,7 @@ class Reconciler:
                 self._report(f"deciding about turn {stale.turn}", refusal)
         return {}
 
-    async def _look_at_safe_mode(self) -> SafeMode:
+    async def _look_at_safe_mode(self) -> None:
         """Safe mode is not stored: it follows from how the instances ended, and from what people asked."""
         asked = [each for each in await self.store.requests() if each.what in (SAFE_MODE_ON, SAFE_MODE_OFF)]
         # By their order, not their times: a clock may be set back. What somebody has said since is void.
@@ -278,10 +275,9 @@ class Reconciler:
         now, settings = self.clock.now(), self._care.safe_mode
         self._safe_mode = safe_mode(facts, now, settings)
         without = safe_mode(replace(facts, ended_by_command_at=None), now, settings)
-        if offs and not without.active:
+        if not without.active:
             for each in offs:
                 await self._carried_out(each.id, "safe mode is off")
-        return self._safe_mode
 
     async def _carried_out(self, request: int, outcome: str) -> None:
         try:

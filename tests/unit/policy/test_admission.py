@@ -32,6 +32,7 @@ from holdfast.policy.admission import (
     SetAsideQuestion,
     Steer,
     admit,
+    question_for,
 )
 from holdfast.policy.answers import Command
 from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND, QueueSettings
@@ -315,3 +316,15 @@ def test_every_arrival_has_one_outcome_and_only_taken_rows_are_called_queued(fac
     if isinstance(found, Interrupt | Steer):
         assert facts.turn is TurnState.RUNNING
         assert facts.draining is None or isinstance(found, Steer)
+
+
+def test_a_question_to_everybody_is_found_before_one_that_somebody_else_was_asked() -> None:
+    def asked(id: str, of: PersonId | None) -> QuestionRecord:
+        return QuestionRecord(
+            QuestionId(id), QuestionKind.CLARIFY, None, QuestionState.OPEN, options=("yes", "no"), asked_of=of
+        )
+
+    bens, everybodys = asked("q1", BEN), asked("q2", None)
+    for text in ("yes", "something else"):
+        assert question_for((bens, everybodys), ANN, text) is everybodys
+    assert question_for((bens,), ANN, "yes") is bens, "to learn what is waited for"

@@ -140,6 +140,7 @@ def test_results_in_any_order_leave_only_the_missing_call() -> None:
     [
         (ANSWERED, "blue", DONE, "blue"),
         (ANSWERED, None, FAILED, "no answer"),
+        (ANSWERED, "", DONE, "no answer: the person gave none."),
         (QuestionState.SET_ASIDE, None, FAILED, "set aside"),
         (QuestionState.CANCELLED, None, FAILED, "no answer"),
     ],

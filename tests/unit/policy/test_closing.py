@@ -3,6 +3,7 @@
 import pytest
 
 from holdfast.model import (
+    AskedBy,
     ChatAddress,
     Delivery,
     DeliveryId,
@@ -75,3 +76,12 @@ def test_a_long_question_loses_its_end_and_not_what_became_of_it(letter: str) ->
     )
     assert width(text) <= 4096
     assert "…\n\nAnswered: bbb" in text
+
+
+@pytest.mark.guards("R8.3")
+def test_only_a_question_of_safe_mode_that_was_withdrawn_says_that_safe_mode_is_over() -> None:
+    for state in CLOSED:
+        for by in (None, *AskedBy):
+            words = closed_words(QuestionKind.CONTINUE, state, "continue", by)
+            withdrawn = state is QuestionState.EXPIRED and by is AskedBy.SAFE_MODE
+            assert ("safe mode is over" in words) is withdrawn, (state, by)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from holdfast.model import Body, CallId, CallState, Entry, TurnId
 from holdfast.policy.compaction import made_to_fit, summed, to_sum_up, tokens_of
 from holdfast.policy.views import Message, Role, view
@@ -86,3 +88,10 @@ def test_long_results_are_shortened_oldest_first_until_it_fits() -> None:
     tight = made_to_fit(messages, 10)
     assert all(len(message.text) < 3_000 for message in tight)
     assert tight[0] == messages[0]
+
+
+def test_what_a_model_gave_to_be_handed_back_and_files_that_are_shown_take_room() -> None:
+    plain = Message(Role.ASSISTANT, "hello")
+    opaque = replace(plain, opaque="x" * 4_000)
+    with_files = replace(plain, files=("y" * 4_000,))
+    assert tokens_of([opaque]) == tokens_of([with_files]) > tokens_of([plain]) + 500

@@ -93,3 +93,15 @@ def test_what_is_secret_is_left_out_and_that_is_said() -> None:
     words = consent_words(call, lambda name, value: "[secret]" if name == "token" else value)
     assert "token: [secret]" in words and "to: ann" in words and "abc" not in words
     assert "Not all of it is shown." in words
+
+
+@pytest.mark.guards("R7.3")
+@pytest.mark.parametrize(
+    "unseen",
+    ["\x1b", "\u202e", "\u200b", "\ue000", "\u0378", "\u2028", "\u2029"],
+    ids=lambda unseen: f"U+{ord(unseen):04X}",
+)
+def test_characters_that_show_nothing_or_turn_others_round_are_named(unseen: str) -> None:
+    words = asked({"command": f"ls{unseen}rm"})
+    assert unseen not in words
+    assert f"{ord(unseen):x}" in words.casefold()

@@ -95,3 +95,11 @@ def test_one_thing_wrong_with_the_bot_is_one_finding(
 def test_what_only_looks_wrong_is_well(change: dict[str, object]) -> None:
     facts = replace(BOT, **change)  # type: ignore[arg-type]  # each is one of its fields
     assert unwell(tuple(of_bot(facts))) == []
+
+
+@pytest.mark.guards("R8.4")
+@pytest.mark.parametrize(("count", "many"), [(1, "1 conversation was"), (2, "2 conversations were")])
+def test_conversations_whose_messages_wait_for_an_owner_are_counted(count: int, many: str) -> None:
+    (found,) = [one for one in of_home(replace(HOME, on_hold=count)) if one.check == "on hold"]
+    assert found.grade is Grade.WARN and found.words.startswith(f"{many} parked too often")
+    assert "holdfast release" in found.fix

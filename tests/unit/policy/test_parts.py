@@ -117,3 +117,10 @@ def test_every_part_of_a_block_is_a_block(lines: list[str], longest: int) -> Non
 def _is_within(small: str, large: str) -> bool:
     rest = iter(large)
     return all(letter in rest for letter in small)
+
+
+def test_words_with_a_file_leave_the_room_that_the_strictest_platform_gives() -> None:
+    """Telegram takes 1,024 in UTF-16."""
+    (fits,) = parts_with_file("x" * (1_024 - MARK), 4_096)
+    assert width(fits) + MARK == 1_024
+    assert parts_with_file("x" * (1_025 - MARK), 4_096)[0] == ""

@@ -370,3 +370,12 @@ def test_the_line_for_a_part_given_up_says_which_and_whether_it_may_be_there() -
     assert "Part 2 of 3" in left_line(2, 3, may_have_arrived=False)
     assert "may have been shown" not in left_line(2, 3, may_have_arrived=False)
     assert "may have been shown" in left_line(1, 1, may_have_arrived=True)
+
+
+def test_a_part_that_certainly_did_not_arrive_has_no_repeats_to_save_up() -> None:
+    """Also where no marked repeat is allowed at all."""
+    none = RetrySettings(repeats=0)
+    part = FailingPart(SENDING._replace(state=DeliveryState.PENDING, failing_since=NOW))
+    assert is_tried_at_once(part, Event.RECONNECTED, NOW, none)
+    repeated = part._replace(delivery=part.delivery._replace(repeated=True))
+    assert not is_tried_at_once(repeated, Event.OVERTAKEN, NOW, none)

@@ -70,3 +70,8 @@ def test_all_hang_when_every_worker_outside_the_reserve_does() -> None:
     assert all_hang(Load(1, 0, 0), 1, WorkerSettings(1))
     assert not all_hang(Load(0, 0, 1), 1, WorkerSettings(2))
     assert all_hang(Load(0, 0, 3), 3, WorkerSettings(2))
+
+
+@pytest.mark.guards("R4.2")
+def test_where_more_runs_than_there_are_workers_there_is_no_room() -> None:
+    assert room(Load(6, 0, 0), WorkerSettings(5)) == Room(0, 0)

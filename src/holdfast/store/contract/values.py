@@ -37,7 +37,7 @@ from holdfast.model import (
 from holdfast.policy.admission import Drain
 from holdfast.policy.parts import Longest, usual
 from holdfast.policy.recovery import Decision, Outcome
-from holdfast.policy.settings import PairingSettings, QueueSettings, RecoverySettings, ResetSettings
+from holdfast.policy.settings import DAY, PairingSettings, QueueSettings, RecoverySettings, ResetSettings
 from holdfast.records import dataclass
 
 TOPICS = (
@@ -438,6 +438,6 @@ class Edit:
 class Keep:
     """How long what is finished is kept, in milliseconds; nothing unfinished is ever removed."""
 
-    events: int
-    set_aside: int
-    instances: int
+    events: int = 90 * DAY
+    set_aside: int = 30 * DAY
+    instances: int = 30 * DAY
