@@ -218,6 +218,8 @@ class Reconciler:
 
     async def settle_interrupted(self, only: frozenset[Outcome] = ANY) -> Counter[Outcome]:
         """Decide about all interrupted work, page by page; other sessions' commits come in between."""
+        if self._safe_mode is _NOT_LOOKED:
+            await self._look_at_safe_mode()
         outcomes: Counter[Outcome] = Counter()
         judge = await self._judging(self._care.owner, only)
         page = await self.store.stale_turns(None, PAGE)
