@@ -58,8 +58,9 @@ def test_a_reader_cut_off_after_the_very_first_event_misses_nothing(house: House
             asked_until_over(client)
             old = client.get("/api/chats/home").json()["cursor"]["seq"]
         with following(client, "/api/chats/home/events") as events:
-            first = next(events)
-        assert (first.name, first.id is not None) == ("following", True)
+            # How the chat stands may come before it; that has no id to go on from.
+            first = next(one for one in events if one.name == "following")
+        assert first.id is not None
         house.say("home", "do read #b")
         house.heard("home", "answer to b")
         with following(client, "/api/chats/home/events", **{"Last-Event-ID": str(first.id)}) as events:
