@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 from holdfast.app.door import Inside
 from holdfast.app.home import SOCKET
 from holdfast.app.local import Unwilling, Verb
+from holdfast.app.settings import WebSettings
 from holdfast.app.shown import Json
 from holdfast.clock import Clock
 from holdfast.errors import BadConfig, NotFound
@@ -153,8 +154,11 @@ async def open_website(inside: Inside) -> Website:
     settings, clock = inside.settings, inside.clock
     sign_in = SignIn(settings.home, clock)
     sign_in.prepare()
-    port = _as_before(settings.home, settings.web.host) if settings.web.port == 0 else None
-    port = port or await _bound(settings.web.host, settings.web.port, clock)
+    port = _still_held(inside.listening.held, settings.web)
+    if port is None:
+        port = _as_before(settings.home, settings.web.host) if settings.web.port == 0 else None
+        port = port or await _bound(settings.web.host, settings.web.port, clock)
+        inside.listening.hold(port)
     try:
         door = listen_in(settings.home)
     except BaseException:
@@ -167,6 +171,18 @@ async def open_website(inside: Inside) -> Website:
     website = Website(inside, port, door, sign_in)
     log.info("open %s in a browser; `holdfast link` prints a link that signs you in", website.url)
     return website
+
+
+def _still_held(held: socket.socket | None, wanted: WebSettings) -> socket.socket | None:
+    """The socket that the process before listened on, if the page is still to be there; else it is closed."""
+    if held is None:
+        return None
+    host, port = held.getsockname()[:2]
+    if host == wanted.host and wanted.port in (0, port):
+        held.setblocking(False)
+        return held
+    held.close()
+    return None
 
 
 def _as_before(home: Path, host: str) -> socket.socket | None:
