@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import socket
+import stat
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
@@ -66,6 +67,7 @@ _BEATS_PER_LIMIT = 8
 _OUTSIDE = 1.25
 """How much longer than the watchdog in this process the one outside waits."""
 _LOOK_AGAIN = 0.2
+_OTHERS = 0o077
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +83,7 @@ def main(arguments: list[str], door: Door) -> int:
         loaded = load_settings(Path(arguments[0]) if arguments else None)
         written = Log(loaded.settings.home)
         written.begin()
+        close_to_others(loaded.settings.home)
         try:
             return run_gateway(loaded.settings, surroundings(), door)
         finally:
@@ -95,6 +98,14 @@ def main(arguments: list[str], door: Door) -> int:
     except HoldfastError as error:
         sys.stderr.write(f"holdfast: {error}\n")
         return FAILED
+
+
+def close_to_others(home: Path) -> None:
+    """From now on only its owner can look into the home; `doctor` names one that is not ours."""
+    found = home.stat()
+    if found.st_uid == os.geteuid() and found.st_mode & _OTHERS and not found.st_mode & stat.S_ISVTX:
+        home.chmod(found.st_mode & ~_OTHERS & 0o7777)
+        log.warning("%s was open to other users of this machine; it is closed to them now", home)
 
 
 def run_gateway(settings: Settings, around: Surroundings, door: Door) -> int:
