@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast.app.supervisor import Watch
+from holdfast.app.supervisor import STOOD_STILL, Watch
+from holdfast.store.sqlite import last_word
 from tests.support.commands import gateway_pid
 from tests.support.outside import Build
 
@@ -34,6 +35,27 @@ def test_a_call_that_keeps_the_interpreter_lock_is_ended_from_outside(build: Bui
     gateway = gateway if supervised else house.up()
     assert house.heard("home", "answer to a") == ["answer to a"]
     gateway.stop()
+
+
+@pytest.mark.guards("R8.2", "R22.8")
+def test_a_tool_that_stopped_the_loop_makes_its_session_a_suspect_at_once_and_no_other(build: Build) -> None:
+    house = build(SETTINGS)
+    house.hold("seize a", "model b 0")
+    gateway = house.up(supervised=True)
+    house.say("other", "do read #b")
+    house.reached("model b 0")
+    house.say("home", "do seize #a")
+    gateway.ready()
+    # Its second death, not its third, parks it.
+    gateway.ready()
+    house.heard("home", "parked")
+    house.hold()
+    gateway.stop()
+    gateway = house.up(supervised=True)
+    house.heard("other", "answer to b")
+    gateway.stop()
+    assert [turn["state"] for turn in house.turns("home")] == ["parked"]
+    assert STOOD_STILL == last_word.STOOD_STILL
 
 
 class Hands:

@@ -7,7 +7,7 @@ import socket
 import sys
 from array import array
 from collections.abc import Sequence
-from typing import Protocol
+from pathlib import Path
 
 from . import supervisor
 
@@ -23,21 +23,15 @@ def may_stand_still(seconds: float) -> str:
     return f"WATCHDOG_USEC={round(seconds * 1_000_000)}"
 
 
-class Keeper(Protocol):
-    """Hears from us; that nobody does is no fault of the gateway."""
-
-    def say(self, *words: str, files: Sequence[int] = ()) -> bool:
-        """Send one message; False when there was nobody to hear it."""
-
-
 class Notifier:
-    """systemd: a datagram to the socket it named, or nothing."""
+    """systemd: a datagram to the socket it named, or nothing; that nobody hears it is no fault of ours."""
 
     def __init__(self, address: str | None) -> None:
         # A leading @ stands for an abstract socket, whose name begins with a zero byte.
         self._address = "\0" + address[1:] if address and address.startswith("@") else address
 
     def say(self, *words: str, files: Sequence[int] = ()) -> bool:
+        """Send one message; False when there was nobody to hear it."""
         if not self._address:
             return False
         try:
@@ -68,12 +62,13 @@ def _beside(files: Sequence[int]) -> list[tuple[int, int, array[int]]]:
     return [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", files))] if files else []
 
 
-def watcher() -> Channel:
+def watcher(home: Path) -> Channel:
     """Start a small process that ends this one when its loop stands still; it ends with this one."""
     ours, theirs = socket.socketpair()
     with theirs:
         os.set_inheritable(theirs.fileno(), True)
         command = [sys.executable, "-I", "-S", supervisor.__file__, supervisor.WATCH]
         # Without our environment, which has secrets, and in a group that no terminal interrupts.
-        os.posix_spawn(command[0], [*command, str(os.getpid()), str(theirs.fileno())], {}, setpgroup=0)
+        command += [str(home), str(os.getpid()), str(theirs.fileno())]
+        os.posix_spawn(command[0], command, {}, setpgroup=0)
     return Channel(ours)

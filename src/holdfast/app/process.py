@@ -51,7 +51,6 @@ from .lifecycle import RunState, longest_stop
 from .local import Unwilling
 from .looks import Looks
 from .notify import ALIVE, HOLD, READY, STOPPING, Channel, Notifier, may_stand_still, watcher
-from .notify import Keeper as Listener
 from .outputs import OutputFiles
 from .outside import check_platforms, platforms_of
 from .people import Doorkeeper
@@ -61,11 +60,9 @@ from .settings import Settings
 from .shown import Json, shown
 from .supervisor import keep_memory_private, supervisor_of
 from .verbs import all_verbs
-from .watchdog import LAST_WORDS, Watchdog
+from .watchdog import Watchdog
 
 _BEATS_PER_LIMIT = 8
-_OUTSIDE = 1.25
-"""How much longer than the watchdog in this process the one outside waits."""
 _LOOK_AGAIN = 0.2
 _OTHERS = 0o077
 
@@ -110,7 +107,7 @@ def close_to_others(home: Path) -> None:
 
 def run_gateway(settings: Settings, around: Surroundings, door: Door) -> int:
     """Run a gateway in this process; raises `Unusable` before anything is changed if it cannot start."""
-    watchdog = Watchdog(SystemClock(), settings.watchdog.loop / SECOND)
+    watchdog = Watchdog()
     # Not `asyncio.run`: it waits for every task and thread that is left, also for one that never ends. An
     # orderly stop has let go of them, and the loop is kept as it is until the process ends.
     loop = asyncio.new_event_loop()
@@ -183,9 +180,8 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
     notifier = Notifier(around.notify_socket)
     agent = load_agents(settings, clock, _tools(settings, clock))
     others = check_platforms(settings)
-    watching = _watching(around)
     # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
-    watchdog.start()
+    watching = _watching(settings.home, around)
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
 
     def on_state(state: RunState) -> None:
@@ -195,7 +191,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
             watchdog.expect_end(limit)
 
     async with AsyncExitStack() as ending:
-        _meanwhile(ending, _beat(clock, settings, watchdog, watching, notifier, around))
+        _meanwhile(ending, _beat(clock, settings, watching, notifier, around))
         store = await open_ledger(settings.home, clock, ids)
         ending.push_async_callback(store.close)
         listening = _listening(around, watching, notifier)
@@ -295,14 +291,12 @@ def _code(how: Stopped) -> int:
     return {Stopped.RESTART: RESTART, Stopped.STOPPED: STOPPED}.get(how, FAILED)
 
 
-def _watching(around: Surroundings) -> Listener:
-    """Who ends us, from outside, when our loop stands still."""
-    if around.channel is not None:
-        return Channel(socket.socket(fileno=around.channel))
-    return Notifier(None) if around.watchdog_seconds is not None else watcher()
+def _watching(home: Path, around: Surroundings) -> Channel:
+    """Who ends us, from outside, when our loop stands still: our supervisor, or a watcher of our own."""
+    return watcher(home) if around.channel is None else Channel(socket.socket(fileno=around.channel))
 
 
-def _listening(around: Surroundings, watching: Listener, notifier: Notifier) -> Listening:
+def _listening(around: Surroundings, watching: Channel, notifier: Notifier) -> Listening:
     def hold(listening: socket.socket) -> None:
         if around.channel is not None:
             watching.say(HOLD, files=[listening.fileno()])
@@ -316,20 +310,17 @@ def _listening(around: Surroundings, watching: Listener, notifier: Notifier) -> 
 async def _beat(
     clock: Clock,
     settings: Settings,
-    watchdog: Watchdog,
-    watching: Listener,
+    watching: Channel,
     notifier: Notifier,
     around: Surroundings,
 ) -> None:
-    """Show that the loop turns, to the watchdog in this process and to those outside."""
+    """Show that the loop turns, to whoever ends us when it does not."""
     limit = settings.watchdog.loop / SECOND
     every = limit / _BEATS_PER_LIMIT
-    # Later than the one in this process, which knows more to say, and needs the interpreter for that.
-    watching.say(may_stand_still(limit * _OUTSIDE + LAST_WORDS))
+    watching.say(may_stand_still(limit))
     if around.watchdog_seconds is not None:
         every = min(every, around.watchdog_seconds / 2)
     while True:
-        watchdog.beat()
         watching.say(ALIVE)
         if around.watchdog_seconds is not None:
             notifier.say(ALIVE)

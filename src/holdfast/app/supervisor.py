@@ -26,8 +26,10 @@ Home = str | os.PathLike[str]
 """`pathlib` alone would take longer than everything else before the gateway's start."""
 
 NOTE = "supervisor"
+STOOD_STILL = "stood-still"
+"""The file that names the process that was ended because its loop stood still."""
 WATCH = "--watch"
-"""Run as a file with this, a process id and an open socket: `watch_over`."""
+"""Run as a file with this, a home, a process id and an open socket: `watch_over`."""
 CHANNEL_VARIABLE = "HOLDFAST_SUPERVISOR_FD"
 """The socket over which a gateway speaks to its supervisor."""
 LISTENING_VARIABLE = "HOLDFAST_LISTENING_FD"
@@ -115,8 +117,13 @@ def _is_stopped(pid: int) -> bool:
     return False
 
 
-def abort(pid: int, still: float) -> None:
-    """End a process whose loop stands still; Python then says where each of its threads stood."""
+def abort(home: Home, pid: int, still: float) -> None:
+    """End a process whose loop stands still; Python then says where each of its threads stood.
+
+    A note tells the next start of it: a tool that ran meanwhile makes its session a suspect.
+    """
+    with suppress(OSError), open(os.path.join(home, STOOD_STILL), "w", encoding="ascii") as note:
+        note.write(f"{pid}\n")
     _say(f"the event loop of process {pid} stood still for {still:.0f} s; ending it, the next start recovers")
     kill(pid, signal.SIGABRT)
 
@@ -159,8 +166,9 @@ class Channel:
 class Supervisor:
     """One gateway at a time, until somebody asks for the end or its configuration is bad."""
 
-    def __init__(self, command: list[str], environment: Mapping[str, str]) -> None:
+    def __init__(self, home: Home, command: list[str], environment: Mapping[str, str]) -> None:
         self._command = command
+        self._home = home
         self._environment = dict(environment)
         self._child: int | None = None
         self._listening: int | None = None
@@ -236,7 +244,7 @@ class Supervisor:
             if last is not None and time.monotonic() > last:
                 kill(child, signal.SIGKILL)
             elif last is None and still is not None:
-                abort(child, still)
+                abort(self._home, child, still)
                 last = time.monotonic() + _LAST_WORDS
         for file in channel.hear()[1]:
             self._hold(file)
@@ -314,10 +322,10 @@ def supervise(home: Home, command: list[str], environment: Mapping[str, str]) ->
         _say(f"{home} is supervised already, by process {supervisor_of(home)}; nothing was changed")
         return FAILED
     keep_memory_private()
-    return Supervisor(command, environment).run()
+    return Supervisor(home, command, environment).run()
 
 
-def watch_over(pid: int, file: int) -> None:
+def watch_over(home: Home, pid: int, file: int) -> None:
     """End this process when its loop stands still; returns when it ends.
 
     For a gateway that no supervisor and no systemd watches: it starts this beside itself.
@@ -333,7 +341,7 @@ def watch_over(pid: int, file: int) -> None:
         if os.getppid() != pid:
             return
         if still is not None:
-            abort(pid, still)
+            abort(home, pid, still)
             select.select([channel.fileno()], [], [], _LAST_WORDS)
             kill(pid, signal.SIGKILL)
             return
@@ -341,6 +349,6 @@ def watch_over(pid: int, file: int) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == WATCH:
-        watch_over(int(sys.argv[2]), int(sys.argv[3]))
+        watch_over(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
     else:
         sys.exit(supervise(sys.argv[1], sys.argv[2:], os.environ))
