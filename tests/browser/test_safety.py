@@ -119,7 +119,7 @@ def test_a_link_signs_in_once_and_leaves_no_secret_in_the_address(stranger: Page
     stranger.context.clear_cookies()
     stranger.goto(link)
     expect(stranger.locator("h1")).to_have_text("Not signed in")
-    expect(stranger.locator("#wrong")).to_contain_text("`holdfast link` prints a fresh one")
+    expect(stranger.locator("#wrong")).to_contain_text("it works once, for 15 minutes")
     picture(stranger, "login-link-spent")
     assert "key" not in stranger.url
     stranger.goto(house.link())  # into the tab that is there already: no page is loaded for it

@@ -87,7 +87,7 @@ def _interrupt(tx: Tx, found: list[Row]) -> None:
 
 
 def _suspect(tx: Tx, turns: str) -> None:
-    """What ran a tool while the loop stood still is suspected; asked while the turns still have their owner."""
+    """Suspect the sessions that ran a tool while the loop stood still; the turns still have their owner."""
     for session, strikes in tx.all("ran_while_it_stood_still", turns=turns, what=STOOD_STILL):
         tx.run("set_strikes", session=session, strikes=after_standstill(strikes, RecoverySettings()))
 

@@ -55,7 +55,7 @@ async function follow() {
   const wrong = await enter({ key });
   if (wrong === "" && proof() && await isSignedIn()) return location.replace("/");
   $("title").textContent = wrong ? title : "Not signed in";
-  say(wrong || "This link is not good, or no longer: it works once, for 15 minutes. `holdfast link` prints a fresh one.");
+  say(wrong || "This link is not good, or no longer: it works once, for 15 minutes.");
 }
 
 addEventListener("hashchange", follow); // a link pasted into a tab that is here already
