@@ -44,7 +44,7 @@ class Held:
 class Up:
     """`holdfast up`, which tells us how it is, as it would tell systemd."""
 
-    def __init__(self, home: Path, supervised: bool, stderr: int | None = None, port: int = 0) -> None:
+    def __init__(self, home: Path, supervised: bool, stderr: int | None = None, port: int | None = 0) -> None:
         self.home = home
         self._words = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._words.settimeout(LONG)
@@ -52,10 +52,13 @@ class Up:
         self._words.bind(str(notify))
         self._log = home / f"log-{notify.name}"
         arguments = ["up", "--home", str(home), *([] if supervised else ["--no-supervise"])]
+        known = environment(NOTIFY_SOCKET=str(notify), HOLDFAST_WEB_PORT=str(port))
+        if port is None:
+            del known["HOLDFAST_WEB_PORT"]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "holdfast", *arguments],
-                env=environment(NOTIFY_SOCKET=str(notify), HOLDFAST_WEB_PORT=str(port)),
+                env=known,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log if stderr is None else stderr,
@@ -111,7 +114,7 @@ class House:
 
     def __init__(self, home: Path, settings: str = "", port: int = 0) -> None:
         self.home = home
-        self._port = port
+        self._port: int | None = port
         (home / "holdfast.toml").write_text(SETTINGS + settings)
         shutil.copy(inside.__file__, home / "inside.py")
         self.hold()
@@ -124,6 +127,10 @@ class House:
         self._arrived: list[tuple[str, socket.socket]] = []
         self._held: list[socket.socket] = []
         """Kept open whatever a test forgets: a closed one would let its process go on."""
+
+    def port_from_settings(self) -> None:
+        """The page is where holdfast.toml says."""
+        self._port = None
 
     def close(self) -> None:
         """Whatever a test left running ends here."""

@@ -6,8 +6,10 @@ import difflib
 import fnmatch
 import os
 import re
+import stat
 import tomllib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,12 +26,14 @@ from .keys import AGENT_NAMES, KEYS, OUR_AGENTS, Key, value_at, with_value
 from .platform_keys import PLATFORM_KEYS
 from .sections import NAME, NAMES, SECTIONS, Section, is_name
 from .settings import LOCAL_PERSON, Reading, Settings, TelegramSettings
+from .supervisor import CHANNEL_VARIABLE, LISTENING_VARIABLE
 
 FILE = "holdfast.toml"
 PREFIX = "HOLDFAST_"
 PLATFORMS = "platforms"
 
-_OTHER_VARIABLES = (HOME_VARIABLE,)
+_OTHER_VARIABLES = (HOME_VARIABLE, CHANNEL_VARIABLE, LISTENING_VARIABLE)
+_FIRST_OF_SYSTEMD = 3
 _LOOPBACK = re.compile(r"localhost|::1|127(?:\.\d{1,3}){3}")
 _ALIKE = 0.85
 """How close a variable's name must be to one of ours to be a slip rather than somebody else's."""
@@ -67,6 +71,10 @@ class Surroundings:
     watchdog_seconds: float | None = None
     """How often systemd wants to hear from us at the least."""
     under_systemd: bool = False
+    channel: int | None = None
+    """The open socket over which our own supervisor hears from us."""
+    listening: int | None = None
+    """The open socket that the gateway before listened on, if its supervisor has held it."""
 
 
 def find_home(home: Path | None = None, environment: Mapping[str, str] | None = None) -> Path:
@@ -169,7 +177,26 @@ def surroundings(environment: Mapping[str, str] | None = None) -> Surroundings:
         known.get("NOTIFY_SOCKET") or None,
         int(micros) / 1_000_000 if micros.isdigit() else None,
         "INVOCATION_ID" in known and service,
+        _inherited(known.get(CHANNEL_VARIABLE)),
+        _inherited(known.get(LISTENING_VARIABLE)) or _held_by_systemd(known),
     )
+
+
+def _held_by_systemd(known: Mapping[str, str]) -> int | None:
+    """The first socket that systemd passes to us, as it does for `FDSTORE=1` and for a socket unit."""
+    ours = known.get("LISTEN_PID") == str(os.getpid()) and known.get("LISTEN_FDS", "0") != "0"
+    return _inherited(str(_FIRST_OF_SYSTEMD)) if ours else None
+
+
+def _inherited(number: str | None) -> int | None:
+    """An open socket that we were started with; from now on no program that we start has it."""
+    if number is None or not number.isdigit():
+        return None
+    with suppress(OSError):
+        if stat.S_ISSOCK(os.fstat(int(number)).st_mode):
+            os.set_inheritable(int(number), False)
+            return int(number)
+    return None
 
 
 def commands_see(settings: ToolSettings, known: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -14,7 +14,9 @@ PORT_VARIABLE = "HOLDFAST_WEB_PORT"
 WORKSPACE = "workspace"
 """Where tools work."""
 SOCKET = "gateway.sock"
-"""Where a running gateway answers whoever may open the home's files."""
+"""Where a running gateway answers programs of this machine that have the token."""
+TOKEN = "token"
+"""The file with the secret that opens the page, the HTTP API and the socket."""
 
 
 def home_at(home: str | os.PathLike[str] | None = None, environment: Mapping[str, str] | None = None) -> str:

@@ -409,7 +409,12 @@ KEYS: tuple[Key, ...] = (
         "more names under which browsers may ask for it",
     ),
     Key("web.demo", "web.demo", demo(), "a button that kills the gateway; auto: for the demonstration agent"),
-    Key("watchdog.loop", "watchdog.loop", duration(SECOND, HOUR), "a loop that stands still is ended"),
+    Key(
+        "watchdog.loop",
+        "watchdog.loop",
+        duration(SECOND, HOUR),
+        "an event loop that stands still for so long is ended, from outside",
+    ),
     Key("watchdog.slack", "watchdog.slack", duration(SECOND, MINUTE), "beyond what a stop may take"),
 )
 

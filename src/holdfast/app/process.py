@@ -6,9 +6,12 @@ What listens for people (`Door`) is given to it: it stands above, and is run as 
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import logging
 import os
 import signal
+import socket
+import stat
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
@@ -38,7 +41,7 @@ from .blobs import BlobFiles
 from .config import Surroundings, commands_see, load_settings, surroundings
 from .counting import Counts, counted
 from .crew import to_log
-from .door import Door, Inside, Open
+from .door import Door, Inside, Listening, Open
 from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
 from .files import free_room
 from .following import Following
@@ -47,7 +50,7 @@ from .home import WORKSPACE
 from .lifecycle import RunState, longest_stop
 from .local import Unwilling
 from .looks import Looks
-from .notify import ALIVE, READY, STOPPING, Notifier
+from .notify import ALIVE, HOLD, READY, STOPPING, Channel, Notifier, may_stand_still, watcher
 from .outputs import OutputFiles
 from .outside import check_platforms, platforms_of
 from .people import Doorkeeper
@@ -55,12 +58,13 @@ from .previews import Previews
 from .servers import servers_of
 from .settings import Settings
 from .shown import Json, shown
-from .supervisor import supervisor_of
+from .supervisor import keep_memory_private, supervisor_of
 from .verbs import all_verbs
 from .watchdog import Watchdog
 
 _BEATS_PER_LIMIT = 8
 _LOOK_AGAIN = 0.2
+_OTHERS = 0o077
 
 log = logging.getLogger(__name__)
 
@@ -69,10 +73,14 @@ def main(arguments: list[str], door: Door) -> int:
     """Run a gateway on this home until its end; the exit code says how that came."""
     # The home may be open to others; what people said is not.
     os.umask(0o077)
+    keep_memory_private()
+    # Whoever ends us because our loop stands still aborts us first: this says where every thread stood.
+    faulthandler.enable()
     try:
         loaded = load_settings(Path(arguments[0]) if arguments else None)
         written = Log(loaded.settings.home)
         written.begin()
+        close_to_others(loaded.settings.home)
         try:
             return run_gateway(loaded.settings, surroundings(), door)
         finally:
@@ -89,9 +97,17 @@ def main(arguments: list[str], door: Door) -> int:
         return FAILED
 
 
+def close_to_others(home: Path) -> None:
+    """From now on only its owner can look into the home; `doctor` names one that is not ours."""
+    found = home.stat()
+    if found.st_uid == os.geteuid() and found.st_mode & _OTHERS and not found.st_mode & stat.S_ISVTX:
+        home.chmod(found.st_mode & ~_OTHERS & 0o7777)
+        log.warning("%s was open to other users of this machine; it is closed to them now", home)
+
+
 def run_gateway(settings: Settings, around: Surroundings, door: Door) -> int:
     """Run a gateway in this process; raises `Unusable` before anything is changed if it cannot start."""
-    watchdog = Watchdog(SystemClock(), settings.watchdog.loop / SECOND)
+    watchdog = Watchdog()
     # Not `asyncio.run`: it waits for every task and thread that is left, also for one that never ends. An
     # orderly stop has let go of them, and the loop is kept as it is until the process ends.
     loop = asyncio.new_event_loop()
@@ -165,7 +181,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
     agent = load_agents(settings, clock, _tools(settings, clock))
     others = check_platforms(settings)
     # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
-    watchdog.start()
+    watching = _watching(settings.home, around)
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
 
     def on_state(state: RunState) -> None:
@@ -175,10 +191,13 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
             watchdog.expect_end(limit)
 
     async with AsyncExitStack() as ending:
-        _meanwhile(ending, _beat(clock, settings, watchdog, notifier, around))
+        _meanwhile(ending, _beat(clock, settings, watching, notifier, around))
         store = await open_ledger(settings.home, clock, ids)
         ending.push_async_callback(store.close)
-        gateway, inside = await _composed(settings, around, store, clock, ids, agent, others, on_state)
+        listening = _listening(around, watching, notifier)
+        gateway, inside = await _composed(
+            settings, around, store, clock, ids, agent, others, on_state, listening
+        )
         _meanwhile(ending, _report_boot(gateway))
         try:
             ending.push_async_callback((await _open(door, inside)).close)
@@ -217,6 +236,7 @@ async def _composed(
     agent: Chooser,
     others: tuple[Platform, ...],
     on_state: Callable[[RunState], None],
+    listening: Listening,
 ) -> tuple[Gateway, Inside]:
     """The gateway on this ledger, and what those who listen for people know of it."""
     store, counts = counted(store, clock)
@@ -253,7 +273,7 @@ async def _composed(
     )
     keeper = Keeper(around, gateway.request, settings.home)
     following = Following(store, clock, previews)
-    inside = _inside(settings, gateway, web, keeper, following, counts, blobs, servers, people)
+    inside = _inside(settings, gateway, web, keeper, following, counts, blobs, servers, people, listening)
     return gateway, inside
 
 
@@ -271,15 +291,37 @@ def _code(how: Stopped) -> int:
     return {Stopped.RESTART: RESTART, Stopped.STOPPED: STOPPED}.get(how, FAILED)
 
 
+def _watching(home: Path, around: Surroundings) -> Channel:
+    """Who ends us, from outside, when our loop stands still: our supervisor, or a watcher of our own."""
+    return watcher(home) if around.channel is None else Channel(socket.socket(fileno=around.channel))
+
+
+def _listening(around: Surroundings, watching: Channel, notifier: Notifier) -> Listening:
+    def hold(listening: socket.socket) -> None:
+        if around.channel is not None:
+            watching.say(HOLD, files=[listening.fileno()])
+        elif around.under_systemd:
+            notifier.say(HOLD, "FDNAME=web", files=[listening.fileno()])
+
+    held = None if around.listening is None else socket.socket(fileno=around.listening)
+    return Listening(held, hold)
+
+
 async def _beat(
-    clock: Clock, settings: Settings, watchdog: Watchdog, notifier: Notifier, around: Surroundings
+    clock: Clock,
+    settings: Settings,
+    watching: Channel,
+    notifier: Notifier,
+    around: Surroundings,
 ) -> None:
-    """Show that the loop turns, to our own watchdog and to systemd's."""
-    every = settings.watchdog.loop / SECOND / _BEATS_PER_LIMIT
+    """Show that the loop turns, to whoever ends us when it does not."""
+    limit = settings.watchdog.loop / SECOND
+    every = limit / _BEATS_PER_LIMIT
+    watching.say(may_stand_still(limit))
     if around.watchdog_seconds is not None:
         every = min(every, around.watchdog_seconds / 2)
     while True:
-        watchdog.beat()
+        watching.say(ALIVE)
         if around.watchdog_seconds is not None:
             notifier.say(ALIVE)
         await clock.sleep(every)
@@ -306,6 +348,7 @@ def _inside(
     blobs: BlobFiles,
     servers: Servers | None,
     people: Doorkeeper,
+    listening: Listening,
 ) -> Inside:
     store, clock = gateway.store, gateway.clock
     looks = Looks(store, clock, tuple(one.name for one in gateway.connections()), settings.home)
@@ -352,6 +395,7 @@ def _inside(
         counts,
         lambda: gateway.continuity is not None,
         blobs,
+        listening,
     )
 
 

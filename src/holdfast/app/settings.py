@@ -100,7 +100,7 @@ class GatewaySettings:
 
 @dataclass(frozen=True, slots=True)
 class WatchdogSettings:
-    """When the thread outside the event loop ends the process."""
+    """When a process that hangs is ended."""
 
     loop: int = 30 * SECOND
     """The event loop has not turned for so long."""

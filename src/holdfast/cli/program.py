@@ -63,6 +63,7 @@ for _panel, _commands in (
 ):
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
+app.command("sign-ins", rich_help_panel="Let people in")(running.sign_ins)
 app.command("safe-mode", rich_help_panel="Step in")(operating.safe_mode)
 app.add_typer(outbox.app, name="outbox", rich_help_panel="Step in")
 app.command(rich_help_panel="Let people in")(people.pair)

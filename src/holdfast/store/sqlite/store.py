@@ -47,7 +47,7 @@ from .commit import Tx
 from .database import connect_reader, connect_writer, migrate, renew_log, settle_log
 from .faults import is_damage, translate
 from .home import HomeLock
-from .last_word import LastWord, read_last_word, reserve_last_word, say_last_word
+from .last_word import LastWord, read_last_word, reserve_last_word, say_last_word, take_standstill
 from .partials import partials
 from .ports import Readers, Writer
 from .readers import Read, ReaderThreads
@@ -154,6 +154,7 @@ class SqliteStore:
     heartbeat = _commit(intake.heartbeat)
     _end_instance = _commit(intake.end_instance)
     end_instance_before = _commit(intake.end_instance_before)
+    note_standstill = _commit(intake.note_standstill)
     instances = _look(intake.instances)
     accept = _commit(arrivals.accept)
     cursor = _look(intake.cursor)
@@ -320,6 +321,8 @@ async def open_under(
     try:
         if (word := read_last_word(home)) is not None:
             await store.end_instance_before(word.instance, word.how, word.at)
+        if (pid := take_standstill(home)) is not None:
+            await store.note_standstill(pid)
         with suppress(OSError):  # Without it an end that the ledger cannot keep counts as a crash.
             reserve_last_word(home)
         await store.begin_instance(socket.gethostname(), os.getpid(), boot_id() or "unknown", __version__)

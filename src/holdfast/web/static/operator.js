@@ -7,6 +7,7 @@ import { overview } from "./operator-overview.js";
 import { filters, life, session, sessions } from "./operator-sessions.js";
 import { outbox, restart, setAside } from "./operator-upkeep.js";
 import { confirmed, toast } from "./shell.js";
+import { follow } from "./stream.js";
 
 const at = (id) => document.getElementById(id);
 const page = at("page"), tools = at("tools");
@@ -188,18 +189,10 @@ function lookSoon() {
 }
 
 function listen() {
-  const events = new EventSource("/api/events");
-  events.addEventListener("open", lookSoon);
-  events.addEventListener("changed", (event) => {
-    const { topics } = JSON.parse(event.data);
+  follow(() => "/api/events", (name, { topics }) => {
     const wanted = PLACES[state.place.name].topics;
     if (!wanted || !topics || topics.some((topic) => wanted.includes(topic))) lookSoon();
-  });
-  events.addEventListener("error", () => {
-    answers(false);
-    // A browser gives up for good when it was refused, as a gateway that is starting may do.
-    if (events.readyState === EventSource.CLOSED) setTimeout(listen, 2 * TICK);
-  });
+  }, (turned) => (turned === "open" ? lookSoon() : answers(false)));
 }
 
 // What an operator does.

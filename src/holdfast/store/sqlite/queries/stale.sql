@@ -15,6 +15,16 @@ UPDATE turns SET state = 'interrupted', owner = NULL, suspect = 0,
        interruptions = max(0, min(interruptions, 1000000)) + 1, deaths = deaths + (:died AND owner <> :owner)
 WHERE id IN (SELECT value FROM json_each(:turns)) AND state = 'running'
 
+-- name: ran_while_it_stood_still
+-- Sessions whose tool ran while the loop of their process stood still.
+SELECT DISTINCT s.id, s.strikes FROM turns t JOIN sessions s ON s.id = t.session
+WHERE t.id IN (SELECT value FROM json_each(:turns))
+  AND EXISTS (SELECT 1 FROM events e WHERE e.subject = 'instance:' || t.owner AND e.what = :what)
+  AND EXISTS (SELECT 1 FROM tool_calls c WHERE c.turn = t.id AND c.state = 'started')
+
+-- name: set_strikes
+UPDATE sessions SET strikes = :strikes WHERE id = :session
+
 -- name: remember_fatal_runs
 -- One more death, and how long that run lived before it: a suspect has to outlive twice the longest.
 UPDATE sessions SET longest_fatal = max(longest_fatal, j.ran), deaths = deaths + 1
