@@ -13,6 +13,8 @@ AGENT_VARIABLE = "HOLDFAST_AGENT_USE"
 PORT_VARIABLE = "HOLDFAST_WEB_PORT"
 WORKSPACE = "workspace"
 """Where tools work."""
+TOKEN = "token"
+"""What signs people and the command line in; can be replaced while the gateway runs."""
 SOCKET = "gateway.sock"
 """Where a running gateway answers whoever may open the home's files."""
 
