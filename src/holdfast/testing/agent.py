@@ -199,7 +199,7 @@ class ScriptedTool:
 
 
 def scripted_tools(life: Life, witness: Witness) -> tuple[Tool, ...]:
-    """A tool of each effect class, named after it, one that fails, a long one, a leaky one, and the gateway's own."""
+    """A tool of each effect class, named after it; a failing, a long and a leaky one; the gateway's own."""
     made = [ScriptedTool(effect.value, effect, life, witness) for effect in EffectClass]
     made += [ScriptedTool(name, EffectClass.READ, life, witness) for name in (BROKEN, BULKY, LEAKY)]
     return (*made, Giving(life), AskPerson(), *process_tools(), goal_tool())
