@@ -32,12 +32,11 @@ def paths_of(entries: Sequence[Entry]) -> Mapping[Place, str]:
     first. What was undone keeps its path.
     """
     found: dict[Place, str] = {}
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     for entry in entries:
         if isinstance(entry.body, Said):
             for number, file in enumerate(entry.body.attachments):
-                found[entry.seq, number] = name = _unused(_safe(file.name), taken)
-                taken.add(name.casefold())
+                found[entry.seq, number] = _unused(_safe(file.name), taken)
     return found
 
 
@@ -56,14 +55,20 @@ def _cut(text: str, most: int) -> str:
     return text.encode()[:most].decode("utf-8", "ignore").rstrip(" .")
 
 
-def _unused(name: str, taken: set[str]) -> str:
+def _unused(name: str, taken: dict[str, int]) -> str:
+    """The name, or the first of its numbered forms that is free; it is taken from here on.
+
+    With each taken name goes the number to try next: what was taken once is never free again.
+    """
     stem, dot, ending = name.rpartition(".")
     if not dot:
         stem, ending = name, ""
-    number, found = 2, name
+    number, found = taken.get(name.casefold(), 2), name
     while found.casefold() in taken:
         found = f"{stem}-{number}{dot}{ending}"
         number += 1
+    taken.setdefault(found.casefold(), 2)
+    taken[name.casefold()] = number
     return found
 
 

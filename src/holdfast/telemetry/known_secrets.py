@@ -14,6 +14,7 @@ import re
 from base64 import b64encode
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
 from urllib.parse import quote, quote_plus
 
 from .secrets import SECRET
@@ -22,7 +23,6 @@ SHORTEST = 8
 """Characters below which a value is not masked: it would be found everywhere by chance."""
 _WRAPPED = 40
 """Characters of a line of base64 that goes on in the next line, at the least: tools wrap at 64 or 76."""
-_LINE = re.compile(r"[^\r\n]+")
 _GOES_ON = re.compile(rf"[A-Za-z0-9+/_-]{{{_WRAPPED}}}(?:\r?\n[A-Za-z0-9+/_-]*|\r)\Z")
 
 Span = tuple[int, int]
@@ -147,14 +147,11 @@ class _Lines:
     """A text without its line ends, and where each character of that stands in the text."""
 
     def __init__(self, text: str) -> None:
-        found = list(_LINE.finditer(text))
-        self._from = [line.start() for line in found]
-        self._to: list[int] = []
-        length = 0
-        for line in found:
-            self._to.append(length)
-            length += line.end() - line.start()
-        self.joined = "".join(line[0] for line in found)
+        whole = text.split("\n")
+        lines = [line.removesuffix("\r") for line in whole]
+        self.joined = "".join(lines)
+        self._from = [0, *accumulate(len(line) + 1 for line in whole[:-1])]
+        self._to = [0, *accumulate(len(line) for line in lines[:-1])]
 
     def at(self, index: int) -> int:
         line = bisect_right(self._to, index) - 1

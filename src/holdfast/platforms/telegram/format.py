@@ -36,7 +36,7 @@ _LINKS = re.compile(r"(?:https?://|mailto:)\S+", re.IGNORECASE)
 _MADE_LIVE = re.compile(r"(tg|ton|tonsite)://(?=[a-z0-9_-])", re.IGNORECASE)
 """Telegram makes links of these by itself, wherever they stand, except in code."""
 _CODE = re.compile(r"<(code|pre)\b.*?</\1>", re.DOTALL)
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"<[^<>]*>")
 _RULE = "———"
 
 
