@@ -35,7 +35,8 @@ for name in "$A_COPY" "$THE_KEY"; do
   for before in "" x xx; do printf '%s' "$before$name" | base64; done
   { printf 'x%.0s' {1..47}; printf '%s' "$name"; printf 'y%.0s' {1..60}; } | base64
 done
-python3 -c 'import os, urllib.parse as u; print(u.quote(os.environ["A_COPY"], ""), u.quote_plus(os.environ["THE_KEY"]))'
+python3 -c 'import os, urllib.parse as u
+for name in ("A_COPY", "THE_KEY"): print(u.quote(os.environ[name], ""), u.quote_plus(os.environ[name]))'
 seq 20000; echo "and at the end of a long result: $A_COPY"
 """
 HALVES = r"""
