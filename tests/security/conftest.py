@@ -1,3 +1,22 @@
+"""What the attacks share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from holdfast.tools.builtin import fetching
+from holdfast.tools.builtin.fetching import is_public
+from tests.support.net import Net
 from tests.web.conftest import build, house, settled
 
-__all__ = ["build", "house", "settled"]
+__all__ = ["build", "house", "net", "settled"]
+
+
+@pytest.fixture
+def net(monkeypatch: pytest.MonkeyPatch) -> Iterator[Net]:
+    """The one address a test can reach stands for a public one; every other is what it is."""
+    made = Net()
+    real = is_public
+    monkeypatch.setattr(fetching, "is_public", lambda address: address == "127.0.0.1" or real(address))
+    yield made
+    made.close()

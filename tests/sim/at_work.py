@@ -122,6 +122,10 @@ AT_WORK = {
             GOALS,
         ),
         Scenario("a goal is stopped", (Say(0.1, "/goal endless"), Say(1.4, "/goal stop")), GOALS),
+        Scenario(
+            "a tool that prints a secret of the gateway",
+            (Say(0.1, "tools leaky read", platform="lively"), Say(9, "plain", platform="lively")),
+        ),
         Scenario("more than a model can read", (*bulky(3), Say(8, "plain")), reads=900),
         Scenario(
             "more than a model can read in one turn", (Say(0.1, "tools bulky bulky read"),), reads=1_100

@@ -165,6 +165,12 @@ def secret(
     return found
 
 
+def variable(name: str, environment: Mapping[str, str] | None = None) -> str:
+    """What a variable holds; nothing if it is not set."""
+    known = os.environ if environment is None else environment
+    return known.get(name, "").strip()
+
+
 def surroundings(environment: Mapping[str, str] | None = None) -> Surroundings:
     """Who started us, as far as they said so."""
     known = os.environ if environment is None else environment

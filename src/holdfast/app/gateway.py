@@ -24,7 +24,8 @@ from holdfast.policy.parts import usual
 from holdfast.policy.settings import SECOND, TurnSettings, WorkerSettings
 from holdfast.policy.strikes import SafeMode
 from holdfast.recovery import Care, ContinuityReport, Outside, Reconciler
-from holdfast.store import ArrivalSettings, ClaimSettings, Store
+from holdfast.store import ArrivalSettings, ClaimSettings, Store, masked_store
+from holdfast.telemetry import Secrets, masked, no_secrets
 from holdfast.tools import NoMoreTools, Processes, ToolSource
 from holdfast.turns import Attachments, NoAttachments, Nowhere, Outputs, Pool, PoolSettings, Runner, Showing
 
@@ -75,8 +76,10 @@ class Gateway:
         more_tools: ToolSource | None = None,
         attachments: Attachments | None = None,
         beside: tuple[tuple[str, Work], ...] = (),
+        secrets: Secrets = no_secrets,
     ) -> None:
-        self.store = store
+        self.store = store = masked_store(store, secrets)
+        self._secrets = secrets
         self.clock = clock
         self.ids = ids
         self.settings = settings
@@ -151,8 +154,9 @@ class Gateway:
 
     def connections(self) -> tuple[Connection, ...]:
         """Every platform, and whether it can be reached."""
+        known = self._secrets()
         return tuple(
-            Connection(platform.name, platform.account, receiver.connected, receiver.trouble)
+            Connection(platform.name, platform.account, receiver.connected, masked(receiver.trouble, known))
             for platform, receiver in zip(self._platforms, self._receivers, strict=True)
         )
 
@@ -183,6 +187,7 @@ class Gateway:
             self._processes,
             self._more_tools,
             self._attachments,
+            self._secrets,
         )
         sharing = WorkerSettings(settings.workers, settings.resume_counts)
         pool = PoolSettings(sharing, settings.grace / SECOND + _BEYOND_GRACE)

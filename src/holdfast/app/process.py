@@ -47,6 +47,7 @@ from .files import free_room
 from .following import Following
 from .gateway import Gateway
 from .home import WORKSPACE
+from .known_secrets import HomeSecrets, secrets_of
 from .lifecycle import RunState, longest_stop
 from .local import Unwilling
 from .looks import Looks
@@ -78,11 +79,12 @@ def main(arguments: list[str], door: Door) -> int:
     faulthandler.enable()
     try:
         loaded = load_settings(Path(arguments[0]) if arguments else None)
-        written = Log(loaded.settings.home)
+        secrets = secrets_of(loaded.settings)
+        written = Log(loaded.settings.home, secrets)
         written.begin()
         close_to_others(loaded.settings.home)
         try:
-            return run_gateway(loaded.settings, surroundings(), door)
+            return run_gateway(loaded.settings, surroundings(), door, secrets)
         finally:
             written.end()
     except HomeLocked as error:
@@ -105,14 +107,14 @@ def close_to_others(home: Path) -> None:
         log.warning("%s was open to other users of this machine; it is closed to them now", home)
 
 
-def run_gateway(settings: Settings, around: Surroundings, door: Door) -> int:
+def run_gateway(settings: Settings, around: Surroundings, door: Door, secrets: HomeSecrets) -> int:
     """Run a gateway in this process; raises `Unusable` before anything is changed if it cannot start."""
     watchdog = Watchdog()
     # Not `asyncio.run`: it waits for every task and thread that is left, also for one that never ends. An
     # orderly stop has let go of them, and the loop is kept as it is until the process ends.
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
-    return loop.run_until_complete(_serve(settings, around, watchdog, door))
+    return loop.run_until_complete(_serve(settings, around, watchdog, door, secrets))
 
 
 class Signals:
@@ -171,7 +173,9 @@ class Keeper:
         return asked
 
 
-async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, door: Door) -> int:
+async def _serve(
+    settings: Settings, around: Surroundings, watchdog: Watchdog, door: Door, secrets: HomeSecrets
+) -> int:
     """Start, run, and stop in the reverse order; the exit code."""
     signals = Signals()
     signals.listen()
@@ -196,7 +200,7 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
         ending.push_async_callback(store.close)
         listening = _listening(around, watching, notifier)
         gateway, inside = await _composed(
-            settings, around, store, clock, ids, agent, others, on_state, listening
+            settings, around, store, clock, ids, agent, others, on_state, listening, secrets
         )
         _meanwhile(ending, _report_boot(gateway))
         try:
@@ -237,6 +241,7 @@ async def _composed(
     others: tuple[Platform, ...],
     on_state: Callable[[RunState], None],
     listening: Listening,
+    secrets: HomeSecrets,
 ) -> tuple[Gateway, Inside]:
     """The gateway on this ledger, and what those who listen for people know of it."""
     store, counts = counted(store, clock)
@@ -261,7 +266,7 @@ async def _composed(
         on_state=on_state,
         sweep=blobs.sweep,
         free=free_room(settings.home),
-        outputs=OutputFiles(blobs),
+        outputs=OutputFiles(blobs, secrets),
         processes=Detached(
             settings.home, clock, commands_see(settings.gateway.tools), settings.gateway.processes
         ),
@@ -270,10 +275,13 @@ async def _composed(
             settings.home / WORKSPACE, settings.gateway.tools.workspace, blobs, store, to_log
         ),
         beside=(("people", people.work), *((("mcp", servers.work),) if servers else ())),
+        secrets=secrets,
     )
     keeper = Keeper(around, gateway.request, settings.home)
     following = Following(store, clock, previews)
-    inside = _inside(settings, gateway, web, keeper, following, counts, blobs, servers, people, listening)
+    inside = _inside(
+        settings, gateway, web, keeper, following, counts, blobs, servers, people, listening, secrets
+    )
     return gateway, inside
 
 
@@ -349,9 +357,10 @@ def _inside(
     servers: Servers | None,
     people: Doorkeeper,
     listening: Listening,
+    secrets: HomeSecrets,
 ) -> Inside:
     store, clock = gateway.store, gateway.clock
-    looks = Looks(store, clock, tuple(one.name for one in gateway.connections()), settings.home)
+    looks = Looks(store, clock, tuple(one.name for one in gateway.connections()), settings.home, secrets)
     actions = Actions(
         store,
         clock,

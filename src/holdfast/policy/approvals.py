@@ -16,6 +16,8 @@ from .settings import ApprovalSettings, Rule, Ruling
 
 ASKING = "ask_person"
 """The tool that asks a person: whether it may ask, nobody is asked."""
+LONGEST_MATCHED = 20_000
+"""Characters of a text that an owner's pattern is tried on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +73,24 @@ def fits(rule: Rule, call: CallRecord, chat: ChatAddress) -> bool:
 def _fits_arguments(rule: Rule, arguments: str) -> bool:
     try:
         given = plain_value(arguments)
-    except Unreadable:
+        if rule.matches and not re.search(rule.matches, _bounded(plain_text(given))):
+            return False
+        named = given if isinstance(given, dict) else {}
+        return all(
+            name in named and re.fullmatch(pattern, _bounded(_value_text(named[name])))
+            for name, pattern in rule.arguments
+        )
+    except (Unreadable, RecursionError):
         # What a tool makes of it nobody can say: it must not slip past a rule that keeps it back, nor
         # through one that lets it pass.
         return rule.then is not Ruling.ALLOW
-    if rule.matches and not re.search(rule.matches, plain_text(given)):
-        return False
-    named = given if isinstance(given, dict) else {}
-    return all(
-        name in named and re.fullmatch(pattern, _value_text(named[name])) for name, pattern in rule.arguments
-    )
+
+
+def _bounded(text: str) -> str:
+    """The text, if a pattern may be tried on it: nobody knows how long that takes for a longer one."""
+    if len(text) > LONGEST_MATCHED:
+        raise Unreadable("it is too long for a pattern")
+    return text
 
 
 def plain_text(value: object) -> str:

@@ -56,6 +56,7 @@ from .contract import (
     chat_topic,
     keep_nothing,
 )
+from .masked import masked_store
 from .sqlite import (
     LEDGER,
     ReadOnlyLedger,
@@ -126,6 +127,7 @@ __all__ = [
     "keep_nothing",
     "copy_ledger",
     "is_taken",
+    "masked_store",
     "open_ledger",
     "problems_of",
 ]

@@ -14,7 +14,9 @@ BROKEN = "broken"
 """A tool that always fails."""
 BULKY = "bulky"
 """A tool that reads, and has much to show."""
-MARKING = frozenset({*CLASSES, BROKEN, BULKY})
+LEAKY = "leaky"
+"""A tool that reads, and prints a secret of the gateway piece by piece."""
+MARKING = frozenset({*CLASSES, BROKEN, BULKY, LEAKY})
 """Tools that leave marks outside the ledger whenever they run."""
 ASKS = "ask_person"
 """The gateway's own tool that asks the person."""

@@ -18,6 +18,7 @@ from holdfast.policy.settings import TurnSettings
 from holdfast.policy.steps import AskConsent, CallModel, Finish, RunTools, Settle, WaitForPerson, next_step
 from holdfast.records import dataclass
 from holdfast.store import ClaimSettings, Step, Store
+from holdfast.telemetry import Secrets, no_secrets
 from holdfast.tools import NoMoreTools, Processes, ToolSource
 from holdfast.tools.process import LOOK
 
@@ -69,6 +70,8 @@ class Runner:
     """Tools that come and go, for every agent."""
     attachments: Attachments = field(default_factory=NoAttachments)
     """Where files that people sent are put for the agent."""
+    secrets: Secrets = field(default=no_secrets)
+    """What is removed from everything that a tool or a model says, before anybody sees it."""
 
     def begin(self, claimed: Claimed, settings: ClaimSettings) -> Run:
         """A run of this turn, under the settings it was claimed with; `Run.go` sets it off."""
@@ -132,15 +135,27 @@ class Run:
             runner.clock,
             settings,
             outputs,
+            runner.secrets,
         )
         self._instructions = choice.agent.instructions
-        self._files = AttachedFiles(runner.attachments, claimed.session.id, choice.name or ALONE, {})
+        self._files = AttachedFiles(
+            runner.attachments, claimed.session.id, choice.name or ALONE, {}, runner.secrets
+        )
         self._live = live = runner.watch(claimed, pulse.silent)
-        self._tools = ToolWork(self._toolbox, fence, hands, pulse, live, partials)
+        self._tools = ToolWork(self._toolbox, fence, hands, pulse, live, partials, runner.secrets)
         rng, report = runner.rng, runner.report
         self._keeper = keeper = Keeper(runner.store, fence, draft, hands, pulse, live, rng, settings, report)
         asking = Asking(
-            choice.agent.model, hands, pulse, live, partials, rng, settings, report, keeper.begin_reply
+            choice.agent.model,
+            hands,
+            pulse,
+            live,
+            partials,
+            rng,
+            settings,
+            report,
+            keeper.begin_reply,
+            runner.secrets,
         )
         self._fitting = Fitting(asking, self._keeper, draft, live, choice.agent.room, self._prompt)
         self._opening = Opening(runner.store, runner.clock, self._keeper, claimed, claim)

@@ -1,5 +1,6 @@
 """R7.3: which calls run, need consent, or never run; and what consent is good for."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -17,7 +18,7 @@ from holdfast.model import (
     QuestionRecord,
     QuestionState,
 )
-from holdfast.policy.approvals import Gate
+from holdfast.policy.approvals import LONGEST_MATCHED, Gate, fits
 from holdfast.policy.calls import call_hash
 from holdfast.policy.settings import HOUR, ApprovalSettings, Rule, Ruling
 from holdfast.policy.steps import AskConsent, NextStep, RunTools, Settle, WaitForPerson, next_step
@@ -165,3 +166,13 @@ def test_what_had_started_under_other_rules_is_dealt_with_by_its_class() -> None
 def test_consent_is_bound_to_the_very_arguments() -> None:
     assert call_hash("pay", '{"to": "ann", "sum": 1}') == call_hash("pay", '{"sum":1,"to":"ann"}')
     assert call_hash("pay", '{"to": "ann", "sum": 1}') != call_hash("pay", '{"to": "ann", "sum": 10}')
+
+
+@pytest.mark.guards("R22.8")
+@pytest.mark.parametrize(
+    "rule", [Rule(ALLOW, matches="rm"), Rule(ALLOW, arguments=(("command", ".*"),))], ids=["found", "whole"]
+)
+def test_a_text_too_long_for_a_pattern_is_let_through_by_no_rule_and_held_by_the_others(rule: Rule) -> None:
+    long = call(arguments=json.dumps({"command": "rm " * LONGEST_MATCHED}))
+    assert not fits(rule, long, CHAT)
+    assert fits(replace(rule, then=ASK), long, CHAT) and fits(replace(rule, then=DENY), long, CHAT)

@@ -20,7 +20,7 @@ from holdfast.records import dataclass
 
 from .buttons import Press, command_keyboard, command_of, keyboard, press_of
 from .content import NO_CONTENT, File, content_of, integer, part, text_in
-from .format import NOTHING_SEEN, has_something_to_see, readable, render
+from .format import NOTHING_SEEN, has_something_to_see, readable, render, unlinked
 
 PLATFORM = "telegram"
 WANTED = ("message", "edited_message", "callback_query", "my_chat_member")
@@ -322,7 +322,7 @@ def caption_for(text: str, mark: str = "", plain: bool = False) -> dict[str, obj
 def text_for(text: str, mark: str = "", plain: bool = False) -> dict[str, object]:
     """The parameters of a text, for messages, edits and drafts."""
     if plain:
-        return {"text": mark + (readable(text) if has_something_to_see(text) else NOTHING_SEEN)}
+        return {"text": mark + (unlinked(readable(text)) if has_something_to_see(text) else NOTHING_SEEN)}
     rendered = render(text, mark)
     request: dict[str, object] = {"text": rendered.text}
     return request | {"parse_mode": "HTML"} if rendered.html else request

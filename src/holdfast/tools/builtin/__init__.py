@@ -21,6 +21,7 @@ from holdfast.policy.settings import ToolSettings
 
 from ..asking import AskPerson
 from ..base import Tool
+from ..limited_child import LimitedChildren
 from ..process import goal_tool, process_tools
 from .fetching import Fetching, Resolve, resolve
 from .files import Files
@@ -58,7 +59,7 @@ def builtin_tools(
     makers: Mapping[str, Callable[[], tuple[Tool, ...]]] = {
         "terminal": lambda: Terminal(clock, settings.terminal, places, known, home).tools(),
         "files": lambda: Files(places).tools(),
-        "fetch": lambda: Fetching(clock, settings.fetch, resolve).tools(),
+        "fetch": lambda: Fetching(clock, settings.fetch, LimitedChildren(clock), resolve).tools(),
         "todo": lambda: Todo(places).tools(),
         "history": lambda: (history_search,),
         "ask": lambda: (AskPerson(),),

@@ -10,11 +10,7 @@ from pathlib import Path
 from holdfast.model import EffectClass
 from holdfast.policy.settings import MINUTE, SECOND
 from holdfast.records import dataclass
-from holdfast.telemetry import without_secrets
-from holdfast.telemetry.secrets import SECRET
-
-SHORTEST = 6
-"""Characters below which a value is a setting and no secret: without it every text would be garbled."""
+from holdfast.telemetry import KnownSecrets, without_secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +59,7 @@ class Means:
         return f"Means({', '.join((*self.env, *self.headers))})"
 
     def without(self, text: str) -> str:
-        """The text with what is not to be seen left out of it, longest first."""
-        for value in sorted((*self.env.values(), *self.headers.values()), key=len, reverse=True):
-            for part in dict.fromkeys((value, *value.split(" ", 1))):
-                if len(part) >= SHORTEST:
-                    text = text.replace(part, SECRET)
-        return without_secrets(text)
+        """The text with what is not to be seen left out of it."""
+        values = (*self.env.values(), *self.headers.values())
+        known = KnownSecrets(part for value in values for part in (value, *value.split(" ", 1)))
+        return without_secrets(known.without(text))
