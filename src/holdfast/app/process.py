@@ -29,6 +29,7 @@ from holdfast.store import Store, open_ledger
 from holdfast.telemetry.log import Log
 from holdfast.tools import Detached, Tool
 from holdfast.tools.builtin import builtin_tools
+from holdfast.tools.containment import Launcher
 from holdfast.tools.mcp import Servers
 
 from .actions import Actions
@@ -53,7 +54,7 @@ from .outside import check_platforms, platforms_of
 from .people import Doorkeeper
 from .previews import Previews
 from .servers import servers_of
-from .settings import Settings
+from .settings import NamedAgent, Settings
 from .shown import Json, shown
 from .supervisor import supervisor_of
 from .verbs import all_verbs
@@ -162,7 +163,8 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
     clock = SystemClock()
     ids = SystemIds(clock)
     notifier = Notifier(around.notify_socket)
-    agent = load_agents(settings, clock, _tools(settings, clock))
+    launcher = Launcher(settings.gateway.tools, commands_see(settings.gateway.tools), settings.home)
+    agent = load_agents(settings, clock, _tools(settings, clock, launcher))
     others = check_platforms(settings)
     # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
     watchdog.start()
@@ -178,7 +180,9 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
         _meanwhile(ending, _beat(clock, settings, watchdog, notifier, around))
         store = await open_ledger(settings.home, clock, ids)
         ending.push_async_callback(store.close)
-        gateway, inside = await _composed(settings, around, store, clock, ids, agent, others, on_state)
+        gateway, inside = await _composed(
+            settings, around, store, clock, ids, agent, others, on_state, launcher
+        )
         _meanwhile(ending, _report_boot(gateway))
         try:
             ending.push_async_callback((await _open(door, inside)).close)
@@ -192,13 +196,25 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
             watchdog.expect_end(limit)
 
 
-def _tools(settings: Settings, clock: Clock) -> Callable[[str, Sequence[str]], tuple[Tool, ...]]:
+def _tools(
+    settings: Settings, clock: Clock, launcher: Launcher
+) -> Callable[[str, Sequence[str]], tuple[Tool, ...]]:
     """The built-in tools an agent is given, by their names."""
     ours = settings.gateway.tools
     known = commands_see(ours)
 
     def tools(agent: str, names: Sequence[str]) -> tuple[Tool, ...]:
-        return builtin_tools(names, ours, clock, agent=agent, home=settings.home, known=known)
+        table = settings.agents.get(agent, NamedAgent())
+        return builtin_tools(
+            names,
+            ours,
+            clock,
+            agent=agent,
+            launcher=launcher,
+            read=table.read,
+            write=table.write,
+            known=known,
+        )
 
     return tools
 
@@ -217,6 +233,7 @@ async def _composed(
     agent: Chooser,
     others: tuple[Platform, ...],
     on_state: Callable[[RunState], None],
+    launcher: Launcher,
 ) -> tuple[Gateway, Inside]:
     """The gateway on this ledger, and what those who listen for people know of it."""
     store, counts = counted(store, clock)
@@ -226,7 +243,7 @@ async def _composed(
     previews = Previews()
     web = WebChat(shown=previews.show)
     rng = SystemRng()
-    servers = servers_of(settings, clock, rng)
+    servers = servers_of(settings, launcher, clock, rng)
     gateway = Gateway(
         store,
         clock,
@@ -243,7 +260,11 @@ async def _composed(
         free=free_room(settings.home),
         outputs=OutputFiles(blobs),
         processes=Detached(
-            settings.home, clock, commands_see(settings.gateway.tools), settings.gateway.processes
+            settings.home,
+            clock,
+            commands_see(settings.gateway.tools),
+            launcher,
+            settings.gateway.processes,
         ),
         more_tools=servers,
         attachments=WorkspaceFiles(
@@ -253,7 +274,7 @@ async def _composed(
     )
     keeper = Keeper(around, gateway.request, settings.home)
     following = Following(store, clock, previews)
-    inside = _inside(settings, gateway, web, keeper, following, counts, blobs, servers, people)
+    inside = _inside(settings, gateway, web, keeper, following, counts, blobs, servers, people, launcher)
     return gateway, inside
 
 
@@ -306,6 +327,7 @@ def _inside(
     blobs: BlobFiles,
     servers: Servers | None,
     people: Doorkeeper,
+    launcher: Launcher,
 ) -> Inside:
     store, clock = gateway.store, gateway.clock
     looks = Looks(store, clock, tuple(one.name for one in gateway.connections()), settings.home)
@@ -322,6 +344,7 @@ def _inside(
 
     async def status() -> Json:
         left = await store.continuity()
+        probe = await asyncio.to_thread(launcher.probe)
         return {
             "state": gateway.state.value,
             "home": str(settings.home),
@@ -333,6 +356,7 @@ def _inside(
             "demo": settings.demo,
             "platforms": shown(gateway.connections()),
             "mcp": shown(servers.looks() if servers else ()),
+            "containment": {**shown(probe), "words": probe.containment.words, "required": launcher.required},
             "safe_mode": shown(gateway.safe_mode),
             "heartbeat": gateway.settings.heartbeat,
             "running": gateway.running,
