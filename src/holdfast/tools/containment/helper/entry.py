@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 import os
 import resource
+import select
 import signal
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from .child import STATUS
+from .child import LIFELINE, STATUS
 from .kernel import Refused, die_with_parent, drop_capabilities, filter_calls, gain_nothing
 from .landlock import restrict
 from .limits import MEGABYTE, limit, processes_of
@@ -51,22 +52,44 @@ def moved(expected: Sequence[tuple[str, int, int]]) -> str | None:
 
 def attend(order: Order, command: Sequence[str]) -> int:
     """As the first process: start the program, take in orphans, say how it ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    woken, wakes = os.pipe()
+    for fd in (woken, wakes):
+        os.set_blocking(fd, False)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
     child = os.fork()
     if child == 0:
+        signal.set_wakeup_fd(-1)
+        for ours in (signal.SIGCHLD, signal.SIGINT):
+            signal.signal(ours, signal.SIG_DFL)
         os._exit(become(order, command))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(STATUS):
         os.dup2(nothing, number)
+    eyes = select.poll()
+    eyes.register(LIFELINE, select.POLLIN)
+    eyes.register(woken, select.POLLIN)
     while True:
-        try:
-            pid, status = os.wait()
-        except ChildProcessError:
+        events = dict(eyes.poll())
+        if LIFELINE in events:
             return 0
-        if pid == child:
-            os.write(STATUS, str(status).encode())
-            if not order["lingers"]:
-                return 0
+        os.read(woken, 4096)
+        if not took_in(child, order["lingers"]):
+            return 0
+
+
+def took_in(child: int, lingers: bool) -> bool:
+    """Take in all that has ended, and say how the program did; False when nothing is left to stay for."""
+    try:
+        while (found := os.waitpid(-1, os.WNOHANG))[0]:
+            if found[0] == child:
+                os.write(STATUS, str(found[1]).encode())
+                if not lingers:
+                    return False
+    except ChildProcessError:
+        return False
+    return True
 
 
 def become(order: Order, command: Sequence[str]) -> int:
