@@ -106,7 +106,7 @@ def test_a_python_environment_is_made_and_filled_from_a_folder(scene: Scene) -> 
         made.writestr("small-1.0.dist-info/RECORD", "small.py,,\n")
     said = scene.shell(
         "command",
-        f"{sys.executable} -m venv env && env/bin/pip install -q --no-deps ./small-1.0-py3-none-any.whl 2>&1 && "
+        f"{sys.executable} -m venv env && env/bin/pip install -q --no-deps ./{wheel.name} 2>&1 && "
         "env/bin/python -c 'import small'",
     )
     assert "imported" in said
