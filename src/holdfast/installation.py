@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["DISTRIBUTION", "EXTRAS", "install_line", "missing_extra"]
+__all__ = ["DISTRIBUTION", "EXTRAS", "install_line", "installation_folders", "missing_extra"]
 
 DISTRIBUTION = "holdfast-gateway"
 """What packaging tools call this program; the command and the import name are `holdfast`."""
@@ -23,6 +23,12 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "telegram": ("aiogram", "markdown_it"),
 }
 """The optional parts, each with the modules it brings."""
+
+
+def installation_folders() -> tuple[Path, ...]:
+    """Every folder whose files this program executes or imports: its code, its environment, its Python."""
+    own = (Path(__file__).parent, Path(sys.prefix), Path(sys.base_prefix))
+    return tuple(dict.fromkeys(path.resolve() for path in own))
 
 
 def missing_extra(extra: str) -> str | None:

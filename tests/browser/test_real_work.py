@@ -23,6 +23,7 @@ SETTINGS = """\
 [agents.local]
 base_url = "{url}"
 model = "scripted"
+write = ["{door}"]
 """
 
 
@@ -33,8 +34,9 @@ def model() -> Iterator[Outside]:
 
 
 @pytest.fixture
-def shared(browser: Browser, model: Outside, tmp_path: Path) -> Iterator[House]:
-    with houses.house(tmp_path, SETTINGS.format(url=model.server.openai_url)) as house:
+def shared(browser: Browser, model: Outside, door: Path, tmp_path: Path) -> Iterator[House]:
+    settings = SETTINGS.format(url=model.server.openai_url, door=door.parent)
+    with houses.house(tmp_path, settings) as house:
         yield house
 
 

@@ -225,7 +225,7 @@ class Wish:
 
 def _background(tag: str) -> Intention:
     """Runs until the test opens its gate, and says what it is told there."""
-    return StartProcess(f"echo begun; cat {HOME}/gate-{tag}; echo over", patterns=("alarm",))
+    return StartProcess(f"echo begun; cat gate-{tag}; echo over", patterns=("alarm",))
 
 
 def _the_process() -> ProcessId:

@@ -14,14 +14,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from holdfast.errors import BadConfig
+from holdfast.installation import installation_folders
+from holdfast.policy.containment import Kept, refused_path
 from holdfast.policy.settings import Ruling, ToolSettings
 from holdfast.records import dataclass
 from holdfast.telemetry.secrets import SECRET, is_secret_name
 from holdfast.tools.builtin import environment
 from holdfast.tools.mcp import McpSettings
 
+from .containment_keys import CONTAINMENT_KEYS
 from .home import VARIABLE as HOME_VARIABLE
-from .home import home_at
+from .home import WORKSPACE, home_at
 from .keys import AGENT_NAMES, KEYS, OUR_AGENTS, Key, value_at, with_value
 from .platform_keys import PLATFORM_KEYS
 from .sections import NAME, NAMES, SECTIONS, Section, is_name
@@ -32,6 +35,7 @@ FILE = "holdfast.toml"
 PREFIX = "HOLDFAST_"
 PLATFORMS = "platforms"
 
+_ALL_KEYS = (*KEYS, *CONTAINMENT_KEYS, *PLATFORM_KEYS)
 _OTHER_VARIABLES = (HOME_VARIABLE, CHANNEL_VARIABLE, LISTENING_VARIABLE)
 _FIRST_OF_SYSTEMD = 3
 _LOOPBACK = re.compile(r"localhost|::1|127(?:\.\d{1,3}){3}")
@@ -59,7 +63,7 @@ class Loaded:
     settings: Settings
     sources: Mapping[str, str]
     """By key, only those that were set."""
-    keys: tuple[Key, ...] = (*KEYS, *PLATFORM_KEYS)
+    keys: tuple[Key, ...] = _ALL_KEYS
     """All there are: also those of the tables that the file has."""
 
 
@@ -252,7 +256,7 @@ def _with_tables(
     settings: Settings, given: Mapping[Section, Sequence[str]]
 ) -> tuple[Settings, tuple[Key, ...]]:
     """The settings with those tables in which nothing is said yet, and all keys there are then."""
-    keys = [*KEYS, *PLATFORM_KEYS]
+    keys = [*_ALL_KEYS]
     for section, names in given.items():
         settings = with_value(settings, section.path, {name: section.make() for name in names})
         keys += [key for name in names for key in section.keys_of(name)]
@@ -358,6 +362,7 @@ def _check_together(settings: Settings) -> None:
             if pattern != "*" and not fnmatch.filter(settings.mcp, pattern):
                 there = ", ".join(settings.mcp) or "none"
                 raise BadConfig(f"agents.{name}.mcp", pattern, f"an [mcp.NAME] (of those there are: {there})")
+    _check_paths(settings)
     progress = settings.gateway.progress
     if progress.abort < progress.warn:
         raise BadConfig("progress.abort", progress.abort / 1_000, "at least progress.warn")
@@ -366,6 +371,36 @@ def _check_together(settings: Settings) -> None:
     web = settings.web
     if not web.allow_remote and not _LOOPBACK.fullmatch(web.host):
         raise BadConfig("web.host", web.host, "a loopback address, unless web.allow_remote is true")
+
+
+def _check_paths(settings: Settings) -> None:
+    """No path list opens the gateway's home, nor its installation or a home for writing."""
+    kept = Kept(
+        Path(os.path.realpath(settings.home)), installation_folders(), Path(os.path.realpath(Path.home()))
+    )
+    for key, path, write in (*_opened(settings), *_run_in(settings)):
+        why = refused_path(path, write, kept)
+        if why is not None:
+            raise BadConfig(key, str(path), f"a path that agents may use: {why}")
+
+
+def _opened(settings: Settings) -> Iterator[tuple[str, Path, bool]]:
+    """Each path that a list opens: the key, the path, and whether it may be changed."""
+    for name, agent in settings.agents.items():
+        yield from ((f"agents.{name}.read", path, False) for path in agent.read)
+        yield from ((f"agents.{name}.write", path, True) for path in agent.write)
+    for name, server in settings.mcp.items():
+        yield from ((f"mcp.{name}.read", path, False) for path in server.read)
+        yield from ((f"mcp.{name}.write", path, True) for path in server.write)
+
+
+def _run_in(settings: Settings) -> Iterator[tuple[str, Path, bool]]:
+    """Folders elsewhere than in the workspace in which programs of MCP servers run."""
+    workspace = Path(os.path.realpath(settings.home / WORKSPACE))
+    for name, server in settings.mcp.items():
+        cwd = Path(os.path.realpath(workspace / server.cwd)) if server.cwd else workspace
+        if not cwd.is_relative_to(workspace):
+            yield f"mcp.{name}.cwd", cwd, True
 
 
 def _check_tables(settings: Settings) -> None:
@@ -386,5 +421,6 @@ def _check_server(table: str, server: McpSettings) -> None:
         raise BadConfig(f"{table}.command", server.command or "none", "one of command and url, and not both")
     if server.url is None and server.headers:
         raise BadConfig(f"{table}.headers", SECRET, "only with url")
-    if server.command is None and (server.args or server.env or server.cwd):
-        raise BadConfig(f"{table}.url", server.url, "without args, env and cwd: those are for a command")
+    if server.command is None and (server.args or server.env or server.cwd or server.read or server.write):
+        words = "without args, env, cwd, read and write: those are for a command"
+        raise BadConfig(f"{table}.url", server.url, words)

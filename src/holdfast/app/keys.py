@@ -152,8 +152,8 @@ def switch() -> Kind:
     return Kind("true or false", read)
 
 
-def demo() -> Kind:
-    """Somebody's word, or none: then it follows from who answers."""
+def inherited() -> Kind:
+    """Somebody's word, or none: then it follows from something else."""
     said = switch()
 
     def read(value: object) -> object:
@@ -408,7 +408,12 @@ KEYS: tuple[Key, ...] = (
         names(_HOST_AND_PORT, str, 'a list of names, like "gateway.example.org"'),
         "more names under which browsers may ask for it",
     ),
-    Key("web.demo", "web.demo", demo(), "a button that kills the gateway; auto: for the demonstration agent"),
+    Key(
+        "web.demo",
+        "web.demo",
+        inherited(),
+        "a button that kills the gateway; auto: for the demonstration agent",
+    ),
     Key(
         "watchdog.loop",
         "watchdog.loop",

@@ -32,6 +32,7 @@ from holdfast.store import Store, open_ledger
 from holdfast.telemetry.log import Log
 from holdfast.tools import Detached, Tool
 from holdfast.tools.builtin import builtin_tools
+from holdfast.tools.containment import Launcher
 from holdfast.tools.mcp import Servers
 
 from .actions import Actions
@@ -57,7 +58,7 @@ from .outside import check_platforms, platforms_of
 from .people import Doorkeeper
 from .previews import Previews
 from .servers import servers_of
-from .settings import Settings
+from .settings import NamedAgent, Settings
 from .shown import Json, shown
 from .supervisor import keep_memory_private, supervisor_of
 from .verbs import all_verbs
@@ -182,7 +183,8 @@ async def _serve(
     clock = SystemClock()
     ids = SystemIds(clock)
     notifier = Notifier(around.notify_socket)
-    agent = load_agents(settings, clock, _tools(settings, clock))
+    launcher = Launcher(settings.gateway.tools, commands_see(settings.gateway.tools), settings.home)
+    agent = load_agents(settings, clock, _tools(settings, clock, launcher))
     others = check_platforms(settings)
     # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
     watching = _watching(settings.home, around)
@@ -200,7 +202,7 @@ async def _serve(
         ending.push_async_callback(store.close)
         listening = _listening(around, watching, notifier)
         gateway, inside = await _composed(
-            settings, around, store, clock, ids, agent, others, on_state, listening, secrets
+            settings, around, store, clock, ids, agent, others, on_state, listening, secrets, launcher
         )
         _meanwhile(ending, _report_boot(gateway))
         try:
@@ -215,13 +217,25 @@ async def _serve(
             watchdog.expect_end(limit)
 
 
-def _tools(settings: Settings, clock: Clock) -> Callable[[str, Sequence[str]], tuple[Tool, ...]]:
+def _tools(
+    settings: Settings, clock: Clock, launcher: Launcher
+) -> Callable[[str, Sequence[str]], tuple[Tool, ...]]:
     """The built-in tools an agent is given, by their names."""
     ours = settings.gateway.tools
     known = commands_see(ours)
 
     def tools(agent: str, names: Sequence[str]) -> tuple[Tool, ...]:
-        return builtin_tools(names, ours, clock, agent=agent, home=settings.home, known=known)
+        table = settings.agents.get(agent, NamedAgent())
+        return builtin_tools(
+            names,
+            ours,
+            clock,
+            agent=agent,
+            launcher=launcher,
+            read=table.read,
+            write=table.write,
+            known=known,
+        )
 
     return tools
 
@@ -242,6 +256,7 @@ async def _composed(
     on_state: Callable[[RunState], None],
     listening: Listening,
     secrets: HomeSecrets,
+    launcher: Launcher,
 ) -> tuple[Gateway, Inside]:
     """The gateway on this ledger, and what those who listen for people know of it."""
     store, counts = counted(store, clock)
@@ -251,7 +266,7 @@ async def _composed(
     previews = Previews()
     web = WebChat(shown=previews.show)
     rng = SystemRng()
-    servers = servers_of(settings, clock, rng)
+    servers = servers_of(settings, launcher, clock, rng)
     gateway = Gateway(
         store,
         clock,
@@ -268,7 +283,11 @@ async def _composed(
         free=free_room(settings.home),
         outputs=OutputFiles(blobs, secrets),
         processes=Detached(
-            settings.home, clock, commands_see(settings.gateway.tools), settings.gateway.processes
+            settings.home,
+            clock,
+            commands_see(settings.gateway.tools),
+            launcher,
+            settings.gateway.processes,
         ),
         more_tools=servers,
         attachments=WorkspaceFiles(
@@ -280,7 +299,18 @@ async def _composed(
     keeper = Keeper(around, gateway.request, settings.home)
     following = Following(store, clock, previews)
     inside = _inside(
-        settings, gateway, web, keeper, following, counts, blobs, servers, people, listening, secrets
+        settings,
+        gateway,
+        web,
+        keeper,
+        following,
+        counts,
+        blobs,
+        servers,
+        people,
+        listening,
+        secrets,
+        launcher,
     )
     return gateway, inside
 
@@ -358,6 +388,7 @@ def _inside(
     people: Doorkeeper,
     listening: Listening,
     secrets: HomeSecrets,
+    launcher: Launcher,
 ) -> Inside:
     store, clock = gateway.store, gateway.clock
     looks = Looks(store, clock, tuple(one.name for one in gateway.connections()), settings.home, secrets)
@@ -374,6 +405,7 @@ def _inside(
 
     async def status() -> Json:
         left = await store.continuity()
+        probe = await asyncio.to_thread(launcher.probe)
         return {
             "state": gateway.state.value,
             "home": str(settings.home),
@@ -385,6 +417,7 @@ def _inside(
             "demo": settings.demo,
             "platforms": shown(gateway.connections()),
             "mcp": shown(servers.looks() if servers else ()),
+            "containment": {**shown(probe), "words": probe.containment.words, "required": launcher.required},
             "safe_mode": shown(gateway.safe_mode),
             "heartbeat": gateway.settings.heartbeat,
             "running": gateway.running,

@@ -29,6 +29,7 @@ def print_standing(console: Console, found: Json, now: int) -> None:
         pairs.append(("page", f"{found['page']}; `holdfast link` prints a link that signs you in"))
     if found.get("agent") is not None:
         pairs.append(("who answers", escape(found["agent"])))
+    pairs += _containment(found.get("containment"))
     if last is not None:
         how = last["ended"] or "[red]without a word: it crashed or was killed[/]"
         pairs.append(("last run", f"process {last['pid']}, ended {ago(last['seen_at'], now)}: {how}"))
@@ -63,6 +64,16 @@ def counted(held: Sequence[Json]) -> str:
     """How many of each are held."""
     numbers = Counter(one["kind"] for one in held)
     return ", ".join(plural(numbers[kind], kind) for kind in _KINDS if numbers[kind])
+
+
+def _containment(found: Json | None) -> list[tuple[str, str]]:
+    """How programs of agents are contained, if a gateway says so; loudly if they are not."""
+    if found is None:
+        return []
+    colour = {"bubblewrap": "green", "landlock": "yellow"}.get(found["containment"], "red")
+    refused = found["required"] and found["containment"] == "none"
+    more = "; they are refused" if refused else ""
+    return [("programs of agents", f"[{colour}]{found['words']}[/]{more}")]
 
 
 def _platform(one: Json) -> tuple[str, str]:

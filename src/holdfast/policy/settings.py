@@ -7,6 +7,8 @@ from enum import StrEnum
 from holdfast.model import EffectClass
 from holdfast.records import dataclass
 
+from .containment import Requirement
+
 SECOND = 1_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
@@ -214,6 +216,12 @@ class ToolSettings:
     shown: int = 16_000
     """Characters of one result that a model is shown; a longer one is kept whole beside the ledger."""
     workspace: Workspaces = Workspaces.SESSION
+    containment: Requirement = Requirement.REQUIRED
+    """Whether commands, background processes and MCP programs may run uncontained."""
+    network: bool = True
+    """Whether contained programs reach the network."""
+    protected: tuple[str, ...] = ()
+    """Patterns of places in workspaces that contained code and file tools may not change."""
     terminal: TerminalSettings = TerminalSettings()
     fetch: FetchSettings = FetchSettings()
 

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from holdfast.model import EffectClass, SessionId, TurnId
+from holdfast.policy.settings import ToolSettings
 from holdfast.testing import ManualClock
 from holdfast.tools import CutShort, ToolContext, ToolFailed
+from holdfast.tools.containment import Launcher
 from holdfast.tools.mcp.base import Garbled, Listed, Lost, NotReached, Signs
 from holdfast.tools.mcp.server import PATIENCE, TRIES, McpTool, Server, State
 from holdfast.tools.mcp.servers import Servers
@@ -378,7 +380,15 @@ async def test_servers_that_cannot_even_be_begun_keep_nobody_waiting(tmp_path: P
     in_the_way = tmp_path / "file"
     in_the_way.write_text("no folder can be here")
     settings = {"box": McpSettings(command="box")}
-    servers = Servers(settings, {"box": Means()}, in_the_way / "logs", tmp_path, ManualClock(), Half())
+    servers = Servers(
+        settings,
+        {"box": Means()},
+        in_the_way / "logs",
+        tmp_path,
+        Launcher(ToolSettings(), {}),
+        ManualClock(),
+        Half(),
+    )
     assert not settled(servers)
     with pytest.raises(OSError, match="Not a directory"):
         await servers.work()

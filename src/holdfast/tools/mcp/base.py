@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import field
+from pathlib import Path
 from typing import Any, Protocol
 
 from holdfast.clock import Bell
 from holdfast.records import dataclass
+from holdfast.tools.containment import Launcher
 
 
 class Lost(Exception):
@@ -22,6 +24,17 @@ class NotReached(Exception):
 
 class Garbled(Exception):
     """The server answered what cannot be read: nobody knows what became of the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the program of a server runs, and how it is contained there."""
+
+    log: Path
+    """Its own words."""
+    workspace: Path
+    private: Path
+    launcher: Launcher
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,12 @@ class McpSettings:
     env: tuple[str, ...] = ()
     """Names of variables it is given besides the harmless ones; their values stand in no settings."""
     cwd: Path | None = None
+    read: tuple[Path, ...] = ()
+    """What its program sees besides its own installation and the agents' workspace."""
+    write: tuple[Path, ...] = ()
+    """What it may change as well."""
+    network: bool | None = None
+    """Whether it reaches the network; None: as all contained programs."""
     url: str | None = None
     headers: tuple[tuple[str, str], ...] = ()
     """Each with its value, in which `$NAME` stands for what the variable of that name holds."""
