@@ -7,6 +7,8 @@ import pytest
 from holdfast.errors import Broken, DiskFull, WrongState
 from holdfast.model import (
     AskedBy,
+    ChatSettings,
+    OnInterruption,
     OwedKind,
     Partial,
     QuestionState,
@@ -19,7 +21,7 @@ from holdfast.policy.settings import HOUR, MINUTE
 from holdfast.recovery import SAFE_MODE_OFF, SAFE_MODE_ON, Care
 from holdfast.recovery.verdicts import UNREADABLE_ANSWER
 from tests.scenario.test_recovery_loop import OWNER, end, reconciler, run, told
-from tests.support.ledger import ANN, Ledger, answers, key
+from tests.support.ledger import ANN, Ledger, address, answers, key
 from tests.support.platforms import Reports, failing, watch
 from tests.support.stage import soon
 
@@ -246,3 +248,19 @@ async def test_a_park_behind_other_work_of_its_page_is_found_before_chats_hear_o
     assert (outcomes[Outcome.PARK], outcomes[Outcome.HOLD]) == (1, 0)
     for n in range(2, 5):
         assert await told(ledger, f"c{n}") == []
+
+
+@pytest.mark.guards("R6.4", "R13")
+async def test_in_a_chat_that_wants_to_be_asked_work_without_an_answer_is_dropped_after_a_while(
+    ledger: Ledger,
+) -> None:
+    claimed = await ledger.begin()
+    await ledger.store.configure_chat(address(), ChatSettings(on_interruption=OnInterruption.ASK))
+    await ledger.crash()
+    at_work = reconciler(ledger)
+    assert await at_work.round() == {Outcome.ASK: 1}
+    ledger.clock.advance(2 * HOUR)
+    await at_work.round()
+    (asked,) = await ledger.store.questions((claimed.turn.id,))
+    assert asked.state is QuestionState.EXPIRED
+    assert (await ledger.turn(claimed.session.id)).state is TurnState.CANCELLED
