@@ -183,11 +183,12 @@ def test_requests_that_break_the_rules_of_http_are_refused(house: House) -> None
     where = httpx.URL(url_of(house.home))
     own = f"{where.host}:{where.port}"
     token = f"Authorization: Bearer {token_of(house.home)}\r\n"
+    chunked = 'd\r\n{"text": "x"}\r\n0\r\n\r\n'
     for request in (
         "GET /api/chats HTTP/1.1\r\nConnection: close\r\n\r\n",
         f"GET /api/chats HTTP/1.0\r\n{token}\r\n",
         *(
-            f"POST /api/chats/home/messages HTTP/1.1\r\nHost: {own}\r\n{token}{framing}\r\n\r\n0\r\n\r\n"
+            f"POST /api/chats/home/messages HTTP/1.1\r\nHost: {own}\r\n{token}{framing}\r\n\r\n{chunked}"
             for framing in (
                 "Content-Length: 5\r\nTransfer-Encoding: chunked",
                 "Transfer-Encoding: chunked\r\nContent-Length: 5",
