@@ -24,7 +24,7 @@ _SHAPES = (
         r"[\"']?\s{0,8}[=:]\s{0,8}[\"']?)(?!\[secret\])[^\s\"'&,;}\]]+"
     ),
     # The one-time code of a sign-in link.
-    re.compile(r"(?i)([?&]key=)[^\s\"'&]+"),
+    re.compile(r"(?i)([?&#]key=)[^\s\"'&]+"),
     # A user's password in an address.
     re.compile(r"(://[^\s/:@]{0,256}:)[^\s/@]{1,1024}(?=@)"),
     # Tokens that are known by their looks: Telegram's bots, keys with a vendor's prefix.
