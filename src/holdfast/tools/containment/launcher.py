@@ -98,6 +98,10 @@ class Launcher:
     def required(self) -> bool:
         return self._settings.containment is Requirement.REQUIRED
 
+    @property
+    def _limits(self) -> Limits:
+        return Limits(self._settings.terminal.memory, self._settings.terminal.processes)
+
     def probe(self) -> Probe:
         """How programs are contained here: found out once, by really running one."""
         with self._lock:
@@ -114,7 +118,6 @@ class Launcher:
         network: bool | None = None,
     ) -> View:
         """The view of a program that works in this folder."""
-        limits = Limits(self._settings.terminal.memory, self._settings.terminal.processes)
         roots = [(workspace, not self._is_ours(workspace)), *((path, True) for path in write)]
         found = [
             protection(root, self._settings.protected, repositories)
@@ -130,7 +133,7 @@ class Launcher:
             tuple(path for one in found for path in one.pinned),
             self._home,
             self._settings.network if network is None else network,
-            limits,
+            self._limits,
         )
 
     def prepare(
@@ -258,7 +261,7 @@ class Launcher:
         """Run a program that does nothing; what keeps that from working."""
         with tempfile.TemporaryDirectory(prefix="holdfast-probe-") as made:
             folder = os.path.realpath(made)
-            view = View(Path(folder, "workspace"), Path(folder, "private"))
+            view = View(Path(folder, "workspace"), Path(folder, "private"), limits=self._limits)
             order = {
                 "cwd": str(view.workspace),
                 "workspace": str(view.workspace),
