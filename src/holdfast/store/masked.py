@@ -31,7 +31,7 @@ class _Masked:
 
         def verb(*args: Any, **more: Any) -> Any:
             known = self._secrets()
-            return found(*masked(args, known), **masked(more, known))
+            return getattr(self._store, name)(*masked(args, known), **masked(more, known))
 
         # Found at once from now on: the stages ask for the same few verbs again and again.
         self.__dict__[name] = verb
