@@ -102,8 +102,14 @@ def main(arguments: list[str], door: Door) -> int:
 
 def close_to_others(home: Path) -> None:
     """From now on only its owner can look into the home; `doctor` names one that is not ours."""
-    found = home.stat()
-    if found.st_uid == os.geteuid() and found.st_mode & _OTHERS and not found.st_mode & stat.S_ISVTX:
+    # One that does not exist yet is made for its owner alone.
+    found = home.stat() if home.exists() else None
+    if (
+        found
+        and found.st_uid == os.geteuid()
+        and found.st_mode & _OTHERS
+        and not found.st_mode & stat.S_ISVTX
+    ):
         home.chmod(found.st_mode & ~_OTHERS & 0o7777)
         log.warning("%s was open to other users of this machine; it is closed to them now", home)
 
