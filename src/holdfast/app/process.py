@@ -11,7 +11,6 @@ import logging
 import os
 import signal
 import socket
-import stat
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
@@ -47,7 +46,7 @@ from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
 from .files import free_room
 from .following import Following
 from .gateway import Gateway
-from .home import WORKSPACE
+from .home import WORKSPACE, close_to_others
 from .known_secrets import HomeSecrets, secrets_of
 from .lifecycle import RunState, longest_stop
 from .local import Unwilling
@@ -66,7 +65,6 @@ from .watchdog import Watchdog
 
 _BEATS_PER_LIMIT = 8
 _LOOK_AGAIN = 0.2
-_OTHERS = 0o077
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +81,8 @@ def main(arguments: list[str], door: Door) -> int:
         secrets = secrets_of(loaded.settings)
         written = Log(loaded.settings.home, secrets)
         written.begin()
-        close_to_others(loaded.settings.home)
+        if close_to_others(loaded.settings.home):
+            log.warning("the home was open to other users of this machine; it is closed to them now")
         try:
             return run_gateway(loaded.settings, surroundings(), door, secrets)
         finally:
@@ -98,20 +97,6 @@ def main(arguments: list[str], door: Door) -> int:
     except HoldfastError as error:
         sys.stderr.write(f"holdfast: {error}\n")
         return FAILED
-
-
-def close_to_others(home: Path) -> None:
-    """From now on only its owner can look into the home; `doctor` names one that is not ours."""
-    # One that does not exist yet is made for its owner alone.
-    found = home.stat() if home.exists() else None
-    if (
-        found
-        and found.st_uid == os.geteuid()
-        and found.st_mode & _OTHERS
-        and not found.st_mode & stat.S_ISVTX
-    ):
-        home.chmod(found.st_mode & ~_OTHERS & 0o7777)
-        log.warning("%s was open to other users of this machine; it is closed to them now", home)
 
 
 def run_gateway(settings: Settings, around: Surroundings, door: Door, secrets: HomeSecrets) -> int:
