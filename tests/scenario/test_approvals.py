@@ -281,12 +281,3 @@ async def test_a_drain_in_the_middle_of_asking_leaves_nothing_that_runs_unasked(
     await ledger.recover()
     await house.runs()
     assert (house.deed.runs, await house.state) == ([], TurnState.WAITING)
-
-
-async def test_what_is_secret_is_shown_to_nobody(ledger: Ledger) -> None:
-    house = await told(ledger)
-    arguments = json.dumps({"password": "hunter2hunter2", "header": "Authorization: Bearer abcdefghijkl"})
-    await house.runs(Replied("", Finish.CALLS, (ToolCall(CallId("x"), "deed", arguments),)))
-    (sent,) = await ledger.outbox()
-    assert "hunter2" not in sent.text and "abcdefghijkl" not in sent.text
-    assert call_hash("deed", arguments)[:12] in sent.text

@@ -26,6 +26,7 @@ from holdfast.testing import ManualClock
 from holdfast.tools import NoMoreTools, Processes, Tool, ToolContext, ToolSource
 from holdfast.turns import (
     Attachments,
+    ConsentPorts,
     NoAttachments,
     Nowhere,
     Outputs,
@@ -273,6 +274,7 @@ class Stage:
         more: tuple[str, ...] = ("*",),
         workspace: Path = Path("workspace"),
         attachments: Attachments | None = None,
+        consent: ConsentPorts = ConsentPorts(),  # noqa: B008 - frozen
     ) -> None:
         self.ledger = ledger
         self.store = Between(ledger.store)
@@ -295,6 +297,7 @@ class Stage:
             processes=processes,
             more_tools=more_tools or NoMoreTools(),
             attachments=attachments or NoAttachments(),
+            consent=consent,
         )
         pool = PoolSettings(WorkerSettings(workers))
         self.pool = Pool(store, self.clock, self.runner, lambda: claim, judge, pool)

@@ -21,6 +21,7 @@ from holdfast.model.states import SILENT
 from holdfast.records import dataclass
 
 from .approvals import OPEN_GATE, Gate
+from .consent import can_be_shown
 from .plain import Unreadable, plain_value
 from .results import Skip, no_answer_text, skipped_text, unknown_text
 from .settings import Ruling
@@ -127,7 +128,7 @@ def _planned(
     if ruling is not Ruling.ASK:
         return ToRun(call)
     if consent is None:
-        return NeedsConsent(call)
+        return NeedsConsent(call) if can_be_shown(call) else _skip(call, Skip.TOO_LONG)
     return _skip(call, Skip.STALE) if gate.is_stale(consent) else ToRun(call)
 
 

@@ -77,7 +77,7 @@ def width(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _reach(text: str, room: int) -> int:
+def reach(text: str, room: int) -> int:
     """How many of its characters have room, at least one."""
     end = min(room, len(text))
     while end > 1 and (over := width(text[:end]) - room) > 0:
@@ -105,7 +105,7 @@ def _cut_with_fence(text: str, room: int, fence: str, most: int) -> tuple[int, i
     """Where to cut, and the fence that is open there, such that its closing still fits."""
     kept = 0
     while True:
-        end, start = _cut(text, _reach(text, room - kept), bool(fence))
+        end, start = _cut(text, reach(text, room - kept), bool(fence))
         still = _fence_after(text[:end], fence, most)
         needed = len(_closing(still)) if still else 0
         if needed <= kept:

@@ -131,6 +131,15 @@ class Ruling(StrEnum):
     DENY = "deny"
 
 
+class Approver(StrEnum):
+    """Who is asked for consent to a call that a person who is no owner has caused."""
+
+    OWNER = "owner"
+    """An owner."""
+    OWN = "own"
+    """The person who caused it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What becomes of calls that fit all of it; what it leaves out fits any."""
@@ -159,6 +168,8 @@ class ApprovalSettings:
     effect: Ruling = Ruling.ALLOW
     expires: int = HOUR
     """How long a person may be asked, and how long their yes is good for."""
+    people: Approver = Approver.OWNER
+    """Who is asked about the calls of people who are no owners."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,14 @@ from holdfast.model import (
     QuestionState,
 )
 from holdfast.policy.calls import call_hash
-from holdfast.policy.consent import ALLOW_OR_DENY, consent_words
+from holdfast.policy.consent import ALLOW_OR_DENY, CardNotes, consent_card
 from holdfast.policy.parts import Longest, parts_for
 from holdfast.policy.settings import TurnSettings
 from holdfast.store import Ask, Step
-from holdfast.telemetry import SECRET, is_secret_name, without_secrets
 from holdfast.tools import Ask as WantsToAsk
 from holdfast.tools import ToolFailed
+
+from .consent import ConsentPorts
 
 
 class Asked:
@@ -39,12 +40,14 @@ class Asked:
         settings: TurnSettings,
         longest: Longest,
         journal: Callable[[], Journal],
+        ports: ConsentPorts,
     ) -> None:
         self._clock = clock
         self._claimed = claimed
         self._settings = settings
         self._longest = longest
         self._journal = journal
+        self._ports = ports
         self._asking: CallId | None = None
         """The call that asked last; what it asks may not be in the journal yet."""
 
@@ -57,26 +60,28 @@ class Asked:
             raise ToolFailed("the person is being asked something else; ask this when that is answered")
         self._asking = call.id
         expires_at = self._clock.now() + self._settings.questions.expires
-        return Step(
-            ask=(self._question(QuestionKind.CLARIFY, call, wanted.text, wanted.options, expires_at),)
-        )
+        parts = parts_for(wanted.text, self._longest(self._claimed.session.chat))
+        asked = self._question(QuestionKind.CLARIFY, call, wanted.text, parts, wanted.options, expires_at)
+        return Step(ask=(asked,))
 
     def consent(self, call: CallRecord) -> Ask:
         """Ask whether this one call may run."""
         expires_at = self._clock.now() + self._settings.approvals.expires
-        words = consent_words(call, _hide)
-        return self._question(QuestionKind.APPROVAL, call, words, ALLOW_OR_DENY, expires_at)
+        card = consent_card(call, self._ports.hide, CardNotes(contained=self._ports.contained(call)))
+        parts = card.parts(self._longest(self._claimed.session.chat))
+        return self._question(QuestionKind.APPROVAL, call, card.text, parts, ALLOW_OR_DENY, expires_at)
 
     def _question(
-        self, kind: QuestionKind, call: CallRecord, text: str, options: tuple[str, ...], expires_at: int
+        self,
+        kind: QuestionKind,
+        call: CallRecord,
+        text: str,
+        parts: tuple[str, ...],
+        options: tuple[str, ...],
+        expires_at: int,
     ) -> Ask:
         id_, chat = QuestionId(f"{kind}:{call.key}"), self._claimed.session.chat
-        parts = parts_for(text, self._longest(chat))
         owed = Owed(chat, id_, parts, OwedKind.QUESTION, self._claimed.cause.message_id, options)
         bound = call_hash(call.name, call.arguments) if kind is QuestionKind.APPROVAL else None
         asked_of = self._claimed.cause.person
         return Ask(id_, kind, call.id, text, expires_at, owed, asked_of, options, bound)
-
-
-def _hide(name: str, value: str) -> str:
-    return SECRET if is_secret_name(name) else without_secrets(value)

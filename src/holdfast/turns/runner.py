@@ -24,6 +24,7 @@ from holdfast.tools.process import LOOK
 from .asked import Asked
 from .asking import Asking
 from .attachments import ALONE, AttachedFiles, Attachments, NoAttachments
+from .consent import ConsentPorts
 from .cuts import LOST, NOT_ALLOWED, STOP, Cut, CutOff
 from .cutting import Cutting
 from .draft import Draft
@@ -69,6 +70,8 @@ class Runner:
     """Tools that come and go, for every agent."""
     attachments: Attachments = field(default_factory=NoAttachments)
     """Where files that people sent are put for the agent."""
+    consent: ConsentPorts = ConsentPorts()
+    """What people are shown and asked before a call runs that needs consent."""
 
     def begin(self, claimed: Claimed, settings: ClaimSettings) -> Run:
         """A run of this turn, under the settings it was claimed with; `Run.go` sets it off."""
@@ -106,7 +109,9 @@ class Run:
             begun=claimed.partial,
         )
         self._clock, self._approvals = runner.clock, settings.approvals
-        self._asked = asked = Asked(runner.clock, claimed, settings, runner.longest, lambda: draft.journal)
+        self._asked = asked = Asked(
+            runner.clock, claimed, settings, runner.longest, lambda: draft.journal, runner.consent
+        )
         self._processes = (
             ProcessWork(runner.store, runner.processes, runner.clock, settings.processes)
             if runner.processes
