@@ -19,6 +19,7 @@ command = {python}
 args = ["-S", {program}, {home}]
 wait = "{wait}"
 timeout = "{timeout}"
+effects = {{ read = "read", hang_reading = "read", long = "read", again = "idempotent" }}
 """
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from holdfast.clock import SystemClock, SystemRng
-from holdfast.model import SessionId, TurnId
+from holdfast.model import EffectClass, SessionId, TurnId
 from holdfast.tools import CutShort, ToolContext, ToolFailed
 from holdfast.tools.mcp import McpSettings, Means, Servers
 from holdfast.tools.mcp.guard import LARGEST_LOG
@@ -231,7 +231,8 @@ async def test_a_server_with_hundreds_of_tools_is_had_whole(tmp_path: Path) -> N
 
 @on_a_loop
 async def test_a_call_that_hangs_is_given_up_and_the_server_told(tmp_path: Path) -> None:
-    async with running(tmp_path, slow=scripted(tmp_path, timeout=1_000)) as found:
+    settings = scripted(tmp_path, timeout=1_000, effects=(("*read*", EffectClass.READ),))
+    async with running(tmp_path, slow=settings) as found:
         with pytest.raises(ToolFailed, match="no answer within 1 seconds"):
             await found.call("slow__hang_reading")
         with pytest.raises(CutShort, match="no answer within 1 seconds"):

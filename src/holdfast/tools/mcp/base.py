@@ -31,8 +31,6 @@ class Listed:
     name: str
     description: str = ""
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
-    read_only: bool = False
-    idempotent: bool = False
 
 
 class Signs:

@@ -149,14 +149,9 @@ def _meta(key: str) -> types.RequestParamsMeta:
 
 
 def _listed(tool: types.Tool) -> Listed:
-    hints = tool.annotations
-    return Listed(
-        tool.name,
-        tool.description or tool.title or "",
-        tool.input_schema,
-        bool(hints and hints.read_only_hint),
-        bool(hints and hints.idempotent_hint),
-    )
+    # What a server claims of its own tools (`readOnlyHint` and the like) is not read: consent, and what is
+    # repeated after a crash, follow from the owner's configuration alone.
+    return Listed(tool.name, tool.description or tool.title or "", tool.input_schema)
 
 
 async def _listen(client: Client, signs: Signs) -> None:

@@ -220,7 +220,7 @@ class Server:
             log.warning("two tools of the MCP server %s are alike: %s", self.name, clash)
 
     def _tool(self, name: str, listed: Listed) -> McpTool:
-        effect = self._settings.effect_of(listed.name, listed.read_only, listed.idempotent)
+        effect = self._settings.effect_of(listed.name)
         return McpTool(name, effect, listed.description, listed.parameters, listed.name, self)
 
     def _enter(self, state: State, words: str) -> None:

@@ -32,7 +32,7 @@ class McpSettings:
     tools: tuple[str, ...] = ()
     """Patterns of the tools that are offered; none: all of them."""
     effects: tuple[tuple[str, EffectClass], ...] = ()
-    """Patterns of tools and what class they have, whatever the server says of them; the first that fits."""
+    """Patterns of tools and their effect class; the first that fits. A tool that none fits is an effect."""
     timeout: int = 5 * MINUTE
     """Without an answer or a word of progress, before a call is given up."""
     wait: int = 20 * SECOND
@@ -42,14 +42,10 @@ class McpSettings:
         """Whether an agent may know of this tool."""
         return not self.tools or any(fnmatchcase(tool, pattern) for pattern in self.tools)
 
-    def effect_of(self, tool: str, read_only: bool, idempotent: bool) -> EffectClass:
-        """What may be done with a cut-off call: somebody's word here, else the server's, else nothing."""
-        for pattern, effect in self.effects:
-            if fnmatchcase(tool, pattern):
-                return effect
-        if read_only:
-            return EffectClass.READ
-        return EffectClass.IDEMPOTENT if idempotent else EffectClass.EFFECT
+    def effect_of(self, tool: str) -> EffectClass:
+        """The class that the owner gives this tool; the server's own claims never count."""
+        fitting = (effect for pattern, effect in self.effects if fnmatchcase(tool, pattern))
+        return next(fitting, EffectClass.EFFECT)
 
 
 @dataclass(frozen=True, slots=True)
