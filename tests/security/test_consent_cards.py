@@ -29,7 +29,10 @@ def wants(**arguments: str) -> Replied:
     return Replied("", Finish.CALLS, (ToolCall(CallId("x"), "deed", json.dumps(arguments)),))
 
 
-async def card(ledger: Ledger, ports: ConsentPorts = ConsentPorts(), **arguments: str) -> str:  # noqa: B008 - frozen
+NO_PORTS = ConsentPorts()
+
+
+async def card(ledger: Ledger, /, ports: ConsentPorts = NO_PORTS, **arguments: str) -> str:
     """All that a person is shown before they can allow this call."""
     await ledger.say("do it")
     await Stage(ledger, wants(**arguments), tools=[Deed()], settings=ASK, consent=ports).run()
@@ -54,7 +57,7 @@ async def test_no_shape_of_a_secret_hides_what_will_run(ledger: Ledger, command:
 @pytest.mark.guards("R22.4")
 @pytest.mark.parametrize("name", ["token", "password", "api_key"])
 async def test_no_name_of_an_argument_hides_its_value(ledger: Ledger, name: str) -> None:
-    assert f"{name}: $(id>/tmp/owned)" in await card(ledger, **{name: "$(id>/tmp/owned)"})
+    assert f"{name}: $(id>/tmp/owned)" in await card(ledger, NO_PORTS, **{name: "$(id>/tmp/owned)"})
 
 
 @pytest.mark.guards("R22.4")

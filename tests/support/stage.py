@@ -37,7 +37,7 @@ from holdfast.turns import (
     Unseen,
     Watch,
 )
-from tests.support.ledger import SETTINGS, Ledger, resume_all
+from tests.support.ledger import ANN, SETTINGS, Ledger, resume_all
 
 T = TypeVar("T")
 
@@ -254,6 +254,10 @@ class Watched(Unseen):
         self._stage.previews.append((text, tuple(self._stage.store.log[-1:])))
 
 
+ANN_OWNS = ConsentPorts(owner=lambda person: person == ANN)
+"""Ann is the owner, and nobody else."""
+
+
 class Stage:
     """The turns of one process run on a ledger under test."""
 
@@ -274,7 +278,7 @@ class Stage:
         more: tuple[str, ...] = ("*",),
         workspace: Path = Path("workspace"),
         attachments: Attachments | None = None,
-        consent: ConsentPorts = ConsentPorts(),  # noqa: B008 - frozen
+        consent: ConsentPorts = ANN_OWNS,
     ) -> None:
         self.ledger = ledger
         self.store = Between(ledger.store)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,24 @@ from holdfast.outbox import Closing, Sender
 from holdfast.platforms import Platform
 from holdfast.policy.access import Access, Allowed, still_allowed
 from holdfast.policy.admission import Drain
+from holdfast.policy.approver import OwnChats, owner_chats
 from holdfast.policy.parts import usual
 from holdfast.policy.settings import SECOND, TurnSettings, WorkerSettings
 from holdfast.policy.strikes import SafeMode
 from holdfast.recovery import Care, ContinuityReport, Outside, Reconciler
 from holdfast.store import ArrivalSettings, ClaimSettings, Store
 from holdfast.tools import NoMoreTools, Processes, ToolSource
-from holdfast.turns import Attachments, NoAttachments, Nowhere, Outputs, Pool, PoolSettings, Runner, Showing
+from holdfast.turns import (
+    Attachments,
+    ConsentPorts,
+    NoAttachments,
+    Nowhere,
+    Outputs,
+    Pool,
+    PoolSettings,
+    Runner,
+    Showing,
+)
 
 from .alerts import Alerts, Connection
 from .crew import Crew, Work, to_log
@@ -34,6 +46,8 @@ from .lifecycle import Leaving, RunState, Stages, start, stop
 from .requests import Requests
 from .settings import GatewaySettings
 
+NO_PORTS = ConsentPorts()
+"""Nothing is masked in a card, and it does not say how contained its call would run."""
 _BEYOND_GRACE = 1.0
 """Seconds a cut waits beyond what tools get to end by themselves."""
 
@@ -75,6 +89,7 @@ class Gateway:
         more_tools: ToolSource | None = None,
         attachments: Attachments | None = None,
         beside: tuple[tuple[str, Work], ...] = (),
+        consent: ConsentPorts = NO_PORTS,
     ) -> None:
         self.store = store
         self.clock = clock
@@ -87,6 +102,7 @@ class Gateway:
         self._watcher = Watcher(store, processes, clock, settings.processes, report) if processes else None
         self._free = free
         self._beside = beside
+        self._consent = consent
         self._more_tools = more_tools or NoMoreTools()
         self._attachments = attachments or NoAttachments()
         self._platforms = _one_of_each(platforms)
@@ -183,6 +199,7 @@ class Gateway:
             self._processes,
             self._more_tools,
             self._attachments,
+            replace(self._consent, owner=self._is_owner, owner_chat=self._owner_chat),
         )
         sharing = WorkerSettings(settings.workers, settings.resume_counts)
         pool = PoolSettings(sharing, settings.grace / SECOND + _BEYOND_GRACE)
@@ -316,6 +333,7 @@ class Gateway:
             self.safe_mode.active,
             settings.pairing,
             self._longest,
+            self._is_owner,
         )
 
     def _claim_settings(self) -> ClaimSettings:
@@ -344,12 +362,33 @@ class Gateway:
         return usual(chat)
 
     def _is_allowed(self, person: PersonId) -> bool:
+        return isinstance(still_allowed(person, self._who_may(), self.clock.now()), Allowed)
+
+    def _is_owner(self, person: PersonId) -> bool:
+        found = still_allowed(person, self._who_may(), self.clock.now())
+        return isinstance(found, Allowed) and found.owner
+
+    def _who_may(self) -> Access | None:
         try:
-            access = self._access()
+            return self._access()
         except Exception as error:  # noqa: BLE001 - who cannot be checked is not allowed, whatever went wrong
             self._report("reading who may talk", error)
-            access = None
-        return isinstance(still_allowed(person, access, self.clock.now()), Allowed)
+            return None
+
+    async def _owner_chat(self, chat: ChatAddress) -> ChatAddress | None:
+        """Where an owner can be asked about work in this chat, as far as platforms are connected now."""
+        access, connected = self._who_may(), self._connected()
+        own = [
+            OwnChats(one.name, one.account, one.capabilities.own_chat)
+            for one in self._platforms
+            if one.capabilities.own_chat and one.name in connected
+        ]
+        configured = self.settings.owner_chat
+        if configured is not None and place_at(configured).platform not in connected:
+            configured = None
+        found = owner_chats(chat, access.owners if access else (), own, configured)
+        known = await self.store.known_chats(tuple(address for address, _ in found))
+        return next((address for address, is_there in found if is_there or address in known), None)
 
     def _known_running(self) -> tuple[TurnId, ...] | None:
         """The turns that run here; while one is being claimed nobody can say."""

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, TypeVar, cast
 
 from holdfast.model import BusyMode, ChatAddress, OnInterruption, PersonId
-from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND, Ruling, Workspaces
+from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND, Approver, Ruling, Workspaces
 from holdfast.records import dataclass
 from holdfast.tools.builtin import NAMES
 
@@ -325,6 +325,12 @@ KEYS: tuple[Key, ...] = (
         "those that must not be repeated, and commands; ask, if there are [agents.NAME] or tools.use",
     ),
     Key("approvals.expires", "gateway.approvals.expires", duration(MINUTE), "for consent, and for its use"),
+    Key(
+        "approvals.people",
+        "gateway.approvals.people",
+        choice(Approver),
+        "who is asked about calls of people who are no owners: an owner, or they themselves",
+    ),
     Key(
         "tools.use",
         "gateway.tools.use",

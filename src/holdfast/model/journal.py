@@ -88,6 +88,8 @@ class QuestionRecord:
     answered_by: PersonId | None = None
     asked_by: AskedBy | None = None
     """For the gateway's own question about interrupted work: why it asks."""
+    of_owner: bool = False
+    """An owner is asked, about another person's work: an owner's button, or reply to the card, answers it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 
-from holdfast.model import CallRecord, ChatAddress, EffectClass, QuestionRecord
+from holdfast.model import CallRecord, ChatAddress, EffectClass, PersonId, QuestionRecord
 from holdfast.records import dataclass
 
 from .ages import age
 from .plain import Unreadable, plain_value
 from .processes import STARTING
-from .settings import ApprovalSettings, Rule, Ruling
+from .settings import ApprovalSettings, Approver, Rule, Ruling
 
 ASKING = "ask_person"
 """The tool that asks a person: whether it may ask, nobody is asked."""
+
+
+def _nobody(person: PersonId) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,8 @@ class Gate:
     settings: ApprovalSettings = ApprovalSettings()
     chat: ChatAddress = ChatAddress("")
     now: int = 0
+    owner: Callable[[PersonId], bool] = _nobody
+    """Who is an owner now."""
 
     def ruling(self, call: CallRecord) -> Ruling:
         """The first rule that fits decides; what none fits goes by its effect class."""
@@ -36,9 +43,18 @@ class Gate:
         """Whether a yes was given so long ago that it says nothing about now."""
         return consent.closed_at is None or age(self.now, consent.closed_at) >= self.settings.expires
 
+    def counts(self, consent: QuestionRecord) -> bool:
+        """Whether who gave it may give it now: an owner, or, where the owner says so, any person asked."""
+        if self.settings.people is Approver.OWN:
+            return not consent.of_owner or self._is_owner(consent)
+        return self._is_owner(consent)
 
-OPEN_GATE = Gate()
-"""Everything may run."""
+    def _is_owner(self, consent: QuestionRecord) -> bool:
+        return consent.answered_by is not None and self.owner(consent.answered_by)
+
+
+OPEN_GATE = Gate(ApprovalSettings(people=Approver.OWN))
+"""Everything may run, and whoever is asked may allow it."""
 
 
 def consent_class(call: CallRecord) -> EffectClass:

@@ -112,6 +112,8 @@ def judge_call(
         return Awaited(call.id, question.id) if silent else _by_answer(call, question)
     ruling = gate.ruling(call)
     forbidden = Skip.DENIED if ruling is Ruling.DENY else _forbidden(call, question)
+    if forbidden is None and question is not None and ruling is Ruling.ASK and not gate.counts(question):
+        forbidden = Skip.NOT_OWNER
     if call.state is CallState.PLANNED:
         return _planned(call, question, forbidden if whole else Skip.BROKEN_OFF, ruling, gate)
     if call.generation >= generation:

@@ -1,4 +1,4 @@
-"""What a person reads before they allow a call: exactly what will run, all of it, in as many parts as it takes."""
+"""What a person reads before they allow a call: exactly what will run, in as many parts as it takes."""
 
 from __future__ import annotations
 

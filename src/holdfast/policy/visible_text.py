@@ -1,4 +1,4 @@
-"""Text with nothing in it that a reader cannot see: what is invisible, or turns other text around, is named."""
+"""Text in which a reader sees everything: characters that are invisible or turn text around are named."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp")
-"""Kinds of characters that show nothing themselves, look like a space, or change how other characters look."""
+"""Kinds of characters that show nothing, look like a space, or change how other characters look."""
 _BLANK_LETTERS = frozenset(
     map(
         chr,
@@ -22,7 +22,7 @@ _BLANK_LETTERS = frozenset(
 )
 _PLAIN = " \n\t"
 _LONGEST_RUN = 40
-"""Spaces, line ends or tabs in a row that are shown as they are; more of them could push text out of sight."""
+"""Spaces, line ends or tabs in a row that are shown as they are; more could push text out of sight."""
 _RUN = re.compile(rf"([{_PLAIN}])\1{{{_LONGEST_RUN},}}")
 
 

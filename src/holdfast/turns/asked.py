@@ -1,27 +1,33 @@
-"""What a turn asks of its person: a durable question and the message that carries it, in one commit.
+"""What a turn asks of people: a durable question and the message that carries it, in one commit.
 
 Nothing of it is kept here: the turn is let go of, and goes on from the answer in whichever process finds it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from holdfast.clock import Clock
 from holdfast.model import (
     CallId,
     CallRecord,
+    CallState,
+    ChatAddress,
     Claimed,
     Journal,
     Owed,
     OwedKind,
+    PersonId,
     QuestionId,
     QuestionKind,
     QuestionState,
+    Returned,
 )
+from holdfast.policy.approver import asking_words, asks_owner, causing, waiting_words
 from holdfast.policy.calls import call_hash
 from holdfast.policy.consent import ALLOW_OR_DENY, CardNotes, consent_card
 from holdfast.policy.parts import Longest, parts_for
+from holdfast.policy.results import Skip, skipped_text
 from holdfast.policy.settings import TurnSettings
 from holdfast.store import Ask, Step
 from holdfast.tools import Ask as WantsToAsk
@@ -59,29 +65,57 @@ class Asked:
         if is_asked or is_being_asked:
             raise ToolFailed("the person is being asked something else; ask this when that is answered")
         self._asking = call.id
+        id_, chat = _id(QuestionKind.CLARIFY, call), self._claimed.session.chat
         expires_at = self._clock.now() + self._settings.questions.expires
-        parts = parts_for(wanted.text, self._longest(self._claimed.session.chat))
-        asked = self._question(QuestionKind.CLARIFY, call, wanted.text, parts, wanted.options, expires_at)
+        parts = parts_for(wanted.text, self._longest(chat))
+        owed = Owed(chat, id_, parts, OwedKind.QUESTION, self._claimed.cause.message_id, wanted.options)
+        asked_of, kind = self._claimed.cause.person, QuestionKind.CLARIFY
+        asked = Ask(id_, kind, call.id, wanted.text, expires_at, owed, asked_of, wanted.options)
         return Step(ask=(asked,))
 
-    def consent(self, call: CallRecord) -> Ask:
-        """Ask whether this one call may run."""
-        expires_at = self._clock.now() + self._settings.approvals.expires
-        card = consent_card(call, self._ports.hide, CardNotes(contained=self._ports.contained(call)))
-        parts = card.parts(self._longest(self._claimed.session.chat))
-        return self._question(QuestionKind.APPROVAL, call, card.text, parts, ALLOW_OR_DENY, expires_at)
+    async def consent(self, call: CallRecord, said: Iterable[PersonId]) -> Step:
+        """Ask whether this one call may run; `said` are the people who wrote in the turn.
 
-    def _question(
-        self,
-        kind: QuestionKind,
-        call: CallRecord,
-        text: str,
-        parts: tuple[str, ...],
-        options: tuple[str, ...],
-        expires_at: int,
+        The call of a person who is no owner is asked of an owner, where one can be reached, and their own
+        chat is told that it waits. Where none can, the call is refused.
+        """
+        cause, here = self._claimed.cause, self._claimed.session.chat
+        person = causing(cause.person, said, self._ports.owner)
+        if not asks_owner(person, self._ports.owner, self._settings.approvals):
+            return Step(ask=(self._approval(call, here, cause.person),))
+        chat = await self._ports.owner_chat(here)
+        if chat is None:
+            refused = Returned(call.id, CallState.SKIPPED, skipped_text(call, Skip.NO_OWNER))
+            return Step(append=(refused,))
+        asked = self._approval(call, chat, None, asking_words(person, here))
+        told = Owed(here, f"waits:{asked.id}", (waiting_words(call.name),), OwedKind.NOTICE, cause.message_id)
+        return Step(ask=(asked,), owe=() if chat == here else (told,))
+
+    def _approval(
+        self, call: CallRecord, chat: ChatAddress, asked_of: PersonId | None, of_owner: str = ""
     ) -> Ask:
-        id_, chat = QuestionId(f"{kind}:{call.key}"), self._claimed.session.chat
-        owed = Owed(chat, id_, parts, OwedKind.QUESTION, self._claimed.cause.message_id, options)
-        bound = call_hash(call.name, call.arguments) if kind is QuestionKind.APPROVAL else None
-        asked_of = self._claimed.cause.person
-        return Ask(id_, kind, call.id, text, expires_at, owed, asked_of, options, bound)
+        """The question, and the card that carries it; `of_owner` says whose work an owner is asked about."""
+        notes = CardNotes(of_owner, self._ports.contained(call))
+        card = consent_card(call, self._ports.hide, notes)
+        id_, kind = _id(QuestionKind.APPROVAL, call), QuestionKind.APPROVAL
+        reply_to = self._claimed.cause.message_id if chat == self._claimed.session.chat else None
+        parts = card.parts(self._longest(chat))
+        owed = Owed(chat, id_, parts, OwedKind.QUESTION, reply_to, ALLOW_OR_DENY)
+        expires_at = self._clock.now() + self._settings.approvals.expires
+        bound = call_hash(call.name, call.arguments)
+        return Ask(
+            id_,
+            kind,
+            call.id,
+            card.text,
+            expires_at,
+            owed,
+            asked_of,
+            ALLOW_OR_DENY,
+            bound,
+            of_owner=bool(of_owner),
+        )
+
+
+def _id(kind: QuestionKind, call: CallRecord) -> QuestionId:
+    return QuestionId(f"{kind}:{call.key}")

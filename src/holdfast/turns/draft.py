@@ -12,12 +12,14 @@ from holdfast.model import (
     Claimed,
     Entry,
     Journal,
+    PersonId,
     PlannedCall,
     Position,
     QuestionRecord,
     QuestionState,
     Replied,
     Returned,
+    Said,
     TurnId,
     Usage,
     call_key,
@@ -90,6 +92,11 @@ class Draft:
     def steps(self) -> int:
         """How often the model has replied in this turn, by whichever of its runs."""
         return sum(isinstance(entry.body, Replied) for entry in self._entries)
+
+    @property
+    def people(self) -> tuple[PersonId, ...]:
+        """Everybody who wrote in this turn, wake-ups counted to the person they work for."""
+        return tuple(entry.body.sender for entry in self._entries if isinstance(entry.body, Said))
 
     @property
     def ends_in_results(self) -> bool:
@@ -214,6 +221,7 @@ class Draft:
             ask.asked_of,
             ask.expires_at,
             call_hash=ask.call_hash,
+            of_owner=ask.of_owner,
         )
         self._journal = replace(self._journal, questions=(*self._journal.questions, asked))
         self._unsaved = replace(self._unsaved, ask=(*self._unsaved.ask, ask))

@@ -8,7 +8,7 @@ from pathlib import Path
 from holdfast.agents import Chooser, Metered, Prompt
 from holdfast.clock import Clock, Rng
 from holdfast.errors import StaleWrite, StopAsked, StoreClosed, WrongState
-from holdfast.model import UNREADABLE, CallId, Claimed, Replied, Returned, TurnId, call_key
+from holdfast.model import UNREADABLE, CallId, CallRecord, Claimed, Replied, Returned, TurnId, call_key
 from holdfast.model import Finish as Marker
 from holdfast.policy.approvals import Gate
 from holdfast.policy.calls import How, Settlement
@@ -108,7 +108,7 @@ class Run:
             report=runner.report,
             begun=claimed.partial,
         )
-        self._clock, self._approvals = runner.clock, settings.approvals
+        self._clock, self._approvals, self._consent = runner.clock, settings.approvals, runner.consent
         self._asked = asked = Asked(
             runner.clock, claimed, settings, runner.longest, lambda: draft.journal, runner.consent
         )
@@ -211,7 +211,7 @@ class Run:
                     await self._settle(settlements)
                 case AskConsent(call):
                     self._hands.check()
-                    self._draft.ask(self._asked.consent(call))
+                    await self._ask_consent(call)
                 case WaitForPerson():
                     if await self._lay_down():
                         return None
@@ -220,7 +220,12 @@ class Run:
 
     def _gate(self) -> Gate:
         """What the calls of this turn have to pass, now."""
-        return Gate(self._approvals, self.claimed.session.chat, self._clock.now())
+        return Gate(self._approvals, self.claimed.session.chat, self._clock.now(), self._consent.owner)
+
+    async def _ask_consent(self, call: CallRecord) -> None:
+        """Ask whether the call may run; in doubt about an owner's chat the ledger is asked again."""
+        said, asked = self._draft.people, self._asked
+        self._draft.take(await self._keeper.surely(lambda: asked.consent(call, said)))
 
     async def _call_model(self) -> Finish | None:
         """Commit everything so far, then ask the model; its reply is committed before anything of it runs."""

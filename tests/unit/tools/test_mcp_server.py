@@ -97,7 +97,8 @@ class World:
         self.clock = ManualClock()
         self.fake = Fake()
         self.progress = 0
-        self.server = Server("box", settings or McpSettings(command="box", effects=EFFECTS), self.clock, Half())
+        given = settings or McpSettings(command="box", effects=EFFECTS)
+        self.server = Server("box", given, self.clock, Half())
 
     async def __aenter__(self) -> "World":
         self.task = asyncio.ensure_future(self.server.work(self.fake.connect))

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from holdfast.model import InstanceId
 
+from .arrival import AS_CONFIGURED, ArrivalSettings
 from .blobs import Blob, Blobs
 from .delivery import Deliveries, Processes
 from .erasing import BEGUN, FORGOTTEN, Erasing, Scope
@@ -31,9 +32,7 @@ from .showing import Card, LiveNotice, Notices
 from .stopping import RunningTurn, Stopping
 from .upkeep import Upkeep
 from .values import (
-    AS_CONFIGURED,
     TOPICS,
-    ArrivalSettings,
     Ask,
     ChatLine,
     ClaimSettings,

@@ -259,12 +259,19 @@ class Work(Protocol):
         ...
 
     async def answer(
-        self, question: QuestionId, by: Position, answer: str, person: PersonId, owe: tuple[Owed, ...] = ()
+        self,
+        question: QuestionId,
+        by: Position,
+        answer: str,
+        person: PersonId,
+        owe: tuple[Owed, ...] = (),
+        owner: bool = False,
     ) -> None:
         """Take a waiting row as the answer of an open question, once; a waiting turn is queued with it.
 
-        Raises `WrongState` when the question is closed, its time is up, it belongs to an ended incarnation
-        or was asked of somebody else; the row stays waiting then.
+        Raises `WrongState` when the question is closed, its time is up, it belongs to an ended incarnation,
+        was asked of somebody else (or of an owner, and `owner` says that this is none), or when it would
+        allow a call of which an earlier part of the message has not arrived; the row stays waiting then.
         """
         ...
 

@@ -271,6 +271,10 @@ def chat_settings(read: Read, chat: ChatAddress) -> ChatSettings:
     return rows.chat_settings(*row) if row else ChatSettings()
 
 
+def known_chats(read: Read, chats: tuple[ChatAddress, ...]) -> frozenset[ChatAddress]:
+    return frozenset(ChatAddress(row[0]) for row in read.all("known_chats", chats=json.dumps(chats)))
+
+
 def request(
     tx: Tx, what: str, dedupe: str, by: PersonId | None = None, after_turn: TurnId | None = None
 ) -> bool:

@@ -17,6 +17,7 @@ from holdfast.model import (
     TurnState,
 )
 from holdfast.model.states import SILENT
+from holdfast.policy.calls import is_yes
 from holdfast.policy.notes import Dropped
 from holdfast.policy.parts import Longest, usual
 from holdfast.policy.recovery import after_silence
@@ -54,11 +55,21 @@ def answer(
     answer: str,
     person: PersonId,
     owe: tuple[Owed, ...] = (),
+    owner: bool = False,
     longest: Longest = usual,
 ) -> None:
     if tx.one("state_of_row", position=by) != (InboxState.WAITING,):
         raise row_is_not(tx, by, InboxState.WAITING)
-    row = tx.one("answer_question", id=question, by=by, answer=answer, person=person, now=tx.now)
+    row = tx.one(
+        "answer_question",
+        id=question,
+        by=by,
+        answer=answer,
+        person=person,
+        owner=owner,
+        allows=is_yes(answer),
+        now=tx.now,
+    )
     if row is None:
         raise _closed(tx, question)
     place = tx.one("answer_row", position=by, question=question, now=tx.now)

@@ -39,6 +39,7 @@ from holdfast.model import (
     TurnId,
     Undone,
     Usage,
+    place_at,
 )
 from holdfast.model.transcript import RESUME_NOTES
 from holdfast.policy.calls import no_consent
@@ -305,11 +306,15 @@ def add_questions(tx: Tx, asked: Sequence[tuple[SessionId, TurnId, Ask]]) -> Non
                 "options": dump_list(ask.options),
                 "expires_at": ask.expires_at,
                 "asked_by": ask.asked_by,
+                "of_owner": int(ask.of_owner),
                 "now": tx.now,
             }
             for session, turn, ask in asked
         ],
     )
+    for _, _, ask in asked:
+        if ask.of_owner:
+            tx.run("ensure_chat", address=ask.owed.chat, platform=place_at(ask.owed.chat).platform)
     owe_debts(tx, [Debt(ask.owed, session, turn) for session, turn, ask in asked])
     tx.events([("asked", f"question:{ask.id}", {"turn": turn, "kind": ask.kind}) for _, turn, ask in asked])
 

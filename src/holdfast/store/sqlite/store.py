@@ -164,6 +164,7 @@ class SqliteStore:
     stop = _commit(endings.stop)
     configure_chat = _commit(intake.configure_chat)
     chat_settings = _look(intake.chat_settings)
+    known_chats = _look(intake.known_chats)
     request = _commit(intake.request)
     requests = _look(intake.requests)
     settle_request = _commit(intake.settle_request)

@@ -1,0 +1,3 @@
+-- Whether an owner is asked, about the work of a person who is none. Only a button or a reply to its message answers such
+-- a question, and only an owner's.
+ALTER TABLE questions ADD COLUMN of_owner INTEGER NOT NULL DEFAULT 0 CHECK (of_owner IN (0, 1));
