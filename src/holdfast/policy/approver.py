@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from holdfast.model import ChatAddress, PersonId, Place, place_at
 from holdfast.records import dataclass
 
+from .consent import one_line
 from .settings import ApprovalSettings, Approver
 
 PERSON = "{person}"
@@ -69,14 +70,21 @@ def asks_owner(
 
 
 def owner_chats(
-    chat: ChatAddress, owners: Iterable[PersonId], own: Iterable[OwnChats], configured: ChatAddress | None
+    chat: ChatAddress, owners: Iterable[PersonId], own: Sequence[OwnChats], configured: ChatAddress | None
 ) -> tuple[tuple[ChatAddress, bool], ...]:
     """Where an owner may be asked about work in this chat, best first; each with whether it surely is there.
 
-    An owner's own chat on the turn's platform, the configured `owner_chat` first if it is one of them; then
-    that chat, wherever it is; then owners' own chats on other platforms, the built-in page's the last.
+    The turn's own chat if only an owner reads it; an owner's own chat on the same platform, the configured
+    `owner_chat` first if it is one of them; then that chat, wherever it is; then owners' own chats on other
+    platforms, the built-in page's the last.
     """
     place = place_at(chat)
+    if any(
+        (one.platform, one.account) == (place.platform, place.account) and one.is_always_there()
+        for one in own
+    ):
+        # Every chat of the built-in page is its owner's.
+        return ((chat, True),)
     found = {
         address: one for one in own for person in sorted(owners) if (address := one.of(person)) is not None
     }
@@ -95,8 +103,9 @@ def owner_chats(
 
 def asking_words(person: PersonId | None, chat: ChatAddress) -> str:
     """Who asked, and where, for an owner who is asked about another person's work."""
-    who = f"`{person}`" if person else "An operator's request"
-    return f"{who} caused this in the chat `{chat}`, and is no owner. You are asked as an owner."
+    name = one_line(person or "").replace("`", "'")
+    who = f"`{name}`, who is no owner," if name else "An operator's request"
+    return f"{who} caused this in the chat `{chat}`. You are asked as an owner."
 
 
 def waiting_words(tool: str) -> str:

@@ -68,6 +68,7 @@ _QUESTION = record(
     answer=maybe(TEXT),
     answered_by=maybe(TEXT),
     asked_by=maybe(TEXT),
+    of_owner=FLAG,
 )
 _SAID = record(
     seq=NUMBER,

@@ -272,7 +272,7 @@ def chat_settings(read: Read, chat: ChatAddress) -> ChatSettings:
 
 
 def known_chats(read: Read, chats: tuple[ChatAddress, ...]) -> frozenset[ChatAddress]:
-    return frozenset(ChatAddress(row[0]) for row in read.all("known_chats", chats=json.dumps(chats)))
+    return frozenset(chat for chat in chats if read.one("chat_settings", address=chat) is not None)
 
 
 def request(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.errors import WrongState
 from holdfast.model import (
+    ChatAddress,
     InboxState,
     Owed,
     PersonId,
@@ -46,6 +47,11 @@ _DROPS = {
 def questions(read: Read, turns: tuple[TurnId, ...]) -> tuple[QuestionRecord, ...]:
     found = [row for turn in turns for row in read.all("questions_of_turn", turn=turn)]
     return tuple(sorted(rows.readable(rows.question, found), key=lambda one: (one.asked_at or 0, one.id)))
+
+
+def owner_questions(read: Read, chat: ChatAddress, limit: int = 50) -> tuple[QuestionRecord, ...]:
+    found = read.all("owner_questions", chat=chat, limit=limit)
+    return tuple(reversed(rows.readable(rows.question, found)))
 
 
 def answer(

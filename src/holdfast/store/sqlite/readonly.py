@@ -88,6 +88,7 @@ class ReadOnlyLedger:
     session = _look(lists.session)
     turns = _look(lists.turns)
     questions = _look(asked.questions)
+    owner_questions = _look(asked.owner_questions)
     partials = _look(partials)
     row = _look(lists.row)
     arrivals_of = _look(lists.arrivals_of)

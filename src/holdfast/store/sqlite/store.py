@@ -196,6 +196,7 @@ class SqliteStore:
     waiting = _look(claims.waiting)
     answer = _commit(asked.answer)
     questions = _look(asked.questions)
+    owner_questions = _look(asked.owner_questions)
     set_question_aside = _commit(asked.set_question_aside)
     question_undeliverable = _commit(asked.question_undeliverable)
     expire_questions = _commit(asked.expire_questions)

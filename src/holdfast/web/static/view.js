@@ -171,10 +171,37 @@ function fillQuestion(node, item, acts) {
   const ways = asked.options.length ? answerButtons(asked.options, send) : answerField(typed, send);
   node.append(ways, el("p", "expiry", answerHint(item)));
   if (item.answer) for (const one of ways.querySelectorAll("button, textarea")) one.disabled = true;
+  else if (isConsent) allowOnceRead(asked.id, words, ways);
+}
+
+const read = new Set(); // permissions whose call was seen to its end
+
+/** Nothing can be allowed before the end of the call was in sight; it can be refused at any time. */
+function allowOnceRead(question, words, ways) {
+  const code = words.querySelector("pre");
+  if (!code || read.has(question)) return;
+  const allowing = [...ways.querySelectorAll("button")].filter((one) => one.dataset.option !== "deny");
+  const hint = el("p", "unread", "Scroll to the end of the call to allow it.");
+  for (const one of allowing) one.disabled = true;
+  ways.before(hint);
+  const end = el("span", "end");
+  code.append(end);
+  const watch = new IntersectionObserver((seen) => {
+    if (!seen.some((one) => one.isIntersecting)) return;
+    watch.disconnect();
+    read.add(question);
+    hint.remove();
+    for (const one of allowing) one.disabled = false;
+  });
+  watch.observe(end);
 }
 
 function answerButtons(options, send) {
-  return el("div", "options", ...options.map((option) => button("plain", option, () => send(option))));
+  return el("div", "options", ...options.map((option) => {
+    const node = button("plain", option, () => send(option));
+    node.dataset.option = option;
+    return node;
+  }));
 }
 
 function answerField(typed, send) {
@@ -192,7 +219,7 @@ function answerField(typed, send) {
 
 function answerHint({ question, answer, away }) {
   if (answer) return `${away ? "Kept here, and sent when the gateway is back" : "On its way"}: ${answer}`;
-  const way = question.kind === "approval" ? "Or write yes or no below. " : question.options.length ? "Or write below: a number will do. " : "";
+  const way = question.of_owner ? "" : question.kind === "approval" ? "Or write yes or no below. " : question.options.length ? "Or write below: a number will do. " : "";
   return question.expires_at ? `${way}Open until ${moment(question.expires_at)}.` : `${way}Open until safe mode ends; then the work goes on.`;
 }
 

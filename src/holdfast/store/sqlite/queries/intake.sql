@@ -188,9 +188,6 @@ WHERE address = :address
 -- name: chat_settings
 SELECT busy, on_interruption, agent, model FROM chats WHERE address = :address
 
--- name: known_chats
-SELECT address FROM chats WHERE address IN (SELECT value FROM json_each(:chats))
-
 -- name: add_request
 INSERT INTO requests (what, dedupe, asked_by, after_turn, asked_at, instance)
 VALUES (:what, :dedupe, :by, :after_turn, :now, :instance) ON CONFLICT (dedupe) DO NOTHING

@@ -40,6 +40,14 @@ FROM outbox o JOIN questions q ON q.id = o.dedupe
 WHERE o.chat = :chat AND o.number > (SELECT last_number - 500 FROM chats WHERE address = :chat)
   AND o.platform_id = :message AND o.kind = 'question'
 
+-- name: owner_questions
+-- By the index of those alone: most chats have none.
+SELECT q.id, q.kind, q.call, q.state, q.text, q.options, q.asked_of, q.expires_at, q.answer, q.call_hash, q.asked_at,
+       q.closed_at, i.sender, q.asked_by, q.of_owner
+FROM questions q CROSS JOIN outbox o LEFT JOIN inbox i ON i.position = q.answered_by
+WHERE q.of_owner = 1 AND o.dedupe = q.id AND o.part = 1 AND o.chat = :chat
+ORDER BY q.asked_at DESC, q.id DESC LIMIT :limit
+
 -- name: set_aside_beside
 -- What else of that turn the same person was asked.
 UPDATE questions SET state = 'set_aside', closed_at = :now
