@@ -86,6 +86,7 @@ FIRST: Mapping[str, object] = {
     "approvals.reconcilable": "deny",
     "approvals.effect": "deny",
     "approvals.expires": 151.051,
+    "approvals.people": "own",
     "tools.use": ["todo"],
     "tools.timeout": 52.052,
     "tools.shown": 5353,

@@ -2,7 +2,14 @@
 
 from holdfast.app.settings import GatewaySettings
 from holdfast.model import OnInterruption
-from holdfast.policy.settings import SECOND, ApprovalSettings, GoalSettings, ProgressSettings, Ruling
+from holdfast.policy.settings import (
+    SECOND,
+    ApprovalSettings,
+    Approver,
+    GoalSettings,
+    ProgressSettings,
+    Ruling,
+)
 from holdfast.testing import Admit, Babble, BackUp, Bar, Die, FullDisk, Press, Revise, Say, Scenario, Stop
 
 GOALS = GatewaySettings(goals=GoalSettings(budget=3))
@@ -105,7 +112,7 @@ AT_WORK = {
                 Say(0.1, "tools effect give", "group", "bot", person="ann"),
                 *(Press(4, 0, "group", "bot", person="bob"), Press(5, 0, "group", "bot", person="ann")),
             ),
-            GatewaySettings(approvals=ApprovalSettings(effect=Ruling.ASK)),
+            GatewaySettings(approvals=ApprovalSettings(effect=Ruling.ASK, people=Approver.OWN)),
         ),
         Scenario("a goal that is reached", (Say(0.1, "/goal reach 2"), Say(9, "/goal")), GOALS),
         Scenario("a goal that cannot be reached", (Say(0.1, "/goal block 2"),), GOALS),

@@ -9,6 +9,7 @@ from holdfast.policy.settings import (
     MINUTE,
     SECOND,
     ApprovalSettings,
+    Approver,
     LimitSettings,
     ProgressSettings,
     RetrySettings,
@@ -46,7 +47,9 @@ def asked(what: str, *then: Act) -> Scenario:
     return Scenario(f"asked, and {what}", (Say(0.1, "tools read effect"), Die(0.9), *then), ASKING)
 
 
-CAREFUL = GatewaySettings(heartbeat=MINUTE, reconcile=MINUTE, approvals=ApprovalSettings(effect=Ruling.ASK))
+CAREFUL = GatewaySettings(
+    heartbeat=MINUTE, reconcile=MINUTE, approvals=ApprovalSettings(effect=Ruling.ASK, people=Approver.OWN)
+)
 """No effect without consent."""
 
 

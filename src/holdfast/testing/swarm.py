@@ -14,6 +14,7 @@ from holdfast.policy.settings import (
     MINUTE,
     SECOND,
     ApprovalSettings,
+    Approver,
     Ruling,
     SafeModeSettings,
 )
@@ -335,7 +336,7 @@ def random_world(seed: int) -> tuple[Scenario, Options]:
     if asking:
         settings = replace(settings, on_interruption=OnInterruption.ASK)
     if _gives_consent in habits:
-        settings = replace(settings, approvals=ApprovalSettings(effect=Ruling.ASK))
+        settings = replace(settings, approvals=ApprovalSettings(effect=Ruling.ASK, people=Approver.OWN))
     if _is_spoken_for in habits:
         settings = rng.choice(ASKING)(settings)
     options = Options(
