@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from holdfast.app.settings import DrainSettings, GatewaySettings
-from holdfast.model import OnInterruption
+from holdfast.model import OnInterruption, Place
 from holdfast.policy.settings import (
     HOUR,
     MINUTE,
@@ -33,6 +33,7 @@ from holdfast.testing import (
     SetClock,
     Stop,
 )
+from holdfast.testing.servers import ACCOUNT
 from tests.sim.at_work import AT_WORK
 
 SEED = 2
@@ -51,6 +52,17 @@ CAREFUL = GatewaySettings(
     heartbeat=MINUTE, reconcile=MINUTE, approvals=ApprovalSettings(effect=Ruling.ASK, people=Approver.OWN)
 )
 """No effect without consent."""
+OWNED = replace(
+    CAREFUL, approvals=ApprovalSettings(effect=Ruling.ASK), owner_chat=Place("strong", ACCOUNT, "a").address
+)
+"""Nor one of other people without the owner's, who reads chat `a`."""
+
+
+def owned(what: str, *then: Act) -> Scenario:
+    """Somebody who is no owner wants something done in chat `b`."""
+    return Scenario(
+        f"an owner is asked, and {what}", (Say(0.1, "plain"), Say(3, "tools effect", "b"), *then), OWNED
+    )
 
 
 def careful(what: str, *then: Act) -> Scenario:
@@ -300,6 +312,13 @@ CANONICAL = {
             Press(10, 0, TOPIC, person="bob"),
             Say(13, "yes", TOPIC, exact=True, person="ann"),
         ),
+        owned("allows it", Press(12, 0), Press(13, 0)),
+        owned("refuses", Press(12, 1)),
+        owned("says yes beside it", Say(9, "yes", exact=True), Say(12, "1", exact=True)),
+        owned("another allows it", Say(9, "yes", "b", exact=True), Press(10, 0, "b"), Press(14, 0)),
+        owned("the work is stopped", Say(9, "/stop", "b"), Press(12, 0)),
+        owned("dies before the answer", Die(8), Press(12, 0)),
+        owned("is none any more soon after", Press(12, 0), Bar(12.4)),
         Scenario(
             "what is replied to was taken back",
             (

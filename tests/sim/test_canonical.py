@@ -286,6 +286,27 @@ def test_only_the_person_asked_allows_a_call() -> None:
     assert [rows[one.by or 0].sender for one in ledger.questions] == ["strong:ann"]
 
 
+@pytest.mark.guards("R22.5")
+@pytest.mark.parametrize(
+    ("what", "answers", "ran"),
+    [
+        ("allows it", ["yes"], 1),
+        ("refuses", ["no"], 0),
+        ("says yes beside it", [None], 0),
+        ("another allows it", ["yes"], 1),
+        ("the work is stopped", [None], 0),
+        ("dies before the answer", ["yes"], 1),
+    ],
+)
+def test_an_owner_decides_over_the_effects_of_others(what: str, answers: list[str | None], ran: int) -> None:
+    history = played(f"an owner is asked, and {what}").history
+    asked = history.ledger.questions
+    assert [one.answer for one in asked] == answers and all(one.of_owner for one in asked)
+    rows = {row.position: row for row in history.ledger.inbox}
+    assert {rows[one.by].sender for one in asked if one.by} <= {"strong:person-a"}
+    assert sum(one.what == "begun" for one in history.ran) == ran
+
+
 @pytest.mark.guards("R10.1")
 def test_what_replies_to_a_message_that_was_taken_back_goes_out_without_that() -> None:
     history = played("what is replied to was taken back").history

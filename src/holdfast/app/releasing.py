@@ -31,7 +31,9 @@ _MANY = 1_000
 DROPPED = "dropped by the operator after a restore"
 DROPPED_ON_HOLD = "dropped by the operator while its conversation was on hold"
 RELEASED = "released by the operator after a restore"
-TOLD = "The operator dropped this message, so I will not answer it. Send it again if you still want an answer."
+TOLD = (
+    "The operator dropped this message, so I will not answer it. Send it again if you still want an answer."
+)
 
 
 async def release_at_rest(home: Path, clock: Clock, ids: Ids, items: str | None, drop: bool) -> Json:

@@ -9,7 +9,7 @@ from holdfast.model import CallRecord
 from holdfast.records import dataclass
 
 from .approvals import plain_text
-from .parts import MARK, reach, width
+from .parts import MARK, reach, split, width
 from .plain import Unreadable, plain_value
 from .visible_text import visible
 
@@ -25,7 +25,9 @@ Hide = Callable[[str], str]
 _FENCE = re.compile(r"`{3,}")
 _LONGEST_NAME = 200
 """Width of a tool's name that every part can repeat."""
-_LEAST_ROOM = 200
+_AROUND = 180
+"""Width that the words and the frame around a part of the call take, besides the name."""
+_LEAST_ROOM = 50
 """Width that one part gives to the call, however little a platform takes."""
 _MASKED = "A secret value that the gateway knows is masked above. The call runs with the value itself."
 
@@ -67,19 +69,18 @@ class Card:
         room = longest - MARK
         if width(self.text) <= room:
             return (self.text,)
-        beside = width(_joined(self.before, *self.after)) + width(self.name) + width(_framed("")) + 120
-        pieces = tuple(_pieces(self.shown, max(room - beside, _LEAST_ROOM)))
-        last = len(pieces)
-        words = [self._head(number, last, goes_on) for number, (_, goes_on) in enumerate(pieces, start=1)]
-        return tuple(
-            _joined(head, _framed(piece), *(self.after if number == last else ()))
-            for number, (head, (piece, _)) in enumerate(zip(words, pieces, strict=True), start=1)
+        for_call = max(room - width(self.name) - _AROUND, _LEAST_ROOM)
+        pieces = tuple(_pieces(self.shown, for_call))
+        call = tuple(
+            _joined(self._head(number, len(pieces), goes_on), _framed(piece))
+            for number, (piece, goes_on) in enumerate(pieces, start=1)
         )
+        asked = _beside(_split(self.before, room), call, room)
+        return _beside(asked, _split(_joined(*self.after), room), room)
 
     def _head(self, number: int, last: int, goes_on: bool) -> str:
         if number == 1:
-            asks = f"May I run `{self.name}`?"
-            return _joined(self.before, f"{asks} It is long: {last} parts follow, the buttons with the last.")
+            return f"May I run `{self.name}`? It is long; the buttons come below its last part."
         line = ", in the middle of a line" if goes_on else ""
         return f"Part {number} of {last} of `{self.name}`{line}:"
 
@@ -145,6 +146,17 @@ def _pieces(text: str, room: int) -> Iterator[tuple[str, bool]]:
         yield piece, goes_on
         goes_on = at <= 0
     yield text, goes_on
+
+
+def _split(text: str, room: int) -> tuple[str, ...]:
+    return split(text, room) if text else ()
+
+
+def _beside(parts: tuple[str, ...], more: tuple[str, ...], room: int) -> tuple[str, ...]:
+    """Both in their order; where they meet in one message, if there is room for that."""
+    if not parts or not more or width(meeting := _joined(parts[-1], more[0])) > room:
+        return (*parts, *more)
+    return (*parts[:-1], meeting, *more[1:])
 
 
 def _framed(shown: str) -> str:

@@ -22,8 +22,9 @@ _BLANK_LETTERS = frozenset(
 )
 _PLAIN = " \n\t"
 _LONGEST_RUN = 40
-"""Spaces, line ends or tabs in a row that are shown as they are; more could push text out of sight."""
-_RUN = re.compile(rf"([{_PLAIN}])\1{{{_LONGEST_RUN},}}")
+"""Spaces, line ends or tabs in a row that are shown as they are; more could push text out of sight, and more
+backticks would need a frame that no platform takes."""
+_RUN = re.compile(rf"([`{_PLAIN}])\1{{{_LONGEST_RUN},}}")
 
 
 def visible(text: str) -> str:

@@ -24,6 +24,8 @@ class Event(NamedTuple):
     person: str = ""
     message: str = ""
     """The id of the message, where it is one that can be replied to."""
+    how: str = ""
+    """`written` or `pressed`, where the platform of the simulator knows that."""
 
 
 class Confirmed(NamedTuple):
@@ -249,6 +251,7 @@ class QuestionLine(NamedTuple):
     by: int | None
     """The inbox row that answered it."""
     asked_of: str | None = None
+    of_owner: int = 0
 
 
 class ProcessLine(NamedTuple):

@@ -76,7 +76,9 @@ _AS_IT_WAS = """
 SELECT body ->> 'text' FROM inbox
 WHERE chat = :chat AND message_id = :message AND state IN ('waiting', 'offered') AND kind = 'message'
   AND reason IS NOT 'made from a command'"""
-_QUESTIONS = "SELECT id, kind, turn, call, state, answer, answered_by, asked_of FROM questions ORDER BY id"
+_QUESTIONS = (
+    "SELECT id, kind, turn, call, state, answer, answered_by, asked_of, of_owner FROM questions ORDER BY id"
+)
 _PROCESSES = """
 SELECT p.id, p.session, p.turn, p.state, p.notify, p.consumed,
        p.command IS NULL OR s.ended_at IS NOT NULL OR p.incarnation < s.incarnation, p.matches,
@@ -169,11 +171,12 @@ class LedgerView:
         """Whether a message that nobody has taken yet says one of these; taken back, it waits no more."""
         return all(text in texts for (text,) in self._all(_AS_IT_WAS, chat=chat, message=message))
 
-    def consented(self, key: str, bound: str, since: int) -> bool:
-        """Whether somebody has allowed the call with this key, with just these arguments, since then."""
-        sql = """SELECT 1 FROM questions WHERE kind = 'approval' AND turn || ':' || call = :key
-                 AND state = 'answered' AND answer = 'yes' AND call_hash = :bound AND closed_at >= :since"""
-        return bool(self._all(sql, key=key, bound=bound, since=since))
+    def consented(self, key: str, bound: str, since: int) -> tuple[str, ...]:
+        """Who has allowed the call with this key, with just these arguments, since then."""
+        sql = """SELECT i.sender FROM questions q JOIN inbox i ON i.position = q.answered_by
+                 WHERE q.kind = 'approval' AND q.turn || ':' || q.call = :key AND q.state = 'answered'
+                 AND q.answer = 'yes' AND q.call_hash = :bound AND q.closed_at >= :since"""
+        return tuple(sender for (sender,) in self._all(sql, key=key, bound=bound, since=since))
 
     def processes(self) -> dict[str, str]:
         """The state of every background process."""

@@ -5,7 +5,7 @@ Every seed leaves a random part of all faults out: what many faults at once hide
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 
 from holdfast.model import OnInterruption
@@ -336,7 +336,9 @@ def random_world(seed: int) -> tuple[Scenario, Options]:
     if asking:
         settings = replace(settings, on_interruption=OnInterruption.ASK)
     if _gives_consent in habits:
-        settings = replace(settings, approvals=ApprovalSettings(effect=Ruling.ASK, people=Approver.OWN))
+        # Where an owner can be asked, the effects of everybody else are theirs to allow.
+        people = Approver.OWNER if settings.owner_chat is not None else Approver.OWN
+        settings = replace(settings, approvals=ApprovalSettings(effect=Ruling.ASK, people=people))
     if _is_spoken_for in habits:
         settings = rng.choice(ASKING)(settings)
     options = Options(
@@ -358,7 +360,23 @@ def random_world(seed: int) -> tuple[Scenario, Options]:
         acts += rng.choice(DANGERS)(_somebody(rng, platforms), rng, rng.uniform(0, DAYTIME))
         acts.sort(key=lambda act: act.at)
         settings = replace(settings, safe_mode=SafeModeSettings(unclean_exits=2))
+    if settings.owner_chat is not None and settings.approvals.effect is Ruling.ASK:
+        acts += _decides(rng, platforms[0], acts)
+        acts.sort(key=lambda act: act.at)
     return Scenario(f"random {seed}", tuple(acts), settings, reads=reads, effects=effects), options
+
+
+def _decides(rng: SeededRng, platform: str, acts: Sequence[Act]) -> Iterable[Act]:
+    """The owner answers what they are asked about others: by the button, beside it, or when they are none."""
+    end = max(act.at for act in acts) + 20
+    for _ in range(rng.randint(3, 8)):
+        at = rng.uniform(2, end)
+        pressed = Press(at, rng.choice((0, 0, 1)), "a", platform)
+        yield rng.choice((pressed, pressed, pressed, Say(at, "yes", "a", platform, exact=True)))
+    if rng.random() < 0.2:
+        at = rng.uniform(2, end)
+        yield Bar(at, "a", platform)
+        yield Admit(at + rng.uniform(2, 20), "a", platform)
 
 
 def _somebody(rng: SeededRng, platforms: list[str]) -> Person:

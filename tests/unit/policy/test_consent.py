@@ -53,8 +53,7 @@ def test_whatever_the_arguments_are_something_is_shown_of_them(arguments: str, s
 def test_the_parts_of_a_card_hold_the_whole_call_to_the_letter(command: str, longest: int) -> None:
     made = card({"command": command})
     parts = made.parts(longest)
-    room = max(longest, 600)
-    assert all(width(part) <= room for part in parts)
+    assert all(width(part) <= longest for part in parts)
     whole = ""
     for part in parts:
         head, _, inside = part.partition("\n```")
@@ -98,6 +97,7 @@ def test_many_arguments_are_all_shown() -> None:
         ("a\u3000b", r"a\u{3000}b"),
         (f"a{' ' * 900};b", r"a\u{20}×900;b"),
         (f"a{chr(10) * 900};b", r"a\u{a}×900;b"),
+        (f"a{'`' * 4000};b", r"a\u{60}×4000;b"),
     ],
 )
 def test_characters_that_hide_or_turn_around_others_are_seen(trick: str, seen: str) -> None:
@@ -129,9 +129,11 @@ def test_what_is_said_beside_the_call_stands_around_it() -> None:
     notes = CardNotes("Bob asks in the club.", "It runs contained.", "It stores a rule.")
     made = consent_card(call({"command": "x" * 9_000}), open_, notes)
     first, *_, last = made.parts(4096)
-    assert first.startswith("Bob asks in the club.\n\nMay I run `terminal`?") and "parts" in first
+    assert first.startswith("Bob asks in the club.\n\nMay I run `terminal`?") and "last part" in first
     assert last.endswith("It runs contained.\n\nIt stores a rule.")
     assert made.text.startswith("Bob asks") and made.text.endswith("a rule.")
+    long = CardNotes("Bob asks. " * 30, "Contained. " * 30, "A rule. " * 30)
+    assert all(width(part) <= 300 for part in consent_card(call({"command": "ls"}), open_, long).parts(300))
 
 
 @pytest.mark.guards("R7.3")
