@@ -5,15 +5,20 @@ from dataclasses import replace
 
 import pytest
 
+from holdfast.app.chats import Chats
 from holdfast.model import (
+    Batch,
     CallId,
     CallState,
     ChatAddress,
     Delivery,
     Finish,
+    Inbound,
     InboxState,
+    Key,
     OwedKind,
     PersonId,
+    Place,
     QuestionId,
     QuestionRecord,
     QuestionState,
@@ -23,6 +28,8 @@ from holdfast.model import (
     ToolCall,
     TurnState,
 )
+from holdfast.platforms.web import PERMISSIONS
+from holdfast.policy.approver import PERSON, OwnChats, owner_chats
 from holdfast.policy.settings import HOUR, ApprovalSettings, Approver, Rule, Ruling, TurnSettings
 from holdfast.tools import ToolContext
 from holdfast.turns import ConsentPorts
@@ -288,3 +295,59 @@ async def test_nothing_is_allowed_before_all_of_it_was_delivered(ledger: Ledger)
             await ledger.store.record_delivery(part.id, Sent(f"m{part.id}"))
     assert await club.press("allow once", ANN) is InboxState.ANSWERED
     assert len(await club.goes_on()) == 1
+
+
+@pytest.mark.guards("R22.5")
+async def test_on_the_page_an_owner_finds_the_question_in_a_chat_for_that(ledger: Ledger) -> None:
+    club, page = Club(ledger), Chats(ledger.store)
+    assert (await page.chats())["chats"] == []
+    club.reachable = Place("web", "main", PERMISSIONS).address
+    assert await ledger.store.known_chats((club.reachable, address())) == frozenset()
+    await ledger.say("do it", sender=BOB)
+    await club.runs(wants("a.txt"))
+    assert await ledger.store.known_chats((club.reachable, address())) == {club.reachable, address()}
+    asked = await club.question()
+    (line,) = (await page.chats())["chats"]
+    assert (line["chat"], line["asks"]) == (PERMISSIONS, True)
+    (shown,) = (await page.chat(PERMISSIONS))["questions"]
+    assert (shown["id"], shown["of_owner"], shown["state"]) == (asked.id, True, "open")
+    (message,) = (await page.messages(PERMISSIONS))["messages"]
+    assert (message["question"], message["options"]) == (asked.id, ["allow once", "deny"])
+    mark = await page.mark(PERMISSIONS)
+    batch = Batch("web/main", (replace(_pressed(asked.id), sender=ANN),))
+    await ledger.store.accept(batch, ledger.arrival)
+    assert await page.mark(PERMISSIONS) != mark
+    (closed,) = (await page.chat(PERMISSIONS))["questions"]
+    assert (closed["state"], closed["answered_by"]) == ("answered", ANN)
+    assert (await page.chats())["chats"][0]["asks"] is False
+    assert len(await club.goes_on()) == 1
+
+
+def _pressed(question: QuestionId) -> Inbound:
+    place = Place("web", "main", PERMISSIONS)
+    return Inbound("press", Key(place.address), place, ANN, "allow once", pressed=question)
+
+
+@pytest.mark.guards("R22.5")
+@pytest.mark.parametrize(
+    ("chat", "configured", "expected"),
+    [
+        ("telegram/7/5", None, ["telegram/7/1", "telegram/7/2", "web/main/permissions"]),
+        ("telegram/7/5", "telegram/7/2", ["telegram/7/2", "telegram/7/1", "web/main/permissions"]),
+        (
+            "telegram/7/-9",
+            "fake/bot/x",
+            ["telegram/7/1", "telegram/7/2", "fake/bot/x", "web/main/permissions"],
+        ),
+        ("telegram/7/2", None, ["telegram/7/2", "telegram/7/1", "web/main/permissions"]),
+        ("fake/bot/y", "fake/bot/x", ["fake/bot/x", "telegram/7/1", "telegram/7/2", "web/main/permissions"]),
+        ("web/main/home", "telegram/7/1", ["web/main/home"]),
+    ],
+)
+def test_an_owner_is_looked_for_near_the_work_first(
+    chat: str, configured: str | None, expected: list[str]
+) -> None:
+    owners = [PersonId(one) for one in ("telegram:2", "web:local", "telegram:1")]
+    own = [OwnChats("telegram", "7", PERSON), OwnChats("web", "main", PERMISSIONS)]
+    at = ChatAddress(configured) if configured else None
+    assert [one for one, _ in owner_chats(ChatAddress(chat), owners, own, at)] == expected
