@@ -147,6 +147,8 @@ def test_an_approval_that_expires_while_no_gateway_runs_is_refused_in_time_and_l
     gateway = house.up()
     house.say("home", "do effect #a")
     house.heard("home", MAY_I)
+    while turn(house)[0] != "waiting":
+        pass
     gateway.kill()
     house.set_clock(late)
     gateway = house.up()
