@@ -16,7 +16,7 @@ from holdfast.agents.base import OnText, unheard
 from holdfast.agents.echo import EchoModel
 from holdfast.app.client import Heard, listen
 from holdfast.app.gateway import Gateway
-from holdfast.app.home import SOCKET
+from holdfast.app.home import SOCKET, TOKEN
 from holdfast.app.settings import LOCAL_PERSON, GatewaySettings
 from holdfast.clock import SystemClock, SystemIds, SystemRng
 from holdfast.model import Delivery, Replied, SendResult, Sent
@@ -129,6 +129,7 @@ class Line:
         self._home = home
         self._path = f"/api/chats/{chat}"
         self._body = json.dumps({"text": MESSAGE}).encode()
+        self._token = (home / TOKEN).read_text().strip()
         self._heard: asyncio.Queue[None] = asyncio.Queue()
 
     async def open(self) -> None:
@@ -139,7 +140,8 @@ class Line:
 
     async def one(self) -> None:
         """Say something and read its answer."""
-        head = f"POST {self._path}/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(self._body)}"
+        lines = (f"Authorization: Bearer {self._token}", f"Content-Length: {len(self._body)}")
+        head = "\r\n".join((f"POST {self._path}/messages HTTP/1.1", "Host: localhost", *lines))
         self._writer.write(head.encode() + b"\r\n\r\n" + self._body)
         answer = (await self._reader.readuntil(b"\r\n\r\n")).decode().lower()
         await self._reader.readexactly(int(answer.partition("content-length: ")[2].split()[0]))

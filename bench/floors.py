@@ -10,10 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from holdfast.store.sqlite.database import CHECKPOINT_PAGES, PAGE_BYTES
+from holdfast.store.sqlite.database import PAGE_BYTES
 
 Statement = tuple[str, Any]
 Script = Sequence[Statement]
+
+CHECKPOINT_PAGES = 6_000
+"""How long the log gets: SQLite copies it by itself here, about as often as the ledger's writer does."""
 
 PRAGMAS = (
     f"PRAGMA page_size = {PAGE_BYTES}",

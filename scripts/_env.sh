@@ -31,10 +31,21 @@ _is_current() {
     [[ -f "$VENV/.stamp-$1" ]] && now="$(_fingerprint)" && [[ "$(<"$VENV/.stamp-$1")" == "$now" ]]
 }
 
+# Every package by its version and the hash of its file, those that build ours among them; then ours, which has no
+# hash and asks for nothing more. With every optional part: a line in holdfast.toml is then all it takes.
+_install_with() {
+    local wanted="$VENV/.requirements-$1.txt"
+    shift
+    case "$wanted" in
+        *-dev.txt) cp "$ROOT/constraints.txt" "$wanted" ;;
+        *) sed '/^# To work on it/,$d' "$ROOT/constraints.txt" >"$wanted" ;;
+    esac
+    "$@" --require-hashes --no-deps -r "$wanted"
+    "$@" --no-deps --no-build-isolation -e "$ROOT"
+}
+
 _install() {
-    # With every optional part: a line in holdfast.toml is then all it takes.
-    local target="$ROOT[anthropic,mcp,openai,telegram]" python in_venv="assert sys.prefix != sys.base_prefix"
-    [[ "$1" == dev ]] && target="$ROOT[dev]"
+    local python in_venv="assert sys.prefix != sys.base_prefix"
     echo "holdfast: preparing .venv ($1)" >&2
     # A moved or copied environment still points at the place it was made in.
     [[ ! -f "$VENV/.stamp-runtime" || "$(<"$VENV/.stamp-runtime")" == *" $ROOT "* ]] || rm -rf "$VENV"
@@ -44,7 +55,7 @@ _install() {
             rm -rf "$VENV"
             uv venv --quiet --python "$python" "$VENV"
         fi
-        uv pip install --quiet --python "$VENV/bin/python" -c "$ROOT/constraints.txt" -e "$target"
+        _install_with "$1" uv pip install --quiet --python "$VENV/bin/python"
     else
         if ! _runs "$VENV/bin/python" "$in_venv; import pip"; then
             python="$(find_python "import ensurepip, venv")" || {
@@ -53,7 +64,7 @@ _install() {
             }
             "$python" -m venv --clear "$VENV"
         fi
-        "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check -c "$ROOT/constraints.txt" -e "$target"
+        _install_with "$1" "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check
     fi
     _fingerprint >"$VENV/.stamp-runtime"
     [[ "$1" != dev ]] || cp "$VENV/.stamp-runtime" "$VENV/.stamp-dev"

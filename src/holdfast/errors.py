@@ -5,6 +5,7 @@ HoldfastError
 │   ├── StaleWrite         the turn belongs to a newer generation, another owner or nobody
 │   ├── StopAsked          a person asked this turn to stop; only its cancellation may be written
 │   ├── WrongState         the row is not in a state this verb starts from
+│   ├── RuleRevoked        the rule under which a call would start is not in force any more
 │   ├── ForbiddenTransition  no such arrow in the state table (our bug)
 │   ├── NotFound           no such row
 │   └── Broken             a rule of the schema forbids it (our bug, or a hand-made row)
@@ -38,6 +39,7 @@ __all__ = [
     "NotFound",
     "Refused",
     "Report",
+    "RuleRevoked",
     "SchemaTooNew",
     "StaleWrite",
     "StopAsked",
@@ -95,6 +97,15 @@ class WrongState(Refused):
         self.what = what
         self.found = found
         self.wanted = wanted
+
+
+class RuleRevoked(Refused):
+    """The rule under which a call would start is not in force in its chat: look again, and ask a person."""
+
+    def __init__(self, rule: int, call: str) -> None:
+        super().__init__(f"rule {rule} is not in force for call {call}; nothing was written")
+        self.rule = rule
+        self.call = call
 
 
 class ForbiddenTransition(Refused):

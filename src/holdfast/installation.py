@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -11,10 +13,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["DISTRIBUTION", "EXTRAS", "install_line", "missing_extra"]
+__all__ = ["DISTRIBUTION", "EXTRAS", "bubblewrap", "install_line", "installation_folders", "missing_extra"]
 
 DISTRIBUTION = "holdfast-gateway"
 """What packaging tools call this program; the command and the import name are `holdfast`."""
+
+_SYSTEM = ("/usr/bin", "/bin", "/usr/local/bin")
+"""Folders in which only an administrator puts programs."""
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "anthropic": ("anthropic",),
@@ -23,6 +28,19 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "telegram": ("aiogram", "markdown_it"),
 }
 """The optional parts, each with the modules it brings."""
+
+
+def installation_folders() -> tuple[Path, ...]:
+    """Every folder whose files this program executes or imports: its code, its environment, its Python."""
+    own = (Path(__file__).parent, Path(sys.prefix), Path(sys.base_prefix))
+    imported = (Path(path) for path in sys.path if os.path.isabs(path) and os.path.isdir(path))
+    return tuple(dict.fromkeys(path.resolve() for path in (*own, *imported)))
+
+
+def bubblewrap(path: str) -> str | None:
+    """The program that contains others, from the folders of a PATH; those of the system come first."""
+    folders = sorted(path.split(os.pathsep), key=lambda folder: folder not in _SYSTEM)
+    return shutil.which("bwrap", path=os.pathsep.join(folders))
 
 
 def missing_extra(extra: str) -> str | None:

@@ -173,3 +173,27 @@ def test_the_card_of_a_question_without_an_answer_says_so_and_how_to_go_on(page:
     for told, (_, _, words) in zip(ends, UNANSWERED, strict=True):
         assert told.startswith(words)
     assert ["/resume" in told for told in ends] == [True, True, False, False, False]
+
+
+@pytest.mark.guards("R22.4")
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_long_call_can_be_allowed_only_once_its_end_was_in_sight(
+    page: Page, house: House, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 740})
+    path = "; ".join(f"step-{number}" for number in range(700)) + "; the end"
+    say(page, f"delete {path}")
+    allow, deny = (card(page).get_by_role("button", name=name) for name in ("allow once", "deny"))
+    expect(card(page)).to_contain_text("the end")
+    expect(deny).to_be_enabled()
+    expect(allow).to_be_disabled()
+    expect(card(page)).to_contain_text("Scroll to the end")
+    assert page.evaluate(FITS)
+    picture(page, f"permission-long-{width}")
+    page.reload()
+    expect(allow).to_be_disabled()
+    card(page).locator("pre").evaluate("(one) => one.scrollTo(0, one.scrollHeight)")
+    expect(allow).to_be_enabled()
+    picture(page, f"permission-long-{width}-read")
+    allow.click()
+    expect(closed(page)).to_contain_text("Allowed, this once")

@@ -9,11 +9,16 @@ from playwright.sync_api import Browser, Page, expect
 from holdfast.testing.models import Fault, Kind
 from tests.browser import houses
 from tests.browser.houses import House, picture, say
-from tests.browser.test_real_work import SETTINGS, killed, step
+from tests.browser.test_real_work import killed, step
 from tests.support.model_server import Outside, model_server
 
 expect.set_options(timeout=60_000)
 
+SETTINGS = """\
+[agents.local]
+base_url = "{url}"
+model = "scripted"
+"""
 TEXT = "milk\nbread\nseven eggs\n"
 
 

@@ -15,7 +15,7 @@ expect.set_options(timeout=30_000)
 
 RUNS = """async ([chat, cut]) => {
     try {
-        const { turn } = await (await fetch(`/api/chats/${chat}`)).json();
+        const { turn } = await (await import("/api.js")).get(`/api/chats/${chat}`);
         return turn?.state === "running" && turn.interruptions === cut;
     } catch { return false; }
 }"""

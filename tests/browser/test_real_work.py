@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from holdfast.testing.models import Fault, Kind
 from tests.browser import houses
@@ -23,6 +23,7 @@ SETTINGS = """\
 [agents.local]
 base_url = "{url}"
 model = "scripted"
+write = ["{door}"]
 """
 
 
@@ -33,8 +34,9 @@ def model() -> Iterator[Outside]:
 
 
 @pytest.fixture
-def shared(browser: Browser, model: Outside, tmp_path: Path) -> Iterator[House]:
-    with houses.house(tmp_path, SETTINGS.format(url=model.server.openai_url)) as house:
+def shared(browser: Browser, model: Outside, door: Path, tmp_path: Path) -> Iterator[House]:
+    settings = SETTINGS.format(url=model.server.openai_url, door=door.parent)
+    with houses.house(tmp_path, settings) as house:
         yield house
 
 
@@ -162,3 +164,48 @@ def test_a_file_that_the_agent_gives_is_seen_and_can_be_had_through_a_kill(
     assert violations(small) == []
     picture(small, "files-phone")
     phone.close()
+
+
+def below(page: Page) -> float:
+    """How much of the chat is below what can be seen, once the page has settled."""
+    found: float = page.evaluate(
+        """() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+            const all = document.getElementById("scroll");
+            done(all.scrollHeight - all.scrollTop - all.clientHeight);
+        })))"""
+    )
+    return found
+
+
+def test_a_picture_that_comes_late_leaves_the_reader_at_the_end(page: Page, house: House) -> None:
+    page.set_viewport_size({"width": 390, "height": 500})
+    drawn = page.screenshot()
+    say(page, step("write_file", path="notes.md", content="# Notes\n"))
+    expect(page.locator(".answer:not(.live)")).to_have_count(1)
+    (made,) = (house.home / "workspace").rglob("notes.md")
+    (made.parent / "plan.png").write_bytes(drawn)
+    held: list[Route] = []
+    page.route("**/api/blobs/*", lambda route: held.append(route))
+    with page.expect_request("**/api/blobs/*"):
+        say(page, step("send_file", path="plan.png"))
+    expect(page.locator(".answer:not(.live)")).to_have_count(3)
+    (late,) = held
+    late.continue_()
+    expect(page.locator(".answer .file img")).to_be_visible()
+    assert below(page) < 2
+    # A new message moves the page to its end, and another picture comes before the browser says so.
+    page.evaluate(
+        """() => {
+            const [grows, all] = [document.createElement("div"), document.getElementById("scroll")];
+            all.firstElementChild.append(grows);
+            grows.style.height = "100px";
+            all.scrollTop = all.scrollHeight;
+            grows.style.height = "700px";
+        }"""
+    )
+    assert below(page) < 2
+    expect(page.locator("#to-end")).to_be_hidden()
+    page.evaluate("() => { document.getElementById('scroll').scrollTop -= 20 }")
+    assert below(page) == pytest.approx(20, abs=1), "a person may leave it in small steps"
+    page.evaluate("() => { document.getElementById('scroll').scrollTop -= 300 }")
+    expect(page.locator("#to-end")).to_be_visible()

@@ -578,3 +578,19 @@ async def test_only_a_persons_message_counts_as_one_that_waits_behind_interrupte
     assert [one.waiting_sender for one in await ledger.store.stale_turns()] == [None]
     await ledger.say("hello?")
     assert [one.waiting_sender for one in await ledger.store.stale_turns()] == [ANN]
+
+
+@pytest.mark.guards("R8.1", "R18")
+@pytest.mark.parametrize("closed_by", ["answer", "another message"])
+async def test_work_dropped_while_its_run_still_asks_gives_the_strike_of_that_run_back(
+    ledger: Ledger, closed_by: str
+) -> None:
+    claimed = await ledger.begin()
+    before = (await ledger.store.session(claimed.session.id)).strikes
+    await ledger.append(claimed.fence, ask=(ledger.question("q1", None),), tail=Tail.WORK)
+    if closed_by == "answer":
+        await ledger.store.answer(Q1, await ledger.word("stop"), "stop", ANN)
+    else:
+        await ledger.store.set_question_aside(Q1)
+    assert (await ledger.turn(claimed.session.id)).state is TurnState.CANCELLED
+    assert (before, (await ledger.store.session(claimed.session.id)).strikes) == (1, 0)

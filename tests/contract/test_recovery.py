@@ -19,6 +19,7 @@ from holdfast.model import (
     OnInterruption,
     OwedKind,
     QuestionId,
+    QuestionKind,
     QuestionState,
     Replied,
     Returned,
@@ -236,6 +237,22 @@ async def test_a_question_still_open_makes_the_turn_wait_without_a_note(ledger: 
     (question,) = (await ledger.store.journal(turn.id, 1)).questions
     await ledger.store.answer(question.id, await ledger.word("red"), "red", ANN)
     assert (await ledger.claim(never_asked)).turn.id == turn.id
+
+
+@pytest.mark.guards("R5", "R18")
+async def test_a_limit_that_was_asked_about_just_before_the_end_makes_the_turn_wait(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.append(claimed.fence, ask=(ledger.question(call=None),), tail=Tail.WORK)
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    (stale,) = await ledger.store.stale_turns()
+    assert (stale.stands.question, stale.stands.asked) == (QuestionState.OPEN, QuestionKind.CONTINUE)
+    ledger.clock.advance(HOUR)
+    (late,) = await ledger.store.stale_turns()
+    assert (late.stands.question, late.stands.asked) == (None, None), "its time is up"
+    await ledger.settle("question_open")
+    turn = await ledger.turn(claimed.session.id)
+    assert (turn.state, turn.noted) == (TurnState.WAITING, turn.interruptions)
 
 
 async def test_a_turn_is_not_made_to_wait_for_an_answer_that_came_meanwhile(ledger: Ledger) -> None:

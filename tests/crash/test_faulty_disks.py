@@ -57,6 +57,17 @@ def test_a_failed_sync_ends_the_process_before_anything_more_is_told(tmp_path: P
     assert broken == ()
 
 
+@pytest.mark.guards("R16")
+@pytest.mark.parametrize("statement", ["VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"])
+def test_a_failed_sync_of_a_scrub_ends_the_process_as_well(tmp_path: Path, statement: str) -> None:
+    if not syncs_can_be_made_to_fail():
+        missing("Linux on x86_64 or aarch64, to make real syncs fail")
+    code, said, last_words = run("sync-at", tmp_path, statement)
+    assert (code, said) == (EXIT_SYNC_FAILED, [("kept", f"before {n}") for n in range(3)])
+    assert "did not confirm" in last_words
+    assert asyncio.run(found_at(tmp_path)) == ({f"before {n}" for n in range(3)}, ())
+
+
 def test_writes_that_find_no_room_are_refused_until_there_is(tmp_path: Path) -> None:
     """A limit on file sizes stands for a quota: the log cannot grow, and SQLite calls it an I/O error."""
     code, said, _ = run("limit", tmp_path)

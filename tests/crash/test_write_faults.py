@@ -6,7 +6,7 @@ import os
 import pytest
 
 from tests.support.disks.proof import fail_write, fail_writes
-from tests.support.disks.recorder import LOG_SYNCS, LOG_WRITES, Fault
+from tests.support.disks.recorder import COPY_SYNCS, LOG_SYNCS, LOG_WRITES, Fault
 from tests.support.disks.subject import DEAF
 from tests.support.disks.watched import can_watch
 from tests.support.parts import missing
@@ -48,6 +48,20 @@ def test_a_failed_sync_of_a_commit_ends_the_process_and_the_next_start_is_sound(
     found = fail_write(failing)
     assert (found["violations"], found["write_faults_by_end"]) == ([], {"1 running": 1})
     assert fail_write(failing, planted=DEAF)["violations"]
+
+
+FIRST_COPIES = {
+    "starting": Fault(100, errno.EIO, only=COPY_SYNCS),  # After the file was made.
+    "running": Fault(0, errno.EIO, at_work=True, only=COPY_SYNCS),
+}
+
+
+@pytest.mark.guards("R16")
+@pytest.mark.parametrize("phase", FIRST_COPIES)
+def test_a_failed_sync_of_a_copy_of_the_log_ends_the_process_and_the_next_start_is_sound(phase: str) -> None:
+    """SQLite copies a log in parts, while somebody reads, and syncs only the last: all may be lost."""
+    found = fail_write(FIRST_COPIES[phase])
+    assert (found["violations"], found["write_faults_by_end"]) == ([], {f"1 {phase}": 1})
 
 
 def test_a_file_whose_name_could_not_be_synced_is_not_acknowledged_when_it_is_brought_again() -> None:

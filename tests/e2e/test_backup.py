@@ -14,6 +14,7 @@ import pytest
 
 from holdfast.app.client import ask, listen
 from tests.support.commands import Spoken, as_json, command, holdfast, notes, up
+from tests.support.web import asked_until, program
 
 ANSWER = "All 4 steps are done"
 
@@ -109,6 +110,8 @@ def test_work_cut_by_a_restore_goes_on_when_it_is_released_and_its_effects_are_n
     if at_rest:
         release(new)
     with up(new, "--no-supervise"):
+        with program(new) as client:
+            asked_until(client, "/readyz", 200)
         assert "restored from a backup" in as_json("continuity", "--home", new)["reports"][0]["lines"][0]
         if not at_rest:
             release(new)

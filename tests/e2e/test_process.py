@@ -247,7 +247,9 @@ def test_a_new_supervisor_waits_for_an_orphans_end_and_then_keeps_a_gateway_up(h
 
 
 def test_under_systemd_a_stop_is_left_to_systemd(home: Path) -> None:
-    gateway = Started(home, INVOCATION_ID="x").ready()
+    gateway = Started(home, INVOCATION_ID="x")
+    assert gateway.hear() == "FDSTORE=1\nFDNAME=web", "systemd holds the page's socket over a restart"
+    gateway.ready()
     with pytest.raises(Declined, match="systemctl stop"):
         gateway.ask("shutdown")
     assert gateway.ask("status")["kept_up_by"] == "systemd"

@@ -86,10 +86,14 @@ FIRST: Mapping[str, object] = {
     "approvals.reconcilable": "deny",
     "approvals.effect": "deny",
     "approvals.expires": 151.051,
+    "approvals.people": "own",
     "tools.use": ["todo"],
     "tools.timeout": 52.052,
     "tools.shown": 5353,
     "tools.workspace": "agent",
+    "tools.containment": "off",
+    "tools.network": False,
+    "tools.protected": ["a-place"],
     "tools.terminal.timeout": 54.054,
     "tools.terminal.memory": 155,
     "tools.terminal.processes": 56,
@@ -127,6 +131,8 @@ FIRST: Mapping[str, object] = {
     f"agents.{TABLE}.instructions": "who.md",
     f"agents.{TABLE}.tools": ["terminal", "fetch"],
     f"agents.{TABLE}.mcp": ["i*"],
+    f"agents.{TABLE}.read": ["/usr/share"],
+    f"agents.{TABLE}.write": ["/var/tmp"],
     f"agents.{TABLE}.images": False,
     f"agents.{TABLE}.context": 76076,
     f"agents.{TABLE}.max_output": 77,
@@ -157,6 +163,9 @@ SECOND_LIFE: Mapping[str, object] = {
     f"mcp.{TABLE}.args": ["an argument"],
     f"mcp.{TABLE}.env": ["SEEN"],
     f"mcp.{TABLE}.cwd": "a-folder",
+    f"mcp.{TABLE}.read": ["/usr/lib"],
+    f"mcp.{TABLE}.write": ["/var/cache"],
+    f"mcp.{TABLE}.network": False,
 }
 PORTS = ("web.port", "telegram.webhook_port")
 """Said too: free ones."""

@@ -59,10 +59,12 @@ def test_the_tutorial_is_what_happens(tmp_path: Path) -> None:
     home.mkdir()
     first, cut, denied, beside = blocks("text")
     # When a command has begun is for a person to see; here it says so itself, outside of the home.
-    begun = gate(tmp_path, "begun")
+    (tmp_path / "seen").mkdir()
+    begun = gate(tmp_path / "seen", "begun")
     cut = cut.replace("sleep 30", f"echo > {begun}; sleep 600")
     with model_server() as port:
-        (home / "holdfast.toml").write_text(blocks("toml")[0].replace(PORT, port))
+        config = blocks("toml")[0].replace(PORT, port)
+        (home / "holdfast.toml").write_text(f'{config}\nwrite = ["{begun.parent}"]\n')
         with up(home):
             assert "local" in command("status", "--home", home).out
             talk = Spoken("chat", "--home", home, "--wait", "20")

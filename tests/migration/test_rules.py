@@ -4,15 +4,17 @@ import asyncio
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from holdfast.model import CallId, TurnState
+from holdfast.model import CallId, QuestionId, QuestionKind, TurnState
+from holdfast.policy.allowed_calls import Coverage
 from holdfast.store.sqlite import LEDGER
 from holdfast.store.sqlite.database import connect_writer
 from tests.support.backends import SqliteBackend
-from tests.support.ledger import Ledger, owed, result
+from tests.support.ledger import ANN, Ledger, owed, result
 
 
 @pytest.fixture
@@ -28,6 +30,7 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
         await ledger.finish(done.fence, TurnState.DONE, owed("reply", "one", "two", chat="done"))
         waiting = await ledger.begin(chat="waiting")
         await ledger.ask(waiting.fence, owed=owed("q", chat="waiting"))
+        await revoke_a_rule(ledger)
         running = await ledger.begin(chat="running")
         await ledger.start(running.fence, "c1", start=False)
         await ledger.append(running.fence, start=(CallId("c1"),))
@@ -37,6 +40,18 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     asyncio.run(furnish())
     with closing(connect_writer(tmp_path / LEDGER)) as opened:
         yield opened
+
+
+async def revoke_a_rule(ledger: Ledger) -> None:
+    """An owner has allowed a call always, and taken that back."""
+    claimed = await ledger.begin(chat="allowed")
+    await ledger.start(claimed.fence, "c1", start=False)
+    may_i = ledger.question("may", kind=QuestionKind.APPROVAL, call_hash="h", offers=Coverage(""))
+    await ledger.append(claimed.fence, ask=(replace(may_i, owed=owed("may", chat="allowed")),))
+    await ledger.store.wait(claimed.fence)
+    await ledger.store.answer(QuestionId("may"), await ledger.word("a", "allowed"), "always", ANN, owner=True)
+    await ledger.store.revoke_allowed_call(1, ANN)
+    await ledger.finish((await ledger.claim()).fence, TurnState.FAILED)
 
 
 COPY_TURN = """
@@ -54,6 +69,14 @@ FORBIDDEN = {
     "a second live session of one conversation": """
         INSERT INTO sessions (id, key, chat, began, began_at)
         SELECT 'copy', key, chat, began, began_at FROM sessions""",
+    "a rule that no answer asked for": """
+        INSERT INTO allowed_calls
+            (chat, tool, agent, call_hash, arguments, session, question, allowed_by, allowed_at)
+        SELECT s.chat, 'tool', '', 'h', '{}', s.id, q.id, 'fake:bob', 1
+        FROM questions q JOIN sessions s ON s.id = q.session""",
+    "a rule offered where no permission is asked for": "UPDATE questions SET offers = '{}'",
+    "a revoked rule that is in force again": "UPDATE allowed_calls SET revoked_at = NULL, revoked_by = NULL",
+    "a rule in force that says nothing": "UPDATE allowed_calls SET arguments = NULL, revoked_at = NULL",
     "an effect that runs a second time": "UPDATE tool_calls SET runs = runs + 1 WHERE state = 'started'",
     "a call settled without a time": "UPDATE tool_calls SET state = 'done' WHERE state = 'started'",
     "a call done that never started": "UPDATE tool_calls SET started_at = NULL WHERE state = 'started'",

@@ -86,6 +86,43 @@ def test_killed_in_a_call_that_was_allowed_it_is_not_run_again_under_that_yes(bu
     assert questions(house) == [("answered", "yes")]
 
 
+@pytest.mark.guards("R7.3", "R13")
+def test_killed_right_after_always_was_kept_the_rule_holds_until_it_is_revoked(build: Build) -> None:
+    house = build(CAREFUL)
+    house.hold("after wait")
+    gateway = house.up()
+    house.say("home", "do effect #a")
+    house.heard("home", MAY_I)
+    house.reached("after wait")
+    gateway.kill()
+    house.hold("before claim_ready")
+    gateway = house.up()
+    house.reached("before claim_ready")
+    house.say("home", "always")
+    gateway.kill()
+    (rule,) = house.look("allowed", chat="home")["allowed"]
+    assert (turn(house), house.times(EFFECTS, "a")) == (("queued", 0), 0)
+    house.hold()
+    gateway = house.up()
+    house.heard("home", "answer to a")
+    assert house.times(EFFECTS, "a") == 1
+    house.say("home", "do effect #a")
+    house.heard("home", "answer to a", "answer to a")
+    assert house.times(EFFECTS, "a") == 2, "unasked"
+    gateway.kill()
+    gateway = house.up()
+    assert house.ask("revoke_allowed", rule=rule["id"]) == {"rule": rule["id"], "revoked": True}
+    gateway.kill()
+    gateway = house.up()
+    house.say("home", "do effect #a")
+    told = house.heard("home", MAY_I, MAY_I)
+    gateway.stop()
+    assert sum(MAY_I in text for text in told) == 2, "asked before the rule, and after it"
+    assert house.times(EFFECTS, "a") == 2
+    assert house.look("allowed")["allowed"] == []
+    assert house.is_sound()
+
+
 @pytest.mark.guards("R13")
 def test_killed_while_the_agent_asks_and_again_after_the_answer_it_goes_on_from_it(house: House) -> None:
     house.hold("after wait")
@@ -138,26 +175,39 @@ def test_killed_while_it_asks_and_started_three_days_later_nothing_goes_on_until
     assert house.is_sound()
 
 
+WAITING = "after wait"
+UNRECORDED = ("before record_delivery", "before wait")
+UNSENT = ("before claim_deliveries", "before wait")
+
+
 @pytest.mark.guards("R5", "R13")
 @pytest.mark.parametrize(("late", "state"), [(2 * HOUR - MINUTE, "done"), (3 * DAY, "expired")])
+@pytest.mark.parametrize(
+    ("places", "cuts"),
+    [((WAITING,), 0), (UNRECORDED, 1), (UNSENT, 1)],
+    ids=["waiting", "unrecorded", "unsent"],
+)
 def test_an_approval_that_expires_while_no_gateway_runs_is_refused_in_time_and_left_later(
-    build: Build, late: int, state: str
+    build: Build, places: tuple[str, ...], cuts: int, late: int, state: str
 ) -> None:
     house = build(CAREFUL)
+    house.hold(*places)
     gateway = house.up()
     house.say("home", "do effect #a")
-    house.heard("home", MAY_I)
-    while turn(house)[0] != "waiting":
-        pass
+    for place in places:
+        house.reached(place)
     gateway.kill()
+    # Another run of the machine: within one, its own clock tells how old the work is, not the wall's.
+    house.reboot()
     house.set_clock(late)
+    house.hold()
     gateway = house.up()
     words = "answer to a" if state == "done" else "I asked for permission here"
     told = house.heard("home", words)
     gateway.kill()
     gateway = house.up()
     gateway.stop()
-    assert (turn(house), house.times(EFFECTS, "a")) == ((state, 0), 0)
+    assert (turn(house), house.times(EFFECTS, "a")) == ((state, cuts), 0)
     assert house.told("home") == told, "told once"
     assert house.model_calls("a") == (2 if state == "done" else 1)
     assert house.is_sound()

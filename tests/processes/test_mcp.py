@@ -11,14 +11,17 @@ import pytest
 
 from tests.support import mcp_server
 from tests.support.inside import EFFECTS, READS
+from tests.support.machine import outside
 from tests.support.outside import LONG, Build, House
 
 SETTINGS = """\
 [mcp.tools]
 command = {python}
-args = ["-S", {program}, {home}]
+args = ["-S", {program}, {folder}]
+read = [{program}]
 wait = "{wait}"
 timeout = "{timeout}"
+effects = {{ read = "read", hang_reading = "read", long = "read", again = "idempotent" }}
 """
 
 
@@ -27,7 +30,7 @@ def settings(home: Path, wait: str = "60s", timeout: str = "60s") -> str:
     return SETTINGS.format(
         python=json.dumps(sys.executable),
         program=program,
-        home=json.dumps(str(home)),
+        folder=json.dumps(str(home / "workspace")),
         wait=wait,
         timeout=timeout,
     )
@@ -39,7 +42,8 @@ def served(build: Build, tmp_path: Path) -> House:
 
 
 def pids(house: House) -> list[int]:
-    return [line["pid"] for line in house.seen(mcp_server.PIDS)]
+    """The last server and what it has started, while they live."""
+    return [outside(line["pid"], os.getpid()) for line in house.seen(mcp_server.PIDS)]
 
 
 def gone(pid: int) -> None:
@@ -70,8 +74,9 @@ def test_an_agent_uses_the_tools_of_a_server(served: House) -> None:
     assert results(served, "a") == [("done", "read a"), ("done", "did a"), ("failed", "no a today")]
     server = server_of(served)
     assert (server["name"], server["state"], server["tools"]) == ("tools", "up", len(mcp_server.KNOWN))
+    left = pids(served)
     gateway.stop()
-    for pid in pids(served):
+    for pid in left:
         gone(pid)
 
 
@@ -80,7 +85,7 @@ def test_a_gateway_killed_in_an_effect_takes_the_server_along_and_tells_it_as_un
     served: House,
 ) -> None:
     served.hold("mcp after a")
-    (served.home / mcp_server.FAULTS).write_text("stays")
+    (served.workspace / mcp_server.FAULTS).write_text("stays")
     gateway = served.up()
     served.say("home", "do tools__child tools__effect tools__read #a")
     served.reached("mcp after a")
@@ -148,7 +153,7 @@ def test_a_server_that_cannot_live_keeps_nobody_waiting_long_and_is_shown_as_dow
     build: Build, tmp_path: Path
 ) -> None:
     house = build(settings(tmp_path, wait="1s"))
-    (tmp_path / mcp_server.FAULTS).write_text("dead")
+    (house.workspace / mcp_server.FAULTS).write_text("dead")
     gateway = house.up()
     # The first may find it still starting.
     for tag in "abcdefghijklmnop":

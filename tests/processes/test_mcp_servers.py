@@ -16,13 +16,17 @@ from typing import Any
 import pytest
 
 from holdfast.clock import SystemClock, SystemRng
-from holdfast.model import SessionId, TurnId
+from holdfast.model import EffectClass, SessionId, TurnId
+from holdfast.policy.settings import ToolSettings
 from holdfast.tools import CutShort, ToolContext, ToolFailed
+from holdfast.tools.containment import Launcher
+from holdfast.tools.containment.helper.limits import below
+from holdfast.tools.containment.helper.mcp_program import LARGEST_LOG
 from holdfast.tools.mcp import McpSettings, Means, Servers
-from holdfast.tools.mcp.guard import LARGEST_LOG
 from holdfast.tools.mcp.server import McpTool
 from tests.support import mcp_http, mcp_server
 from tests.support.loops import LONG, on_a_loop
+from tests.support.machine import outside
 from tests.support.parts import missing
 from tests.unit.project.tree import ROOT
 
@@ -59,6 +63,7 @@ async def running(folder: Path, means: Means | None = None, **servers: McpSettin
         {name: means or Means() for name in servers},
         folder / "logs",
         folder / "workspace",
+        Launcher(ToolSettings(), os.environ, folder),
         SystemClock(),
         SystemRng(1),
     )
@@ -76,7 +81,15 @@ def python(*arguments: str, **more: Any) -> McpSettings:
 
 
 def scripted(folder: Path, **more: Any) -> McpSettings:
-    return python("-S", mcp_server.__file__, str(folder), **more)
+    program = Path(mcp_server.__file__)
+    return python("-S", str(program), str(work(folder)), read=(program,), **more)
+
+
+def work(folder: Path) -> Path:
+    """The folder that contained servers share with their test."""
+    found = folder / "workspace"
+    found.mkdir(exist_ok=True)
+    return found
 
 
 def free_port() -> int:
@@ -87,8 +100,15 @@ def free_port() -> int:
 
 
 def seen(folder: Path, file: str) -> list[str]:
-    path = folder / file
-    return path.read_text().splitlines() if path.exists() else []
+    path = next((one for one in (work(folder) / file, folder / file) if one.exists()), folder)
+    return path.read_text().splitlines() if path.is_file() else []
+
+
+def command_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
 
 
 def ends(pid: int) -> None:
@@ -148,7 +168,9 @@ async def test_a_server_from_the_npm_registry_over_both_ways(tmp_path: Path) -> 
     try:
         async with running(
             tmp_path,
-            pipe=McpSettings(command="node", args=(str(program),), wait=PATIENT),
+            pipe=McpSettings(
+                command="node", args=(str(program),), wait=PATIENT, read=(EVERYTHING.parents[2],)
+            ),
             http=McpSettings(url=f"http://127.0.0.1:{port}/mcp", wait=PATIENT),
         ) as found:
             for name in ("pipe", "http"):
@@ -223,7 +245,7 @@ async def test_a_server_that_does_not_let_us_in_is_told_with_its_answer_and_with
 @on_a_loop
 async def test_a_server_with_hundreds_of_tools_is_had_whole(tmp_path: Path) -> None:
     names = [f"tool.{number}" for number in range(300)]
-    (tmp_path / mcp_server.TOOLS).write_text(" ".join(names))
+    (work(tmp_path) / mcp_server.TOOLS).write_text(" ".join(names))
     async with running(tmp_path, many=scripted(tmp_path)) as found:
         assert found.names() == [f"many__tool_{number}" for number in range(300)]
         assert await found.call("many__tool_299", '{"tag": "x"}') == "read x"
@@ -231,7 +253,8 @@ async def test_a_server_with_hundreds_of_tools_is_had_whole(tmp_path: Path) -> N
 
 @on_a_loop
 async def test_a_call_that_hangs_is_given_up_and_the_server_told(tmp_path: Path) -> None:
-    async with running(tmp_path, slow=scripted(tmp_path, timeout=1_000)) as found:
+    settings = scripted(tmp_path, timeout=1_000, effects=(("*read*", EffectClass.READ),))
+    async with running(tmp_path, slow=settings) as found:
         with pytest.raises(ToolFailed, match="no answer within 1 seconds"):
             await found.call("slow__hang_reading")
         with pytest.raises(CutShort, match="no answer within 1 seconds"):
@@ -243,7 +266,7 @@ async def test_a_call_that_hangs_is_given_up_and_the_server_told(tmp_path: Path)
 
 @on_a_loop
 async def test_a_server_that_talks_garbage_is_down_and_its_words_fill_no_log(tmp_path: Path) -> None:
-    (tmp_path / mcp_server.FAULTS).write_text("garbage")
+    (work(tmp_path) / mcp_server.FAULTS).write_text("garbage")
     async with running(tmp_path, odd=scripted(tmp_path)) as found:
         (look,) = found.servers.looks()
         assert look.tools == 0
@@ -253,10 +276,10 @@ async def test_a_server_that_talks_garbage_is_down_and_its_words_fill_no_log(tmp
 
 @on_a_loop
 async def test_a_server_whose_message_never_ends_is_ended(tmp_path: Path) -> None:
-    (tmp_path / mcp_server.FAULTS).write_text("endless")
+    (work(tmp_path) / mcp_server.FAULTS).write_text("endless")
     async with running(tmp_path, odd=scripted(tmp_path)) as found:
         assert "a line that is too long" in found.servers.looks()[0].words
-    ends(int(seen(tmp_path, mcp_server.PIDS)[0].split(":")[1].strip(" }")))
+    assert [pid for pid in below(os.getpid()) if str(tmp_path) in command_of(pid)] == []
 
 
 @on_a_loop
@@ -290,7 +313,7 @@ async def test_tools_that_change_are_known_when_the_call_that_changed_them_is_ov
 @on_a_loop
 async def test_a_server_that_dies_leaves_nothing_of_its_own_behind(tmp_path: Path) -> None:
     async with running(tmp_path, parent=scripted(tmp_path)) as found:
-        child = int(await found.call("parent__child"))
-        first = int(seen(tmp_path, mcp_server.PIDS)[0].split(":")[1].strip(" }"))
+        child = outside(int(await found.call("parent__child")), os.getpid())
+        first = outside(int(seen(tmp_path, mcp_server.PIDS)[0].split(":")[1].strip(" }")), os.getpid())
         os.kill(first, signal.SIGKILL)
         await asyncio.to_thread(ends, child)

@@ -4,7 +4,6 @@ import json
 import os
 import select
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,16 +14,18 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are l
 
 SETTINGS = """\
 tools.use = ["terminal"]
+tools.workspace = "agent"
 approvals.effect = "allow"
 tools.terminal.memory = 200
 """
 
 
 class Outside:
-    """A folder that a command and its test both see, and a place where the one waits for the other."""
+    """The folder that a command and its test both see, and a place where the one waits for the other."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, home: Path) -> None:
+        self.folder = folder = home / "workspace" / "agents" / "inside:agent"
+        folder.mkdir(parents=True)
         self.mark = f"9{os.getpid()}{abs(hash(folder)) % 10_000}"
         os.mkfifo(folder / "ready")
 
@@ -64,12 +65,14 @@ class Outside:
 
 
 @pytest.fixture
-def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
-    yield Outside(tmp_path_factory.mktemp("outside"))
+def outside(house: House) -> Outside:
+    return Outside(house.home)
 
 
 @pytest.fixture
-def house(build: Build) -> House:
+def house(build: Build, monkeypatch: pytest.MonkeyPatch) -> House:
+    # So that commands find the Python of these tests.
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     return build(SETTINGS)
 
 

@@ -21,7 +21,7 @@ from holdfast.model import (
     ToolCall,
     TurnState,
 )
-from holdfast.policy.calls import call_hash
+from holdfast.policy.plain import call_hash
 from holdfast.policy.settings import HOUR, ApprovalSettings, Rule, Ruling, TurnSettings
 from tests.support.ledger import ANN, BOB, Ledger, address, key
 from tests.support.stage import Deed, Line, Stage, says, soon
@@ -73,9 +73,8 @@ async def test_the_call_is_asked_about_in_the_commit_that_plans_it_and_runs_once
 ) -> None:
     house = await told(ledger)
     await house.runs(wants("a.txt"))
-    assert house.stage.store.log == ["claim_ready", "record", "wait", "claim_ready"], (
-        "one commit holds it all"
-    )
+    written = [verb for verb in house.stage.store.log if verb != "allowed_calls"]
+    assert written == ["claim_ready", "record", "wait", "claim_ready"], "one commit holds it all"
     (asked,) = await house.questions
     (sent,) = await ledger.outbox()
     assert (asked.kind, asked.asked_of, asked.expires_at) == (
@@ -85,7 +84,7 @@ async def test_the_call_is_asked_about_in_the_commit_that_plans_it_and_runs_once
     )
     assert (asked.id, asked.call_hash) == (sent.dedupe, call_hash("deed", '{"file": "a.txt"}'))
     assert "May I run `deed`?" in sent.text and "file: a.txt" in sent.text
-    assert sent.options == ("allow once", "deny")
+    assert sent.options == ("allow once", "deny", "always allow this")
     assert (house.deed.runs, await house.state) == ([], TurnState.WAITING)
     row = await ledger.say("yes")
     assert (await ledger.store.row(row)).state is InboxState.ANSWERED, (
@@ -281,12 +280,3 @@ async def test_a_drain_in_the_middle_of_asking_leaves_nothing_that_runs_unasked(
     await ledger.recover()
     await house.runs()
     assert (house.deed.runs, await house.state) == ([], TurnState.WAITING)
-
-
-async def test_what_is_secret_is_shown_to_nobody(ledger: Ledger) -> None:
-    house = await told(ledger)
-    arguments = json.dumps({"password": "hunter2hunter2", "header": "Authorization: Bearer abcdefghijkl"})
-    await house.runs(Replied("", Finish.CALLS, (ToolCall(CallId("x"), "deed", arguments),)))
-    (sent,) = await ledger.outbox()
-    assert "hunter2" not in sent.text and "abcdefghijkl" not in sent.text
-    assert call_hash("deed", arguments)[:12] in sent.text

@@ -86,7 +86,7 @@ async def test_killed_before_the_model_was_asked_it_is_there_when_it_is(sent: Se
         await soon(stage.model.asked.wait())
     session = (await stage.turn()).session
     (sent.folder(session) / "list.txt").unlink()
-    (sent.workspace / "state" / session / "attachments").rename(sent.workspace / "gone")
+    (sent.workspace.parent / "tool-state" / session / "attachments").rename(sent.workspace / "gone")
     await ledger.recover()
     again = Sent(ledger, sent.workspace.parent).stage(says())
     await again.run()

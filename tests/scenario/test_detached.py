@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -15,11 +14,14 @@ import pytest
 
 from holdfast.clock import SystemClock
 from holdfast.model import ProcessId, ProcessState, TurnId
+from holdfast.policy.containment import Containment
 from holdfast.policy.processes import Identity, Standing
-from holdfast.policy.settings import ProcessSettings
-from holdfast.tools import Detached, Launch, ToolFailed, minder
+from holdfast.policy.settings import ProcessSettings, ToolSettings
+from holdfast.tools import Detached, Launch, ToolFailed
+from holdfast.tools.containment import ALL, Launcher, helper_command
+from holdfast.tools.containment.helper import process_minder as minder
 from holdfast.tools.detached import FOLDER, read_output
-from tests.support.machine import alive, end_session, gate, gone, open_gate, parent_of, wait_for
+from tests.support.machine import alive, end_session, gate, gone, open_gate, outside, parent_of, wait_for
 
 ENVIRONMENT = {"PATH": os.defpath, "GREETING": "hello"}
 ID = ProcessId("p1")
@@ -28,21 +30,31 @@ ID = ProcessId("p1")
 class Machine:
     """A home, and the processes that a test starts in it."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, containment: Containment) -> None:
         self.home = home
+        self.work = home / "workspace"
+        self.work.mkdir()
+        self.containment = containment
         self.started: list[Identity] = []
         self.port = self.another()
 
     def another(self, **settings: int) -> Detached:
         """The port of a gateway that has just begun on this home."""
-        return Detached(self.home, SystemClock(), ENVIRONMENT, ProcessSettings(**settings), segment=1_000)
+        launcher = Launcher(ToolSettings(), ENVIRONMENT, self.home, (self.containment,))
+        return Detached(
+            self.home, SystemClock(), ENVIRONMENT, launcher, ProcessSettings(**settings), segment=1_000
+        )
 
     def launch(self, command: str, id: ProcessId = ID) -> Launch:
-        return Launch(id, command, self.home, TurnId("t1"), 0, True, ("error",))
+        return Launch(id, command, self.work, TurnId("t1"), 0, True, ("error",))
 
     async def start(self, command: str, id: ProcessId = ID) -> Identity:
         self.started.append(await self.port.start(self.launch(command, id)))
         return self.started[-1]
+
+    def plan(self, launch: Launch) -> None:
+        """As a gateway that is killed before it starts what it has planned."""
+        self.port._plan(self.home / FOLDER / launch.id, launch, self.port._prepared(launch))
 
     async def text(self) -> str:
         return (await self.port.output(ID, 0, 1_000_000)).data.decode()
@@ -52,9 +64,9 @@ class Machine:
         return await self.port.stands(ID, identity)
 
 
-@pytest.fixture
-def machine(tmp_path: Path, loop: asyncio.Runner) -> Iterator[Machine]:
-    machine = Machine(tmp_path)
+@pytest.fixture(params=ALL)
+def machine(tmp_path: Path, loop: asyncio.Runner, request: pytest.FixtureRequest) -> Iterator[Machine]:
+    machine = Machine(tmp_path, request.param)
     yield machine
     for identity in machine.started:
         end_session(identity.pid)
@@ -64,19 +76,19 @@ async def test_a_command_runs_in_its_folder_and_leaves_its_output_and_exit_code(
     identity = await machine.start("pwd; echo $GREETING; env | wc -l; echo trouble >&2; exit 3")
     assert await machine.ends(identity) == Standing(ProcessState.EXITED, 3)
     lines = (await machine.text()).splitlines()
-    assert lines[:2] == [str(machine.home), "hello"]
+    assert lines[:2] == [str(machine.work), "hello"]
     assert lines[-1] == "trouble"
     assert int(lines[2]) <= 6, "nothing of the surroundings but what it was given, and the shell's own"
 
 
 async def test_where_memory_runs_out_it_goes_before_the_gateway(machine: Machine) -> None:
-    await machine.ends(await machine.start("cat /proc/self/oom_score_adj"))
+    await machine.ends(await machine.start("read score < /proc/self/oom_score_adj; echo $score"))
     assert await machine.text() == "1000\n"
 
 
 @pytest.mark.guards("R11.1", "F1")
 async def test_it_is_in_a_session_of_its_own_and_nobodys_child(machine: Machine) -> None:
-    identity = await machine.start(f"cat {gate(machine.home, 'gate')}")
+    identity = await machine.start(f"cat {gate(machine.work, 'gate')}")
     stat = minder.stat_of(identity.pid)
     assert stat is not None
     assert stat[1] == identity.pid != os.getsid(0)
@@ -85,7 +97,7 @@ async def test_it_is_in_a_session_of_its_own_and_nobodys_child(machine: Machine)
 
 
 async def test_the_same_id_is_started_once(machine: Machine) -> None:
-    waits = gate(machine.home, "gate")
+    waits = gate(machine.work, "gate")
     first = await machine.start(f"echo ran; cat {waits}")
     assert await machine.another().start(machine.launch("echo again")) == first
     open_gate(waits)
@@ -96,7 +108,7 @@ async def test_the_same_id_is_started_once(machine: Machine) -> None:
 
 async def test_killed_after_the_plan_and_before_the_start_it_is_started_once(machine: Machine) -> None:
     launch = machine.launch("echo ran")
-    machine.port._plan(machine.home / FOLDER / ID, launch)
+    machine.plan(launch)
     found = await machine.port.find(ID)
     assert found is not None
     assert (found.identity, found.launch) == (None, launch)
@@ -106,8 +118,8 @@ async def test_killed_after_the_plan_and_before_the_start_it_is_started_once(mac
 
 
 async def test_of_two_who_start_it_at_once_one_does(machine: Machine) -> None:
-    machine.port._plan(machine.home / FOLDER / ID, machine.launch("echo ran"))
-    command = [sys.executable, "-I", "-S", minder.__file__, str(machine.home / FOLDER / ID)]
+    machine.plan(machine.launch("echo ran"))
+    command = helper_command("process_minder", str(machine.home / FOLDER / ID))
     both = [await asyncio.create_subprocess_exec(*command) for _ in range(2)]
     assert [await one.wait() for one in both] == [0, 0]
     identity = await machine.start("echo ran")
@@ -117,9 +129,9 @@ async def test_of_two_who_start_it_at_once_one_does(machine: Machine) -> None:
 
 async def test_a_start_that_comes_too_late_finds_that_it_was_given_up(machine: Machine) -> None:
     folder = machine.home / FOLDER / ID
-    machine.port._plan(folder, machine.launch("echo ran"))
+    machine.plan(machine.launch("echo ran"))
     minder.write_whole(str(folder / minder.STARTED), {"pid": 0, "ticks": 0, "boot": ""}, once=True)
-    late = await asyncio.create_subprocess_exec(sys.executable, "-I", "-S", minder.__file__, str(folder))
+    late = await asyncio.create_subprocess_exec(*helper_command("process_minder", str(folder)))
     assert await late.wait() == 0
     with pytest.raises(ToolFailed):
         await machine.start("echo ran")
@@ -136,7 +148,7 @@ async def test_who_is_cancelled_while_it_starts_is_told_all_the_same(machine: Ma
 
 @pytest.mark.guards("R11.1", "F10")
 async def test_a_pid_that_is_used_again_is_not_it_and_is_not_killed(machine: Machine) -> None:
-    identity = await machine.start(f"cat {gate(machine.home, 'gate')}")
+    identity = await machine.start(f"cat {gate(machine.work, 'gate')}")
     reused = replace(identity, ticks=identity.ticks + 1)
     assert (await machine.port.stands(ID, reused)).state is ProcessState.LOST
     assert (await machine.port.kill(ID, reused)).state is ProcessState.LOST
@@ -149,7 +161,7 @@ async def test_one_that_ends_while_it_is_looked_at_has_its_exit_code(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It leaves its exit code and then goes: who looks for the code first, and then for it, finds neither."""
-    waits = gate(machine.home, "gate")
+    waits = gate(machine.work, "gate")
     identity = await machine.start(f"cat {waits}; exit 3")
     real = minder.stat_of
 
@@ -174,9 +186,9 @@ async def test_the_gateway_itself_is_never_taken_for_one(machine: Machine) -> No
 async def test_what_is_killed_hard_with_who_minds_it_is_lost_and_the_command_goes_with_it(
     machine: Machine,
 ) -> None:
-    said = gate(machine.home, "said")
-    identity = await machine.start(f"echo $$ > {said}; exec cat {gate(machine.home, 'gate')}")
-    command = int(await asyncio.to_thread(wait_for, said))
+    said = gate(machine.work, "said")
+    identity = await machine.start(f"echo $$ > {said}; exec cat {gate(machine.work, 'gate')}")
+    command = outside(int(await asyncio.to_thread(wait_for, said)), identity.pid)
     os.kill(identity.pid, signal.SIGKILL)
     assert await machine.ends(identity) == Standing(ProcessState.LOST)
     await asyncio.to_thread(gone, command)
@@ -193,18 +205,18 @@ async def test_input_reaches_it_also_from_another_gateway(machine: Machine) -> N
 
 
 async def test_input_that_is_not_read_is_not_waited_for(machine: Machine) -> None:
-    said = gate(machine.home, "said")
-    identity = await machine.start(f"echo > {said}; cat {gate(machine.home, 'gate')}")
+    said = gate(machine.work, "said")
+    identity = await machine.start(f"echo > {said}; cat {gate(machine.work, 'gate')}")
     await asyncio.to_thread(wait_for, said)
     with pytest.raises(ToolFailed, match="does not read its input: 65536 of 100000 bytes"):
         await machine.port.write(ID, identity, "x" * 100_000)
 
 
 async def test_a_kill_ends_all_of_it_and_how_it_ended_is_known(machine: Machine) -> None:
-    said = gate(machine.home, "said")
-    waits = gate(machine.home, "gate")
+    said = gate(machine.work, "said")
+    waits = gate(machine.work, "gate")
     identity = await machine.start(f"(cat {waits}) & (cat {waits} & echo $! > {said}; wait)")
-    child = int(await asyncio.to_thread(wait_for, said))
+    child = outside(int(await asyncio.to_thread(wait_for, said)), identity.pid)
     assert await machine.port.kill(ID, identity) == Standing(ProcessState.RUNNING)
     await asyncio.to_thread(gone, child)
     assert await machine.port.stands(ID, identity) == Standing(ProcessState.EXITED, -signal.SIGTERM)
@@ -212,12 +224,12 @@ async def test_a_kill_ends_all_of_it_and_how_it_ended_is_known(machine: Machine)
 
 
 async def test_a_kill_also_ends_what_has_left_its_session(machine: Machine) -> None:
-    said = gate(machine.home, "said")
-    waits = gate(machine.home, "gate")
+    said = gate(machine.work, "said")
+    waits = gate(machine.work, "gate")
     # Its parent is gone, its session another, its output elsewhere: nothing of it shows whose it is.
     leaves = f"setsid sh -c 'echo $$ > {said}; exec cat {waits}' >{os.devnull} 2>&1 &"
     identity = await machine.start(f"({leaves}); cat {waits}")
-    child = int(await asyncio.to_thread(wait_for, said))
+    child = outside(int(await asyncio.to_thread(wait_for, said)), identity.pid)
     try:
         await machine.port.kill(ID, identity)
         await asyncio.to_thread(gone, child)
@@ -229,8 +241,8 @@ async def test_a_kill_also_ends_what_has_left_its_session(machine: Machine) -> N
 
 async def test_what_does_not_end_when_asked_is_ended(machine: Machine) -> None:
     machine.port = machine.another(grace=100)
-    said = gate(machine.home, "said")
-    waits = gate(machine.home, "gate")
+    said = gate(machine.work, "said")
+    waits = gate(machine.work, "gate")
     identity = await machine.start(f"trap '' TERM; echo > {said}; while true; do cat {waits}; done")
     await asyncio.to_thread(wait_for, said)
     await machine.port.kill(ID, identity)
@@ -238,7 +250,7 @@ async def test_what_does_not_end_when_asked_is_ended(machine: Machine) -> None:
 
 
 async def test_what_it_leaves_in_the_background_is_still_it(machine: Machine) -> None:
-    waits = gate(machine.home, "gate")
+    waits = gate(machine.work, "gate")
     # What it says now is kept by who has seen, before that, how the command itself ended.
     says = f"while [ -d /proc/$$ ]; do :; done; echo alone; cat {waits}; echo late"
     identity = await machine.start(f"({says}) & exit 4")

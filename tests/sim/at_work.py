@@ -2,7 +2,14 @@
 
 from holdfast.app.settings import GatewaySettings
 from holdfast.model import OnInterruption
-from holdfast.policy.settings import SECOND, ApprovalSettings, GoalSettings, ProgressSettings, Ruling
+from holdfast.policy.settings import (
+    SECOND,
+    ApprovalSettings,
+    Approver,
+    GoalSettings,
+    ProgressSettings,
+    Ruling,
+)
 from holdfast.testing import Admit, Babble, BackUp, Bar, Die, FullDisk, Press, Revise, Say, Scenario, Stop
 
 GOALS = GatewaySettings(goals=GoalSettings(budget=3))
@@ -105,7 +112,7 @@ AT_WORK = {
                 Say(0.1, "tools effect give", "group", "bot", person="ann"),
                 *(Press(4, 0, "group", "bot", person="bob"), Press(5, 0, "group", "bot", person="ann")),
             ),
-            GatewaySettings(approvals=ApprovalSettings(effect=Ruling.ASK)),
+            GatewaySettings(approvals=ApprovalSettings(effect=Ruling.ASK, people=Approver.OWN)),
         ),
         Scenario("a goal that is reached", (Say(0.1, "/goal reach 2"), Say(9, "/goal")), GOALS),
         Scenario("a goal that cannot be reached", (Say(0.1, "/goal block 2"),), GOALS),
@@ -122,6 +129,10 @@ AT_WORK = {
             GOALS,
         ),
         Scenario("a goal is stopped", (Say(0.1, "/goal endless"), Say(1.4, "/goal stop")), GOALS),
+        Scenario(
+            "a tool that prints a secret of the gateway",
+            (Say(0.1, "tools leaky read", platform="lively"), Say(9, "plain", platform="lively")),
+        ),
         Scenario("more than a model can read", (*bulky(3), Say(8, "plain")), reads=900),
         Scenario(
             "more than a model can read in one turn", (Say(0.1, "tools bulky bulky read"),), reads=1_100

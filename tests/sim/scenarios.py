@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 from holdfast.app.settings import DrainSettings, GatewaySettings
-from holdfast.model import OnInterruption
+from holdfast.model import OnInterruption, Place
 from holdfast.policy.settings import (
     HOUR,
     MINUTE,
     SECOND,
     ApprovalSettings,
+    Approver,
     LimitSettings,
     ProgressSettings,
     RetrySettings,
@@ -32,6 +33,7 @@ from holdfast.testing import (
     SetClock,
     Stop,
 )
+from holdfast.testing.servers import ACCOUNT
 from tests.sim.at_work import AT_WORK
 
 SEED = 2
@@ -46,8 +48,21 @@ def asked(what: str, *then: Act) -> Scenario:
     return Scenario(f"asked, and {what}", (Say(0.1, "tools read effect"), Die(0.9), *then), ASKING)
 
 
-CAREFUL = GatewaySettings(heartbeat=MINUTE, reconcile=MINUTE, approvals=ApprovalSettings(effect=Ruling.ASK))
+CAREFUL = GatewaySettings(
+    heartbeat=MINUTE, reconcile=MINUTE, approvals=ApprovalSettings(effect=Ruling.ASK, people=Approver.OWN)
+)
 """No effect without consent."""
+OWNED = replace(
+    CAREFUL, approvals=ApprovalSettings(effect=Ruling.ASK), owner_chat=Place("strong", ACCOUNT, "a").address
+)
+"""Nor one of other people without the owner's, who reads chat `a`."""
+
+
+def owned(what: str, *then: Act) -> Scenario:
+    """Somebody who is no owner wants something done in chat `b`."""
+    return Scenario(
+        f"an owner is asked, and {what}", (Say(0.1, "plain"), Say(3, "tools effect", "b"), *then), OWNED
+    )
 
 
 def careful(what: str, *then: Act) -> Scenario:
@@ -78,6 +93,8 @@ def spoken_of(what: str, *then: Act) -> Scenario:
 
 RARELY = GatewaySettings(heartbeat=5 * MINUTE, reconcile=5 * MINUTE)
 """Few rounds, so that hours are soon over."""
+GIVEN_UP = replace(RARELY, retry=RetrySettings(age=2 * HOUR))
+"""The last repeat of a part comes before it is two hours old: a world lasts three."""
 IMPATIENT = replace(SPEAKING, progress=ProgressSettings(notice=SECOND, warn=2 * SECOND, abort=4 * SECOND))
 """Who says nothing for four seconds is given up."""
 
@@ -247,6 +264,30 @@ CANONICAL = {
         asked("nobody answers", SetClock(20, HOUR + MINUTE), Say(90, "plain")),
         careful("given", Say(9, "yes", exact=True), Say(12, "plain")),
         careful("given by a button", Press(9, 0), Press(9.1, 0), Say(12, "plain")),
+        Scenario(
+            "an owner allows a call always, has it done again and revokes that",
+            (
+                Say(0.1, "tools usual"),
+                Press(5, 2),
+                Say(8, "tools usual read"),
+                Say(13, "/allowed revoke 1"),
+                Say(14, "tools usual"),
+                Press(20, 1),
+            ),
+            CAREFUL,
+        ),
+        Scenario(
+            "a call is allowed always in one chat and wanted in another",
+            (
+                Say(0.1, "tools usual"),
+                Say(5, "always", exact=True),
+                Say(8, "tools usual", "b"),
+                Say(14, "always", "b", exact=True),
+                Say(18, "tools usual", "b"),
+                Press(24, 1, "b"),
+            ),
+            CAREFUL,
+        ),
         careful("refused", Say(9, "no", exact=True), Say(12, "plain")),
         careful("something else is said", Say(9, "plain"), Say(12, "yes", exact=True)),
         careful("nobody answers", SetClock(20, HOUR + MINUTE), Say(90, "plain")),
@@ -297,6 +338,26 @@ CANONICAL = {
             Press(10, 0, TOPIC, person="bob"),
             Say(13, "yes", TOPIC, exact=True, person="ann"),
         ),
+        owned("allows it", Press(12, 0), Press(13, 0)),
+        owned("refuses", Press(12, 1)),
+        Scenario(
+            "an owner allows a call always, and is none any more when it is wanted again",
+            (
+                Say(0.1, "plain"),
+                Say(3, "tools usual", "b"),
+                Press(12, 2),
+                Say(16, "tools usual", "b"),
+                Bar(21),
+                Say(22, "tools usual", "b"),
+            ),
+            OWNED,
+        ),
+        owned("allows it always", Press(12, 2), Say(16, "tools effect", "b"), Press(24, 1)),
+        owned("says yes beside it", Say(9, "yes", exact=True), Say(12, "1", exact=True)),
+        owned("another allows it", Say(9, "yes", "b", exact=True), Press(10, 0, "b"), Press(14, 0)),
+        owned("the work is stopped", Say(9, "/stop", "b"), Press(12, 0)),
+        owned("dies before the answer", Die(8), Press(12, 0)),
+        owned("is none any more soon after", Press(12, 0), Bar(12.4)),
         Scenario(
             "what is replied to was taken back",
             (
@@ -358,12 +419,12 @@ CANONICAL = {
                 BadGateway(0.2, 1_800, "plain"),
                 Say(900, "plain", "a", "plain"),
             ),
-            RARELY,
+            GIVEN_UP,
         ),
         Scenario(
             "answers that are lost for an hour, and all of it arrives",
             (Say(0.1, "plain", platform="plain"), BadGateway(0.2, 3_000, "plain", arrives=True)),
-            RARELY,
+            GIVEN_UP,
         ),
         Scenario(
             "a part that fails while others arrive",
@@ -373,7 +434,7 @@ CANONICAL = {
                 *(Say(60 * minute, "plain", "b", "plain") for minute in (1, 5)),
                 Say(120, "plain", platform="plain"),
             ),
-            replace(RARELY, retry=RetrySettings(age=2 * HOUR)),
+            GIVEN_UP,
         ),
         Scenario("a model that refuses", (Say(0.1, "fail"), Say(0.3, "plain"))),
         Scenario("a full disk in the middle of work", (Say(0.1, "tools read effect"), FullDisk(0.7, 3))),

@@ -6,7 +6,8 @@ from collections import Counter
 import pytest
 
 from holdfast.model import TurnId, answer_key
-from holdfast.testing import Options, Outcome, run_world
+from holdfast.policy.settings import SECOND
+from holdfast.testing import BadGateway, Options, Outcome, Scenario, run_world
 from tests.sim.scenarios import CANONICAL, SEED, SIXTY
 
 
@@ -37,6 +38,20 @@ def test_of_sixty_suspects_only_the_one_that_kills_is_parked_and_a_newcomer_does
     answers = [shown for shown in outcome.history.shown if shown.key.startswith("answer:")]
     (newcomer,) = [place for place, shown in enumerate(answers) if shown.chat == "newcomer"]
     assert newcomer < len(answers) - 30, "it was answered while suspects stood in line"
+
+
+def lost_for_long() -> list[Scenario]:
+    """Scenarios in which a platform says nothing of use about what it is sent, for a while."""
+    return [one for one in CANONICAL.values() if any(isinstance(act, BadGateway) for act in one.acts)]
+
+
+@pytest.mark.guards("R10.3")
+@pytest.mark.parametrize("scenario", lost_for_long(), ids=lambda scenario: scenario.name)
+def test_a_world_whose_answers_are_lost_lasts_until_the_last_repeat_wherever_it_is_killed(
+    scenario: Scenario,
+) -> None:
+    """A send that a kill cuts off may have arrived: it counts, and the next repeat may be hours away."""
+    assert scenario.ends + scenario.settings.retry.age / SECOND < Options().most_seconds
 
 
 @pytest.mark.guards("R10.1")
@@ -284,6 +299,27 @@ def test_only_the_person_asked_allows_a_call() -> None:
     ledger = played("in a shared topic, another allows a call").history.ledger
     rows = {row.position: row for row in ledger.inbox}
     assert [rows[one.by or 0].sender for one in ledger.questions] == ["strong:ann"]
+
+
+@pytest.mark.guards("R22.5")
+@pytest.mark.parametrize(
+    ("what", "answers", "ran"),
+    [
+        ("allows it", ["yes"], 1),
+        ("refuses", ["no"], 0),
+        ("says yes beside it", [None], 0),
+        ("another allows it", ["yes"], 1),
+        ("the work is stopped", [None], 0),
+        ("dies before the answer", ["yes"], 1),
+    ],
+)
+def test_an_owner_decides_over_the_effects_of_others(what: str, answers: list[str | None], ran: int) -> None:
+    history = played(f"an owner is asked, and {what}").history
+    asked = history.ledger.questions
+    assert [one.answer for one in asked] == answers and all(one.of_owner for one in asked)
+    rows = {row.position: row for row in history.ledger.inbox}
+    assert {rows[one.by].sender for one in asked if one.by} <= {"strong:person-a"}
+    assert sum(one.what == "begun" for one in history.ran) == ran
 
 
 @pytest.mark.guards("R10.1")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.testing import FullDisk, Options, Say, Scenario, Stop, run_world
 from holdfast.testing.coverage import SOMETIMES
 from tests.sim.workers import FOUND, Tally, play, play_found
 
@@ -32,3 +33,12 @@ def test_random_worlds_hold(pool: ProcessPoolExecutor, tmp_path: Path) -> None:
     assert found.messages > 8 * WORLDS
     assert found.kills > 4 * WORLDS
     assert [name for name in SOMETIMES if not found.sometimes[name]] == []
+
+
+@pytest.mark.guards("R8.6")
+def test_a_stop_on_a_full_disk_is_no_crash_to_the_process_after_it() -> None:
+    acts = (Say(0.1, "long 4"), FullDisk(0.6, 5), Stop(0.9, at_once=True), Say(9, "plain"))
+    outcome = run_world(Scenario("stopped without room", acts), Options(boots_twice=False))
+    assert outcome.violations == ()
+    assert outcome.history.deaths == []
+    assert len(outcome.history.ledger.cut) == 1

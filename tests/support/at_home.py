@@ -5,14 +5,19 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from holdfast.app.local import Verb
+from holdfast.clock import SystemClock
+from holdfast.policy.connections import ConnectionLimits
 from holdfast.web.application import at_home
 from holdfast.web.server import Serving, listen_in
+from holdfast.web.signing import SignIn
 from holdfast.web.table import Way
 
 
 @asynccontextmanager
 async def served(home: Path, verbs: Mapping[str, Verb], *ways: Way) -> AsyncIterator[None]:
-    serving = Serving(at_home(ways, verbs), listen_in(home))
+    sign_in = SignIn(home, SystemClock())
+    sign_in.prepare()
+    serving = Serving(at_home(ways, verbs, sign_in), listen_in(home), ConnectionLimits(100, 100))
     try:
         yield
     finally:

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from holdfast.cli.program import run
 
-PATIENCE = 60
+PATIENCE = 180
 """Seconds after which a process that does not end fails its test; never waited for otherwise."""
 
 READY = "the gateway is running"

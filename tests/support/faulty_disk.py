@@ -80,6 +80,21 @@ async def lose_a_sync(home: Path, how: str) -> None:
     say("survived")
 
 
+async def lose_a_sync_at(home: Path, statement: str) -> None:
+    """Syncs fail from a statement on that is no COMMIT: of a scrub, or of a copy of the log."""
+    store = await open_at(home)
+    for n in range(3):
+        await accept(store, f"before {n}")
+    assert isinstance(store._writer, WriterThread)
+    db = store._writer._db
+    assert isinstance(db, Scripted)
+    # Run by the writer's own thread, where it takes effect.
+    db.script[statement] = lambda db: make_syncs_fail()
+    say(f"scrubbed {await store.scrub()}")
+    await accept(store, "after 0")
+    say("survived")
+
+
 async def run_out_of_room(
     store: SqliteStore, take_room: Callable[[], None], give_room: Callable[[], None]
 ) -> None:
@@ -134,6 +149,7 @@ async def fill_a_file_system(home: Path) -> None:
 def main(what: str, home: Path, how: str) -> None:
     tasks = {
         "sync": lambda: lose_a_sync(home, how),
+        "sync-at": lambda: lose_a_sync_at(home, how),
         "limit": lambda: hit_a_size_limit(home),
         "file-system": lambda: fill_a_file_system(home),
     }

@@ -28,6 +28,7 @@ from holdfast.platforms import Ack, Arrival, Capabilities, Idempotency, Incoming
 from holdfast.policy.access import Access
 from holdfast.policy.views import Message, Role
 from holdfast.store import Store, open_ledger
+from holdfast.telemetry import Secrets, no_secrets
 from holdfast.testing import ManualClock, SeededIds
 
 PLATFORM = "fake"
@@ -170,6 +171,8 @@ class Town:
         """What the gateway has of a mail."""
         self.more: list[Mail] = []
         self.model = Slow()
+        self.agent = Agent(self.model)
+        self.secrets: Secrets = no_secrets
         self.settings = settings or GatewaySettings()
         self.faults: list[tuple[str, BaseException]] = []
         self.owner = PersonId(f"{PLATFORM}:{ANN}")
@@ -190,11 +193,12 @@ class Town:
             _Half(),
             self.ids,
             tuple(self.post(mail) for mail in (self.mail, *self.more)),
-            Agent(self.model),
+            self.agent,
             self.settings,
             lambda: Access(frozenset({self.owner}), self.people, self.chats),
             self.home / "workspace",
             lambda stage, fault: self.faults.append((stage, fault)),
+            secrets=self.secrets,
         )
         self.running = asyncio.ensure_future(self.gateway.run())
 

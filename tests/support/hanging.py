@@ -1,10 +1,9 @@
-"""A process whose event loop hangs for ever, under a watchdog."""
+"""A process that is to end and whose event loop hangs for ever, under a watchdog."""
 
 import asyncio
 import threading
 
 from holdfast.app.watchdog import Watchdog
-from holdfast.clock import SystemClock
 
 
 async def hang() -> None:
@@ -12,5 +11,5 @@ async def hang() -> None:
 
 
 if __name__ == "__main__":
-    Watchdog(SystemClock(), 0.1).start()
+    Watchdog().expect_end(0.1)
     asyncio.run(hang())

@@ -8,6 +8,7 @@ A message is a script and a tag: `do read effect #a` calls the two tools one aft
 """
 
 import asyncio
+import ctypes
 import json
 import os
 import re
@@ -175,6 +176,13 @@ async def _freeze(tag: str, _context: ToolContext) -> None:
         threading.Event().wait()
 
 
+async def _seize(tag: str, _context: ToolContext) -> None:
+    """A call of the C library that keeps the interpreter's lock."""
+    write_down(READS, tag=tag)
+    while is_held(f"seize {tag}"):
+        ctypes.PyDLL(None).sleep(3600)
+
+
 async def _thread(tag: str, _context: ToolContext) -> None:
     """Waits in a thread that nobody can end."""
     write_down(READS, tag=tag)
@@ -217,7 +225,7 @@ class Wish:
 
 def _background(tag: str) -> Intention:
     """Runs until the test opens its gate, and says what it is told there."""
-    return StartProcess(f"echo begun; cat {HOME}/gate-{tag}; echo over", patterns=("alarm",))
+    return StartProcess(f"echo begun; cat gate-{tag}; echo over", patterns=("alarm",))
 
 
 def _the_process() -> ProcessId:
@@ -249,6 +257,7 @@ def agent(clock: Clock) -> Agent:
         Act("effect", EffectClass.EFFECT, _effect),
         Act("hang", EffectClass.READ, _hang),
         Act("freeze", EffectClass.READ, _freeze),
+        Act("seize", EffectClass.READ, _seize),
         Act("thread", EffectClass.READ, _thread),
         Act("stubborn", EffectClass.READ, _stubborn),
         Act("poison", EffectClass.READ, _poison),

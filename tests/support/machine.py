@@ -6,7 +6,8 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
-from holdfast.tools import minder
+from holdfast.tools.containment.helper import process_minder as minder
+from holdfast.tools.containment.helper.limits import below
 from tests.support.stage import LONG
 
 
@@ -49,10 +50,25 @@ def gone(pid: int) -> None:
         os.close(handle)
 
 
+def outside(pid: int, above: int) -> int:
+    """The number that this machine has for a process which calls itself `pid`, below the process `above`.
+
+    A process in a namespace of its own counts from 1, and that is somebody else here.
+    """
+    for one in below(above):
+        numbers = Path(f"/proc/{one}/status").read_text().partition("NSpid:")[2].splitlines()[0].split()
+        if int(numbers[-1]) == pid:
+            return one
+    raise AssertionError(f"no process below {above} calls itself {pid}")
+
+
 def end_session(pid: int) -> None:
-    """Kill everybody of a session, as the end of a test does."""
+    """Kill everybody of a session and all they started, as the end of a test does."""
+    found = set(below(pid))
     for name in os.listdir("/proc"):
         stat = minder.stat_of(int(name)) if name.isdigit() else None
         if stat is not None and stat[1] == pid:
-            with suppress(ProcessLookupError):
-                os.kill(int(name), signal.SIGKILL)
+            found.add(int(name))
+    for one in found:
+        with suppress(ProcessLookupError):
+            os.kill(one, signal.SIGKILL)

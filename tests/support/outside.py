@@ -44,7 +44,7 @@ class Held:
 class Up:
     """`holdfast up`, which tells us how it is, as it would tell systemd."""
 
-    def __init__(self, home: Path, supervised: bool, stderr: int | None = None, port: int = 0) -> None:
+    def __init__(self, home: Path, supervised: bool, stderr: int | None = None, port: int | None = 0) -> None:
         self.home = home
         self._words = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._words.settimeout(LONG)
@@ -52,10 +52,13 @@ class Up:
         self._words.bind(str(notify))
         self._log = home / f"log-{notify.name}"
         arguments = ["up", "--home", str(home), *([] if supervised else ["--no-supervise"])]
+        known = environment(NOTIFY_SOCKET=str(notify), HOLDFAST_WEB_PORT=str(port))
+        if port is None:
+            del known["HOLDFAST_WEB_PORT"]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "holdfast", *arguments],
-                env=environment(NOTIFY_SOCKET=str(notify), HOLDFAST_WEB_PORT=str(port)),
+                env=known,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log if stderr is None else stderr,
@@ -111,19 +114,28 @@ class House:
 
     def __init__(self, home: Path, settings: str = "", port: int = 0) -> None:
         self.home = home
-        self._port = port
+        self._port: int | None = port
         (home / "holdfast.toml").write_text(SETTINGS + settings)
         shutil.copy(inside.__file__, home / "inside.py")
-        self.hold()
         self.set_clock(0)
         self._ups: list[Up] = []
         self._station = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._station.settimeout(LONG)
         self._station.bind(str(home / inside.STATION))
+        # Contained programs see the workspace and nothing else of the home.
+        self.workspace = home / "workspace"
+        self.workspace.mkdir(exist_ok=True)
+        (self.workspace / inside.STATION).unlink(missing_ok=True)
+        os.link(home / inside.STATION, self.workspace / inside.STATION)
         self._station.listen(64)
         self._arrived: list[tuple[str, socket.socket]] = []
+        self.hold()
         self._held: list[socket.socket] = []
         """Kept open whatever a test forgets: a closed one would let its process go on."""
+
+    def port_from_settings(self) -> None:
+        """The page is where holdfast.toml says."""
+        self._port = None
 
     def close(self) -> None:
         """Whatever a test left running ends here."""
@@ -153,7 +165,7 @@ class House:
 
     def gate(self, tag: str) -> Path:
         """What a background process waits at until it is opened."""
-        return gate(self.home, f"gate-{tag}")
+        return gate(self.workspace, f"gate-{tag}")
 
     def minder(self) -> int:
         """Who minds the one background process there is."""
@@ -173,9 +185,10 @@ class House:
 
     def hold(self, *places: str) -> None:
         """From now on a process that comes to one of these places waits there; at no other."""
-        new = self.home / f"{inside.HELD}.new"
-        new.write_text("\n".join(places))
-        new.replace(self.home / inside.HELD)
+        for folder in (self.home, self.workspace):
+            new = folder / f"{inside.HELD}.new"
+            new.write_text("\n".join(places))
+            new.replace(folder / inside.HELD)
 
     def reached(self, place: str) -> Held:
         """Wait until a process is at this place."""
@@ -259,9 +272,9 @@ class House:
         return bool(self.look("verify")["sound"])
 
     def seen(self, file: str) -> list[dict[str, Any]]:
-        """What was written down inside."""
-        path = self.home / file
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        """What was written down inside, by the gateway or by a contained program."""
+        paths = [folder / file for folder in (self.home, self.workspace) if (folder / file).exists()]
+        return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
 
     def times(self, file: str, tag: str) -> int:
         """How often something was done for a tag."""

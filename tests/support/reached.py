@@ -20,6 +20,7 @@ from typing import Any
 
 from holdfast.app.config import Surroundings, load_settings
 from holdfast.app.door import Inside, Open
+from holdfast.app.known_secrets import secrets_of
 from holdfast.app.process import run_gateway
 from holdfast.app.settings import GatewaySettings, Settings
 from holdfast.web import open_page
@@ -103,7 +104,8 @@ def main(home: Path) -> None:
     calls, life = Calls(), Life()
     threading.setprofile(calls.watch)
     sys.setprofile(calls.watch)
-    code = run_gateway(load_settings(home).settings, Surroundings(), life.open)
+    settings = load_settings(home).settings
+    code = run_gateway(settings, Surroundings(), life.open, secrets_of(settings))
     sys.setprofile(None)
     json.dump({"status": life.status, "seen": sorted(calls.seen, key=repr)}, sys.stdout)
     sys.stdout.flush()

@@ -26,6 +26,7 @@ from holdfast.testing import ManualClock
 from holdfast.tools import NoMoreTools, Processes, Tool, ToolContext, ToolSource
 from holdfast.turns import (
     Attachments,
+    ConsentPorts,
     NoAttachments,
     Nowhere,
     Outputs,
@@ -36,7 +37,7 @@ from holdfast.turns import (
     Unseen,
     Watch,
 )
-from tests.support.ledger import SETTINGS, Ledger, resume_all
+from tests.support.ledger import ANN, SETTINGS, Ledger, resume_all
 
 T = TypeVar("T")
 
@@ -253,6 +254,10 @@ class Watched(Unseen):
         self._stage.previews.append((text, tuple(self._stage.store.log[-1:])))
 
 
+ANN_OWNS = ConsentPorts(owner=lambda person: person == ANN)
+"""Ann is the owner, and nobody else."""
+
+
 class Stage:
     """The turns of one process run on a ledger under test."""
 
@@ -273,6 +278,7 @@ class Stage:
         more: tuple[str, ...] = ("*",),
         workspace: Path = Path("workspace"),
         attachments: Attachments | None = None,
+        consent: ConsentPorts = ANN_OWNS,
     ) -> None:
         self.ledger = ledger
         self.store = Between(ledger.store)
@@ -295,6 +301,7 @@ class Stage:
             processes=processes,
             more_tools=more_tools or NoMoreTools(),
             attachments=attachments or NoAttachments(),
+            consent=consent,
         )
         pool = PoolSettings(WorkerSettings(workers))
         self.pool = Pool(store, self.clock, self.runner, lambda: claim, judge, pool)

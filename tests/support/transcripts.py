@@ -28,7 +28,7 @@ from holdfast.model import (
     TurnId,
     Undone,
 )
-from holdfast.policy.calls import call_hash
+from holdfast.policy.plain import call_hash
 from holdfast.policy.views import Message, Role
 
 ANN = PersonId("fake:ann")

@@ -1,5 +1,6 @@
 """The page as programs and browsers see it: real HTTP to a real gateway process."""
 
+import asyncio
 import json
 import select
 import socket
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+
+from holdfast.app.client import ask
 
 _MOST_SILENCES = 4
 LONG = 60.0
@@ -44,6 +47,31 @@ def program(home: Path) -> httpx.Client:
 def browser(home: Path, **headers: str) -> httpx.Client:
     """Somebody who has nothing but what the gateway gives them."""
     return httpx.Client(base_url=url_of(home), timeout=LONG, headers=headers)
+
+
+@contextmanager
+def signed_in(home: Path) -> Iterator[httpx.Client]:
+    """The page of a browser that came in by a link: it has the cookie, and always sends the proof."""
+    with browser(home) as client:
+        answer = enter(client, key=key_of(link_of(home)))
+        assert answer.status_code == 200, answer.text
+        client.headers["X-Holdfast"] = answer.json()["proof"]
+        yield client
+
+
+def enter(client: httpx.Client, **what: str) -> httpx.Response:
+    """Sign in with a token or a link's key, as the sign-in page does."""
+    return client.post("/login", data=what)
+
+
+def link_of(home: Path) -> str:
+    """A fresh link that signs its bearer in."""
+    found: str = asyncio.run(ask(home, "link"))["link"]
+    return found
+
+
+def key_of(link: str) -> str:
+    return link.partition("#key=")[2]
 
 
 @contextmanager

@@ -55,10 +55,19 @@ def test_the_parts_are_those_of_the_project_and_scripts_bring_them_all() -> None
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["name"] == DISTRIBUTION
     assert {*project["optional-dependencies"]} - {"dev"} == {*EXTRAS}
-    wanted = f"[{','.join(sorted(EXTRAS))}]"
-    assert f"{DISTRIBUTION}{wanted}" in project["optional-dependencies"]["dev"]
-    assert f'target="$ROOT{wanted}"' in (ROOT / "scripts" / "_env.sh").read_text()
-    assert f"--exclude {DISTRIBUTION} " in (ROOT / "scripts" / "pin").read_text()
+    wanted = ",".join(sorted(EXTRAS))
+    assert f"{DISTRIBUTION}[{wanted}]" in project["optional-dependencies"]["dev"]
+    assert f'resolve "$scratch/runtime.json" {wanted}\n' in (ROOT / "scripts" / "pin").read_text()
+    assert f'OURS = "{DISTRIBUTION}"\n' in (ROOT / "scripts" / "_pin.py").read_text()
+
+
+def test_the_pins_to_run_it_bring_every_optional_part() -> None:
+    """The environment of `scripts/run` is made of these pins alone."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    parts = [project["optional-dependencies"][extra] for extra in EXTRAS]
+    wanted = {re.split(r"[<>=\[]", one)[0] for part in (project["dependencies"], *parts) for one in part}
+    to_run, _ = (ROOT / "constraints.txt").read_text().split("# To work on it")
+    assert wanted <= set(re.findall(r"^([\w.-]+)==", to_run, re.MULTILINE))
 
 
 # Written in two pieces, so that this file does not find itself.

@@ -1,4 +1,4 @@
-"""The home's socket: the API for who may open it, without a key, and what can be asked by name."""
+"""The home's socket: the API for the holder of the token, and what can be asked by name."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.app.client import Declined, Heard, NotRunning, ask, listen, request
-from holdfast.app.home import SOCKET
+from holdfast.app.home import SOCKET, TOKEN
 from holdfast.app.local import Verb
 from holdfast.app.shown import Json
 from holdfast.clock import SystemClock
@@ -71,8 +71,9 @@ async def counting(home: Path) -> AsyncIterator[Streams]:
 async def said(home: Path, body: bytes, length: int | None = None) -> Json:
     """What is answered to exactly this body."""
     reader, writer = await asyncio.open_unix_connection(home / SOCKET)
-    head = f"POST /local/echo HTTP/1.0\r\nContent-Length: {len(body) if length is None else length}\r\n\r\n"
-    writer.write(head.encode() + body)
+    token = f"Authorization: Bearer {(home / TOKEN).read_text().strip()}"
+    head = f"POST /local/echo HTTP/1.0\r\n{token}\r\nContent-Length: "
+    writer.write(f"{head}{len(body) if length is None else length}\r\n\r\n".encode() + body)
     writer.write_eof()
     answer = await reader.read()
     writer.close()
@@ -196,6 +197,7 @@ def test_a_gateway_that_goes_before_its_answer_is_there_is_not_running(tmp_path:
 
     @on_a_loop
     async def run() -> None:
+        (tmp_path / TOKEN).write_text("a token for tests")
         async with await asyncio.start_unix_server(cut, tmp_path / SOCKET):
             with pytest.raises(NotRunning):
                 await ask(tmp_path, "echo", text="x")
@@ -212,6 +214,7 @@ async def test_an_event_that_was_cut_off_is_not_heard(tmp_path: Path) -> None:
         )
         writer.close()
 
+    (tmp_path / TOKEN).write_text("a token for tests")
     async with await asyncio.start_unix_server(cut, tmp_path / SOCKET):
         assert [event.name async for event in listen(tmp_path, "/any")] == ["a"]
 

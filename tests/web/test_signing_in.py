@@ -3,33 +3,31 @@
 import os
 import re
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from http.cookies import SimpleCookie
 from pathlib import Path
 
 import httpx
 import pytest
 
+from holdfast.app.home import TOKEN
 from holdfast.testing import ManualClock
-from holdfast.web.signing import TOKEN, SignIn, TooManyTries
-from tests.support.commands import command
+from holdfast.web.sign_ins import FILE, MOST
+from holdfast.web.signing import SignIn, TooManyTries
+from tests.support.loops import on_a_loop
 from tests.support.outside import Build, House
-from tests.support.web import browser, following, program, token_of, until, url_of
-
-
-def link_of(house: House) -> str:
-    done = command("link", "--home", house.home)
-    assert done.code == 0, done.err
-    return done.out.strip()
-
-
-@contextmanager
-def signed_in(house: House) -> Iterator[httpx.Client]:
-    """A browser that came in by a link."""
-    with browser(house.home) as client:
-        assert client.get(link_of(house)).status_code == 303
-        yield client
+from tests.support.web import (
+    browser,
+    enter,
+    following,
+    key_of,
+    link_of,
+    program,
+    signed_in,
+    token_of,
+    until,
+    url_of,
+)
 
 
 @pytest.mark.guards("R14")
@@ -48,41 +46,57 @@ def test_nobody_is_let_in_without_the_token_and_everybody_with_it(house: House) 
 
 
 @pytest.mark.guards("R14")
-def test_a_link_signs_in_once_and_leaves_no_secret_in_an_address(house: House) -> None:
+def test_a_link_signs_in_once_and_its_key_is_sent_in_no_address(house: House) -> None:
     house.up()
-    link = link_of(house)
+    link = httpx.URL(link_of(house.home))
+    assert link.path == "/login" and not link.query and link.fragment.startswith("key=")
+    key = key_of(str(link))
     with browser(house.home) as client:
-        answer = client.get(link)
-        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+        answer = enter(client, key=key)
         (cookie,) = SimpleCookie(answer.headers["set-cookie"]).values()
         assert cookie["httponly"] and cookie["samesite"] == "strict" and cookie["path"] == "/"
-        assert client.get("/api/chats").status_code == 200
+        assert not cookie["secure"]
+        assert answer.headers["cache-control"] == "no-store"
+        proof = {"X-Holdfast": answer.json()["proof"]}
+        assert client.get("/api/chats", headers=proof).status_code == 200
     with browser(house.home) as client:
-        assert client.get(link).status_code == 401
+        again = enter(client, key=key)
+        assert (again.status_code, "set-cookie" in again.headers) == (401, False)
         assert client.get("/api/chats").status_code == 401
+
+
+@pytest.mark.guards("R14")
+def test_a_cookie_that_was_given_over_tls_is_for_tls_alone(build: Build) -> None:
+    house = build('web.hosts = ["gateway.example.org"]\n')
+    house.up()
+    proxied = {"Host": "gateway.example.org", "Origin": "https://gateway.example.org"}
+    with browser(house.home, **proxied) as client:
+        answer = enter(client, token=token_of(house.home))
+        (cookie,) = SimpleCookie(answer.headers["set-cookie"]).values()
+        assert cookie["secure"]
 
 
 def test_the_token_typed_into_the_form_signs_in_and_a_wrong_one_does_not(house: House) -> None:
     house.up()
     with browser(house.home) as client:
         assert "<form" in client.get("/login").text
-        assert client.post("/login", data={"token": "wrong"}).status_code == 401
-        assert client.post("/login", data={"token": token_of(house.home)}).status_code == 303
+        assert enter(client, token="wrong").status_code == 401
+        client.headers["X-Holdfast"] = enter(client, token=token_of(house.home)).json()["proof"]
         assert client.get("/api/chats").status_code == 200
-        assert client.post("/logout").status_code == 303
+        assert client.post("/logout").status_code == 200
         assert client.get("/api/chats").status_code == 401
 
 
 @pytest.mark.guards("R14", "O19")
 def test_a_replaced_token_revokes_everything_and_one_that_is_too_short_lets_nobody_in(house: House) -> None:
     gateway = house.up()
-    link = link_of(house)
-    with signed_in(house) as client, program(house.home) as other:
+    link = link_of(house.home)
+    with signed_in(house.home) as client, program(house.home) as other:
         assert client.get("/api/chats").status_code == 200
         (house.home / TOKEN).write_text("f" * 64)
         for one in (client, other):
             assert one.get("/api/chats").status_code == 401
-        assert client.get(link).status_code == 401
+        assert enter(client, key=key_of(link)).status_code == 401
         (house.home / TOKEN).write_text("")
         assert client.get("/api/chats", headers={"Authorization": "Bearer"}).status_code == 401
     gateway.stop()
@@ -92,26 +106,13 @@ def test_a_replaced_token_revokes_everything_and_one_that_is_too_short_lets_nobo
     assert len(token_of(house.home)) == 64
 
 
-def test_the_same_cookie_is_good_after_a_restart(settled: tuple[House, int]) -> None:
+def test_a_sign_in_is_good_after_a_restart(settled: tuple[House, int]) -> None:
     house, _ = settled
     gateway = house.up()
-    with signed_in(house) as client:
+    with signed_in(house.home) as client:
         gateway.kill()
         house.up()
         assert client.get("/api/chats").status_code == 200
-
-
-@pytest.mark.guards("R14")
-def test_a_change_with_a_cookie_needs_the_header_that_no_other_page_can_set(house: House) -> None:
-    house.up()
-    with signed_in(house) as client:
-        body = {"text": "do #a"}
-        refused = client.post("/api/chats/home/messages", json=body)
-        assert (refused.status_code, refused.json()["error"]["code"]) == (403, "forbidden")
-        assert client.post("/api/gateway/stop").status_code == 403
-        assert client.delete("/api/chats/home/messages/1").status_code == 403
-        proof = {"X-Holdfast": "1"}
-        assert client.post("/api/chats/home/messages", json=body, headers=proof).status_code == 202
 
 
 @pytest.mark.guards("R14")
@@ -119,7 +120,7 @@ def test_a_change_with_a_cookie_needs_the_header_that_no_other_page_can_set(hous
 def test_other_hosts_and_origins_are_refused_for_streams_too(house: House, path: str) -> None:
     house.up()
     port = httpx.URL(url_of(house.home)).port
-    with signed_in(house) as client:
+    with signed_in(house.home) as client:
         for headers in (
             {"Host": "evil.example"},
             {"Host": f"evil.example:{port}"},
@@ -130,7 +131,7 @@ def test_other_hosts_and_origins_are_refused_for_streams_too(house: House, path:
             {"Origin": f"http://127.0.0.1:{(port or 0) + 1}"},
         ):
             assert client.get(path, headers=headers).status_code == 403, headers
-    with signed_in(house) as client:
+    with signed_in(house.home) as client:
         own = {"Origin": f"http://127.0.0.1:{port}"}
         if "events" in path:
             with following(client, path, **own) as events:
@@ -175,19 +176,19 @@ def test_every_answer_tells_browsers_to_be_strict(house: House) -> None:
 @pytest.mark.guards("R14")
 def test_no_secret_stands_in_any_log_line_or_file_but_its_own(house: House) -> None:
     gateway = house.up()
-    link = link_of(house)
-    key = link.partition("key=")[2]
+    link = link_of(house.home)
+    key = key_of(link)
     with browser(house.home) as client:
-        client.get(link)
-        client.get(link)
+        enter(client, key=key)
+        enter(client, key=key)
         client.get(f"/api/chats?key={key}")
-        client.post("/login", data={"token": token_of(house.home)})
-        cookies = list(client.cookies.values())
+        proof = enter(client, token=token_of(house.home)).json()["proof"]
+        given = [proof, *client.cookies.values(), *(one.partition(".")[2] for one in client.cookies.values())]
     with program(house.home) as client:
         client.post("/api/chats/home/messages", content=b"{")
     gateway.stop()
-    secrets = [token_of(house.home), key, *cookies]
-    assert len(secrets) >= 3
+    secrets = [token_of(house.home), key, *given]
+    assert len(secrets) == 5 and all(secrets)
     for path in house.home.rglob("*"):
         if path.is_file() and path.name != TOKEN:
             found = path.read_bytes()
@@ -236,46 +237,74 @@ def test_a_port_that_is_taken_is_said_in_words_and_is_no_crash(settled: tuple[Ho
 # The rules by themselves.
 
 
-def test_a_code_is_good_for_a_quarter_of_an_hour_and_a_cookie_for_thirty_days(tmp_path: Path) -> None:
+@on_a_loop
+async def test_a_code_is_good_for_a_quarter_of_an_hour_and_a_sign_in_for_thirty_days(tmp_path: Path) -> None:
     clock = ManualClock()
     sign_in = SignIn(tmp_path, clock)
     sign_in.prepare()
     late, spent = sign_in.new_code(), sign_in.new_code()
     assert late is not None and spent is not None
-    cookie = sign_in.follow(spent)
-    assert cookie is not None and sign_in.is_cookie(cookie)
-    assert sign_in.follow(spent) is None
+    given = await sign_in.follow(spent, "")
+    assert given is not None and sign_in.is_signed_in(given.cookie, given.proof)
+    assert await sign_in.follow(spent, "") is None
     clock.advance(15 * 60_000)
-    assert sign_in.follow(late) is None
+    assert await sign_in.follow(late, "") is None
     clock.advance(30 * 24 * 3_600_000 - 15 * 60_000 - 1)
-    assert sign_in.is_cookie(cookie)
+    assert sign_in.is_signed_in(given.cookie, given.proof)
     clock.advance(1)
-    assert not sign_in.is_cookie(cookie)
+    assert not sign_in.is_signed_in(given.cookie, given.proof)
 
 
 @pytest.mark.parametrize(
     "change", [lambda c: c[:-1], lambda c: f"9{c}", lambda c: "", lambda c: ".", lambda c: "é.é"]
 )
-def test_a_cookie_that_was_changed_is_none(tmp_path: Path, change: Callable[[str], str]) -> None:
-    sign_in = SignIn(tmp_path, ManualClock())
-    sign_in.prepare()
-    cookie = sign_in.enter((tmp_path / TOKEN).read_text().strip())
-    assert cookie is not None
-    assert not sign_in.is_cookie(change(cookie))
+def test_a_secret_that_was_changed_is_none(tmp_path: Path, change: Callable[[str], str]) -> None:
+    @on_a_loop
+    async def run() -> None:
+        sign_in = SignIn(tmp_path, ManualClock())
+        sign_in.prepare()
+        given = await sign_in.enter((tmp_path / TOKEN).read_text().strip(), "")
+        assert given is not None and sign_in.is_signed_in(given.cookie, given.proof)
+        assert not sign_in.is_signed_in(change(given.cookie), given.proof)
+        assert not sign_in.is_signed_in(given.cookie, change(given.proof))
+        assert not sign_in.is_signed_in(given.proof, given.cookie)
+
+    run()
 
 
-def test_failures_are_forgotten_after_a_minute(tmp_path: Path) -> None:
+@on_a_loop
+async def test_failures_are_forgotten_after_a_minute(tmp_path: Path) -> None:
     clock = ManualClock()
     sign_in = SignIn(tmp_path, clock)
     sign_in.prepare()
     token = (tmp_path / TOKEN).read_text().strip()
     for _ in range(10):
-        assert sign_in.enter("wrong") is None
+        assert await sign_in.enter("wrong", "") is None
     with pytest.raises(TooManyTries) as refused:
-        sign_in.enter(token)
+        await sign_in.enter(token, "")
     assert refused.value.retry_after == 60
     clock.advance(60_000)
-    assert sign_in.enter(token) is not None
+    assert await sign_in.enter(token, "") is not None
+
+
+@on_a_loop
+async def test_the_list_of_sign_ins_is_short_and_a_damaged_one_only_asks_people_to_sign_in_again(
+    tmp_path: Path,
+) -> None:
+    sign_in = SignIn(tmp_path, ManualClock())
+    sign_in.prepare()
+    token = (tmp_path / TOKEN).read_text().strip()
+    given = [await sign_in.enter(token, "a browser\n" * 100) for _ in range(MOST + 1)]
+    first, last = given[0], given[-1]
+    assert first is not None and last is not None
+    again = SignIn(tmp_path, ManualClock())
+    assert len(again.everyone()) == MOST
+    assert not again.is_signed_in(first.cookie, first.proof)
+    assert again.is_signed_in(last.cookie, last.proof)
+    assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
+    for damaged in ("", "{}", "[1]", '[{"id": 1}]', '[{"id": {}}]', "[[]]"):
+        (tmp_path / FILE).write_text(damaged)
+        assert SignIn(tmp_path, ManualClock()).everyone() == ()
 
 
 def test_a_token_others_could_read_is_closed_to_them(tmp_path: Path) -> None:

@@ -105,6 +105,10 @@ class Agent:
         """Alone, it needs none."""
         return ()
 
+    def offered(self, chat: ChatAddress, owner: bool) -> tuple[str, ...]:
+        """Alone, there is nobody to choose."""
+        return ()
+
     def choose(self, chat: ChatAddress, settings: ChatSettings) -> Choice:
         """Alone, it answers everywhere."""
         return Choice(self, settings.model or None)
@@ -129,7 +133,11 @@ class Chooser(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those a chat may choose from; none where there is nobody to choose."""
+        """All there are; none where there is nobody to choose."""
+        ...
+
+    def offered(self, chat: ChatAddress, owner: bool) -> tuple[str, ...]:
+        """Those a person may choose from in this chat, an owner or not."""
         ...
 
     def choose(self, chat: ChatAddress, settings: ChatSettings) -> Choice: ...

@@ -29,6 +29,13 @@ class Agents:
         """Who answers in this chat unless it chose somebody."""
         return next((name for pattern, name in self.routes if fnmatchcase(chat, pattern)), self.use)
 
+    def offered(self, chat: ChatAddress, owner: bool) -> tuple[str, ...]:
+        """Whom a person may choose there: an owner anybody, others those that routes name for the chat."""
+        if owner:
+            return self.names
+        routed = (name for pattern, name in self.routes if fnmatchcase(chat, pattern))
+        return tuple(dict.fromkeys((self.usual(chat), *routed)))
+
     def choose(self, chat: ChatAddress, settings: ChatSettings) -> Choice:
         """Who answers there now. Somebody always does: who was chosen and is gone is replaced, in words."""
         wanted = settings.agent or self.usual(chat)

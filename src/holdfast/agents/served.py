@@ -14,7 +14,7 @@ from holdfast.errors import BadAgent
 from holdfast.installation import missing_extra
 from holdfast.model import Usage
 from holdfast.records import dataclass
-from holdfast.telemetry import without_secrets
+from holdfast.telemetry import KnownSecrets, without_secrets
 
 from .base import ContextOverflow, ModelError
 
@@ -130,9 +130,8 @@ def unreachable(served: Served, model: str, why: str) -> ModelError:
 
 def shown(served: Served, words: str) -> str:
     """A provider's words, without what must not be read by anybody, and not longer than people read."""
-    if served.key:
-        words = words.replace(served.key, "[secret]")
-    line = " ".join(without_secrets(words).split())
+    known = KnownSecrets((served.key or "",))
+    line = " ".join(without_secrets(known.without(words)).split())
     return line if len(line) <= _LONGEST_WORDS else f"{line[:_LONGEST_WORDS]}…"
 
 

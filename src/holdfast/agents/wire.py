@@ -146,6 +146,6 @@ def unpack(maker: str, opaque: str | None) -> Mapping[str, Any]:
         return {}
     try:
         found = json.loads(opaque)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) and found.get("by") == maker else {}

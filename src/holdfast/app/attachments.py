@@ -17,7 +17,16 @@ from holdfast.policy.settings import Workspaces
 from holdfast.records import dataclass
 from holdfast.store import FORGOTTEN, Store
 from holdfast.tools import ToolFailed
-from holdfast.tools.builtin.places import Places, folder_at, open_file, put_file, put_state, state_of
+from holdfast.tools.builtin.places import (
+    STATE,
+    Places,
+    folder_at,
+    open_file,
+    put_file,
+    put_state,
+    state_of,
+)
+from holdfast.tools.containment import private_of_session
 
 from .blobs import BlobFiles
 
@@ -47,15 +56,18 @@ class WorkspaceFiles:
         return await asyncio.to_thread(_beginning, self.blobs.path_of(file.digest), most)
 
     async def sweep(self) -> None:
-        """Remove the attachments of every session that is forgotten; done again, it changes nothing."""
-        for session, folder in await asyncio.to_thread(lambda: list(self._folders())):
-            try:
-                known = await self.store.session(session)
-            except NotFound:
-                continue
-            if known.ended_why == FORGOTTEN:
+        """Remove the attachments and the private folders of every session that is forgotten.
+
+        Done again, it changes nothing.
+        """
+        private = await asyncio.to_thread(lambda: list(self._private_folders()))
+        for session, folder in private:
+            if await self._is_forgotten(session):
                 await asyncio.to_thread(_remove, folder)
-                await asyncio.to_thread(_remove, self.workspace / "state" / session / FOLDER)
+        for session, folder in await asyncio.to_thread(lambda: list(self._folders())):
+            if await self._is_forgotten(session):
+                await asyncio.to_thread(_remove, folder)
+                await asyncio.to_thread(_remove, self.workspace.parent / STATE / session / FOLDER)
 
     def _place(self, session: SessionId, agent: str, name: str, file: Attachment) -> str:
         """Put it there unless that was done before; an agent may have changed or removed it since."""
@@ -73,6 +85,17 @@ class WorkspaceFiles:
                     put_file(folder, name, data, _MINE, file.digest)
             put_state(mark, file.digest)
         return path
+
+    async def _is_forgotten(self, session: SessionId) -> bool:
+        try:
+            return (await self.store.session(session)).ended_why == FORGOTTEN
+        except NotFound:
+            return False
+
+    def _private_folders(self) -> Iterator[tuple[SessionId, Path]]:
+        """The private folder of each session whose commands have run."""
+        for folder in private_of_session(self.workspace, "").glob("*"):
+            yield SessionId(folder.name), folder
 
     def _folders(self) -> Iterator[tuple[SessionId, Path]]:
         """Every folder that holds attachments of one session."""

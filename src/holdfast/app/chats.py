@@ -14,6 +14,7 @@ from holdfast.model import (
     Partial,
     ProcessState,
     QuestionRecord,
+    QuestionState,
     Said,
     Session,
     Turn,
@@ -21,10 +22,11 @@ from holdfast.model import (
     TurnState,
     place_at,
 )
-from holdfast.platforms.web import WebChat
+from holdfast.platforms.web import PERMISSIONS, WebChat
 from holdfast.records import dataclass
 from holdfast.store import Happening, Looking, Store, chat_topic
 
+from .allowed import rule_shown
 from .looks import address_of, key_of, last_words
 from .shown import Json, delivery, shown
 
@@ -59,18 +61,35 @@ class Chats:
         page = found[:most]
         return {
             "chats": [
-                {
-                    "chat": place_at(line.chat).chat,
-                    "session": line.session,
-                    "title": _title(line.first),
-                    "last_at": line.last_at,
-                    "running": line.state in _AT_WORK,
-                    "asks": line.state is TurnState.WAITING,
-                }
-                for line in page
+                *(await self._permissions() if after is None else ()),
+                *(
+                    {
+                        "chat": place_at(line.chat).chat,
+                        "session": line.session,
+                        "title": _title(line.first),
+                        "last_at": line.last_at,
+                        "running": line.state in _AT_WORK,
+                        "asks": line.state is TurnState.WAITING,
+                    }
+                    for line in page
+                    if place_at(line.chat).chat != PERMISSIONS
+                ),
             ],
             "next": page[-1].turn if page and len(found) > most else None,
         }
+
+    async def _permissions(self) -> list[Json]:
+        """The chat where the owner is asked about the work of others, once there is anything in it."""
+        asked = await self._of_owner(PERMISSIONS)
+        if not asked:
+            return []
+        line = {"chat": PERMISSIONS, "session": "", "title": "Permissions", "running": False}
+        asks = any(one.state is QuestionState.OPEN for one in asked)
+        return [{**line, "last_at": asked[-1].asked_at or 0, "asks": asks}]
+
+    async def _of_owner(self, chat: str) -> tuple[QuestionRecord, ...]:
+        """What the page's owner is asked about the work of others; in one chat, and in no other."""
+        return await self.store.owner_questions(address_of(chat)) if chat == PERMISSIONS else ()
 
     async def messages(self, chat: str, after: int = 0, limit: int = 100) -> Json:
         """What a chat was told after a number, in order and without a gap; `after` is where to go on."""
@@ -78,7 +97,10 @@ class Chats:
         return {"messages": [delivery(one) for one in page], "after": page[-1].order if page else after}
 
     async def chat(self, chat: str) -> Json:
-        """One chat: its session, its unfinished turn, what waits, was asked, was said, and runs beside it."""
+        """One chat: its session, its unfinished turn, what waits, was asked, was said, runs beside it.
+
+        And the rules that owners gave it with "always allow this".
+        """
         address, key = address_of(chat), key_of(chat)
         live = await self.store.live_session(key)
         found = await self._session(live) if live is not None else _NO_SESSION
@@ -88,6 +110,8 @@ class Chats:
         return {
             "chat": chat,
             **found,
+            "questions": [*found["questions"], *map(_question, await self._of_owner(chat))],
+            "allowed": [rule_shown(one) for one in await self.store.allowed_calls(address)],
             "earlier": [line.id for line in others if line.id != found["session"]][:_EARLIER],
             "waiting": [
                 {
@@ -110,7 +134,9 @@ class Chats:
         last = await self.store.turns(live.id, 1) if live is not None else ()
         stands = tuple(turn._replace(progress_at=None) for turn in last)
         beside = await self._processes(live) if live is not None else []
-        return live, stands, beside, await self.store.questions(_ids(last)), await self.store.waiting(key)
+        asked = (*await self.store.questions(_ids(last)), *await self._of_owner(chat))
+        allowed = await self.store.allowed_calls(address_of(chat))
+        return live, stands, beside, asked, allowed, await self.store.waiting(key)
 
     async def _processes(self, live: Session) -> list[Json]:
         """What of the session runs in the background now."""
@@ -223,6 +249,7 @@ def _question(asked: QuestionRecord) -> Json:
         "answer": asked.answer,
         "answered_by": asked.answered_by,
         "asked_by": asked.asked_by,
+        "of_owner": asked.of_owner,
     }
 
 

@@ -1,4 +1,4 @@
-"""Talking to the running gateway of a home: its HTTP API over the home's socket, for which no key is needed.
+"""Talking to the running gateway of a home: its HTTP API over the home's socket, with the token of the home.
 
 Requests are HTTP/1.0: an answer then has no parts, so that a few lines can read it.
 """
@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from holdfast.errors import HoldfastError
 
-from .home import SOCKET
+from .home import SOCKET, TOKEN
 from .shown import Json
 
 _LONGEST_LINE = 100_000_000
@@ -29,6 +29,16 @@ class NotRunning(HoldfastError):
     def __init__(self, home: Path) -> None:
         super().__init__(f"no gateway runs on {home}")
         self.home = home
+
+
+class NoToken(HoldfastError):
+    """A gateway runs on this home, and its token cannot be read by this user."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(
+            f"the gateway answers only with its token, and {path} cannot be read ({why}); "
+            "run this as the user that runs the gateway"
+        )
 
 
 class Declined(HoldfastError):
@@ -55,14 +65,15 @@ async def ask(home: Path, do: str, **arguments: Any) -> Json:
 async def request(home: Path, method: str, path: str, body: Json | None = None) -> Json:
     """One request of the HTTP API and its answer; raises `NotRunning` or `Declined`."""
     async with _connected(home) as (reader, writer):
-        await _send(writer, method, path, "" if body is None else json.dumps(body))
+        await _send(writer, method, path, _key(home), "" if body is None else json.dumps(body))
         return await _answer(reader, *await _head(reader))
 
 
 async def listen(home: Path, path: str, behind: str | None = None) -> AsyncGenerator[Heard, None]:
     """The events of a stream, behind the one with this id, until the gateway goes."""
     async with _connected(home) as (reader, writer):
-        await _send(writer, "GET", path, headers={"Last-Event-ID": behind} if behind else {})
+        headers = {**_key(home), **({"Last-Event-ID": behind} if behind else {})}
+        await _send(writer, "GET", path, headers)
         status, headers = await _head(reader)
         if status >= _FAULTS:
             await _answer(reader, status, headers)
@@ -92,11 +103,20 @@ async def _connected(home: Path) -> AsyncIterator[tuple[asyncio.StreamReader, as
         writer.close()
 
 
+def _key(home: Path) -> dict[str, str]:
+    """What proves that we may ask; read for each request, since the token can be replaced meanwhile."""
+    try:
+        token = (home / TOKEN).read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as fault:
+        raise NoToken(home / TOKEN, getattr(fault, "strerror", None) or "it is no text") from None
+    return {"Authorization": f"Bearer {token}"}
+
+
 async def _send(
-    writer: asyncio.StreamWriter, method: str, path: str, body: str = "", headers: Json | None = None
+    writer: asyncio.StreamWriter, method: str, path: str, headers: Mapping[str, str], body: str = ""
 ) -> None:
     said = body.encode()
-    lines = {"Host": "localhost", "Content-Length": len(said), **(headers or {})}
+    lines = {"Host": "localhost", "Content-Length": len(said), **headers}
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
     writer.write(f"{method} {path} HTTP/1.0\r\n{head}\r\n".encode() + said)
     await writer.drain()

@@ -6,30 +6,38 @@ import difflib
 import fnmatch
 import os
 import re
+import stat
 import tomllib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from holdfast.errors import BadConfig
+from holdfast.installation import bubblewrap, installation_folders
+from holdfast.policy.containment import Kept, refused_path
 from holdfast.policy.settings import Ruling, ToolSettings
 from holdfast.records import dataclass
 from holdfast.telemetry.secrets import SECRET, is_secret_name
 from holdfast.tools.builtin import environment
 from holdfast.tools.mcp import McpSettings
 
+from .containment_keys import CONTAINMENT_KEYS
 from .home import VARIABLE as HOME_VARIABLE
-from .home import home_at
+from .home import WORKSPACE, home_at
 from .keys import AGENT_NAMES, KEYS, OUR_AGENTS, Key, value_at, with_value
 from .platform_keys import PLATFORM_KEYS
 from .sections import NAME, NAMES, SECTIONS, Section, is_name
 from .settings import LOCAL_PERSON, Reading, Settings, TelegramSettings
+from .supervisor import CHANNEL_VARIABLE, LISTENING_VARIABLE
 
 FILE = "holdfast.toml"
 PREFIX = "HOLDFAST_"
 PLATFORMS = "platforms"
 
-_OTHER_VARIABLES = (HOME_VARIABLE,)
+_ALL_KEYS = (*KEYS, *CONTAINMENT_KEYS, *PLATFORM_KEYS)
+_OTHER_VARIABLES = (HOME_VARIABLE, CHANNEL_VARIABLE, LISTENING_VARIABLE)
+_FIRST_OF_SYSTEMD = 3
 _LOOPBACK = re.compile(r"localhost|::1|127(?:\.\d{1,3}){3}")
 _ALIKE = 0.85
 """How close a variable's name must be to one of ours to be a slip rather than somebody else's."""
@@ -55,7 +63,7 @@ class Loaded:
     settings: Settings
     sources: Mapping[str, str]
     """By key, only those that were set."""
-    keys: tuple[Key, ...] = (*KEYS, *PLATFORM_KEYS)
+    keys: tuple[Key, ...] = _ALL_KEYS
     """All there are: also those of the tables that the file has."""
 
 
@@ -67,6 +75,10 @@ class Surroundings:
     watchdog_seconds: float | None = None
     """How often systemd wants to hear from us at the least."""
     under_systemd: bool = False
+    channel: int | None = None
+    """The open socket over which our own supervisor hears from us."""
+    listening: int | None = None
+    """The open socket that the gateway before listened on, if its supervisor has held it."""
 
 
 def find_home(home: Path | None = None, environment: Mapping[str, str] | None = None) -> Path:
@@ -157,6 +169,12 @@ def secret(
     return found
 
 
+def variable(name: str, environment: Mapping[str, str] | None = None) -> str:
+    """What a variable holds; nothing if it is not set."""
+    known = os.environ if environment is None else environment
+    return known.get(name, "").strip()
+
+
 def surroundings(environment: Mapping[str, str] | None = None) -> Surroundings:
     """Who started us, as far as they said so."""
     known = os.environ if environment is None else environment
@@ -169,7 +187,26 @@ def surroundings(environment: Mapping[str, str] | None = None) -> Surroundings:
         known.get("NOTIFY_SOCKET") or None,
         int(micros) / 1_000_000 if micros.isdigit() else None,
         "INVOCATION_ID" in known and service,
+        _inherited(known.get(CHANNEL_VARIABLE)),
+        _inherited(known.get(LISTENING_VARIABLE)) or _held_by_systemd(known),
     )
+
+
+def _held_by_systemd(known: Mapping[str, str]) -> int | None:
+    """The first socket that systemd passes to us, as it does for `FDSTORE=1` and for a socket unit."""
+    ours = known.get("LISTEN_PID") == str(os.getpid()) and known.get("LISTEN_FDS", "0") != "0"
+    return _inherited(str(_FIRST_OF_SYSTEMD)) if ours else None
+
+
+def _inherited(number: str | None) -> int | None:
+    """An open socket that we were started with; from now on no program that we start has it."""
+    if number is None or not number.isdigit():
+        return None
+    with suppress(OSError):
+        if stat.S_ISSOCK(os.fstat(int(number)).st_mode):
+            os.set_inheritable(int(number), False)
+            return int(number)
+    return None
 
 
 def commands_see(settings: ToolSettings, known: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -219,7 +256,7 @@ def _with_tables(
     settings: Settings, given: Mapping[Section, Sequence[str]]
 ) -> tuple[Settings, tuple[Key, ...]]:
     """The settings with those tables in which nothing is said yet, and all keys there are then."""
-    keys = [*KEYS, *PLATFORM_KEYS]
+    keys = [*_ALL_KEYS]
     for section, names in given.items():
         settings = with_value(settings, section.path, {name: section.make() for name in names})
         keys += [key for name in names for key in section.keys_of(name)]
@@ -325,6 +362,7 @@ def _check_together(settings: Settings) -> None:
             if pattern != "*" and not fnmatch.filter(settings.mcp, pattern):
                 there = ", ".join(settings.mcp) or "none"
                 raise BadConfig(f"agents.{name}.mcp", pattern, f"an [mcp.NAME] (of those there are: {there})")
+    _check_paths(settings)
     progress = settings.gateway.progress
     if progress.abort < progress.warn:
         raise BadConfig("progress.abort", progress.abort / 1_000, "at least progress.warn")
@@ -333,6 +371,40 @@ def _check_together(settings: Settings) -> None:
     web = settings.web
     if not web.allow_remote and not _LOOPBACK.fullmatch(web.host):
         raise BadConfig("web.host", web.host, "a loopback address, unless web.allow_remote is true")
+
+
+def _check_paths(settings: Settings) -> None:
+    """No path list opens the gateway's home, nor its installation or a home for writing."""
+    contains = bubblewrap(os.environ.get("PATH", os.defpath))
+    run = () if contains is None else (Path(contains).parent, Path(os.path.realpath(contains)))
+    kept = Kept(
+        Path(os.path.realpath(settings.home)),
+        (*installation_folders(), *run),
+        Path(os.path.realpath(Path.home())),
+    )
+    for key, path, write in (*_opened(settings), *_run_in(settings)):
+        why = refused_path(path, write, kept)
+        if why is not None:
+            raise BadConfig(key, str(path), f"a path that agents may use: {why}")
+
+
+def _opened(settings: Settings) -> Iterator[tuple[str, Path, bool]]:
+    """Each path that a list opens: the key, the path, and whether it may be changed."""
+    for name, agent in settings.agents.items():
+        yield from ((f"agents.{name}.read", path, False) for path in agent.read)
+        yield from ((f"agents.{name}.write", path, True) for path in agent.write)
+    for name, server in settings.mcp.items():
+        yield from ((f"mcp.{name}.read", path, False) for path in server.read)
+        yield from ((f"mcp.{name}.write", path, True) for path in server.write)
+
+
+def _run_in(settings: Settings) -> Iterator[tuple[str, Path, bool]]:
+    """Folders elsewhere than in the workspace in which programs of MCP servers run."""
+    workspace = Path(os.path.realpath(settings.home / WORKSPACE))
+    for name, server in settings.mcp.items():
+        cwd = Path(os.path.realpath(workspace / server.cwd)) if server.cwd else workspace
+        if not cwd.is_relative_to(workspace):
+            yield f"mcp.{name}.cwd", cwd, True
 
 
 def _check_tables(settings: Settings) -> None:
@@ -353,5 +425,6 @@ def _check_server(table: str, server: McpSettings) -> None:
         raise BadConfig(f"{table}.command", server.command or "none", "one of command and url, and not both")
     if server.url is None and server.headers:
         raise BadConfig(f"{table}.headers", SECRET, "only with url")
-    if server.command is None and (server.args or server.env or server.cwd):
-        raise BadConfig(f"{table}.url", server.url, "without args, env and cwd: those are for a command")
+    if server.command is None and (server.args or server.env or server.cwd or server.read or server.write):
+        words = "without args, env, cwd, read and write: those are for a command"
+        raise BadConfig(f"{table}.url", server.url, words)

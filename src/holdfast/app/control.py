@@ -11,6 +11,7 @@ from holdfast.clock import SystemClock, in_time
 from holdfast.store import LEDGER, ReadOnlyLedger
 
 from .client import Declined, NotRunning, ask
+from .known_secrets import secrets_at
 from .local import check, refusal
 from .looks import Looks
 from .shown import Json
@@ -35,7 +36,7 @@ async def _read(home: Path, do: str, arguments: Json) -> Json:
     clock = SystemClock()
     ledger = ReadOnlyLedger(home / LEDGER, clock)
     try:
-        verbs = looking(Looks(ledger, clock, home=home))
+        verbs = looking(Looks(ledger, clock, home=home, secrets=secrets_at(home)))
         if do not in verbs:
             raise NotRunning(home)
         check(verbs[do].arguments, arguments)

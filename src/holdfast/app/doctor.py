@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Sequence
@@ -14,12 +15,22 @@ from holdfast.installation import missing_extra
 from holdfast.model import ChatAddress, place_at
 from holdfast.platforms.telegram.asking import Asking, Declined, NotReached, TokenRefused
 from holdfast.policy.access import Access, with_grants
-from holdfast.policy.health import BotFacts, Finding, HomeFacts, of_bot, of_extras, of_home, of_ledger
+from holdfast.policy.health import (
+    BotFacts,
+    Finding,
+    HomeFacts,
+    of_bot,
+    of_containment,
+    of_extras,
+    of_home,
+    of_ledger,
+)
 from holdfast.store import LEDGER, LEDGER_ACCOUNT, ReadOnlyLedger, is_taken
+from holdfast.tools.containment import INSTALL, Launcher
 
 from .client import Declined as NotAnswered
 from .client import NotRunning, ask
-from .config import secret
+from .config import commands_see, secret
 from .files import free_room
 from .service import stop_seconds
 from .settings import LOCAL_PERSON, Reading, Settings
@@ -38,11 +49,19 @@ async def look_over(settings: Settings, clock: Clock, units: Sequence[Path]) -> 
     status = await _status(settings.home)
     access, ahead, damage, on_hold = await _kept(settings, clock)
     found = tuple(of_extras(missing_extras(settings)))
+    found += (await _containment(settings),)
     found += tuple(of_home(_home(settings, status, access, ahead, units, on_hold)))
     found += tuple(of_ledger(damage))
     if settings.telegram.is_on:
         found += tuple(of_bot(await _bot(settings, clock, status, access)))
     return found
+
+
+async def _containment(settings: Settings) -> Finding:
+    tools = settings.gateway.tools
+    launcher = Launcher(tools, commands_see(tools), settings.home)
+    probe = await asyncio.to_thread(launcher.probe)
+    return of_containment(probe.containment, launcher.required, probe.trouble, INSTALL)
 
 
 def missing_extras(settings: Settings) -> dict[str, str]:

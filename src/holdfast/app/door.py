@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -28,6 +29,16 @@ class Open(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Listening:
+    """The socket for people, which outlives a process where its keeper holds it."""
+
+    held: socket.socket | None
+    """The one that the process before this one listened on."""
+    hold: Callable[[socket.socket], None]
+    """Have this one held for the next process."""
+
+
+@dataclass(frozen=True, slots=True)
 class Inside:
     """A gateway as those who listen for people know it."""
 
@@ -42,6 +53,7 @@ class Inside:
     recovered: Callable[[], bool]
     """Whether it has been decided what becomes of all that the run before left."""
     blobs: BlobFiles
+    listening: Listening
 
     def is_ready(self) -> bool:
         """Whether turns are begun here."""

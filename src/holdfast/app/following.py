@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator
 
 from holdfast.clock import Clock, first_of
-from holdfast.model import ChatAddress, Key, SessionId
+from holdfast.model import ChatAddress, Entry, Key, SessionId, TurnId
 from holdfast.records import dataclass
 from holdfast.store import SessionLine, Store, chat_topic
 
@@ -108,29 +108,33 @@ class _Live:
 
 
 class _Steps:
-    """How far the transcript of a conversation has been shown."""
+    """How far the steps of a conversation have been shown, in the order of its turns.
+
+    A session that is taken up again goes on after later ones. So the turn of the last step that was shown
+    says what is new in every session: the steps of all later turns.
+    """
 
     def __init__(self, store: Store, key: Key) -> None:
         self._store = store
         self._key = key
         self._session: SessionId | None = None
         self._seq = 0
+        self._turn = ""
+        """The turn of that last step; for a session without one its own id, which its turns come after."""
+        self._live: tuple[SessionId, int] | None = None
+        """The live session and its incarnation, when all sessions were last looked at."""
 
     async def skip(self, session: str | None = None, seq: int = 0) -> None:
         """What was seen, or without a word on that what is there already, is history."""
         if session is not None:
             self._session, self._seq = SessionId(session), seq
+            shown = await self._store.transcript(self._session, seq - 1) if seq > 0 else ()
+            self._turn = shown[0].turn if shown else session
             return
-        live = await self._store.live_session(self._key)
-        # Between two conversations the last one is the one that is known.
-        newest = [live.id] if live is not None else [one.id for one in await self._newest()]
-        for session in newest:
+        for _, newest in sorted(await self._last_turns())[-1:]:
             # Its last turn knows how far the transcript goes: however long that is, none of it is read.
-            last = await self._store.turns(session, 1)
-            self._session, self._seq = session, last[0].last_seq if last else 0
-
-    async def _newest(self) -> tuple[SessionLine, ...]:
-        return await self._store.sessions(None, 1, key=self._key)
+            (last,) = await self._store.turns(newest.id, 1)
+            self._session, self._seq, self._turn = newest.id, last.last_seq, last.id
 
     @property
     def cursor(self) -> Json:
@@ -139,39 +143,44 @@ class _Steps:
 
     async def new(self) -> AsyncIterator[Json]:
         """Every step since the last look, of all sessions that were live meanwhile, in their order."""
-        later = await self._later()
-        # The session that was shown may have grown until its end, which the look at later ones comes after.
-        async for found in self._rest():
-            yield found
-        for session, began in later:
-            self._session, self._seq = session, 0
-            yield {"session": session, "began": began}
-            async for found in self._rest():
-                yield found
-
-    async def _later(self) -> list[tuple[SessionId, str]]:
-        """Sessions of this conversation after the one that was shown, and what each began with."""
+        rest = await self._store.transcript(self._session, self._seq) if self._session else ()
+        # Asked after the steps were read: they are all there is while the same session stays live.
         live = await self._store.live_session(self._key)
-        if live is not None and live.id == self._session:
-            return []
-        # A session that was taken up again has turns that are younger than the session it was left for.
-        last = await self._store.turns(self._session, 1) if self._session else ()
-        shown = last[0].id if last else self._session or ""
-        found: list[tuple[SessionId, str]] = []
-        while page := await self._store.sessions(found[-1][0] if found else None, _PAGE, key=self._key):
-            later = [(one.id, one.began) for one in page if one.id > shown]
-            found += later
-            if len(later) < _PAGE:
-                break
-        if live is not None and not found:
-            # An earlier conversation was taken up again.
-            return [(live.id, live.began.value)]
-        return found[::-1]
-
-    async def _rest(self) -> AsyncIterator[Json]:
-        """What the transcript of the session holds that was not shown yet."""
-        if not self._session:
+        now = None if live is None else (live.id, live.incarnation)
+        if now is not None and now == self._live and now[0] == self._session:
+            for one in rest:
+                yield self._show(self._session, one)
             return
-        for one in await self._store.transcript(self._session, self._seq):
-            self._seq = one.seq
-            yield {"entry": entry(one), "session": self._session}
+        self._live = now
+        for line, one in await self._later():
+            if one.seq == 1 and line.id != self._session:
+                self._session, self._seq, self._turn = line.id, 0, line.id
+                yield {"session": line.id, "began": line.began}
+            yield self._show(line.id, one)
+
+    async def _later(self) -> list[tuple[SessionLine, Entry]]:
+        """The steps after the one that was shown. What begins during this look is left to the next one."""
+        found = await self._last_turns()
+        until = max((turn for turn, _ in found), default="")
+        steps: list[tuple[SessionLine, Entry]] = []
+        for turn, line in found:
+            own = line.id == self._session
+            if own or turn > self._turn:
+                entries = await self._store.transcript(line.id, self._seq if own else 0)
+                steps += [
+                    (line, one) for one in entries if one.turn <= until and (own or one.turn > self._turn)
+                ]
+        return sorted(steps, key=lambda step: step[1].turn)
+
+    async def _last_turns(self) -> list[tuple[TurnId, SessionLine]]:
+        """All sessions of the conversation that have turns, each by its last one."""
+        found: list[SessionLine] = []
+        while page := await self._store.sessions(found[-1].id if found else None, _PAGE, key=self._key):
+            found += page
+            if len(page) < _PAGE:
+                break
+        return [(line.turn, line) for line in found if line.turn is not None]
+
+    def _show(self, session: SessionId, one: Entry) -> Json:
+        self._session, self._seq, self._turn = session, one.seq, one.turn
+        return {"entry": entry(one), "session": session}

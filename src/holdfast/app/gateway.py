@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,25 @@ from holdfast.outbox import Closing, Sender
 from holdfast.platforms import Platform
 from holdfast.policy.access import Access, Allowed, still_allowed
 from holdfast.policy.admission import Drain
+from holdfast.policy.approver import OwnChats, is_own_chat, owner_chats
 from holdfast.policy.parts import usual
 from holdfast.policy.settings import SECOND, TurnSettings, WorkerSettings
 from holdfast.policy.strikes import SafeMode
 from holdfast.recovery import Care, ContinuityReport, Outside, Reconciler
-from holdfast.store import ArrivalSettings, ClaimSettings, Store
+from holdfast.store import ArrivalSettings, ClaimSettings, Store, masked_store
+from holdfast.telemetry import Secrets, masked, no_secrets
 from holdfast.tools import NoMoreTools, Processes, ToolSource
-from holdfast.turns import Attachments, NoAttachments, Nowhere, Outputs, Pool, PoolSettings, Runner, Showing
+from holdfast.turns import (
+    Attachments,
+    ConsentPorts,
+    NoAttachments,
+    Nowhere,
+    Outputs,
+    Pool,
+    PoolSettings,
+    Runner,
+    Showing,
+)
 
 from .alerts import Alerts, Connection
 from .crew import Crew, Work, to_log
@@ -34,6 +47,8 @@ from .lifecycle import Leaving, RunState, Stages, start, stop
 from .requests import Requests
 from .settings import GatewaySettings
 
+NO_PORTS = ConsentPorts()
+"""A card does not say how contained the program of its call would run."""
 _BEYOND_GRACE = 1.0
 """Seconds a cut waits beyond what tools get to end by themselves."""
 
@@ -75,8 +90,11 @@ class Gateway:
         more_tools: ToolSource | None = None,
         attachments: Attachments | None = None,
         beside: tuple[tuple[str, Work], ...] = (),
+        secrets: Secrets = no_secrets,
+        consent: ConsentPorts = NO_PORTS,
     ) -> None:
-        self.store = store
+        self.store = store = masked_store(store, secrets)
+        self._secrets = secrets
         self.clock = clock
         self.ids = ids
         self.settings = settings
@@ -87,6 +105,7 @@ class Gateway:
         self._watcher = Watcher(store, processes, clock, settings.processes, report) if processes else None
         self._free = free
         self._beside = beside
+        self._consent = consent
         self._more_tools = more_tools or NoMoreTools()
         self._attachments = attachments or NoAttachments()
         self._platforms = _one_of_each(platforms)
@@ -151,8 +170,9 @@ class Gateway:
 
     def connections(self) -> tuple[Connection, ...]:
         """Every platform, and whether it can be reached."""
+        known = self._secrets()
         return tuple(
-            Connection(platform.name, platform.account, receiver.connected, receiver.trouble)
+            Connection(platform.name, platform.account, receiver.connected, masked(receiver.trouble, known))
             for platform, receiver in zip(self._platforms, self._receivers, strict=True)
         )
 
@@ -183,6 +203,14 @@ class Gateway:
             self._processes,
             self._more_tools,
             self._attachments,
+            self._secrets,
+            replace(
+                self._consent,
+                hide=self._hide,
+                owner=self._is_owner,
+                owner_chat=self._owner_chat,
+                is_alone=self._is_alone,
+            ),
         )
         sharing = WorkerSettings(settings.workers, settings.resume_counts)
         pool = PoolSettings(sharing, settings.grace / SECOND + _BEYOND_GRACE)
@@ -316,6 +344,7 @@ class Gateway:
             self.safe_mode.active,
             settings.pairing,
             self._longest,
+            self._is_owner,
         )
 
     def _claim_settings(self) -> ClaimSettings:
@@ -344,12 +373,41 @@ class Gateway:
         return usual(chat)
 
     def _is_allowed(self, person: PersonId) -> bool:
+        return isinstance(still_allowed(person, self._who_may(), self.clock.now()), Allowed)
+
+    def _hide(self, text: str) -> str:
+        return self._secrets().without(text)
+
+    def _is_owner(self, person: PersonId) -> bool:
+        found = still_allowed(person, self._who_may(), self.clock.now())
+        return isinstance(found, Allowed) and found.owner
+
+    def _who_may(self) -> Access | None:
         try:
-            access = self._access()
+            return self._access()
         except Exception as error:  # noqa: BLE001 - who cannot be checked is not allowed, whatever went wrong
             self._report("reading who may talk", error)
-            access = None
-        return isinstance(still_allowed(person, access, self.clock.now()), Allowed)
+            return None
+
+    def _is_alone(self, person: PersonId, chat: ChatAddress) -> bool:
+        return is_own_chat(person, chat, self._own_chats(tuple(one.name for one in self._platforms)))
+
+    def _own_chats(self, platforms: tuple[str, ...]) -> tuple[OwnChats, ...]:
+        return tuple(
+            OwnChats(one.name, one.account, one.capabilities.own_chat)
+            for one in self._platforms
+            if one.capabilities.own_chat and one.name in platforms
+        )
+
+    async def _owner_chat(self, chat: ChatAddress) -> ChatAddress | None:
+        """Where an owner can be asked about work in this chat, as far as platforms are connected now."""
+        access, connected = self._who_may(), self._connected()
+        configured = self.settings.owner_chat
+        if configured is not None and place_at(configured).platform not in connected:
+            configured = None
+        found = owner_chats(chat, access.owners if access else (), self._own_chats(connected), configured)
+        known = await self.store.known_chats(tuple(address for address, _ in found))
+        return next((address for address, is_there in found if is_there or address in known), None)
 
     def _known_running(self) -> tuple[TurnId, ...] | None:
         """The turns that run here; while one is being claimed nobody can say."""

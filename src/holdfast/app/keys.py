@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, TypeVar, cast
 
 from holdfast.model import BusyMode, ChatAddress, OnInterruption, PersonId
-from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND, Ruling, Workspaces
+from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND, Approver, Ruling, Workspaces
 from holdfast.records import dataclass
 from holdfast.tools.builtin import NAMES
 
@@ -152,8 +152,8 @@ def switch() -> Kind:
     return Kind("true or false", read)
 
 
-def demo() -> Kind:
-    """Somebody's word, or none: then it follows from who answers."""
+def inherited() -> Kind:
+    """Somebody's word, or none: then it follows from something else."""
     said = switch()
 
     def read(value: object) -> object:
@@ -326,6 +326,12 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("approvals.expires", "gateway.approvals.expires", duration(MINUTE), "for consent, and for its use"),
     Key(
+        "approvals.people",
+        "gateway.approvals.people",
+        choice(Approver),
+        "who is asked about calls of people who are no owners: an owner, or they themselves",
+    ),
+    Key(
         "tools.use",
         "gateway.tools.use",
         names(re.compile("|".join(NAMES)), str, f"a list of these: {', '.join(NAMES)}"),
@@ -408,8 +414,18 @@ KEYS: tuple[Key, ...] = (
         names(_HOST_AND_PORT, str, 'a list of names, like "gateway.example.org"'),
         "more names under which browsers may ask for it",
     ),
-    Key("web.demo", "web.demo", demo(), "a button that kills the gateway; auto: for the demonstration agent"),
-    Key("watchdog.loop", "watchdog.loop", duration(SECOND, HOUR), "a loop that stands still is ended"),
+    Key(
+        "web.demo",
+        "web.demo",
+        inherited(),
+        "a button that kills the gateway; auto: for the demonstration agent",
+    ),
+    Key(
+        "watchdog.loop",
+        "watchdog.loop",
+        duration(SECOND, HOUR),
+        "an event loop that stands still for so long is ended, from outside",
+    ),
     Key("watchdog.slack", "watchdog.slack", duration(SECOND, MINUTE), "beyond what a stop may take"),
 )
 

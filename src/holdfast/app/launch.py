@@ -10,5 +10,8 @@ GATEWAY_MODULE = "holdfast.web"
 
 
 def gateway_command(home: str | os.PathLike[str]) -> list[str]:
-    """How a supervisor starts a gateway on this home."""
-    return [sys.executable, "-m", GATEWAY_MODULE, os.path.join(os.getcwd(), home)]
+    """How a supervisor starts a gateway on this home.
+
+    Nothing is imported from the folder it happens to be in: code of an agent may write there.
+    """
+    return [sys.executable, "-P", "-m", GATEWAY_MODULE, os.path.join(os.getcwd(), home)]

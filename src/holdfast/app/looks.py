@@ -30,10 +30,11 @@ from holdfast.policy.ages import age
 from holdfast.policy.processes import last_line
 from holdfast.records import dataclass
 from holdfast.store import Looking, Wanted
-from holdfast.telemetry.secrets import without_secrets
+from holdfast.telemetry import Secrets, no_secrets, without_secrets
 from holdfast.tools.detached import FOLDER, read_output
 
 from . import operating
+from .allowed import rule_shown
 from .operating import MINUTE, MINUTES, counts, decisions, fates, last_report, pace
 from .releasing import item_of
 from .shown import Json, delivery, entry, report, shown
@@ -57,10 +58,17 @@ class Looks:
     """Those that are served here; the ledger may know more."""
     home: Path | None = None
     """Where background processes leave what they put out, if that may be looked at."""
+    secrets: Secrets = no_secrets
+    """What is removed from that."""
 
     async def people(self) -> Json:
         """Who was let in besides the configuration, and who asks to be."""
         return {"grants": shown(await self.store.grants()), "asking": shown(await self.store.asking())}
+
+    async def allowed(self, chat: str | None = None) -> Json:
+        """The rules that owners gave with "always allow this" and that are in force; of a chat, or all."""
+        found = await self.store.allowed_calls(address_of(chat) if chat is not None else None)
+        return {"allowed": [rule_shown(one) for one in found]}
 
     async def runs(self, limit: int = 20) -> Json:
         return {"runs": shown(await self.store.instances(min(limit, MOST_LISTED)))}
@@ -121,6 +129,7 @@ class Looks:
             "deliveries": [delivery(one) for one in found.deliveries],
             "decisions": decisions(found.happenings),
             "on_hold": found.on_hold,
+            "allowed": (await self.allowed(found.session.chat))["allowed"],
         }
 
     async def processes(self, session: str | None = None, chat: str | None = None) -> Json:
@@ -133,7 +142,10 @@ class Looks:
             return {"processes": []}
         known = await self.store.processes(found.id if found else None)
         return {
-            "processes": [{**shown(one), "last_line": await last_words(self.home, one.id)} for one in known]
+            "processes": [
+                {**shown(one), "last_line": await last_words(self.home, one.id, self.secrets)}
+                for one in known
+            ]
         }
 
     async def set_aside(self, before: int | None = None, limit: int = 50) -> Json:
@@ -200,7 +212,7 @@ class Looks:
         return await self.store.live_session(key_of(chat)) if chat is not None else None
 
 
-async def last_words(home: Path | None, process: ProcessId) -> str:
+async def last_words(home: Path | None, process: ProcessId, secrets: Secrets = no_secrets) -> str:
     """The last line that a background process of this home put out."""
     if home is None:
         return ""
@@ -210,7 +222,8 @@ async def last_words(home: Path | None, process: ProcessId) -> str:
     except OSError:
         return ""
     # Masked before the line is shortened: half of a secret is not known for one.
-    return last_line(without_secrets(output.data.decode(errors="replace")).encode())
+    text = secrets().without(output.data.decode(errors="replace"))
+    return last_line(without_secrets(text).encode())
 
 
 def address_of(chat: str) -> ChatAddress:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from holdfast.model import Instance, StrikeRecord, TurnId, TurnState
 from holdfast.policy.recovery import Decision, RecoveryFacts, Row, table
-from holdfast.store import Begun, Happening, KeptReport, Overview, Whereabouts
+from holdfast.store import RULE_USED, Begun, Happening, KeptReport, Overview, Whereabouts
 
 from .shown import Json, report
 
@@ -123,9 +123,10 @@ def decisions(happenings: Sequence[Happening]) -> list[Json]:
 
 
 def _is_ordinary(decision: Json) -> bool:
-    """Whether it says only that the turn waits for a person, or goes on with the answer."""
+    """Whether it says only that the turn waits for a person, goes on with the answer, or needed none."""
     claimed = decision["what"] == "claimed"
-    return decision["what"] in ("waiting", "queued") or (claimed and "resumed" not in decision["detail"])
+    ordinary = ("waiting", "queued", RULE_USED)
+    return decision["what"] in ordinary or (claimed and "resumed" not in decision["detail"])
 
 
 def _decision(happening: Happening) -> Json:

@@ -6,9 +6,11 @@ What listens for people (`Door`) is given to it: it stands above, and is run as 
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import logging
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
@@ -29,7 +31,9 @@ from holdfast.store import Store, open_ledger
 from holdfast.telemetry.log import Log
 from holdfast.tools import Detached, Tool
 from holdfast.tools.builtin import builtin_tools
+from holdfast.tools.containment import Launcher
 from holdfast.tools.mcp import Servers
+from holdfast.turns import ConsentPorts
 
 from .actions import Actions
 from .agents import load_agents
@@ -38,24 +42,25 @@ from .blobs import BlobFiles
 from .config import Surroundings, commands_see, load_settings, surroundings
 from .counting import Counts, counted
 from .crew import to_log
-from .door import Door, Inside, Open
+from .door import Door, Inside, Listening, Open
 from .exits import BAD_CONFIG, FAILED, RESTART, STOPPED
 from .files import free_room
 from .following import Following
 from .gateway import Gateway
-from .home import WORKSPACE
+from .home import WORKSPACE, close_to_others
+from .known_secrets import HomeSecrets, secrets_of
 from .lifecycle import RunState, longest_stop
 from .local import Unwilling
 from .looks import Looks
-from .notify import ALIVE, READY, STOPPING, Notifier
+from .notify import ALIVE, HOLD, READY, STOPPING, Channel, Notifier, may_stand_still, watcher
 from .outputs import OutputFiles
 from .outside import check_platforms, platforms_of
 from .people import Doorkeeper
 from .previews import Previews
 from .servers import servers_of
-from .settings import Settings
+from .settings import NamedAgent, Settings
 from .shown import Json, shown
-from .supervisor import supervisor_of
+from .supervisor import keep_memory_private, supervisor_of
 from .verbs import all_verbs
 from .watchdog import Watchdog
 
@@ -69,12 +74,18 @@ def main(arguments: list[str], door: Door) -> int:
     """Run a gateway on this home until its end; the exit code says how that came."""
     # The home may be open to others; what people said is not.
     os.umask(0o077)
+    keep_memory_private()
+    # Whoever ends us because our loop stands still aborts us first: this says where every thread stood.
+    faulthandler.enable()
     try:
         loaded = load_settings(Path(arguments[0]) if arguments else None)
-        written = Log(loaded.settings.home)
+        secrets = secrets_of(loaded.settings)
+        written = Log(loaded.settings.home, secrets)
         written.begin()
+        if close_to_others(loaded.settings.home):
+            log.warning("the home was open to other users of this machine; it is closed to them now")
         try:
-            return run_gateway(loaded.settings, surroundings(), door)
+            return run_gateway(loaded.settings, surroundings(), door, secrets)
         finally:
             written.end()
     except HomeLocked as error:
@@ -89,14 +100,14 @@ def main(arguments: list[str], door: Door) -> int:
         return FAILED
 
 
-def run_gateway(settings: Settings, around: Surroundings, door: Door) -> int:
+def run_gateway(settings: Settings, around: Surroundings, door: Door, secrets: HomeSecrets) -> int:
     """Run a gateway in this process; raises `Unusable` before anything is changed if it cannot start."""
-    watchdog = Watchdog(SystemClock(), settings.watchdog.loop / SECOND)
+    watchdog = Watchdog()
     # Not `asyncio.run`: it waits for every task and thread that is left, also for one that never ends. An
     # orderly stop has let go of them, and the loop is kept as it is until the process ends.
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
-    return loop.run_until_complete(_serve(settings, around, watchdog, door))
+    return loop.run_until_complete(_serve(settings, around, watchdog, door, secrets))
 
 
 class Signals:
@@ -155,17 +166,20 @@ class Keeper:
         return asked
 
 
-async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, door: Door) -> int:
+async def _serve(
+    settings: Settings, around: Surroundings, watchdog: Watchdog, door: Door, secrets: HomeSecrets
+) -> int:
     """Start, run, and stop in the reverse order; the exit code."""
     signals = Signals()
     signals.listen()
     clock = SystemClock()
     ids = SystemIds(clock)
     notifier = Notifier(around.notify_socket)
-    agent = load_agents(settings, clock, _tools(settings, clock))
+    launcher = Launcher(settings.gateway.tools, commands_see(settings.gateway.tools), settings.home)
+    agent = load_agents(settings, clock, _tools(settings, clock, launcher))
     others = check_platforms(settings)
     # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
-    watchdog.start()
+    watching = _watching(settings.home, around)
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
 
     def on_state(state: RunState) -> None:
@@ -175,10 +189,13 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
             watchdog.expect_end(limit)
 
     async with AsyncExitStack() as ending:
-        _meanwhile(ending, _beat(clock, settings, watchdog, notifier, around))
+        _meanwhile(ending, _beat(clock, settings, watching, notifier, around))
         store = await open_ledger(settings.home, clock, ids)
         ending.push_async_callback(store.close)
-        gateway, inside = await _composed(settings, around, store, clock, ids, agent, others, on_state)
+        listening = _listening(around, watching, notifier)
+        gateway, inside = await _composed(
+            settings, around, store, clock, ids, agent, others, on_state, listening, secrets, launcher
+        )
         _meanwhile(ending, _report_boot(gateway))
         try:
             ending.push_async_callback((await _open(door, inside)).close)
@@ -192,13 +209,25 @@ async def _serve(settings: Settings, around: Surroundings, watchdog: Watchdog, d
             watchdog.expect_end(limit)
 
 
-def _tools(settings: Settings, clock: Clock) -> Callable[[str, Sequence[str]], tuple[Tool, ...]]:
+def _tools(
+    settings: Settings, clock: Clock, launcher: Launcher
+) -> Callable[[str, Sequence[str]], tuple[Tool, ...]]:
     """The built-in tools an agent is given, by their names."""
     ours = settings.gateway.tools
     known = commands_see(ours)
 
     def tools(agent: str, names: Sequence[str]) -> tuple[Tool, ...]:
-        return builtin_tools(names, ours, clock, agent=agent, home=settings.home, known=known)
+        table = settings.agents.get(agent, NamedAgent())
+        return builtin_tools(
+            names,
+            ours,
+            clock,
+            agent=agent,
+            launcher=launcher,
+            read=table.read,
+            write=table.write,
+            known=known,
+        )
 
     return tools
 
@@ -217,6 +246,9 @@ async def _composed(
     agent: Chooser,
     others: tuple[Platform, ...],
     on_state: Callable[[RunState], None],
+    listening: Listening,
+    secrets: HomeSecrets,
+    launcher: Launcher,
 ) -> tuple[Gateway, Inside]:
     """The gateway on this ledger, and what those who listen for people know of it."""
     store, counts = counted(store, clock)
@@ -226,7 +258,7 @@ async def _composed(
     previews = Previews()
     web = WebChat(shown=previews.show)
     rng = SystemRng()
-    servers = servers_of(settings, clock, rng)
+    servers = servers_of(settings, launcher, clock, rng)
     gateway = Gateway(
         store,
         clock,
@@ -241,19 +273,39 @@ async def _composed(
         on_state=on_state,
         sweep=blobs.sweep,
         free=free_room(settings.home),
-        outputs=OutputFiles(blobs),
+        outputs=OutputFiles(blobs, secrets),
         processes=Detached(
-            settings.home, clock, commands_see(settings.gateway.tools), settings.gateway.processes
+            settings.home,
+            clock,
+            commands_see(settings.gateway.tools),
+            launcher,
+            settings.gateway.processes,
         ),
         more_tools=servers,
         attachments=WorkspaceFiles(
             settings.home / WORKSPACE, settings.gateway.tools.workspace, blobs, store, to_log
         ),
         beside=(("people", people.work), *((("mcp", servers.work),) if servers else ())),
+        secrets=secrets,
+        # The first look tries it out with real programs: not on the loop.
+        consent=ConsentPorts(contained=lambda: asyncio.to_thread(launcher.card_words)),
     )
     keeper = Keeper(around, gateway.request, settings.home)
     following = Following(store, clock, previews)
-    inside = _inside(settings, gateway, web, keeper, following, counts, blobs, servers, people)
+    inside = _inside(
+        settings,
+        gateway,
+        web,
+        keeper,
+        following,
+        counts,
+        blobs,
+        servers,
+        people,
+        listening,
+        secrets,
+        launcher,
+    )
     return gateway, inside
 
 
@@ -271,15 +323,37 @@ def _code(how: Stopped) -> int:
     return {Stopped.RESTART: RESTART, Stopped.STOPPED: STOPPED}.get(how, FAILED)
 
 
+def _watching(home: Path, around: Surroundings) -> Channel:
+    """Who ends us, from outside, when our loop stands still: our supervisor, or a watcher of our own."""
+    return watcher(home) if around.channel is None else Channel(socket.socket(fileno=around.channel))
+
+
+def _listening(around: Surroundings, watching: Channel, notifier: Notifier) -> Listening:
+    def hold(listening: socket.socket) -> None:
+        if around.channel is not None:
+            watching.say(HOLD, files=[listening.fileno()])
+        elif around.under_systemd:
+            notifier.say(HOLD, "FDNAME=web", files=[listening.fileno()])
+
+    held = None if around.listening is None else socket.socket(fileno=around.listening)
+    return Listening(held, hold)
+
+
 async def _beat(
-    clock: Clock, settings: Settings, watchdog: Watchdog, notifier: Notifier, around: Surroundings
+    clock: Clock,
+    settings: Settings,
+    watching: Channel,
+    notifier: Notifier,
+    around: Surroundings,
 ) -> None:
-    """Show that the loop turns, to our own watchdog and to systemd's."""
-    every = settings.watchdog.loop / SECOND / _BEATS_PER_LIMIT
+    """Show that the loop turns, to whoever ends us when it does not."""
+    limit = settings.watchdog.loop / SECOND
+    every = limit / _BEATS_PER_LIMIT
+    watching.say(may_stand_still(limit))
     if around.watchdog_seconds is not None:
         every = min(every, around.watchdog_seconds / 2)
     while True:
-        watchdog.beat()
+        watching.say(ALIVE)
         if around.watchdog_seconds is not None:
             notifier.say(ALIVE)
         await clock.sleep(every)
@@ -306,9 +380,12 @@ def _inside(
     blobs: BlobFiles,
     servers: Servers | None,
     people: Doorkeeper,
+    listening: Listening,
+    secrets: HomeSecrets,
+    launcher: Launcher,
 ) -> Inside:
     store, clock = gateway.store, gateway.clock
-    looks = Looks(store, clock, tuple(one.name for one in gateway.connections()), settings.home)
+    looks = Looks(store, clock, tuple(one.name for one in gateway.connections()), settings.home, secrets)
     actions = Actions(
         store,
         clock,
@@ -322,6 +399,7 @@ def _inside(
 
     async def status() -> Json:
         left = await store.continuity()
+        probe = await asyncio.to_thread(launcher.probe)
         return {
             "state": gateway.state.value,
             "home": str(settings.home),
@@ -333,6 +411,7 @@ def _inside(
             "demo": settings.demo,
             "platforms": shown(gateway.connections()),
             "mcp": shown(servers.looks() if servers else ()),
+            "containment": {**shown(probe), "words": probe.containment.words, "required": launcher.required},
             "safe_mode": shown(gateway.safe_mode),
             "heartbeat": gateway.settings.heartbeat,
             "running": gateway.running,
@@ -352,6 +431,7 @@ def _inside(
         counts,
         lambda: gateway.continuity is not None,
         blobs,
+        listening,
     )
 
 

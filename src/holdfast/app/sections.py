@@ -6,6 +6,7 @@ holds it.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,7 +18,7 @@ from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND
 from holdfast.records import dataclass
 from holdfast.tools.mcp import McpSettings
 
-from .keys import Key, Kind, choice, count, dollars, duration, switch
+from .keys import Key, Kind, choice, count, dollars, duration, inherited, switch
 from .settings import Effort, NamedAgent, Provider
 
 NAME = "NAME"
@@ -110,6 +111,22 @@ def file() -> Kind:
     return Kind("the path of a file, from the home folder if relative", lambda value: Path(_said(value)), str)
 
 
+def paths() -> Kind:
+    """Files and folders that are there, with every link in their paths resolved."""
+
+    def read(value: object) -> tuple[Path, ...]:
+        given = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+        if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+            raise ValueError
+        found = tuple(Path(os.path.expanduser(one)) for one in given if one)
+        if not all(one.is_absolute() and one.exists() for one in found):
+            raise ValueError
+        return tuple(Path(os.path.realpath(one)) for one in found)
+
+    words = 'a list of paths that are there, from / or ~ on, like ["~/data"]'
+    return Kind(words, read, lambda value: [str(one) for one in value])
+
+
 def texts(words: str, form: re.Pattern[str] = _WORD) -> Kind:
     """A list in the order given; in the environment with commas between."""
 
@@ -140,6 +157,8 @@ AGENTS = Section(
         Key("instructions", "instructions", optional(file()), "a text that says who it is and how it works"),
         Key("tools", "tools", texts("a list of tools' names"), "what it may use"),
         Key("mcp", "mcp", texts('a list of patterns of [mcp.NAME], like ["git"]'), "whose tools it gets"),
+        Key("read", "read", paths(), "what its commands may read besides the workspace and the system"),
+        Key("write", "write", paths(), "what they may change besides the workspace"),
         Key("images", "images", switch(), "whether it is shown pictures; others are told that there was one"),
         Key(
             "context",
@@ -200,6 +219,9 @@ MCP = Section(
         Key("args", "args", texts("a list of texts", _LINE), "what it is started with"),
         Key("env", "env", variables(), "variables it is given; of the others only PATH, HOME and the like"),
         Key("cwd", "cwd", optional(file()), "the folder it runs in, from the agents' workspace if relative"),
+        Key("read", "read", paths(), "what it may read besides the workspace, its installation, the system"),
+        Key("write", "write", paths(), "what it may change besides the workspace"),
+        Key("network", "network", inherited(), "whether it reaches the network; auto: as tools.network"),
         Key("url", "url", optional(url()), "where a server is that is run elsewhere (streamable HTTP)"),
         Key("headers", "headers", headers(), "what it is sent with every request"),
         Key("tools", "tools", texts("a list of patterns"), "which of its tools agents get; none: all"),

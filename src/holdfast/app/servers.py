@@ -8,6 +8,7 @@ from holdfast.clock import Clock, Rng
 from holdfast.errors import BadConfig, Unusable
 from holdfast.installation import missing_extra
 from holdfast.telemetry.log import FOLDER
+from holdfast.tools.containment import Launcher
 from holdfast.tools.mcp import McpSettings, Means, Servers
 
 from .config import secret
@@ -17,7 +18,7 @@ from .settings import Settings
 _VARIABLE = re.compile(r"\$(\w+)")
 
 
-def servers_of(settings: Settings, clock: Clock, rng: Rng) -> Servers | None:
+def servers_of(settings: Settings, launcher: Launcher, clock: Clock, rng: Rng) -> Servers | None:
     """The servers, or None where none is configured; raises `Unusable` for what a person has to change."""
     if not settings.mcp:
         return None
@@ -27,7 +28,7 @@ def servers_of(settings: Settings, clock: Clock, rng: Rng) -> Servers | None:
         raise Unusable(f"[mcp.{table}] needs a package that is not installed; this installs it: {line}")
     means = {name: _means(name, one, settings) for name, one in settings.mcp.items()}
     home = settings.home
-    return Servers(settings.mcp, means, home / FOLDER, home / WORKSPACE, clock, rng)
+    return Servers(settings.mcp, means, home / FOLDER, home / WORKSPACE, launcher, clock, rng)
 
 
 def _means(name: str, server: McpSettings, settings: Settings) -> Means:

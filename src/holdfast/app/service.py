@@ -40,8 +40,10 @@ RestartPreventExitStatus={BAD_CONFIG}
 SuccessExitStatus={RESTART}
 # Longer than a drain and its teardown: a kill before that would cut turns off without a mark.
 TimeoutStopSec={stop_seconds(settings) + 5}
-# The gateway's own watchdog acts after half of this.
+# The gateway's own watcher acts after half of this.
 WatchdogSec={watchdog}
+# systemd holds the page's socket across restarts: no other process can take the port, and requests wait.
+FileDescriptorStoreMax=1
 # Background processes that tools started outlive a restart of the gateway.
 KillMode=process
 UMask=0077

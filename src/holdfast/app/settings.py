@@ -100,7 +100,7 @@ class GatewaySettings:
 
 @dataclass(frozen=True, slots=True)
 class WatchdogSettings:
-    """When the thread outside the event loop ends the process."""
+    """When a process that hangs is ended."""
 
     loop: int = 30 * SECOND
     """The event loop has not turned for so long."""
@@ -166,6 +166,10 @@ class NamedAgent:
     tools: tuple[str, ...] = TOOLS
     mcp: tuple[str, ...] = ("*",)
     """Patterns of the names of servers whose tools it gets besides."""
+    read: tuple[Path, ...] = ()
+    """What its commands and background processes see besides their workspace."""
+    write: tuple[Path, ...] = ()
+    """What they may change as well."""
     images: bool = True
     context: int = 128_000
     max_output: int = 8_192

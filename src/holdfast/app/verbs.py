@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
+from .allowed import Rules
 from .chats import Chats
 from .local import Verb
 from .looks import SESSION_STATES, Looks
@@ -44,6 +45,7 @@ def looking(looks: Looks) -> dict[str, Verb]:
         "continuity": _verb(looks.continuity, limit="count?"),
         "held": _verb(looks.held),
         "people": _verb(looks.people),
+        "allowed": _verb(looks.allowed, chat="chat?"),
         "verify": _verb(looks.verify),
         "plan": _verb(looks.plan),
         "chats": _verb(chats.chats, before="text?", limit="count?"),
@@ -84,6 +86,7 @@ def all_verbs(actions: Actions, status: Look, door: Doorkeeper) -> Mapping[str, 
         "resume": _verb(actions.resume, **_WHERE),
         "cancel": _verb(actions.cancel, **_WHERE),
         "forget": _verb(actions.forget, session="text", event_id="name?"),
+        "revoke_allowed": _verb(Rules(actions.store).revoke, rule="number"),
         "safe_mode": _verb(actions.safe_mode, on="flag", event_id="name?"),
         "settle": _verb(actions.settle, delivery="number", how="text"),
         "release": _verb(Releasing(actions.store, actions.clock).release, items="text?", drop="flag?"),

@@ -1,4 +1,4 @@
-"""Ends a process that hangs, from a thread that the event loop cannot hold up."""
+"""Ends a process whose stop hangs, from a thread that the event loop cannot hold up."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from holdfast.clock import Clock
-
 from .exits import FAILED
 
 LAST_WORDS = 2.0
 """Seconds in which what there is to say must have been said."""
-_LOOKS_PER_LIMIT = 10
 _STDERR = 2
 
 
@@ -45,61 +42,26 @@ def _standing() -> Iterator[str]:
 
 
 class Watchdog:
-    """Expects a beat of the loop every so often, and the end of a stop once that was announced.
+    """Ends the process when an announced stop takes too long.
 
-    It takes no lock that the loop could hold, writes no file and asks the ledger nothing, so that nothing
-    which hangs can hang it as well.
+    Whether the loop stands still is watched from outside the process: a thread in it may stand still as well.
     """
 
-    def __init__(self, clock: Clock, limit: float, end: Callable[[str], None] = end_now) -> None:
-        self._clock = clock
-        self._limit = limit
+    def __init__(self, end: Callable[[str], None] = end_now) -> None:
         self._end = end
-        self._beat = self._looked = clock.monotonic()
-        self._deadline: float | None = None
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
-
-    def start(self) -> None:
-        self.beat()
-        self._looked = self._beat
-        self._thread.start()
-
-    def beat(self) -> None:
-        """The loop turns."""
-        self._beat = self._clock.monotonic()
+        self._waiting: threading.Thread | None = None
 
     def expect_end(self, within: float) -> None:
         """The process is to end within so many seconds; the first word counts."""
-        if self._deadline is None:
-            self._deadline = self._clock.monotonic() + within
+        if self._waiting is None:
+            self._waiting = threading.Thread(target=self._wait, args=(within,), name="watchdog", daemon=True)
+            self._waiting.start()
 
     def stop(self) -> None:
-        """Nothing is watched any more."""
+        """Nothing is expected any more."""
         self._over.set()
 
-    def verdict(self) -> str | None:
-        """Why the process is to be ended now, if it is."""
-        now = self._clock.monotonic()
-        if self._deadline is not None and now > self._deadline:
-            return "the stop took longer than it may"
-        if now - self._beat > self._limit:
-            return f"the event loop has stood still for {now - self._beat:.0f} s"
-        return None
-
-    def look(self) -> bool:
-        """Look whether all is well, several times per limit, and end the process if not; True if so."""
-        now = self._clock.monotonic()
-        if now - self._looked > self._limit / 2:
-            # This thread stood still as well: the whole process was stopped, and the loop is not to blame.
-            self.beat()
-        self._looked = now
-        why = self.verdict()
-        if why is not None:
-            self._end(why)
-        return why is not None
-
-    def _watch(self) -> None:
-        while not self._over.wait(self._limit / _LOOKS_PER_LIMIT):
-            if self.look():
-                return
+    def _wait(self, within: float) -> None:
+        if not self._over.wait(within):
+            self._end("the stop took longer than it may")

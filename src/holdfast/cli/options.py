@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from holdfast.app.known_secrets import secrets_at
 from holdfast.app.looks import Looks
 from holdfast.clock import SystemClock
 from holdfast.store import LEDGER, ReadOnlyLedger
@@ -29,7 +30,7 @@ async def looking(home: Path) -> AsyncIterator[tuple[ReadOnlyLedger, Looks]]:
     clock = SystemClock()
     ledger = ReadOnlyLedger(home / LEDGER, clock)
     try:
-        yield ledger, Looks(ledger, clock, home=home)
+        yield ledger, Looks(ledger, clock, home=home, secrets=secrets_at(home))
     finally:
         await ledger.close()
 

@@ -13,7 +13,7 @@ from holdfast.app.client import NotRunning
 from holdfast.app.exits import BAD_CONFIG, FAILED
 from holdfast.errors import HoldfastError, Unusable
 
-from . import backup, incident, listing, operating, outbox, people, reading, running, setup
+from . import allowed, backup, incident, listing, operating, outbox, people, reading, running, setup
 from .chat.command import chat
 from .doctor import doctor
 from .drill.command import drill
@@ -63,6 +63,7 @@ for _panel, _commands in (
 ):
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
+app.command("sign-ins", rich_help_panel="Let people in")(running.sign_ins)
 app.command("safe-mode", rich_help_panel="Step in")(operating.safe_mode)
 app.add_typer(outbox.app, name="outbox", rich_help_panel="Step in")
 app.command(rich_help_panel="Let people in")(people.pair)
@@ -70,6 +71,7 @@ app.command("guarantees", rich_help_panel="Trust it")(print_guarantees)
 app.add_typer(setup.app, name="setup", rich_help_panel="Run it")
 app.command(rich_help_panel="Look at it")(doctor)
 app.add_typer(people.app, name="people", rich_help_panel="Let people in")
+app.add_typer(allowed.app, name="allowed", rich_help_panel="Let people in")
 sessions = typer.Typer(invoke_without_command=True)
 sessions.callback()(listing.sessions)
 sessions.command()(operating.delete)

@@ -6,19 +6,22 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from holdfast.app.client import ask
 from holdfast.app.config import find_home, load_settings
 from holdfast.app.exits import FAILED
 from holdfast.app.service import unit_text
 from holdfast.app.shown import Json
+from holdfast.clock import SystemClock
 
 from . import ending
 from .options import AsJson, Home, looking
 from .options import run as carry_out
-from .output import print_json, stdout
+from .output import print_json, print_table, stdout
 from .tables import print_plan
 from .up import Up, run_up
+from .words import ago
 
 
 def up(
@@ -56,6 +59,33 @@ def link(home: Home = None, as_json: AsJson = False) -> None:
         print_json(found)
     else:
         print(found["link"])
+
+
+def sign_ins(
+    revoke: Annotated[
+        str | None, typer.Option(help='End the sign-in with this id; "all" ends every one.')
+    ] = None,
+    home: Home = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the browsers that are signed in to the page, or end a sign-in at once.
+
+    A replaced token (the file `token` in the home) ends all of them as well, and every program's access.
+    """
+    where = find_home(home)
+    if revoke is not None:
+        which = {} if revoke == "all" else {"sign_in": revoke}
+        found = carry_out(ask(where, "sign_out", **which))
+    else:
+        found = carry_out(ask(where, "sign_ins"))
+    if as_json:
+        print_json(found)
+    elif revoke is not None:
+        stdout().print(f"Sign-ins ended: {found['ended']}.", markup=False)
+    else:
+        now = SystemClock().now()
+        rows = [(one["id"], ago(one["at"], now), escape(one["browser"])) for one in found["sign_ins"]]
+        print_table(stdout(), ("id", "signed in", "browser"), rows)
 
 
 def stop(home: Home = None, as_json: AsJson = False) -> None:

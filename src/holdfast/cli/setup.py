@@ -19,10 +19,14 @@ from holdfast.platforms.telegram.asking import TOKEN, Asking, Bot, Hook
 
 from .options import AsJson, Home, run
 from .output import print_json, stdout
+from .setup_tools import tools
 from .standing import answers
 
 TOKEN_FILE = Path("telegram.token")
-app = typer.Typer(help="Set a platform up: ask, check, write the configuration.", no_args_is_help=True)
+app = typer.Typer(
+    help="Set a platform or the tools up: ask, check, write the configuration.", no_args_is_help=True
+)
+app.command()(tools)
 
 
 @app.command()

@@ -43,6 +43,7 @@ async def standing_of(home: Path) -> Json:
         "safe_mode": known.get("safe_mode"),
         "platforms": known.get("platforms", []),
         "mcp": known.get("mcp", []),
+        "containment": known.get("containment"),
     }
 
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.markup import escape
 
+from holdfast.store import RULE_USED
+
 from .output import Json, print_pairs, print_table
 from .words import CALL_MARKS, ago, coloured, moment, one_line, plural, span
 
@@ -29,6 +31,7 @@ def print_standing(console: Console, found: Json, now: int) -> None:
         pairs.append(("page", f"{found['page']}; `holdfast link` prints a link that signs you in"))
     if found.get("agent") is not None:
         pairs.append(("who answers", escape(found["agent"])))
+    pairs += _containment(found.get("containment"))
     if last is not None:
         how = last["ended"] or "[red]without a word: it crashed or was killed[/]"
         pairs.append(("last run", f"process {last['pid']}, ended {ago(last['seen_at'], now)}: {how}"))
@@ -63,6 +66,16 @@ def counted(held: Sequence[Json]) -> str:
     """How many of each are held."""
     numbers = Counter(one["kind"] for one in held)
     return ", ".join(plural(numbers[kind], kind) for kind in _KINDS if numbers[kind])
+
+
+def _containment(found: Json | None) -> list[tuple[str, str]]:
+    """How programs of agents are contained, if a gateway says so; loudly if they are not."""
+    if found is None:
+        return []
+    colour = {"bubblewrap": "green", "landlock": "yellow"}.get(found["containment"], "red")
+    refused = found["required"] and found["containment"] == "none"
+    more = "; they are refused" if refused else ""
+    return [("programs of agents", f"[{colour}]{found['words']}[/]{more}")]
 
 
 def _platform(one: Json) -> tuple[str, str]:
@@ -218,9 +231,16 @@ def print_trace(console: Console, trace: Json) -> None:
 
 def _happening(event: Json) -> str:
     """What happened to what; a step of a tool call has its mark."""
+    if event["what"] == RULE_USED:
+        return escape(_rule_used(event["detail"]))
     mark = f"{CALL_MARKS[event['what']]} " if event["subject"].startswith("call:") else ""
     detail = f"  {one_line(_plain(event['detail']), 100)}" if event["detail"] else ""
     return f"{mark}{escape(event['what'])}  [dim]{escape(event['subject'])}[/]{detail}"
+
+
+def _rule_used(detail: str) -> str:
+    said = json.loads(detail)
+    return f"allowed by the rule of {moment(said['given_at'])}  (call {said['call']}, rule {said['rule']})"
 
 
 _NOT_TOLD = ("facts", "attempt")

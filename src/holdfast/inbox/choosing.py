@@ -19,8 +19,12 @@ async def answers_here(desk: Desk, asked: Asked) -> Choice:
 
 
 async def agent(desk: Desk, asked: Asked) -> None:
-    """Show or choose who answers here; with somebody else the choice of a model is over."""
-    wanted, names = asked.command.args, desk.agents.names
+    """Show or choose who answers here; with somebody else the choice of a model is over.
+
+    A person who is no owner chooses among the agents that routes name for the chat.
+    """
+    wanted = asked.command.args
+    names = desk.agents.offered(asked.row.place.address, asked.owner)
     if not wanted:
         now = await answers_here(desk, asked)
         await done(desk, asked, _listed("agent", now.name or "the only one there is", names))

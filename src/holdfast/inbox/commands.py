@@ -28,6 +28,7 @@ from holdfast.records import dataclass
 from holdfast.store import Stop
 
 from . import choosing, words
+from .allowed import allowed
 from .desk import Asked, Carry, Desk, NotYet, done, open_turn, refuse
 from .forgetting import forget
 from .goals import goal
@@ -206,6 +207,7 @@ COMMANDS: dict[str, Entry] = {
     "release": Entry("/release [ID]", "answer messages that wait for an owner (owners)", release),
     "queue": Entry("/queue [MODE]", "what becomes of messages that come while I work", _queue),
     "goal": Entry("/goal [TEXT|stop]", "what I work at by myself, turn after turn", goal),
+    "allowed": Entry("/allowed", "which calls run here without a question; owners can revoke one", allowed),
     "forget": Entry("/forget", "erase this conversation; I ask once more first", forget),
     "restart": Entry("/restart", "restart the gateway (owners)", _restart),
     "help": Entry("/help", "this list", _help),

@@ -37,6 +37,7 @@ def inbound_of(arrival: Arrival, sharing: Sharing, queue: QueueSettings) -> Inbo
         arrival.message_id,
         arrival.sent_at,
         pressed=arrival.pressed,
+        replies_to=arrival.replies_to,
     )
 
 

@@ -28,6 +28,7 @@ from .ids import (
 from .inbound import Accepted, Batch, Cursor, Inbound, InboxKind, InboxRow, Knock, SetAside
 from .journal import (
     OPEN_ENDED,
+    AllowedCall,
     CallRecord,
     EffectClass,
     Journal,
@@ -119,6 +120,7 @@ from .transcript import (
 )
 
 __all__ = [
+    "AllowedCall",
     "CALL",
     "DELIVERY",
     "GOAL",

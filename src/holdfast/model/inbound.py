@@ -46,6 +46,8 @@ class Inbound:
     """For wake-ups: accepted only while the session still has this incarnation."""
     pressed: QuestionId | None = None
     """The question whose button this is, for a press."""
+    replies_to: str | None = None
+    """The platform's id of the message that this is a reply to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from holdfast.records import dataclass
 
-from .ids import CallId, PersonId, QuestionId, TurnId
+from .ids import CallId, ChatAddress, PersonId, QuestionId, TurnId
 from .reasons import AskedBy
 from .states import CallState, QuestionState
 
@@ -88,6 +88,28 @@ class QuestionRecord:
     answered_by: PersonId | None = None
     asked_by: AskedBy | None = None
     """For the gateway's own question about interrupted work: why it asks."""
+    of_owner: bool = False
+    """An owner is asked, about another person's work: an owner's button, or reply to the card, answers it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedCall:
+    """A rule that an owner gave for one chat: calls that it covers run there without a question."""
+
+    id: int
+    chat: ChatAddress
+    """Where the work runs, wherever the owner was asked."""
+    tool: str
+    agent: str
+    """Who answered in the chat when it was given; empty where agents have no names."""
+    call_hash: str
+    """The hash of the call that it was given for."""
+    prefix: str | None
+    """The beginning of the commands that it covers; None: it covers that call and no other."""
+    arguments: str
+    """Of that call, for people to read."""
+    allowed_by: PersonId
+    allowed_at: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,9 @@ class Capabilities:
     """How much may be said in one chat; None when there is no such limit."""
     all_chats: Rate | None = None
     """And in all of them together."""
+    own_chat: str = ""
+    """The name of the chat where one person alone is reached, with `{person}` for their id; a name without it
+    is always there. Empty when it does not follow from who they are. Owners are asked there for consent."""
     newcomers: bool = False
     """Anybody can write to it: who is not let in is told, there, how to ask for that."""
 
@@ -124,6 +127,8 @@ class Arrival:
     attachments: tuple[Attachment, ...] = ()
     pressed: QuestionId | None = None
     """The question whose button this is."""
+    replies_to: str | None = None
+    """The id of the message that this is a reply to, as `Sent` names our own."""
 
 
 @dataclass(frozen=True, slots=True)

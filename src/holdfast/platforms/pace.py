@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 from holdfast.model import ChatAddress
 from holdfast.records import dataclass
@@ -29,10 +30,19 @@ class Pace:
         self._account = _Bucket(account, monotonic())
         self._chats: dict[ChatAddress, _Bucket] = {}
 
-    def to_send(self, chat: ChatAddress) -> float:
-        """Take a place for a send; returns the seconds to wait before it."""
+    def to_send(self, chat: ChatAddress, within: float = inf) -> float:
+        """Take a place for a send; returns the seconds to wait before it.
+
+        A place further away than `within` is not taken: the sender comes back later and asks again. A place
+        that it kept and did not use would make everybody wait longer, at every try, and in the end for ever.
+        """
         now = self._monotonic()
-        return max(bucket.take(now) for bucket in self._buckets(chat, now))
+        buckets = self._buckets(chat, now)
+        wait = max(bucket.wait(now) for bucket in buckets)
+        if wait <= within:
+            for bucket in buckets:
+                bucket.take(now)
+        return wait
 
     def may_show(self, chat: ChatAddress) -> bool:
         """Whether something may be shown right now; takes its place if so."""
@@ -70,10 +80,13 @@ class _Bucket:
         self._left, self._at = min(float(self._rate.most), refilled), max(now, self._at)
         return self._left
 
-    def take(self, now: float) -> float:
-        """Take one; returns the seconds until it is there."""
+    def wait(self, now: float) -> float:
+        """The seconds until the next one that is taken is there."""
+        missing = max(0.0, 1 - self.left(now))
+        return max(0.0, self._at - now + missing / self._speed)
+
+    def take(self, now: float) -> None:
         self._left = self.left(now) - 1
-        return max(0.0, self._at - now - self._left / self._speed if self._left < 0 else self._at - now)
 
     def empty_until(self, at: float) -> None:
         self._left, self._at = min(self._left, 1.0), max(at, self._at)

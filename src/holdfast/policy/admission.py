@@ -24,7 +24,9 @@ from holdfast.model import (
 from holdfast.records import dataclass
 
 from .ages import age
-from .answers import Command, parse_answer, parse_command
+from .answers import APPROVED_ALWAYS, Command, parse_answer, parse_command
+from .calls import APPROVED, is_yes
+from .consent import ALWAYS
 from .parks import ON_HOLD
 from .settings import HOUR, QueueSettings
 
@@ -43,6 +45,8 @@ class Refusal(StrEnum):
     QUESTION_CLOSED = "question_closed"
     NOT_ASKED = "not_asked"
     """The question whose button was pressed is for somebody else."""
+    NOT_SHOWN = "not_shown"
+    """A part of the call that would be allowed has not been delivered."""
     NOT_A_COMMAND = "not_a_command"
     TOO_LONG = "too_long"
     NOT_ALLOWED = "not_allowed"
@@ -67,7 +71,7 @@ class ArrivalFacts:
     """The open question of that turn."""
     asked_at: int | None = None
     pressed: QuestionId | None = None
-    """The question whose button was pressed, if this is such a press."""
+    """The question whose button was pressed, or whose message was replied to with an answer."""
     closed: QuestionState | None = None
     """How that question was closed; None while it is open, or when nothing of it is for this person."""
     closed_of: AskedBy | None = None
@@ -80,6 +84,10 @@ class ArrivalFacts:
     """The last claim of this conversation failed by a fault."""
     joins: bool = False
     """The open turn was interrupted, and takes this message along if it resumes: none waits before it."""
+    owner: bool = False
+    """Its sender is an owner."""
+    unshown: bool = False
+    """A part of the question's message has not arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +204,13 @@ _JOINS_IF_RESUMED = (
     "Kept. The work here was interrupted. If it resumes, I answer this in the same turn; if not, right "
     "after it."
 )
+_NOT_SHOWN = (
+    "Not allowed yet: a part of what would run has not been delivered here. Answer again when all of its "
+    "parts have arrived; until then only no is taken."
+)
+_ONCE = "I take this as a yes to this one call. No rule was stored:"
+_NOT_AN_OWNER = f"{_ONCE} only an owner can allow a call always."
+_NOT_OFFERED = f"{_ONCE} this card did not offer one."
 _SHOWN_OF_QUESTION = 200
 
 
@@ -226,7 +241,7 @@ def question_for(questions: Sequence[QuestionRecord], sender: PersonId, text: st
 
     If it fits none it is about the first that its sender was asked; others only learn what is waited for.
     """
-    asked = [one for one in questions if one.asked_of is None or one.asked_of == sender]
+    asked = [one for one in questions if not one.of_owner and one.asked_of in (None, sender)]
     own = [one for one in asked if one.kind is QuestionKind.CONTINUE]
     fitting = [one for one in asked if parse_answer(one, text) is not None]
     return next(iter((*own, *fitting, *asked, *questions)), None)
@@ -241,7 +256,10 @@ def _open_question(facts: ArrivalFacts, now: int) -> QuestionRecord | None:
 
 
 def _is_asked(facts: ArrivalFacts, question: QuestionRecord) -> bool:
-    return question.asked_of is None or question.asked_of == facts.sender
+    """An owner's question is answered by its button or a reply to it, and never by a message beside it."""
+    if question.of_owner:
+        return facts.owner and facts.pressed == question.id
+    return question.asked_of in (None, facts.sender)
 
 
 def _is_about(facts: ArrivalFacts, question: QuestionRecord, settings: QueueSettings) -> bool:
@@ -264,13 +282,24 @@ def _press(facts: ArrivalFacts, question: QuestionRecord | None) -> Admission:
     value = parse_answer(question, facts.text)
     if value is None:
         return Refuse(Refusal.QUESTION_CLOSED, "That answer does not belong to the question any more.")
+    return _answer(facts, question, value)
+
+
+def _answer(facts: ArrivalFacts, question: QuestionRecord, value: str) -> Answer | Refuse:
+    """A call is allowed only by who was sent all of it; everything else may be said at once."""
+    if facts.unshown and question.kind is QuestionKind.APPROVAL and is_yes(value):
+        return Refuse(Refusal.NOT_SHOWN, _NOT_SHOWN)
+    if value == APPROVED_ALWAYS and not (facts.owner and ALWAYS in question.options):
+        # At most what they may give.
+        words = (_NOT_OFFERED if facts.owner else _NOT_AN_OWNER, _drain_words(facts))
+        return Answer(question.id, APPROVED, " ".join(filter(None, words)))
     return Answer(question.id, value, _drain_words(facts))
 
 
 def _reply_to(facts: ArrivalFacts, question: QuestionRecord, settings: QueueSettings) -> Admission:
     value = parse_answer(question, facts.text)
     if value is not None:
-        return Answer(question.id, value, _drain_words(facts))
+        return _answer(facts, question, value)
     if question.kind is not QuestionKind.CONTINUE:
         return SetAsideQuestion(question.id, _drain_words(facts))
     if _keeps_work(facts, question):
@@ -308,7 +337,7 @@ def _wait(facts: ArrivalFacts, question: QuestionRecord | None, settings: QueueS
     # Nothing is running that could be steered or stopped: what was begun earlier is dealt with first.
     words = "Queued. Work that was begun earlier comes first."
     if question is not None:
-        words = f"Queued. First I wait for an answer to: {_shown(question.text)}"
+        words = f"Queued. First I wait for {_awaited(question)}"
     return Collect(words) if facts.busy is BusyMode.COLLECT else Queue(words)
 
 
@@ -355,6 +384,12 @@ def _offer_words(settings: QueueSettings) -> str:
         f"You wrote this more than {settings.backlog // HOUR} hours before it reached me, so I have not "
         "begun with it, nor with anything else as old that comes with it. Send it again if you still want it."
     )
+
+
+def _awaited(question: QuestionRecord) -> str:
+    if question.of_owner:
+        return "an owner's permission for the work in hand."
+    return f"an answer to: {_shown(question.text)}"
 
 
 def _shown(text: str) -> str:

@@ -9,9 +9,14 @@ from types import MappingProxyType
 from holdfast.model import QuestionKind, QuestionRecord
 from holdfast.records import dataclass
 
+from .consent import ALWAYS
+
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_-]*)(?:@\w+)?(?:\s+(?P<args>.*))?", re.DOTALL)
 _NUMBER = re.compile(r"[#(]?([0-9]{1,3})[.)]?")
 _YES, _NO = frozenset({"yes", "y"}), frozenset({"no", "n"})
+APPROVED_ALWAYS = "always"
+"""The answer that lets a call run and asks for a rule, so that such calls are not asked about again."""
+_ALWAYS = frozenset({APPROVED_ALWAYS, ALWAYS})
 
 MEANINGS: Mapping[QuestionKind, tuple[str, str]] = MappingProxyType(
     {QuestionKind.APPROVAL: ("yes", "no"), QuestionKind.CONTINUE: ("continue", "drop")}
@@ -46,7 +51,8 @@ def parse_answer(question: QuestionRecord, text: str) -> str | None:
     """Read a text as an answer, or None if it cannot be one.
 
     A label (as a button sends it), its number, or yes/no where that was asked; any text for a question
-    without options. Approvals and the gateway's own question give one of `MEANINGS`.
+    without options. Approvals and the gateway's own question give one of `MEANINGS`; an approval may also
+    give `APPROVED_ALWAYS`, whether or not its card has a button for that.
     """
     said = text.strip()
     if not said:
@@ -55,6 +61,8 @@ def parse_answer(question: QuestionRecord, text: str) -> str | None:
     labels = question.options or meanings
     if not labels:
         return text
+    if question.kind is QuestionKind.APPROVAL and _plain(said) in _ALWAYS:
+        return APPROVED_ALWAYS
     chosen = _choice(said, labels, meanings is not None)
     if chosen is None or meanings is None:
         return None if chosen is None else labels[chosen]
@@ -63,6 +71,8 @@ def parse_answer(question: QuestionRecord, text: str) -> str | None:
 
 def _meaning(label: str, first: bool, meanings: tuple[str, str]) -> str:
     yes, no = meanings
+    if label in _ALWAYS and yes in _YES:
+        return APPROVED_ALWAYS
     if label == yes or label in _YES:
         return yes
     if label == no or label in _NO:

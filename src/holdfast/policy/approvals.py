@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 
-from holdfast.model import CallRecord, ChatAddress, EffectClass, QuestionRecord
+from holdfast.model import (
+    AllowedCall,
+    CallRecord,
+    CallState,
+    ChatAddress,
+    EffectClass,
+    Journal,
+    PersonId,
+    QuestionRecord,
+)
 from holdfast.records import dataclass
 
 from .ages import age
+from .allowed_calls import covers
 from .plain import Unreadable, plain_value
 from .processes import STARTING
-from .settings import ApprovalSettings, Rule, Ruling
+from .settings import ApprovalSettings, Approver, Rule, Ruling
 
 ASKING = "ask_person"
 """The tool that asks a person: whether it may ask, nobody is asked."""
+LONGEST_MATCHED = 20_000
+"""Characters of a text that an owner's pattern is tried on."""
+
+
+def _nobody(person: PersonId) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +42,12 @@ class Gate:
     settings: ApprovalSettings = ApprovalSettings()
     chat: ChatAddress = ChatAddress("")
     now: int = 0
+    owner: Callable[[PersonId], bool] = _nobody
+    """Who is an owner now."""
+    agent: str = ""
+    """Who answers in the chat."""
+    allowed: tuple[AllowedCall, ...] = ()
+    """The rules of this chat that nobody has revoked."""
 
     def ruling(self, call: CallRecord) -> Ruling:
         """The first rule that fits decides; what none fits goes by its effect class."""
@@ -32,13 +55,36 @@ class Gate:
         then = next(fitting, None) or default_for(consent_class(call), self.settings)
         return Ruling.ALLOW if then is Ruling.ASK and call.name == ASKING else then
 
+    def allowing(self, call: CallRecord) -> AllowedCall | None:
+        """The rule of this chat under which a call runs unasked; one of a former owner counts no more."""
+        fitting = (rule for rule in self.allowed if rule.agent == self.agent and covers(rule, call))
+        return next((rule for rule in fitting if self.owner(rule.allowed_by)), None)
+
+    def needs_consent(self, journal: Journal) -> bool:
+        """Whether some call that could begin now is one that people are asked about."""
+        return any(
+            self.ruling(call) is Ruling.ASK
+            for call in journal.calls
+            if call.state is CallState.PLANNED
+            or (call.state is CallState.STARTED and call.generation < journal.generation)
+        )
+
     def is_stale(self, consent: QuestionRecord) -> bool:
         """Whether a yes was given so long ago that it says nothing about now."""
         return consent.closed_at is None or age(self.now, consent.closed_at) >= self.settings.expires
 
+    def counts(self, consent: QuestionRecord) -> bool:
+        """Whether who gave it may give it now: an owner, or, where the owner says so, any person asked."""
+        if self.settings.people is Approver.OWN:
+            return not consent.of_owner or self._is_owner(consent)
+        return self._is_owner(consent)
 
-OPEN_GATE = Gate()
-"""Everything may run."""
+    def _is_owner(self, consent: QuestionRecord) -> bool:
+        return consent.answered_by is not None and self.owner(consent.answered_by)
+
+
+OPEN_GATE = Gate(ApprovalSettings(people=Approver.OWN))
+"""Everything may run, and whoever is asked may allow it."""
 
 
 def consent_class(call: CallRecord) -> EffectClass:
@@ -71,16 +117,24 @@ def fits(rule: Rule, call: CallRecord, chat: ChatAddress) -> bool:
 def _fits_arguments(rule: Rule, arguments: str) -> bool:
     try:
         given = plain_value(arguments)
-    except Unreadable:
+        if rule.matches and not re.search(rule.matches, _bounded(plain_text(given))):
+            return False
+        named = given if isinstance(given, dict) else {}
+        return all(
+            name in named and re.fullmatch(pattern, _bounded(_value_text(named[name])))
+            for name, pattern in rule.arguments
+        )
+    except (Unreadable, RecursionError):
         # What a tool makes of it nobody can say: it must not slip past a rule that keeps it back, nor
         # through one that lets it pass.
         return rule.then is not Ruling.ALLOW
-    if rule.matches and not re.search(rule.matches, plain_text(given)):
-        return False
-    named = given if isinstance(given, dict) else {}
-    return all(
-        name in named and re.fullmatch(pattern, _value_text(named[name])) for name, pattern in rule.arguments
-    )
+
+
+def _bounded(text: str) -> str:
+    """The text, if a pattern may be tried on it: nobody knows how long that takes for a longer one."""
+    if len(text) > LONGEST_MATCHED:
+        raise Unreadable("it is too long for a pattern")
+    return text
 
 
 def plain_text(value: object) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from enum import StrEnum
 
 from holdfast.model import (
@@ -20,13 +18,15 @@ from holdfast.model import (
 from holdfast.model.states import SILENT
 from holdfast.records import dataclass
 
+from .answers import APPROVED_ALWAYS
 from .approvals import OPEN_GATE, Gate
-from .plain import Unreadable, plain_value
+from .consent import can_be_shown
+from .plain import call_hash
 from .results import Skip, no_answer_text, skipped_text, unknown_text
 from .settings import Ruling
 
 APPROVED = "yes"
-"""The one answer that lets a call run; a button, number or word that means it is stored as this."""
+"""The answer that lets one call run; a button, number or word that means it is stored as this."""
 
 
 class How(StrEnum):
@@ -54,6 +54,8 @@ class ToRun:
 
     call: CallRecord
     again: bool = False
+    rule: int | None = None
+    """The rule without which it could not run: its start is refused if that is revoked by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,24 +113,50 @@ def judge_call(
         return Awaited(call.id, question.id) if silent else _by_answer(call, question)
     ruling = gate.ruling(call)
     forbidden = Skip.DENIED if ruling is Ruling.DENY else _forbidden(call, question)
+    consent = _consent(call, question, gate) if forbidden is None and ruling is Ruling.ASK else _NOT_NEEDED
     if call.state is CallState.PLANNED:
-        return _planned(call, question, forbidden if whole else Skip.BROKEN_OFF, ruling, gate)
+        return _planned(call, forbidden if whole else Skip.BROKEN_OFF, consent)
     if call.generation >= generation:
         # A newer generation than ours means that we are the stale run: hands off as well.
         return InFlight(call.id)
-    return _cut_off(call, allowed=forbidden is None)
+    # It was allowed when it started, by whatever counted then, and is the same call.
+    return _cut_off(call, allowed=forbidden is None and consent.lacks is None)
 
 
-def _planned(
-    call: CallRecord, consent: QuestionRecord | None, skip: Skip | None, ruling: Ruling, gate: Gate
-) -> Verdict:
-    if skip is not None:
-        return _skip(call, skip)
-    if ruling is not Ruling.ASK:
-        return ToRun(call)
-    if consent is None:
-        return NeedsConsent(call)
-    return _skip(call, Skip.STALE) if gate.is_stale(consent) else ToRun(call)
+@dataclass(frozen=True, slots=True)
+class _Consent:
+    """What lets a call run that people are asked about; or why it may not."""
+
+    rule: int | None = None
+    lacks: Skip | None = None
+    is_asked: bool = True
+    """False: nobody was asked yet, and no rule covers the call."""
+
+
+_NOT_NEEDED = _Consent()
+
+
+def _consent(call: CallRecord, yes: QuestionRecord | None, gate: Gate) -> _Consent:
+    """A yes to this very call that still counts, or else a rule of the chat that covers it."""
+    counts = yes is not None and gate.counts(yes)
+    is_first_run = call.state is CallState.PLANNED
+    if yes is not None and counts and not (is_first_run and gate.is_stale(yes)):
+        return _Consent()
+    rule = gate.allowing(call)
+    if rule is not None:
+        return _Consent(rule.id)
+    if yes is None:
+        return _Consent(is_asked=False)
+    return _Consent(lacks=Skip.STALE if counts else Skip.NOT_OWNER)
+
+
+def _planned(call: CallRecord, skip: Skip | None, consent: _Consent) -> Verdict:
+    lacks = skip or consent.lacks
+    if lacks is not None:
+        return _skip(call, lacks)
+    if consent.is_asked:
+        return ToRun(call, rule=consent.rule)
+    return NeedsConsent(call) if can_be_shown(call) else _skip(call, Skip.TOO_LONG)
 
 
 def _cut_off(call: CallRecord, allowed: bool) -> Verdict:
@@ -181,15 +209,5 @@ def _skip(call: CallRecord, why: Skip) -> Settlement:
 
 
 def is_yes(answer: str | None) -> bool:
-    """Whether an approval's answer allows the call; anything but a plain yes does not."""
-    return answer is not None and answer.strip().casefold() == APPROVED
-
-
-def call_hash(name: str, arguments: str) -> str:
-    """Name one call for consent: equal for the same tool with the same arguments, however they are spaced."""
-    try:
-        form = json.dumps([name, plain_value(arguments)], sort_keys=True, separators=(",", ":"))
-    except (Unreadable, RecursionError):
-        # What cannot be read as plain JSON stands for itself, to the letter.
-        form = json.dumps([name, "text", arguments], separators=(",", ":"))
-    return hashlib.sha256(form.encode("ascii")).hexdigest()
+    """Whether an approval's answer allows the call; anything but a plain yes, or always, does not."""
+    return answer is not None and answer.strip().casefold() in (APPROVED, APPROVED_ALWAYS)

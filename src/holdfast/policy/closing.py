@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 from holdfast.model import AskedBy, Delivery, QuestionKind, QuestionState
 
+from .answers import APPROVED_ALWAYS
 from .calls import APPROVED
-from .consent import ALLOW_OR_DENY
+from .consent import ALLOW_OR_DENY, ALWAYS, WITH_ALWAYS
 from .parts import mark_for, width
 
 _TAKE_UP = "What was done is kept: write /resume to take it up again."
@@ -88,8 +89,8 @@ def as_closed(
 
 
 def _chosen(delivery: Delivery, answer: str | None) -> str | None:
-    """As it stood on the button: of an approval only yes or no is kept."""
-    if answer is None or delivery.options != ALLOW_OR_DENY:
+    """As it stood on the button: of an approval only yes, no or always is kept."""
+    if answer is None or delivery.options not in (ALLOW_OR_DENY, WITH_ALWAYS):
         return answer
     allow, deny = ALLOW_OR_DENY
-    return allow if answer == APPROVED else deny
+    return {APPROVED: allow, APPROVED_ALWAYS: ALWAYS}.get(answer, deny)

@@ -1,97 +1,172 @@
-"""What a person reads before they allow a call: its tool and its arguments, bounded and without tricks."""
+"""What a person reads before they allow a call: exactly what will run, in as many parts as it takes."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator
 
 from holdfast.model import CallRecord
+from holdfast.records import dataclass
 
 from .approvals import plain_text
-from .calls import call_hash
+from .parts import MARK, reach, split, width
 from .plain import Unreadable, plain_value
+from .visible_text import visible
 
 ALLOW_OR_DENY = ("allow once", "deny")
-"""The buttons; typed, yes and no and their numbers do as well."""
-Hide = Callable[[str, str], str]
-"""Gives the value of an argument with that name as it may be shown."""
+"""The buttons; typed in the turn's own chat, yes and no and their numbers do as well."""
+ALWAYS = "always allow this"
+"""The third button, for owners: it stores the rule that the card names."""
+WITH_ALWAYS = (*ALLOW_OR_DENY, ALWAYS)
+"""The buttons where an owner is asked."""
+LONGEST_CARD = 12_000
+"""Width of what a person can be asked to read; a longer call is refused."""
+Hide = Callable[[str], str]
+"""Gives a text with the exact values of known secrets masked."""
 
-_ROOM = 2_400
-"""Characters for all values together."""
-_LEAST = 200
-"""What each of them gets, however many there are."""
-_END = 150
-"""Of a long value its end is shown as well: a command's last words may be what matters."""
-_MOST_ARGUMENTS = 12
-_LONGEST_NAME = 60
-_HASH_SHOWN = 12
 _FENCE = re.compile(r"`{3,}")
-_UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-"""Kinds of characters that show nothing themselves, or change how others look."""
+_LONGEST_NAME = 200
+"""Width of a tool's name that every part can repeat."""
+_AROUND = 180
+"""Width that the words and the frame around a part of the call take, besides the name."""
+_LEAST_ROOM = 50
+"""Width that one part gives to the call, however little a platform takes."""
+_MASKED = "A secret value that the gateway knows is masked above. The call runs with the value itself."
 
 
-def consent_words(call: CallRecord, hide: Hide) -> str:
-    """The question whether this one call may run.
+@dataclass(frozen=True, slots=True)
+class CardNotes:
+    """What a card says besides the call; each is a sentence or two."""
 
-    What is left out of it is said to be, with the hash that names the call: consent is for that alone.
-    """
-    lines = list(_lines(call.arguments, hide))
-    shown = "\n".join(line for line, _ in lines)
-    whole = all(whole for _, whole in lines)
-    fence = max([*_FENCE.findall(shown), "``"], key=len) + "`"
-    name = _one_line(call.name).replace("`", "'")
-    words = [f"May I run `{name}`?"]
-    if shown:
-        words.append(f"{fence}\n{shown}\n{fence}")
-    if not whole:
-        mark = call_hash(call.name, call.arguments)[:_HASH_SHOWN]
-        words.append(f"Not all of it is shown. The call is {mark}.")
-    return "\n\n".join(words)
+    before: str = ""
+    """Who asked, and where, when the reader is asked about the work of another person."""
+    contained: str | None = None
+    """How contained the call would run."""
+    rule: str | None = None
+    """The rule that "always allow this" would store."""
 
 
-def _lines(arguments: str, hide: Hide) -> Iterator[tuple[str, bool]]:
-    """The arguments one by one, each with whether all of it is there."""
+NO_NOTES = CardNotes()
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A question for consent. `shown` is the call's arguments, whole, with everything in them visible."""
+
+    name: str
+    shown: str
+    before: str = ""
+    after: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The card as one message."""
+        return _joined(self.before, f"May I run `{self.name}`?", _framed(self.shown), *self.after)
+
+    def parts(self, longest: int) -> tuple[str, ...]:
+        """The card as messages of at most this width; nothing of the call is lost between two of them.
+
+        The buttons belong to the last part, so a person who can press one was sent all of it.
+        """
+        room = longest - MARK
+        if width(self.text) <= room:
+            return (self.text,)
+        for_call = max(room - width(self.name) - _AROUND, _LEAST_ROOM)
+        pieces = tuple(_pieces(self.shown, for_call))
+        call = tuple(
+            _joined(self._head(number, len(pieces), goes_on), _framed(piece))
+            for number, (piece, goes_on) in enumerate(pieces, start=1)
+        )
+        asked = _beside(_split(self.before, room), call, room)
+        return _beside(asked, _split(_joined(*self.after), room), room)
+
+    def _head(self, number: int, last: int, goes_on: bool) -> str:
+        if number == 1:
+            return f"May I run `{self.name}`? It is long; the buttons come below its last part."
+        line = ", in the middle of a line" if goes_on else ""
+        return f"Part {number} of {last} of `{self.name}`{line}:"
+
+
+def consent_card(call: CallRecord, hide: Hide, notes: CardNotes = NO_NOTES) -> Card:
+    """The question whether this one call may run; only exact values of known secrets are masked in it."""
+    shown, masked = _shown(call, hide)
+    after = tuple(filter(None, (_MASKED if masked else "", notes.contained, notes.rule)))
+    return Card(one_line(call.name).replace("`", "'"), shown, notes.before, after)
+
+
+def can_be_shown(call: CallRecord) -> bool:
+    """Whether a person can be asked to read all of this call."""
+    # JSON may need six characters for one; what is longer than that is not worth reading.
+    if len(call.arguments) > 8 * LONGEST_CARD or width(one_line(call.name[:LONGEST_CARD])) > _LONGEST_NAME:
+        return False
+    shown, _ = _shown(call, lambda value: value)
+    return width(shown) <= LONGEST_CARD
+
+
+def _shown(call: CallRecord, hide: Hide) -> tuple[str, bool]:
+    """All arguments of the call in lines, and whether something in them is masked."""
+    values = [(hide(name), hide(value), (name, value)) for name, value in _values(call.arguments)]
+    lines = [_line(name, value) for name, value, _ in values]
+    return "\n".join(lines), any((name, value) != given for name, value, given in values)
+
+
+def _values(arguments: str) -> Iterator[tuple[str, str]]:
+    """The arguments one by one, each with its name; what cannot be told apart has none."""
     try:
         given = plain_value(arguments)
     except Unreadable:
-        yield _shown("", arguments, hide, _ROOM)
+        yield "", arguments
         return
     if not isinstance(given, dict):
-        yield _shown("", plain_text(given), hide, _ROOM)
+        yield "", plain_text(given)
         return
-    named = list(given.items())[:_MOST_ARGUMENTS]
-    for name, value in named:
-        text = value if isinstance(value, str) else plain_text(value)
-        yield _shown(name, text, hide, max(_LEAST, _ROOM // len(named)))
-    if len(given) > len(named):
-        yield f"… and {len(given) - len(named)} more", False
+    for name, value in given.items():
+        yield name, value if isinstance(value, str) else plain_text(value)
 
 
-def _shown(name: str, value: str, hide: Hide, longest: int) -> tuple[str, bool]:
-    # Secrets first: half of one is not known by its looks.
-    known = hide(name, value)
-    text, whole = visible(known, longest)
-    # Later lines of a value stand in, so that none of them looks like an argument of its own.
-    text = text.replace("\n", "\n  ")
-    return f"{_one_line(name)}: {text}" if name else text, whole and known == value
+def _line(name: str, value: str) -> str:
+    # Later lines of a value are indented, so that none of them looks like an argument of its own.
+    text = visible(value).replace("\n", "\n  ")
+    return f"{one_line(name)}: {text}" if name else text
 
 
-def _one_line(name: str) -> str:
-    return visible(name, _LONGEST_NAME)[0].replace("\n", "\\n")
+def one_line(text: str) -> str:
+    """A name or an address as it may stand in a sentence: visible, and in one line."""
+    return visible(text).replace("\n", "\\n")
 
 
-def visible(text: str, longest: int) -> tuple[str, bool]:
-    """The text with nothing in it that cannot be seen or turns other text around; and whether it is whole."""
-    seen = "".join(map(_visible, text))
-    if len(seen) <= longest:
-        return seen, True
-    end = min(_END, longest // 4)
-    left_out = len(seen) - longest
-    return f"{seen[: longest - end]} … {left_out} characters left out … {seen[len(seen) - end :]}", False
+def _pieces(text: str, room: int) -> Iterator[tuple[str, bool]]:
+    """The text cut into pieces, at the ends of lines if one is near; and whether a piece goes on in a line.
+
+    A line end at a cut is the cut itself. Otherwise the pieces are the text, to the letter.
+    """
+    goes_on = False
+    while width(text) > room:
+        end = reach(text, room)
+        at = text.rfind("\n", end * 3 // 4, end + 1)
+        piece, text = (text[:at], text[at + 1 :]) if at > 0 else (text[:end], text[end:])
+        yield piece, goes_on
+        goes_on = at <= 0
+    yield text, goes_on
 
 
-def _visible(character: str) -> str:
-    if character in "\n\t" or unicodedata.category(character) not in _UNSEEN:
-        return character
-    return f"\\u{{{ord(character):x}}}"
+def _split(text: str, room: int) -> tuple[str, ...]:
+    return split(text, room) if text else ()
+
+
+def _beside(parts: tuple[str, ...], more: tuple[str, ...], room: int) -> tuple[str, ...]:
+    """Both in their order; where they meet in one message, if there is room for that."""
+    if not parts or not more or width(meeting := _joined(parts[-1], more[0])) > room:
+        return (*parts, *more)
+    return (*parts[:-1], meeting, *more[1:])
+
+
+def _framed(shown: str) -> str:
+    if not shown:
+        return ""
+    fence = max([*_FENCE.findall(shown), "``"], key=len) + "`"
+    return f"{fence}\n{shown}\n{fence}"
+
+
+def _joined(*pieces: str) -> str:
+    return "\n\n".join(filter(None, pieces))

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from holdfast.records import dataclass
 
+from .containment import Containment
+
 MB = 1_000_000
 SKEW = 60.0
 """Seconds by which two clocks may differ before anybody minds."""
@@ -98,6 +100,20 @@ def of_extras(missing: Mapping[str, str]) -> Iterator[Finding]:
     for table, line in missing.items():
         words = f"[{table}] needs packages that are not installed; the gateway does not start without them"
         yield Finding("packages", Grade.BAD, words, line)
+
+
+def of_containment(found: Containment, required: bool, trouble: str, fix: str) -> Finding:
+    """How programs of agents are contained; `trouble` says why it is no better, `fix` what to do about it."""
+    if found is Containment.BUBBLEWRAP:
+        return Finding("containment", Grade.WELL, f"programs of agents are {found.words}")
+    if found is Containment.LANDLOCK:
+        words = f"programs of agents are {found.words} ({trouble}): they see which files there are"
+        return Finding("containment", Grade.WARN, words, fix)
+    if not required:
+        words = f"programs of agents are {found.words}: they can read the gateway's token and all your files"
+        return Finding("containment", Grade.WARN, words, 'tools.containment = "required"')
+    words = f"this machine cannot contain programs of agents, so none is run ({trouble})"
+    return Finding("containment", Grade.BAD, words, fix)
 
 
 def of_home(facts: HomeFacts) -> Iterator[Finding]:

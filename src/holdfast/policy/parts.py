@@ -19,7 +19,7 @@ CAPTION = 1024
 """Characters that may stand with a file, where they are fewest."""
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-_PARAGRAPH = re.compile(r"\n\s*\n")
+_PARAGRAPH = re.compile(r"\n(?:[^\S\n]*\n)+")
 _LINE = re.compile(r"\n")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+")
 _WORD = re.compile(r"\s+")
@@ -77,7 +77,7 @@ def width(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _reach(text: str, room: int) -> int:
+def reach(text: str, room: int) -> int:
     """How many of its characters have room, at least one."""
     end = min(room, len(text))
     while end > 1 and (over := width(text[:end]) - room) > 0:
@@ -89,7 +89,8 @@ def _parts(rest: str, longest: int) -> Iterator[str]:
     fence = ""
     while True:
         head = f"{fence}\n" if fence else ""
-        if width(head) + width(rest) <= longest:
+        # No text is less wide than it is long: the width of all that is left is not asked for each part.
+        if len(rest) <= longest and width(head) + width(rest) <= longest:
             yield head + rest
             return
         end, start, still = _cut_with_fence(rest, longest - width(head), fence, longest // 4)
@@ -105,7 +106,7 @@ def _cut_with_fence(text: str, room: int, fence: str, most: int) -> tuple[int, i
     """Where to cut, and the fence that is open there, such that its closing still fits."""
     kept = 0
     while True:
-        end, start = _cut(text, _reach(text, room - kept), bool(fence))
+        end, start = _cut(text, reach(text, room - kept), bool(fence))
         still = _fence_after(text[:end], fence, most)
         needed = len(_closing(still)) if still else 0
         if needed <= kept:
@@ -115,11 +116,13 @@ def _cut_with_fence(text: str, room: int, fence: str, most: int) -> tuple[int, i
 
 def _cut(text: str, room: int, in_code: bool) -> tuple[int, int]:
     """Where the part ends that begins this text, and where the next one starts."""
+    piece = text[: room + 1]
+    begins = len(piece) - len(piece.lstrip())
     for boundary, least in _IN_CODE if in_code else _IN_PROSE:
-        from_ = room // least if least else 1
+        from_ = max(room // least if least else 1, begins + 1)
         for match in reversed(list(boundary.finditer(text, 0, room + 1))):
             end = match.start()
-            if end >= from_ and text[:end].strip():
+            if end >= from_:
                 opening = None if in_code else _opening_line(text, end)
                 return (end, match.end()) if opening is None else (opening, opening)
     return room, room

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from typing import Any
@@ -33,3 +34,19 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise Unreadable("different texts would give the same number")
     return number
+
+
+def call_hash(name: str, arguments: str) -> str:
+    """Name one call for consent: equal for the same tool with the same arguments, however they are spaced."""
+    try:
+        return value_hash(name, plain_value(arguments))
+    except (Unreadable, RecursionError):
+        # What cannot be read as plain JSON stands for itself, to the letter.
+        form = json.dumps([name, "text", arguments], separators=(",", ":"))
+        return hashlib.sha256(form.encode("ascii")).hexdigest()
+
+
+def value_hash(name: str, value: object) -> str:
+    """The same for arguments that were read already."""
+    form = json.dumps([name, value], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(form.encode("ascii")).hexdigest()

@@ -85,9 +85,10 @@ class RecoveryFacts(NamedTuple):
     tail: Tail
     question: QuestionState | None
     """For `Tail.QUESTION`: how that question stands now, `EXPIRED` also when its time is up and nobody has
-    closed it; None when it cannot be found."""
+    closed it; None when it cannot be found. For any other tail: `OPEN` while the gateway asks whether to go
+    on beyond a limit."""
     asked: QuestionKind | None
-    """For `Tail.QUESTION`: what kind of question that is."""
+    """What kind of question that is."""
     resume_ended_empty: bool
     """For `Tail.NOTE`: no interruption was recorded since that note, so the resume ended by itself."""
     strikes: int
@@ -171,7 +172,7 @@ UNANSWERED = "unanswered"
 
 # States of a question in which it still holds the turn, or has given it something to go on with.
 _ALIVE = frozenset({QuestionState.OPEN, QuestionState.ANSWERED, QuestionState.SET_ASIDE})
-_OPEN, _APPROVAL = QuestionState.OPEN, QuestionKind.APPROVAL
+_OPEN, _APPROVAL, _CONTINUE = QuestionState.OPEN, QuestionKind.APPROVAL, QuestionKind.CONTINUE
 _ANSWER, _NOTE, _QUESTION, _REPLYING = Tail.ANSWER, Tail.NOTE, Tail.QUESTION, Tail.REPLYING
 _NEVER, _ASK = OnInterruption.NEVER, OnInterruption.ASK
 
@@ -248,10 +249,11 @@ _TABLE: tuple[Row, ...] = (
     ),
     Row(
         "question_open",
-        "nothing but a question to the person stands at the end, and it is open",
+        "nothing but a question to the person stands at the end, or the gateway has asked whether to go on "
+        "beyond a limit, and that question is open",
         Outcome.WAIT,
         "It waits for an answer to its question.",
-        lambda f, old, s: f.tail == _QUESTION and f.question == _OPEN,
+        lambda f, old, s: f.question == _OPEN and (f.tail == _QUESTION or f.asked == _CONTINUE),
     ),
     _APPROVAL_EXPIRED,
     UNANSWERED_ROW,

@@ -22,6 +22,12 @@ class Skip(StrEnum):
     """The consent was given too long ago."""
     DENIED = "denied"
     """A rule of the owner forbids it."""
+    NOT_OWNER = "not_owner"
+    """Who gave the consent is no owner now."""
+    NO_OWNER = "no_owner"
+    """An owner would have to be asked, and none can be reached."""
+    TOO_LONG = "too_long"
+    """It needs consent, and is longer than a person can be asked to read."""
     BROKEN_OFF = "broken_off"
     """The model's message broke off, so the call may not be whole."""
     TURN_ENDED = "turn_ended"
@@ -39,6 +45,15 @@ _SKIPPED = {
         "asked once more"
     ),
     Skip.DENIED: "a rule of this gateway's owner forbids it here. Do not try it again in another way",
+    Skip.NOT_OWNER: "it needs an owner's permission, and who gave the permission is somebody who is none now",
+    Skip.NO_OWNER: (
+        "it needs an owner's permission, and no owner of this gateway can be reached. Do not try it again; "
+        "say what you would have done"
+    ),
+    Skip.TOO_LONG: (
+        "it needs permission, and its arguments are too long to be shown to a person in full. Write long "
+        "content to a file of the workspace first, in several steps if needed, or make shorter calls"
+    ),
     Skip.BROKEN_OFF: "your message broke off, so the call may not be whole. Make it again if still wanted",
     Skip.TURN_ENDED: "the turn ended before its time came",
 }

@@ -7,6 +7,8 @@ from enum import StrEnum
 from holdfast.model import EffectClass
 from holdfast.records import dataclass
 
+from .containment import Requirement
+
 SECOND = 1_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
@@ -131,6 +133,15 @@ class Ruling(StrEnum):
     DENY = "deny"
 
 
+class Approver(StrEnum):
+    """Who is asked for consent to a call that a person who is no owner has caused."""
+
+    OWNER = "owner"
+    """An owner."""
+    OWN = "own"
+    """The person who caused it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What becomes of calls that fit all of it; what it leaves out fits any."""
@@ -159,6 +170,8 @@ class ApprovalSettings:
     effect: Ruling = Ruling.ALLOW
     expires: int = HOUR
     """How long a person may be asked, and how long their yes is good for."""
+    people: Approver = Approver.OWNER
+    """Who is asked about the calls of people who are no owners."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +227,12 @@ class ToolSettings:
     shown: int = 16_000
     """Characters of one result that a model is shown; a longer one is kept whole beside the ledger."""
     workspace: Workspaces = Workspaces.SESSION
+    containment: Requirement = Requirement.REQUIRED
+    """Whether commands, background processes and MCP programs may run uncontained."""
+    network: bool = True
+    """Whether contained programs reach the network."""
+    protected: tuple[str, ...] = ()
+    """Patterns of places in workspaces that contained code and file tools may not change."""
     terminal: TerminalSettings = TerminalSettings()
     fetch: FetchSettings = FetchSettings()
 

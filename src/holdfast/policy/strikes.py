@@ -67,6 +67,14 @@ def cut_by(owner_ended: Stopped | None) -> Interruption:
     return _CUT_BY.get(owner_ended, Interruption.RESTART_INTERRUPTED)
 
 
+def after_standstill(strikes: int, settings: RecoverySettings) -> int:
+    """The strikes of a session whose tool ran while the event loop stood still, until the process was ended.
+
+    The tool is the likely cause, and the next time may cost every chat as long again: a suspect at once.
+    """
+    return max(strikes, settings.suspect_strikes)
+
+
 def is_suspect(strikes: int, settings: RecoverySettings) -> bool:
     """Whether the session runs in the quarantine lane, one at a time."""
     return strikes >= settings.suspect_strikes

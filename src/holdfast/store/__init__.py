@@ -8,6 +8,7 @@ from .contract import (
     FORGOTTEN,
     LEDGER_ACCOUNT,
     MOST_COUNTED,
+    RULE_USED,
     TOPICS,
     ArrivalSettings,
     Ask,
@@ -56,6 +57,7 @@ from .contract import (
     chat_topic,
     keep_nothing,
 )
+from .masked import masked_store
 from .sqlite import (
     LEDGER,
     ReadOnlyLedger,
@@ -74,6 +76,7 @@ __all__ = [
     "Inspection",
     "LEDGER_ACCOUNT",
     "MOST_COUNTED",
+    "RULE_USED",
     "OpenTurns",
     "Overview",
     "KeptAside",
@@ -126,6 +129,7 @@ __all__ = [
     "keep_nothing",
     "copy_ledger",
     "is_taken",
+    "masked_store",
     "open_ledger",
     "problems_of",
 ]

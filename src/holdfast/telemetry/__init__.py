@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+from .known_secrets import GrowingText, KnownSecrets, Secrets, SecretStream, no_secrets
+from .masked_values import masked
 from .secrets import SECRET, is_secret_name, without_secrets
 
-__all__ = ["SECRET", "is_secret_name", "without_secrets"]
+__all__ = [
+    "SECRET",
+    "GrowingText",
+    "KnownSecrets",
+    "SecretStream",
+    "Secrets",
+    "is_secret_name",
+    "masked",
+    "no_secrets",
+    "without_secrets",
+]

@@ -17,6 +17,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from .known_secrets import NONE, KnownSecrets, Secrets, no_secrets
 from .secrets import SECRET, is_secret_name, without_secrets
 
 FOLDER = "logs"
@@ -32,8 +33,9 @@ _LAST_LINES = 2.0
 class Log:
     """Takes records from every logger of this process and has them written, in order."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, secrets: Secrets = no_secrets) -> None:
         self._home = home
+        self._secrets = secrets
         self._queue: SimpleQueue[logging.LogRecord | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="log", daemon=True)
 
@@ -54,7 +56,7 @@ class Log:
         handlers: list[logging.Handler] = []
         while (record := self._queue.get()) is not None:
             if not handlers:
-                handlers = _handlers(self._home)
+                handlers = _handlers(self._home, self._secrets)
             for handler in handlers:
                 handler.handle(record)
         for handler in handlers:
@@ -76,7 +78,7 @@ class _Into(logging.Handler):
         self._queue.put(record)
 
 
-def _handlers(home: Path) -> list[logging.Handler]:
+def _handlers(home: Path, secrets: Secrets) -> list[logging.Handler]:
     import structlog  # noqa: PLC0415 - takes as long as the rest of a start, and nobody waits for it here
 
     shown = logging.StreamHandler(sys.stderr)
@@ -88,13 +90,14 @@ def _handlers(home: Path) -> list[logging.Handler]:
                 event_key="what",
                 timestamp_key="at",
                 pad_event_to=0,
-            )
+            ),
+            secrets,
         )
     )
     kept = _file(home)
     if kept is None:
         return [shown]
-    kept.setFormatter(_Rendered(structlog.processors.JSONRenderer(ensure_ascii=False)))
+    kept.setFormatter(_Rendered(structlog.processors.JSONRenderer(ensure_ascii=False), secrets))
     return [shown, kept]
 
 
@@ -114,30 +117,36 @@ def _file(home: Path) -> logging.Handler | None:
 class _Rendered(logging.Formatter):
     """A record as one of structlog's renderers shows it."""
 
-    def __init__(self, render: Callable[[Any, str, dict[str, Any]], Any]) -> None:
+    def __init__(self, render: Callable[[Any, str, dict[str, Any]], Any], secrets: Secrets) -> None:
         super().__init__()
         self._render = render
+        self._secrets = secrets
 
     def format(self, record: logging.LogRecord) -> str:
-        return str(self._render(None, "", event_of(record)))
+        return str(self._render(None, "", event_of(record, self._secrets())))
 
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "taskName"}
 """What every record has; whatever else one has was said with it."""
 
 
-def event_of(record: logging.LogRecord) -> dict[str, Any]:
+def event_of(record: logging.LogRecord, known: KnownSecrets = NONE) -> dict[str, Any]:
     """When, how grave, what; then what it is about; and where a fault happened. Without secrets."""
+
+    def shown(text: str) -> str:
+        # What is known exactly comes first: a shape may end in the middle of it.
+        return without_secrets(known.without(text))
+
     event: dict[str, Any] = {
         "at": moment(int(record.created * 1_000)),
         "level": record.levelname.lower(),
-        "what": without_secrets(record.getMessage()),
+        "what": shown(record.getMessage()),
     }
     for name, value in vars(record).items():
         if name not in _STANDARD:
-            event[name] = SECRET if is_secret_name(name) else without_secrets(str(value))
+            event[name] = SECRET if is_secret_name(name) else shown(str(value))
     if record.exc_info:
-        event["exception"] = without_secrets(_FAULTS.formatException(record.exc_info))
+        event["exception"] = shown(_FAULTS.formatException(record.exc_info))
     return event
 
 

@@ -4,7 +4,8 @@ A message is a script and a tag: `tools read effect #3`. Scripts (`scripts.py` r
 
     plain               an answer at once
     tools A B+C …       one call after the other, with + side by side: read, idempotent, reconcilable, effect,
-                        broken, which always fails, bulky, whose result is long, ask_person, give (a file),
+                        broken, which always fails, bulky, whose result is long, leaky, which prints a secret
+                        piece by piece, ask_person, give (a file),
                         or what is done with background processes: start:N, which ends after N seconds,
                         start:N:M, which says something after M, serve, which never ends, look, wait, list,
                         write and kill
@@ -38,7 +39,7 @@ from holdfast.records import dataclass
 from holdfast.tools import AskPerson, Tool, ToolContext, ToolFailed
 from holdfast.tools.process import goal_tool, process_tools
 
-from .faults import SECRET_WORDS, Faults, Injected
+from .faults import KEY, SECRET_WORDS, Faults, Injected
 from .giving import Giving
 from .history import Asked, History, Ran, Span, Writing
 from .life import Life
@@ -47,6 +48,7 @@ from .ports import pause
 from .scripts import (
     BROKEN,
     BULKY,
+    LEAKY,
     last_process,
     script_reply,
     unanswered,
@@ -164,6 +166,8 @@ class ScriptedTool:
             await pause(witness.loop, WORKS * witness.faults.between(0.1, 1.0))
             if self.name == BROKEN:
                 raise ToolFailed("it always does")
+            if self.name == LEAKY:
+                await self._leak(context)
             witness.ran("happened", self, context, arguments)
             witness.done[context.key] = arguments
             if witness.faults.hits("tool_hangs"):
@@ -172,9 +176,20 @@ class ScriptedTool:
             if witness.faults.hits("tool_breaks"):
                 raise Injected("the tool broke after its effect")
             witness.ran("returned", self, context, arguments)
-            return f"{self.name} did {arguments}{' and more' * (_BULK // 9) if self.name == BULKY else ''}"
+            return f"{self.name} did {arguments}{self._more}"
         finally:
             let_go()
+
+    @property
+    def _more(self) -> str:
+        return {BULKY: " and more" * (_BULK // 9), LEAKY: f" and read {KEY}"}.get(self.name, "")
+
+    async def _leak(self, context: ToolContext) -> None:
+        """Print the secret in pieces, and be there for long enough that people are shown it."""
+        half = len(KEY) // 2
+        for piece in ("key: ", KEY[:1], KEY[1:half], KEY[half:], "\n"):
+            context.output(piece)
+            await pause(self.witness.loop, 1.0)
 
     async def check(self, context: ToolContext, arguments: str) -> str | None:
         self.life.check()
@@ -184,9 +199,9 @@ class ScriptedTool:
 
 
 def scripted_tools(life: Life, witness: Witness) -> tuple[Tool, ...]:
-    """A tool of each effect class, named after it, one that fails, a long one, and the gateway's own."""
+    """A tool of each effect class, named after it; a failing, a long and a leaky one; the gateway's own."""
     made = [ScriptedTool(effect.value, effect, life, witness) for effect in EffectClass]
-    made += [ScriptedTool(name, EffectClass.READ, life, witness) for name in (BROKEN, BULKY)]
+    made += [ScriptedTool(name, EffectClass.READ, life, witness) for name in (BROKEN, BULKY, LEAKY)]
     return (*made, Giving(life), AskPerson(), *process_tools(), goal_tool())
 
 

@@ -30,6 +30,11 @@ def only_the_person_asked_answers(history: History) -> Iterator[str]:
         by = rows.get(question.by or 0)
         if question.state == "answered" and by is not None and not may(question, person(by), by):
             yield f"question {question.id} ({question.kind}) was answered by {person(by)}, who was not asked"
+    written = {(event.account, event.event_id) for event in history.events if event.how == "written"}
+    for question in history.ledger.questions:
+        by = rows.get(question.by or 0)
+        if question.of_owner and by is not None and (by.account, by.event_id) in written:
+            yield f"question {question.id}, which an owner was asked, was answered by words beside its card"
     for closed in history.put_aside:
         asked = questions.get(closed.question)
         if asked is not None and closed.senders and not any(may(asked, who) for who in closed.senders):

@@ -129,7 +129,8 @@ class BotServer(Server):
             labels = _buttons(asking[-1])
             label = labels[option % len(labels)]
             query = self._person(who).press(label, asking[-1].id, where, seen_long_ago=self._draws(0.2))
-            self._note(f"press:{query}", "message", chat, label, who, "")
+            # Who looks at a whole group may press in one of its topics, and is answered there.
+            self._note(f"press:{query}", "message", chat, label, who, place=self._topic_of(asking[-1]))
 
     def revise(self, chat: str, message_id: str, text: str | None) -> None:
         who = person_in(chat)
@@ -161,8 +162,9 @@ class BotServer(Server):
         person: str = "",
         message: str = "",
         revision: Revision | None = None,
+        place: str = "",
     ) -> None:
-        named = self._named(chat, person) if person else chat
+        named = place or (self._named(chat, person) if person else chat)
         who = self.person_id(person) if person else ""
         self._waiting[self.api.updates.last] = (id_, revision)
         self.around.history.events.append(Event(self.account, id_, kind, named, text, who, message))

@@ -235,9 +235,21 @@ class Wire(AiohttpSession):
         around.loop.call_later(within, _late, answer, context=Context())
         self._server.open_wires.add(answer)
         try:
-            return await answer
+            found = await answer
         finally:
             self._server.open_wires.discard(answer)
+        self._hear(about.delivery, found)
+        return found
+
+    def _hear(self, delivery: Delivery | None, found: Answer) -> None:
+        """From here on this process knows for how long the server wants to hear nothing in a chat.
+
+        A process that was cut off before, by a death, a stop or a lost connection, was told nothing.
+        """
+        if delivery is not None and found.code == HTTPStatus.TOO_MANY_REQUESTS:
+            parameters: Any = found.body["parameters"]
+            until = self._server.around.wall.now() + parameters["retry_after"] * 1_000
+            self._server.throttle(delivery, until, self._life)
 
     def _fault(self, method: str) -> str | None:
         faults = self._server.around.faults
@@ -287,8 +299,6 @@ class Wire(AiohttpSession):
         around = self._server.around
         if fault == "throttled":
             seconds = round(around.faults.between(*_FLOOD))
-            if delivery is not None:
-                self._server.throttle(delivery, around.wall.now() + seconds * 1_000, self._life)
             words = f"Too Many Requests: retry after {seconds} {SECRET_WORDS}"
             return refusal(ApiError(429, words, {"retry_after": seconds}))
         if fault == "blocked":

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from holdfast.model import TurnState
 from holdfast.policy.settings import RecoverySettings
 
+from .faults import KEY
 from .history import History
 from .promises import acknowledged_is_not_dropped
 from .reasons import left_for_its_age, parked_for_a_reason
@@ -113,9 +114,18 @@ def i14_only_for_who_is_allowed(history: History) -> Iterator[str]:
 
 
 def i15_secrets_stay_secret(history: History) -> Iterator[str]:
-    """What faults of platforms, models and tools carry along is in no log, ledger or message."""
+    """What faults carry along, and what tools print of the gateway's own, nobody sees, and no file keeps."""
     for where in dict.fromkeys(history.exposed):
         yield f"a secret stands in {where}"
+    for seen in history.seen:
+        if KEY in seen.text:
+            yield f"people saw a secret beside the messages, of turn {seen.turn}"
+    for shown in history.shown:
+        if KEY in shown.text:
+            yield f"{shown.key} was sent with a secret in it"
+    for asked in history.asked:
+        if any(KEY in message.text for message in asked.messages):
+            yield f"a model was shown a secret, in turn {asked.turn}"
 
 
 def i19_size_is_bounded(history: History) -> Iterator[str]:

@@ -18,6 +18,7 @@ from holdfast.policy.access import Access
 from holdfast.policy.admission import Drain
 from holdfast.records import dataclass
 from holdfast.store import Store
+from holdfast.telemetry import Secrets, no_secrets
 from holdfast.tools import Processes
 
 Stopper = Callable[[Drain, bool], None]
@@ -48,6 +49,8 @@ class Parts:
     """Where background processes run, if they can."""
     beside: tuple[tuple[str, Work], ...] = ()
     """What else it does for people outside."""
+    secrets: Secrets = no_secrets
+    """What it has to remove from everything."""
 
 
 Boot = Callable[[Parts], Coroutine[Any, Any, None]]
@@ -68,9 +71,10 @@ async def boot_gateway(parts: Parts) -> None:
         parts.workspace,
         parts.report,
         sweep=parts.blobs.sweep,
-        outputs=OutputFiles(parts.blobs),
+        outputs=OutputFiles(parts.blobs, parts.secrets),
         processes=parts.processes,
         beside=parts.beside,
+        secrets=parts.secrets,
     )
     parts.stoppable(gateway.request)
     await gateway.run()

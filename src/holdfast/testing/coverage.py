@@ -209,6 +209,7 @@ SOMETIMES: Mapping[str, Happened] = {
     "a suspect in quarantine": lambda w: bool(w.history.quarantined),
     "a message changed before it was taken": _was_changed,
     "a call that was allowed": _question("approval", "answered", "yes"),
+    "a call that was allowed always": _question("approval", "answered", "always"),
     "a call that was refused": _question("approval", "answered", "no"),
     "a call that nobody answered about": _question("approval", "expired"),
     "a person asked by a model": _question("clarify", "answered"),

@@ -10,10 +10,14 @@ from holdfast.clock import Rng
 from holdfast.errors import NotFound, StoreFault, WrongState
 from holdfast.platforms import PlatformDown
 from holdfast.records import dataclass
+from holdfast.telemetry import KnownSecrets
 from holdfast.tools import ToolFailed
 
 CANARY = "c4n4ry-6f0d2e"
 """A secret. It stands in the words of every fault, as tokens do in those of real ones."""
+KEY = "k3y-91c2-of+the/gateway"
+"""A secret that the gateway knows. A leaky tool prints it, and nothing about it looks like a secret."""
+KNOWN = KnownSecrets((KEY,))
 SECRET_WORDS = f"(https://api.example/bot?token={CANARY})"
 
 

@@ -24,6 +24,8 @@ class Event(NamedTuple):
     person: str = ""
     message: str = ""
     """The id of the message, where it is one that can be replied to."""
+    how: str = ""
+    """`written` or `pressed`, where the platform of the simulator knows that."""
 
 
 class Confirmed(NamedTuple):
@@ -249,6 +251,17 @@ class QuestionLine(NamedTuple):
     by: int | None
     """The inbox row that answered it."""
     asked_of: str | None = None
+    of_owner: int = 0
+
+
+class RuleLine(NamedTuple):
+    """A rule that stands for consent in a chat, revoked or not."""
+
+    id: int
+    by: str
+    """Who gave it."""
+    answers: int = 1
+    """It came with the answer `always` to a question."""
 
 
 class ProcessLine(NamedTuple):
@@ -312,6 +325,7 @@ class Ledger:
     """Sessions that are over."""
     paused: frozenset[str] = frozenset()
     """Turns that safe mode held at some time."""
+    rules: tuple[RuleLine, ...] = ()
 
 
 @dataclass(slots=True)

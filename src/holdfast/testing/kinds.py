@@ -8,6 +8,7 @@ from itertools import product
 from types import MappingProxyType
 
 from holdfast.platforms import Ack, Capabilities, Idempotency, Rate
+from holdfast.policy.approver import PERSON
 from holdfast.policy.settings import DAY
 
 LONGEST = 300
@@ -61,6 +62,7 @@ TELEGRAM = Capabilities(
     each_chat=Rate(2, 2.0),
     all_chats=Rate(30, 1.0),
     newcomers=True,
+    own_chat=PERSON,
 )
 """What the bot can do, for who has not installed what it needs; a test compares the two."""
 

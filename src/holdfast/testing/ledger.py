@@ -21,6 +21,8 @@ from holdfast.store.sqlite.changes import Changes
 from holdfast.store.sqlite.commit import Outcome, Work, commit_group
 from holdfast.store.sqlite.database import connect_reader, connect_writer, migrate
 from holdfast.store.sqlite.home import HomeLock
+from holdfast.store.sqlite.last_word import FILE as LAST_WORD
+from holdfast.store.sqlite.last_word import read_last_word, reserve_last_word
 from holdfast.store.sqlite.readers import Read, read_on
 from holdfast.store.sqlite.store import prepare
 from holdfast.store.sqlite.writer import MOST_IN_A_GROUP
@@ -161,7 +163,7 @@ class Disk:
         after.mkdir()
         for folder in [one for one in before.iterdir() if one.is_dir()]:
             folder.rename(after / folder.name)
-        for name in (LEDGER, WAL):
+        for name in (LEDGER, WAL, LAST_WORD):
             if (before / name).exists():
                 (after / name).write_bytes((before / name).read_bytes())
         self.let_go()
@@ -179,13 +181,16 @@ class Disk:
         lock = HomeLock(self._home)
         lock.take()
         life.on_end.append(lock.release)
-        ids.start_after(prepare(self.ledger))
+        ids.start_after(prepare(self.ledger, lambda failed: life.kill()))
         instance = InstanceId(ids.new())
         changes = Changes()
         writing, reading = connect_writer(self.ledger), connect_reader(self.ledger)
         self._open += [writing, reading]
         writer = InlineWriter(writing, clock, ids, instance, changes.announce, life, commit)
-        store = SqliteStore(instance, clock, lock, writer, InlineReaders(reading, life), changes)
+        store = SqliteStore(instance, clock, lock, writer, InlineReaders(reading, life), changes, self.home)
+        if (word := read_last_word(self.home)) is not None:
+            await store.end_instance_before(word.instance, word.how, word.at)
+        reserve_last_word(self.home)
         await store.begin_instance("simulated", life.number, "simulated", __version__)
         return store
 

@@ -20,6 +20,7 @@ from .history import (
     OutboxLine,
     ProcessLine,
     QuestionLine,
+    RuleLine,
     TurnLine,
 )
 
@@ -76,7 +77,9 @@ _AS_IT_WAS = """
 SELECT body ->> 'text' FROM inbox
 WHERE chat = :chat AND message_id = :message AND state IN ('waiting', 'offered') AND kind = 'message'
   AND reason IS NOT 'made from a command'"""
-_QUESTIONS = "SELECT id, kind, turn, call, state, answer, answered_by, asked_of FROM questions ORDER BY id"
+_QUESTIONS = (
+    "SELECT id, kind, turn, call, state, answer, answered_by, asked_of, of_owner FROM questions ORDER BY id"
+)
 _PROCESSES = """
 SELECT p.id, p.session, p.turn, p.state, p.notify, p.consumed,
        p.command IS NULL OR s.ended_at IS NOT NULL OR p.incarnation < s.incarnation, p.matches,
@@ -93,6 +96,16 @@ _HOME_NAMES = (
 _ASKER = """
 SELECT i.sender FROM turns t JOIN inbox i ON i.position = t.cause
 WHERE t.id = :turn AND i.kind <> 'operator'"""
+_ALLOWED = """
+SELECT r.allowed_by FROM tool_calls c JOIN turns t ON t.id = c.turn JOIN sessions s ON s.id = t.session
+JOIN allowed_calls r ON r.chat = s.chat AND r.tool = :tool AND r.call_hash = :bound
+WHERE c.turn || ':' || c.id = :key AND (r.revoked_at IS NULL OR EXISTS (
+    SELECT 1 FROM events u JOIN events v ON v.subject = 'rule:' || r.id AND v.what = 'revoked' AND v.id > u.id
+    WHERE u.subject = 'turn:' || t.id AND u.what = 'allowed_by_rule'
+      AND u.detail ->> 'call' = c.id AND u.detail ->> 'rule' = r.id))"""
+_RULES = """
+SELECT r.id, r.allowed_by, q.state = 'answered' AND coalesce(q.answer, 'always') = 'always'
+FROM allowed_calls r JOIN questions q ON q.id = r.question ORDER BY r.id"""
 _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name"
 _POINT = """
 SELECT (SELECT count(*) FROM entries WHERE kind IN ('said', 'replied', 'returned')),
@@ -103,8 +116,8 @@ WHERE e.kind = 'said' AND e.body ->> 'text' = :text
 ORDER BY t.state = 'running' DESC, e.turn DESC, e.seq DESC"""
 _SAID = "SELECT body ->> 'text' FROM entries WHERE session = :session AND kind = 'said'"
 _LAST_ENTRY = """
-SELECT e.session, max(e.seq) FROM entries e JOIN sessions s ON s.id = e.session
-WHERE s.key = :key GROUP BY e.session ORDER BY e.session DESC LIMIT 1"""
+SELECT e.session, e.seq FROM entries e JOIN sessions s ON s.id = e.session
+WHERE s.key = :key ORDER BY e.turn DESC, e.seq DESC LIMIT 1"""
 _OPEN_TURN = """
 SELECT t.id, t.state FROM turns t JOIN sessions s ON s.id = t.session
 WHERE s.key = :key AND t.ended_at IS NULL"""
@@ -129,6 +142,7 @@ _KEPT = {
                repeated, not_before, owner, created_at, claimed_at, settled_at, platform_id, reason, tried,
                files
         FROM outbox""",
+    "allowed_calls": "SELECT * FROM allowed_calls",
     "notices": "SELECT * FROM notices",
     "processes": "SELECT * FROM processes",
     "goals": "SELECT * FROM goals",
@@ -169,11 +183,19 @@ class LedgerView:
         """Whether a message that nobody has taken yet says one of these; taken back, it waits no more."""
         return all(text in texts for (text,) in self._all(_AS_IT_WAS, chat=chat, message=message))
 
-    def consented(self, key: str, bound: str, since: int) -> bool:
-        """Whether somebody has allowed the call with this key, with just these arguments, since then."""
-        sql = """SELECT 1 FROM questions WHERE kind = 'approval' AND turn || ':' || call = :key
-                 AND state = 'answered' AND answer = 'yes' AND call_hash = :bound AND closed_at >= :since"""
-        return bool(self._all(sql, key=key, bound=bound, since=since))
+    def consented(self, key: str, bound: str, since: int) -> tuple[str, ...]:
+        """Who has allowed the call with this key, with just these arguments, since then."""
+        sql = """SELECT i.sender FROM questions q JOIN inbox i ON i.position = q.answered_by
+                 WHERE q.kind = 'approval' AND q.turn || ':' || q.call = :key AND q.state = 'answered'
+                 AND q.answer IN ('yes', 'always') AND q.call_hash = :bound AND q.closed_at >= :since"""
+        return tuple(sender for (sender,) in self._all(sql, key=key, bound=bound, since=since))
+
+    def allowed(self, key: str, tool: str, bound: str) -> tuple[str, ...]:
+        """Who has given a rule for just this call to the chat where it runs, if it was in force at its start.
+
+        What was revoked since had to be used before: the log has both in their order.
+        """
+        return tuple(who for (who,) in self._all(_ALLOWED, key=key, tool=tool, bound=bound))
 
     def processes(self) -> dict[str, str]:
         """The state of every background process."""
@@ -309,6 +331,7 @@ class LedgerView:
             tuple(GoalLine(*row) for row in self._all(_GOALS)),
             frozenset(row[0] for row in self._all("SELECT id FROM sessions WHERE ended_at IS NOT NULL")),
             frozenset(row[0] for row in self._all(_PAUSED)),
+            tuple(RuleLine(*row) for row in self._all(_RULES)),
         )
 
 

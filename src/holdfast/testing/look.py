@@ -22,8 +22,10 @@ _RUNNING = """
 SELECT t.session, t.id, t.generation, s.generation, t.progress_at, s.strikes, t.progress_mark
 FROM turns t JOIN sessions s ON s.id = t.session WHERE t.state = 'running'"""
 _CUT_OFF = """
-SELECT id, progress_at, progress_mark, quarantined, consented = interruptions FROM turns
-WHERE ended_at IS NULL AND state <> 'running' AND interruptions > noted"""
+SELECT id, quarantined FROM turns WHERE ended_at IS NULL AND state <> 'running' AND interruptions > noted"""
+_ANSWERABLE = """
+SELECT id, progress_at, progress_mark FROM turns
+WHERE ended_at IS NULL AND state <> 'running' AND (interruptions <= noted OR consented = interruptions)"""
 _IN_LINE = """
 SELECT t.id, t.state = 'running', t.interruptions FROM turns t JOIN sessions s ON s.id = t.session
 WHERE t.ended_at IS NULL AND (t.state = 'running'
@@ -124,12 +126,11 @@ class Look(LedgerView):
         return InLine(queued, frozenset(running), sum(map(bool, running.values())))
 
     def _held_up(self, now: Now) -> dict[str, int]:
-        """Interrupted work, and for how long each stood in line. Only a person's word moves it meanwhile."""
-        found = self._all(_CUT_OFF)
-        for turn, progress_at, mark, _, consented in found:
-            if consented:
-                self._ages.see(turn, progress_at, mark, now)
-        return {line[0]: line[3] for line in found}
+        """Interrupted work, and for how long each stood in line."""
+        # Of work that does not run only a person's word is progress: an answer, or that it shall go on.
+        for turn, progress_at, mark in self._all(_ANSWERABLE):
+            self._ages.see(turn, progress_at, mark, now)
+        return dict(self._all(_CUT_OFF))
 
     def answered(self) -> list[Answered]:
         """The questions that got an answer since the last call."""

@@ -11,7 +11,7 @@ from holdfast.telemetry.log import event_of
 from .ages import Ages, Now
 from .commits import Claim, Death
 from .copies import missing_files
-from .faults import CANARY
+from .faults import CANARY, KEY, KNOWN
 from .history import History, Size
 from .ledger_view import vanished
 from .life import Life
@@ -114,7 +114,8 @@ class Observer:
         self._files.clear()
         self._look_for_files(self.look.named_files())
         history.sizes.append(Size(self.look.rows(), len(history.events), boots))
-        history.exposed += [f"the ledger's {table}" for table in self.look.holding(CANARY)]
+        for secret in (CANARY, KEY):
+            history.exposed += [f"the ledger's {table}" for table in self.look.holding(secret)]
 
     def owed_for(self, dedupe: str, part: int) -> int | None:
         return self.look.owed_for(dedupe, part, self._wall.now() - self._just_set())
@@ -158,5 +159,6 @@ class Observer:
         record = logging.LogRecord(
             "holdfast", logging.WARNING, "", 0, stage, None, (type(fault), fault, fault.__traceback__)
         )
-        if any(CANARY in str(value) for value in event_of(record).values()):
+        said = str(event_of(record, KNOWN))
+        if CANARY in said or KEY in said:
             self._history.exposed.append(f"the log, of {stage}")

@@ -15,16 +15,24 @@ _OF_THE_MODEL = ("approval", "clarify")
 
 
 def r7_consent_first(history: History) -> Iterator[str]:
-    """R7.3: a call that needs consent begins only after it was given, for just this call, and lately."""
+    """R7.3: a call that needs consent begins only after a yes to just this call, and lately, or under a rule.
+
+    A rule is of the chat where the call runs, covers it, was given by an owner and is not revoked.
+    """
     for ran in history.ran:
         if ran.what == "begun" and not ran.consented:
             yield f"{ran.tool} {ran.key} began, and nobody had allowed it with {ran.arguments}"
     calls = {f"{call.turn}:{call.id}": call for call in history.ledger.calls}
     for question in history.ledger.questions:
         call = calls.get(f"{question.turn}:{question.call}")
-        allowed = question.state == "answered" and question.answer in ("yes", None)
+        allowed = question.state == "answered" and question.answer in ("yes", "always", None)
         if question.kind == "approval" and not allowed and call is not None and call.state == "done":
             yield f"{call.name} {question.turn}:{question.call} is done, and its consent is {question.state}"
+    for rule in history.ledger.rules:
+        if rule.by not in history.owners:
+            yield f"rule {rule.id} was given by {rule.by}, who is no owner"
+        if not rule.answers:
+            yield f"rule {rule.id} is there, and nobody has said always"
 
 
 def r13_questions(history: History) -> Iterator[str]:

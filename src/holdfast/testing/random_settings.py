@@ -10,6 +10,7 @@ from holdfast.model import BusyMode, OnInterruption, Place
 from holdfast.policy.settings import (
     SECOND,
     ApprovalSettings,
+    Approver,
     GoalSettings,
     LimitSettings,
     ProgressSettings,
@@ -39,7 +40,7 @@ SETTINGS: tuple[GatewaySettings, ...] = (
 ASKING: tuple[Callable[[GatewaySettings], GatewaySettings], ...] = (
     lambda settings: replace(settings, on_interruption=OnInterruption.ASK),
     lambda settings: replace(settings, limits=LimitSettings(steps=2)),
-    lambda settings: replace(settings, approvals=ApprovalSettings(effect=Ruling.ASK)),
+    lambda settings: replace(settings, approvals=ApprovalSettings(effect=Ruling.ASK, people=Approver.OWN)),
 )
 """Ways to have people asked something."""
 

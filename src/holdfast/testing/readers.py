@@ -83,7 +83,7 @@ class Reader:
         found = self._history.last_looks.get(self.chat)
         shown = found and found["turn"]
         shows = (shown["id"], shown["state"]) if shown else None
-        return self._after < number or (self._session or "", self._seq) < entry or shows != turn
+        return self._after < number or (self._session or "", self._seq) != entry or shows != turn
 
     def _take(self, event: Json) -> None:
         if "following" in event:
@@ -138,20 +138,26 @@ def readers_miss_nothing(history: History) -> Iterator[str]:
 
 
 def _steps(history: History, chat: str, reads: list[Read]) -> Iterator[str]:
-    """Every entry of the conversation since the reader was first there."""
+    """Every entry of the conversation since the reader was first there, turn by turn."""
     first = next((read for read in reads if read.what == "cursor"), None)
     if first is None:
         return
     sessions = {turn.session for turn in history.ledger.turns if turn.key == chat}
+    turns = {(line.session, line.seq): line.turn for line in history.ledger.entries}
+    # A session that is taken up again goes on after later ones: what is new is told by its turn.
+    last = turns.get((first.session, first.number), first.session)
     wanted: dict[str, list[int]] = defaultdict(list)
     for line in history.ledger.entries:
-        known = line.session < first.session or (line.session == first.session and line.seq <= first.number)
+        known = line.seq <= first.number if line.session == first.session else line.turn < last
         if line.session in sessions and not known:
             wanted[line.session].append(line.seq)
     seen: dict[str, list[int]] = defaultdict(list)
-    for read in reads:
-        if read.what == "entry":
-            seen[read.session].append(read.number)
+    order = [(read.session, read.number) for read in reads if read.what == "entry"]
+    for session, number in order:
+        seen[session].append(number)
+    began = [turns.get(one, "") for one in order]
+    if began != sorted(began):
+        yield f"a reader of {chat} has seen steps of a turn after those of a later one"
     for session in sorted({*wanted, *seen}):
         if seen[session] != wanted[session]:
             words = f"{_short(seen[session])} of session {session}, which has {_short(wanted[session])}"

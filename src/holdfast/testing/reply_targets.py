@@ -29,6 +29,7 @@ class _Targets:
     def __init__(self, history: History) -> None:
         ledger = history.ledger
         self._gone = history.gone
+        self._of_owner = {question.id for question in ledger.questions if question.of_owner}
         self._rows = {row.position: row for row in ledger.inbox}
         self._events = {(event.account, event.event_id): event for event in history.events}
         self._causes = {turn.id: turn.cause for turn in ledger.turns}
@@ -44,7 +45,8 @@ class _Targets:
 
     def complaints(self, shown: Shown, line: OutboxLine) -> Iterator[str]:
         row = self._began(line)
-        if row is None:
+        if row is None or line.dedupe in self._of_owner:
+            # An owner is asked where they read, and that replies to nothing.
             return
         event = self._events.get((row.account, row.event_id))
         wanted = (event.message if event is not None else row.message) or None

@@ -13,6 +13,7 @@ from holdfast.errors import Unusable
 from holdfast.model import BusyMode, EffectClass, OnInterruption, Sharing
 from holdfast.policy.settings import (
     ApprovalSettings,
+    Approver,
     GoalSettings,
     LimitSettings,
     ProcessSettings,
@@ -40,7 +41,7 @@ _KINDS: dict[str, Any] = {
         *(Scenario, Cue, Options, Kill, FaultRates, GatewaySettings, AlertSettings, DrainSettings),
         *(LimitSettings, ProgressSettings, QueueSettings, RecoverySettings, ResetSettings, RetrySettings),
         *(SafeModeSettings, Keep, Sharing, BusyMode, OnInterruption, ApprovalSettings, QuestionSettings),
-        *(Rule, Ruling, EffectClass, GoalSettings, ProcessSettings),
+        *(Rule, Ruling, Approver, EffectClass, GoalSettings, ProcessSettings),
     )
 }
 _NOT_KEPT = ("boot", "folder")

@@ -14,16 +14,20 @@ BROKEN = "broken"
 """A tool that always fails."""
 BULKY = "bulky"
 """A tool that reads, and has much to show."""
-MARKING = frozenset({*CLASSES, BROKEN, BULKY})
+LEAKY = "leaky"
+"""A tool that reads, and prints a secret of the gateway piece by piece."""
+MARKING = frozenset({*CLASSES, BROKEN, BULKY, LEAKY})
 """Tools that leave marks outside the ledger whenever they run."""
 ASKS = "ask_person"
 """The gateway's own tool that asks the person."""
+USUAL = "usual"
+"""Stands for a tool with an effect that is called with the same arguments turn after turn."""
 GIVES = "give"
 """A tool that gives the person a file."""
 _STARTING = ("start", "serve")
 _LOOKING = {"look": "poll", "wait": "wait", "list": "list"}
 _REPORTING = ("reached", "blocked")
-_KNOWN = frozenset({*MARKING, ASKS, GIVES, *_STARTING, *_LOOKING, "write", "kill", *_REPORTING})
+_KNOWN = frozenset({*MARKING, ASKS, USUAL, GIVES, *_STARTING, *_LOOKING, "write", "kill", *_REPORTING})
 _GOAL = "Standing goal: "
 _ENDED_OR_SAID = "The background process "
 _TURN = re.compile(r"This is turn (\d+) of")
@@ -61,11 +65,11 @@ def last_process(messages: Sequence[Message]) -> str:
 
 def script_reply(requests: Sequence[str], results: int, process: str = "nobody") -> Replied:
     """What the model says next to these requests, once so many calls have their results."""
-    for step, group in _steps(requests):
+    for number, (step, group) in enumerate(_steps(requests)):
         if results < len(group):
             # One id per call is enough: the gateway gives its own.
             calls = tuple(
-                ToolCall(CallId(f"{name}{place}"), *_call(name, step, place, process))
+                ToolCall(CallId(f"{name}{place}"), *_call(name, step, place, process, number))
                 for place, name in enumerate(group)
             )
             return Replied("", Finish.CALLS, calls)
@@ -120,11 +124,14 @@ def _kind(name: str) -> str:
     return name.partition(":")[0]
 
 
-def _call(name: str, step: str, place: int, process: str) -> tuple[str, str]:
+def _call(name: str, step: str, place: int, process: str, number: int) -> tuple[str, str]:
     """The tool that is meant, and its arguments."""
     kind, *given = name.split(":")
     tool, arguments = kind, dict[str, object](step=step, place=place)
-    if kind == ASKS:
+    if kind == USUAL:
+        # The same in every turn, and once in each.
+        tool, arguments = EffectClass.EFFECT.value, {"usual": number, "place": place}
+    elif kind == ASKS:
         arguments = {"question": f"step {step}?"}
     elif kind in _STARTING:
         tool, arguments = "process_start", _launched(kind, given, f"({step}.{place})")

@@ -131,7 +131,8 @@ class Server:
         kind = ChatKind.GROUP if is_group(chat) else ChatKind.DIRECT
         origin = Origin(self.place(chat), kind, person or person_in(chat))
         arrival = Arrival(id_, origin, text, f"m{id_}", self.around.wall.now(), pressed=pressed)
-        self._hold(arrival, id_, "message", chat, text, origin.person, f"m{id_}")
+        how = "written" if pressed is None else "pressed"
+        self._hold(arrival, id_, "message", chat, text, origin.person, f"m{id_}", how)
         return f"m{id_}"
 
     def give(self, chat: str, text: str, content: bytes, person: str = "") -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from holdfast.app.shown import Json
-from holdfast.model import EffectClass
+from holdfast.model import EffectClass, PersonId
 from holdfast.policy.approvals import default_for
-from holdfast.policy.settings import Ruling, WorkerSettings
+from holdfast.policy.settings import Approver, Ruling, WorkerSettings
 
 from .agent import Witness
 from .bounds import SLACK
@@ -96,9 +96,14 @@ class Surroundings:
     def _may_run(self, key: str, tool: str, arguments: str, effect: EffectClass) -> bool:
         settings = self.scenario.settings.approvals
         since = self.wall.now() - settings.expires - SLACK
-        return default_for(effect, settings) is not Ruling.ASK or self.look.consented(
-            key, hash_of(tool, arguments), since
-        )
+        if default_for(effect, settings) is not Ruling.ASK:
+            return True
+        bound = hash_of(tool, arguments)
+        by, owners = self.look.consented(key, bound, since), self.people.access().owners
+        if settings.people is Approver.OWN and by:
+            return True
+        # An owner's word counts, and only as long as they are one; so does a rule that they gave.
+        return any(PersonId(person) in owners for person in (*by, *self.look.allowed(key, tool, bound)))
 
     def _read_chats(self) -> list[tuple[str, str]]:
         """Platforms and chats that somebody reads along; a page is always read by whoever writes on it."""

@@ -14,6 +14,7 @@ from holdfast.policy.settings import (
     MINUTE,
     SECOND,
     ApprovalSettings,
+    Approver,
     Ruling,
     SafeModeSettings,
 )
@@ -24,6 +25,7 @@ from .faults import FaultRates
 from .kinds import EVERY
 from .options import Options
 from .people import STRANGER
+from .permissions import allows_always, decides
 from .ports import SeededRng
 from .random_settings import ASKING, random_settings
 from .scenario import (
@@ -66,6 +68,8 @@ REAL, REAL_PLATFORMS = 0.25, (BOT, BOT, "web")
 """How often one of the platforms is one of ours, with its real adapter."""
 READ_ALONG = 0.2
 """How often everybody's chat is read along."""
+ALWAYS = 0.4
+"""How often an owner allows calls always, where calls need consent."""
 READS = 900
 """Tokens a model can read at once, where somebody says much."""
 CHANCES = FaultRates(
@@ -335,7 +339,9 @@ def random_world(seed: int) -> tuple[Scenario, Options]:
     if asking:
         settings = replace(settings, on_interruption=OnInterruption.ASK)
     if _gives_consent in habits:
-        settings = replace(settings, approvals=ApprovalSettings(effect=Ruling.ASK))
+        # Where an owner can be asked, the effects of everybody else are theirs to allow.
+        people = Approver.OWNER if settings.owner_chat is not None else Approver.OWN
+        settings = replace(settings, approvals=ApprovalSettings(effect=Ruling.ASK, people=people))
     if _is_spoken_for in habits:
         settings = rng.choice(ASKING)(settings)
     options = Options(
@@ -357,6 +363,12 @@ def random_world(seed: int) -> tuple[Scenario, Options]:
         acts += rng.choice(DANGERS)(_somebody(rng, platforms), rng, rng.uniform(0, DAYTIME))
         acts.sort(key=lambda act: act.at)
         settings = replace(settings, safe_mode=SafeModeSettings(unclean_exits=2))
+    if settings.owner_chat is not None and settings.approvals.effect is Ruling.ASK:
+        acts += decides(rng, platforms[0], acts)
+        acts.sort(key=lambda act: act.at)
+    if settings.approvals.effect is Ruling.ASK and rng.random() < ALWAYS:
+        acts += allows_always(rng, platforms[0])
+        acts.sort(key=lambda act: act.at)
     return Scenario(f"random {seed}", tuple(acts), settings, reads=reads, effects=effects), options
 
 

@@ -27,7 +27,7 @@ from .clients import Inside, client_of
 from .clock import SeededIds
 from .compose import Parts, Stopper
 from .copies import Copies
-from .faults import NONE, is_foreseen
+from .faults import KNOWN, NONE, is_foreseen
 from .kills import Kills
 from .ledger import Commit, failed
 from .life import Life
@@ -259,6 +259,7 @@ class World(Surroundings):
             blobs,
             self.machine.port(life) if self.scenario.in_background else None,
             (*(("page", one.work) for one in pages), *self.readers.beside(Following(store, clock, previews))),
+            lambda: KNOWN,
         )
         await self.options.boot(parts)
         await store.close()

@@ -79,7 +79,8 @@ class Tool(Protocol):
 
     It may also have a `description` and `parameters` (a JSON schema) for the model to read, and a `timeout`
     in seconds after which a run of it is given up; otherwise it is when it gave no sign of life for the time
-    that is configured.
+    that is configured. `starts_program` is true of one whose program the gateway contains: the card that asks
+    for consent then says how.
     """
 
     @property

@@ -12,7 +12,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -24,8 +23,9 @@ from holdfast.model import ProcessId, TurnId
 from holdfast.policy.processes import Identity, Standing, standing
 from holdfast.policy.settings import SECOND, ProcessSettings
 
-from . import minder
 from .base import ToolFailed
+from .containment import Launcher, Prepared, helper_command
+from .containment.helper import process_minder as minder
 from .processes import Found, Launch, Output
 
 T = TypeVar("T")
@@ -50,12 +50,14 @@ class Detached:
         home: Path,
         clock: Clock,
         environment: Mapping[str, str],
+        launcher: Launcher,
         settings: ProcessSettings = AS_USUAL,
         segment: int = SEGMENT,
     ) -> None:
         self._root = home / FOLDER
         self._clock = clock
         self._environment = dict(environment)
+        self._launcher = launcher
         self._settings = settings
         self._segment = segment
 
@@ -84,8 +86,9 @@ class Detached:
         before = await self.stands(id, identity)
         if before.ended:
             return before
+        inside = bool((await _off_loop(lambda: _read(self._root / id / minder.PLAN))).get("inside"))
         for number in (signal.SIGTERM, signal.SIGKILL):
-            await self._signal(identity, number)
+            await self._signal(identity, number, inside)
             if await self._gone(id, identity, self._settings.grace / SECOND):
                 return before
         # Somebody out of our reach still holds its output: then nobody minds it any longer.
@@ -121,10 +124,10 @@ class Detached:
     def _start(self, launch: Launch) -> Identity:
         folder = self._root / launch.id
         try:
-            launch.folder.mkdir(parents=True, exist_ok=True)
-            self._plan(folder, launch)
             if not (folder / minder.STARTED).exists():
-                self._launch(folder)
+                prepared = self._prepared(launch)
+                self._plan(folder, launch, prepared)
+                self._launch(folder, prepared)
         except OSError as error:
             raise ToolFailed(f"it could not be started: {error}") from error
         started = _identity(_read(folder / minder.STARTED))
@@ -134,9 +137,14 @@ class Detached:
             raise ToolFailed(f"it could not be started{f': {words}' if words else ''}")
         return started
 
-    def _plan(self, folder: Path, launch: Launch) -> None:
+    def _plan(self, folder: Path, launch: Launch, prepared: Prepared) -> None:
+        if (folder / minder.PLAN).exists():
+            return
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         plan = {
+            **prepared.order,
+            "argv": prepared.argv,
+            "contained": prepared.containment.value,
             "command": launch.command,
             "folder": str(launch.folder),
             "turn": launch.turn,
@@ -146,17 +154,23 @@ class Detached:
             "segment": self._segment,
             "keep": max(1, self._settings.log * _MEGABYTE // SEGMENT),
         }
-        if not (folder / minder.PLAN).exists():
-            minder.write_whole(str(folder / minder.PLAN), plan)
+        minder.write_whole(str(folder / minder.PLAN), plan)
 
-    def _launch(self, folder: Path) -> None:
+    def _prepared(self, launch: Launch) -> Prepared:
+        private = launch.private or self._root / launch.id / "private"
+        view = self._launcher.view(launch.folder, private, launch.reach.read, launch.reach.write)
+        return self._launcher.prepare(
+            view, ("/bin/sh", "-c", launch.command), environment=self._environment, lingers=True
+        )
+
+    def _launch(self, folder: Path, prepared: Prepared) -> None:
         with (folder / "trouble").open("ab") as trouble:
             helper = subprocess.Popen(
-                [sys.executable, "-I", "-S", minder.__file__, str(folder)],
+                helper_command("process_minder", str(folder)),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=trouble,
-                env=self._environment,
+                env=dict(prepared.environment),
                 start_new_session=True,
             )
         try:
@@ -190,11 +204,15 @@ class Detached:
             return None
         return Found(launch, _identity(_read(folder / minder.STARTED)))
 
-    async def _signal(self, identity: Identity, number: signal.Signals) -> None:
-        """Send it to all that it has begun, but not to who minds it, who stays to see how it ends."""
+    async def _signal(self, identity: Identity, number: signal.Signals, inside: bool) -> None:
+        """Send it to all that it has begun, but not to its minder, which stays to see how it ends.
+
+        Asked to end, the process that holds the namespaces would take the command with it at once.
+        """
         rounds = 1 if number is signal.SIGTERM else _ROUNDS
+        spared = inside and number is signal.SIGTERM
         for _ in range(rounds):
-            members = await _off_loop(lambda: _members(identity))
+            members = await _off_loop(lambda: _members(identity, spared))
             for pid, ticks in members:
                 await _off_loop(partial(_send, pid, ticks, number))
             if not members:
@@ -222,10 +240,11 @@ def _seen(identity: Identity) -> Identity | None:
     return Identity(identity.pid, found[0], minder.boot_id()) if found else None
 
 
-def _members(identity: Identity) -> tuple[tuple[int, int], ...]:
-    """Everybody below who minds it, each with when they started; nobody once that one is gone.
+def _members(identity: Identity, spare_children: bool) -> tuple[tuple[int, int], ...]:
+    """Every process below its minder, each with when it started; none once the minder is gone.
 
-    Who leaves the session stays below: who minds it takes in those whose parents are gone.
+    A process that leaves the session stays below: the minder takes in those whose parents are gone.
+    `spare_children` leaves the minder's own children out.
     """
     if _seen(identity) != identity:
         return ()
@@ -237,7 +256,8 @@ def _members(identity: Identity) -> tuple[tuple[int, int], ...]:
     below = {identity.pid}
     while more := {pid for pid, (_, *up) in found.items() if not below.isdisjoint(up)} - below:
         below |= more
-    return tuple((pid, found[pid][0]) for pid in sorted(below - {identity.pid}))
+    spared = {pid for pid, stat in found.items() if spare_children and stat[2] == identity.pid}
+    return tuple((pid, found[pid][0]) for pid in sorted(below - spared - {identity.pid}))
 
 
 def _send(pid: int, ticks: int, number: signal.Signals) -> None:

@@ -45,6 +45,8 @@ Function = Callable[..., Any]
 class FunctionTool:
     """A tool that is a function; made by `tool`."""
 
+    starts_program = False
+
     def __init__(
         self, function: Function, name: str | None, effect: EffectClass, timeout: float | None
     ) -> None:

@@ -22,6 +22,15 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """What programs of an agent see besides their workspace."""
+
+    read: tuple[Path, ...] = ()
+    write: tuple[Path, ...] = ()
+    """What they may change as well."""
+
+
+@dataclass(frozen=True, slots=True)
 class StartProcess:
     """Start a command that outlives the turn, and the gateway."""
 
@@ -32,6 +41,7 @@ class StartProcess:
     """Wake it when a line of the output matches one of these."""
     folder: Path | None = None
     """Where it begins; None: in the workspace of all."""
+    reach: Reach = Reach()
 
 
 class Looking(StrEnum):

@@ -18,7 +18,7 @@ from holdfast.policy.processes import LONGEST_COMMAND, STARTING, refused_pattern
 from holdfast.records import dataclass
 
 from .base import Tool, ToolContext, ToolFailed
-from .intentions import KillProcess, LookAtProcess, Looking, ReportGoal, StartProcess, WriteToProcess
+from .intentions import KillProcess, LookAtProcess, Looking, Reach, ReportGoal, StartProcess, WriteToProcess
 
 Folder = Callable[[ToolContext], Path]
 """Gives the folder in which commands of a session begin; without one it is that of all."""
@@ -28,6 +28,7 @@ LONGEST_WAIT = 600.0
 """Seconds one call may wait for an end."""
 _MOST_LINES = 2_000
 _LONGEST_INPUT = 32_000
+_NOTHING_MORE = Reach()
 
 
 def _schema(required: tuple[str, ...], **properties: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -67,6 +68,8 @@ class ProcessStart:
         )
     )
     folder: Folder | None = None
+    reach: Reach = Reach()
+    starts_program: bool = True
 
     async def run(self, context: ToolContext, arguments: str) -> StartProcess:
         given = _read(arguments, "command", "notify", "watch")
@@ -81,7 +84,7 @@ class ProcessStart:
             raise ToolFailed(f"watch: {refusal}")
         notify = given.get("notify")
         folder = self.folder(context) if self.folder else None
-        return StartProcess(command, notify is None or bool(notify), tuple(patterns), folder)
+        return StartProcess(command, notify is None or bool(notify), tuple(patterns), folder, self.reach)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +184,9 @@ class ReportOnGoal:
         return ReportGoal(outcome == "reached", words if isinstance(words, str) else "")
 
 
-def process_tools(folder: Folder | None = None) -> tuple[Tool, ...]:
-    """The tools for background processes, which begin in the folder this gives."""
-    return (ProcessStart(folder=folder), ProcessLook(), ProcessWrite(), ProcessKill())
+def process_tools(folder: Folder | None = None, reach: Reach = _NOTHING_MORE) -> tuple[Tool, ...]:
+    """The tools for background processes, which begin in the folder this gives and see what `reach` says."""
+    return (ProcessStart(folder=folder, reach=reach), ProcessLook(), ProcessWrite(), ProcessKill())
 
 
 def goal_tool() -> Tool:

@@ -9,6 +9,8 @@ from holdfast.model import ProcessId, TurnId
 from holdfast.policy.processes import Identity, Standing
 from holdfast.records import dataclass
 
+from .intentions import Reach
+
 
 @dataclass(frozen=True, slots=True)
 class Launch:
@@ -22,6 +24,9 @@ class Launch:
     at: int
     notify: bool = False
     patterns: tuple[str, ...] = ()
+    private: Path | None = None
+    """Its private folder, for HOME and temporary files; None: one of its own."""
+    reach: Reach = Reach()
 
 
 @dataclass(frozen=True, slots=True)

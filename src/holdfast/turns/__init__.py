@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .attachments import Attachments, NoAttachments
+from .consent import ConsentPorts
 from .cuts import STOP, Cut, CutKind, drain
 from .live import Live, Unseen, Watch, unwatched
 from .outputs import Nowhere, Outputs
@@ -14,6 +15,7 @@ from .showing import Showing
 __all__ = [
     "STOP",
     "Attachments",
+    "ConsentPorts",
     "Cut",
     "CutKind",
     "Live",

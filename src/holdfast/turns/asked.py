@@ -1,32 +1,41 @@
-"""What a turn asks of its person: a durable question and the message that carries it, in one commit.
+"""What a turn asks of people: a durable question and the message that carries it, in one commit.
 
 Nothing of it is kept here: the turn is let go of, and goes on from the answer in whichever process finds it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from holdfast.clock import Clock
 from holdfast.model import (
     CallId,
     CallRecord,
+    CallState,
+    ChatAddress,
     Claimed,
     Journal,
     Owed,
     OwedKind,
+    PersonId,
     QuestionId,
     QuestionKind,
     QuestionState,
+    Returned,
 )
-from holdfast.policy.calls import call_hash
-from holdfast.policy.consent import ALLOW_OR_DENY, consent_words
+from holdfast.policy.allowed_calls import Coverage, coverage, rule_words
+from holdfast.policy.approver import asking_words, asks_owner, causing, waiting_words
+from holdfast.policy.consent import ALLOW_OR_DENY, WITH_ALWAYS, CardNotes, consent_card
 from holdfast.policy.parts import Longest, parts_for
+from holdfast.policy.plain import call_hash
+from holdfast.policy.results import Skip, skipped_text
 from holdfast.policy.settings import TurnSettings
 from holdfast.store import Ask, Step
-from holdfast.telemetry import SECRET, is_secret_name, without_secrets
 from holdfast.tools import Ask as WantsToAsk
 from holdfast.tools import ToolFailed
+
+from .consent import ConsentPorts
 
 
 class Asked:
@@ -39,12 +48,16 @@ class Asked:
         settings: TurnSettings,
         longest: Longest,
         journal: Callable[[], Journal],
+        ports: ConsentPorts,
+        agent: str = "",
     ) -> None:
         self._clock = clock
         self._claimed = claimed
         self._settings = settings
         self._longest = longest
         self._journal = journal
+        self._ports = ports
+        self._agent = agent
         self._asking: CallId | None = None
         """The call that asked last; what it asks may not be in the journal yet."""
 
@@ -56,27 +69,78 @@ class Asked:
         if is_asked or is_being_asked:
             raise ToolFailed("the person is being asked something else; ask this when that is answered")
         self._asking = call.id
+        id_, chat = _id(QuestionKind.CLARIFY, call), self._claimed.session.chat
         expires_at = self._clock.now() + self._settings.questions.expires
-        return Step(
-            ask=(self._question(QuestionKind.CLARIFY, call, wanted.text, wanted.options, expires_at),)
+        parts = parts_for(wanted.text, self._longest(chat))
+        owed = Owed(chat, id_, parts, OwedKind.QUESTION, self._claimed.cause.message_id, wanted.options)
+        asked_of, kind = self._claimed.cause.person, QuestionKind.CLARIFY
+        asked = Ask(id_, kind, call.id, wanted.text, expires_at, owed, asked_of, wanted.options)
+        return Step(ask=(asked,))
+
+    async def consent(self, call: CallRecord, said: Iterable[PersonId], starts_program: bool) -> Step:
+        """Ask whether this one call may run; `said` are the people who wrote in the turn.
+
+        The card of a call that starts a program says how contained that would run.
+
+        The call of a person who is no owner is asked of an owner, where one can be reached, and their own
+        chat is told that it waits. Where none can, the call is refused.
+        """
+        cause, here = self._claimed.cause, self._claimed.session.chat
+        person = causing(cause.person, said, self._ports.owner)
+        contained = await self._ports.contained() if starts_program else None
+        if not asks_owner(person, self._ports.owner, self._settings.approvals):
+            return Step(ask=(self._approval(call, here, cause.person, CardNotes(contained=contained)),))
+        chat = await self._ports.owner_chat(here)
+        if chat is None:
+            refused = Returned(call.id, CallState.SKIPPED, skipped_text(call, Skip.NO_OWNER))
+            return Step(append=(refused,))
+        notes = CardNotes(asking_words(person, here), contained)
+        asked = self._approval(call, chat, None, notes)
+        told = Owed(here, f"waits:{asked.id}", (waiting_words(call.name),), OwedKind.NOTICE, cause.message_id)
+        return Step(ask=(asked,), owe=() if chat == here else (told,))
+
+    def _approval(
+        self, call: CallRecord, chat: ChatAddress, asked_of: PersonId | None, notes: CardNotes
+    ) -> Ask:
+        """The question, and the card that carries it; with `notes.before` it is a question to an owner."""
+        offers = self._offer(call) if notes.before or self._is_owner(asked_of) else None
+        if offers is not None:
+            notes = replace(notes, rule=self._rule_words(offers, chat, asked_of))
+        card, options = consent_card(call, self._ports.hide, notes), WITH_ALWAYS if offers else ALLOW_OR_DENY
+        id_, kind = _id(QuestionKind.APPROVAL, call), QuestionKind.APPROVAL
+        reply_to = self._claimed.cause.message_id if chat == self._claimed.session.chat else None
+        parts = card.parts(self._longest(chat))
+        owed = Owed(chat, id_, parts, OwedKind.QUESTION, reply_to, options)
+        expires_at = self._clock.now() + self._settings.approvals.expires
+        bound = call_hash(call.name, call.arguments)
+        return Ask(
+            id_,
+            kind,
+            call.id,
+            card.text,
+            expires_at,
+            owed,
+            asked_of,
+            options,
+            bound,
+            of_owner=bool(notes.before),
+            offers=offers,
         )
 
-    def consent(self, call: CallRecord) -> Ask:
-        """Ask whether this one call may run."""
-        expires_at = self._clock.now() + self._settings.approvals.expires
-        words = consent_words(call, _hide)
-        return self._question(QuestionKind.APPROVAL, call, words, ALLOW_OR_DENY, expires_at)
+    def _is_owner(self, person: PersonId | None) -> bool:
+        return person is not None and self._ports.owner(person)
 
-    def _question(
-        self, kind: QuestionKind, call: CallRecord, text: str, options: tuple[str, ...], expires_at: int
-    ) -> Ask:
-        id_, chat = QuestionId(f"{kind}:{call.key}"), self._claimed.session.chat
-        parts = parts_for(text, self._longest(chat))
-        owed = Owed(chat, id_, parts, OwedKind.QUESTION, self._claimed.cause.message_id, options)
-        bound = call_hash(call.name, call.arguments) if kind is QuestionKind.APPROVAL else None
-        asked_of = self._claimed.cause.person
-        return Ask(id_, kind, call.id, text, expires_at, owed, asked_of, options, bound)
+    def _offer(self, call: CallRecord) -> Coverage:
+        """What "always allow this" would store; a beginning that is masked on the card is not offered."""
+        found = coverage(call, self._agent)
+        is_masked = found.prefix is not None and self._ports.hide(found.prefix) != found.prefix
+        return Coverage(self._agent) if is_masked else found
+
+    def _rule_words(self, offers: Coverage, chat: ChatAddress, asked_of: PersonId | None) -> str:
+        here = self._claimed.session.chat
+        alone = asked_of is not None and self._ports.is_alone(asked_of, here)
+        return rule_words(offers, "this chat" if chat == here else f"the chat `{here}`", not alone)
 
 
-def _hide(name: str, value: str) -> str:
-    return SECRET if is_secret_name(name) else without_secrets(value)
+def _id(kind: QuestionKind, call: CallRecord) -> QuestionId:
+    return QuestionId(f"{kind}:{call.key}")

@@ -12,7 +12,7 @@ from holdfast.policy.retry import delay
 from holdfast.policy.settings import SECOND, TurnSettings
 from holdfast.policy.steps import Finish, FinishReason, gave_up
 from holdfast.records import dataclass
-from holdfast.telemetry import without_secrets
+from holdfast.telemetry import GrowingText, Secrets, masked, without_secrets
 
 from .boundary import called
 from .cuts import STUCK, CutOff
@@ -44,9 +44,11 @@ class Asking:
         settings: TurnSettings,
         report: Report,
         before: Callable[[], Awaitable[None]],
+        secrets: Secrets,
     ) -> None:
         """`before` is done right before each call: a reply with effects is committed as begun."""
         self._before = before
+        self._secrets = secrets
         self._model = model
         self._hands = hands
         self._pulse = pulse
@@ -64,27 +66,30 @@ class Asking:
         for attempt in range(1, self._settings.model_tries + 1):
             answer = await self._once(prompt, next_seq - 1, aloud)
             if isinstance(answer, Metered):
-                return replace(answer, reply=_named(answer.reply, next_seq))
+                return replace(answer, reply=_named(masked(answer.reply, self._secrets()), next_seq))
             if isinstance(answer, Finish):
                 return answer
             if isinstance(answer, ContextOverflow):
-                return TooLong(without_secrets(str(answer)))
+                return TooLong(self._words(answer))
             if not answer.transient or attempt == self._settings.model_tries:
-                return gave_up(FinishReason.MODEL_FAILED, without_secrets(str(answer)))
+                return gave_up(FinishReason.MODEL_FAILED, self._words(answer))
             self._live.over()
             await self._rest(attempt, answer.retry_after)
         raise AssertionError("a model is asked at least once")
 
+    def _words(self, error: ModelError) -> str:
+        return self._secrets().without(without_secrets(str(error)))
+
     async def _once(self, prompt: Prompt, after: int, aloud: bool) -> Metered | ModelError | Finish:
         """One try; what nobody foresaw is for the operator to read, and for the person the turn's end."""
         await self._ready()
-        listening = True
+        listening, growing = True, GrowingText(self._secrets())
 
         def hear(text: str) -> None:
             # A model that was cut off and writes on is heard by nobody.
             if listening:
-                if aloud:
-                    self._partials.write(text, after, self._live.show(text))
+                if aloud and (seen := growing.shown(text)):
+                    self._partials.write(seen, after, self._live.show(seen))
                 self._pulse.beat()
 
         task = self._hands.begin(lambda: called(lambda: self._model.reply(prompt, hear)))

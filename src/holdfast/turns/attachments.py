@@ -9,6 +9,7 @@ from holdfast.model import Attachment, SessionId
 from holdfast.policy.attachments import BEGINNING, Place, paths_of, shown_file
 from holdfast.policy.views import Message
 from holdfast.records import dataclass
+from holdfast.telemetry import Secrets
 
 from .draft import Draft
 
@@ -58,6 +59,7 @@ class AttachedFiles:
     agent: str
     words: dict[Place, str]
     """What the model is told of each file that is ready."""
+    secrets: Secrets
 
     async def get_ready(self, draft: Draft) -> None:
         """Put the files that the model is shown into the workspace, and read how they begin."""
@@ -71,7 +73,7 @@ class AttachedFiles:
         for place, file in found.items():
             path = await self.source.place(self.session, self.agent, names[place], file)
             beginning = await self.source.beginning(file, BEGINNING)
-            self.words[place] = shown_file(file, path, beginning)
+            self.words[place] = self.secrets().without(shown_file(file, path, beginning))
 
     def shown(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         """The messages with what the model is told of their files."""

@@ -12,12 +12,14 @@ from holdfast.model import (
     Claimed,
     Entry,
     Journal,
+    PersonId,
     PlannedCall,
     Position,
     QuestionRecord,
     QuestionState,
     Replied,
     Returned,
+    Said,
     TurnId,
     Usage,
     call_key,
@@ -92,6 +94,11 @@ class Draft:
         return sum(isinstance(entry.body, Replied) for entry in self._entries)
 
     @property
+    def people(self) -> tuple[PersonId, ...]:
+        """Everybody who wrote in this turn, wake-ups counted to the person they work for."""
+        return tuple(entry.body.sender for entry in self._entries if isinstance(entry.body, Said))
+
+    @property
     def ends_in_results(self) -> bool:
         """Whether tool results of this turn are still to be taken up by the model."""
         return ends_in_results(self._entries)
@@ -118,7 +125,7 @@ class Draft:
         append = tuple(body for body in self._unsaved.append if isinstance(body, (Replied, Returned)))
         if not append and not self._unsaved.ask:
             return Step()
-        return replace(self.unsaved, append=append, start=(), consume=())
+        return replace(self.unsaved, append=append, start=(), under=(), consume=())
 
     @property
     def unsaved_words(self) -> str:
@@ -192,11 +199,18 @@ class Draft:
         self._journal = replace(self._journal, calls=(*self._journal.calls, *new))
         self._unsaved = replace(self._unsaved, plan=(*self._unsaved.plan, *calls))
 
-    def start(self, calls: tuple[CallId, ...]) -> None:
-        """Mark calls as started; they may run once this is committed."""
+    def start(self, calls: tuple[CallId, ...], under: tuple[tuple[CallId, int], ...] = ()) -> None:
+        """Mark calls as started, some of them under a rule; they may run once this is committed."""
         for call in calls:
             self._change(call, CallState.STARTED)
-        self._unsaved = replace(self._unsaved, start=(*self._unsaved.start, *calls))
+        self._unsaved = replace(self._unsaved, start=(*self._unsaved.start, *calls), under=under)
+
+    def hold_back(self, calls: tuple[CallRecord, ...]) -> None:
+        """The start of these calls was refused, and nothing is committed of it: they are as they were."""
+        before = {call.id: call for call in calls}
+        known = tuple(before.get(call.id, call) for call in self._journal.calls)
+        self._journal = replace(self._journal, calls=known)
+        self._unsaved = replace(self._unsaved, start=(), under=())
 
     def spend(self, usage: Usage) -> None:
         """Count what a model call cost."""
@@ -214,6 +228,7 @@ class Draft:
             ask.asked_of,
             ask.expires_at,
             call_hash=ask.call_hash,
+            of_owner=ask.of_owner,
         )
         self._journal = replace(self._journal, questions=(*self._journal.questions, asked))
         self._unsaved = replace(self._unsaved, ask=(*self._unsaved.ask, ask))

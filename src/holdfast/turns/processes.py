@@ -38,6 +38,7 @@ from holdfast.tools import (
     ToolFailed,
     WriteToProcess,
 )
+from holdfast.tools.containment import private_of_session
 
 Wish = StartProcess | LookAtProcess | WriteToProcess | KillProcess
 
@@ -99,6 +100,8 @@ class ProcessWork:
             self._clock.now(),
             wish.notify,
             wish.patterns,
+            private_of_session(context.workspace, context.session),
+            wish.reach,
         )
         try:
             identity = await self._processes.start(launch)

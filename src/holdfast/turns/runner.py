@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 
 from holdfast.agents import Chooser, Metered, Prompt
 from holdfast.clock import Clock, Rng
-from holdfast.errors import StaleWrite, StopAsked, StoreClosed, WrongState
-from holdfast.model import UNREADABLE, CallId, Claimed, Replied, Returned, TurnId, call_key
+from holdfast.errors import RuleRevoked, StaleWrite, StopAsked, StoreClosed, WrongState
+from holdfast.model import UNREADABLE, CallId, CallRecord, Claimed, Replied, Returned, TurnId, call_key
 from holdfast.model import Finish as Marker
 from holdfast.policy.approvals import Gate
 from holdfast.policy.calls import How, Settlement
@@ -18,12 +18,14 @@ from holdfast.policy.settings import TurnSettings
 from holdfast.policy.steps import AskConsent, CallModel, Finish, RunTools, Settle, WaitForPerson, next_step
 from holdfast.records import dataclass
 from holdfast.store import ClaimSettings, Step, Store
+from holdfast.telemetry import Secrets, no_secrets
 from holdfast.tools import NoMoreTools, Processes, ToolSource
 from holdfast.tools.process import LOOK
 
 from .asked import Asked
 from .asking import Asking
 from .attachments import ALONE, AttachedFiles, Attachments, NoAttachments
+from .consent import ConsentPorts
 from .cuts import LOST, NOT_ALLOWED, STOP, Cut, CutOff
 from .cutting import Cutting
 from .draft import Draft
@@ -69,6 +71,10 @@ class Runner:
     """Tools that come and go, for every agent."""
     attachments: Attachments = field(default_factory=NoAttachments)
     """Where files that people sent are put for the agent."""
+    secrets: Secrets = field(default=no_secrets)
+    """What is removed from everything that a tool or a model says, before anybody sees it."""
+    consent: ConsentPorts = ConsentPorts()
+    """What people are shown and asked before a call runs that needs consent."""
 
     def begin(self, claimed: Claimed, settings: ClaimSettings) -> Run:
         """A run of this turn, under the settings it was claimed with; `Run.go` sets it off."""
@@ -105,8 +111,16 @@ class Run:
             report=runner.report,
             begun=claimed.partial,
         )
-        self._clock, self._approvals = runner.clock, settings.approvals
-        self._asked = asked = Asked(runner.clock, claimed, settings, runner.longest, lambda: draft.journal)
+        self._clock, self._approvals, self._consent = runner.clock, settings.approvals, runner.consent
+        self._asked = asked = Asked(
+            runner.clock,
+            claimed,
+            settings,
+            runner.longest,
+            lambda: draft.journal,
+            runner.consent,
+            choice.name or "",
+        )
         self._processes = (
             ProcessWork(runner.store, runner.processes, runner.clock, settings.processes)
             if runner.processes
@@ -132,15 +146,27 @@ class Run:
             runner.clock,
             settings,
             outputs,
+            runner.secrets,
         )
         self._instructions = choice.agent.instructions
-        self._files = AttachedFiles(runner.attachments, claimed.session.id, choice.name or ALONE, {})
+        self._files = AttachedFiles(
+            runner.attachments, claimed.session.id, choice.name or ALONE, {}, runner.secrets
+        )
         self._live = live = runner.watch(claimed, pulse.silent)
-        self._tools = ToolWork(self._toolbox, fence, hands, pulse, live, partials)
+        self._tools = ToolWork(self._toolbox, fence, hands, pulse, live, partials, runner.secrets)
         rng, report = runner.rng, runner.report
         self._keeper = keeper = Keeper(runner.store, fence, draft, hands, pulse, live, rng, settings, report)
         asking = Asking(
-            choice.agent.model, hands, pulse, live, partials, rng, settings, report, keeper.begin_reply
+            choice.agent.model,
+            hands,
+            pulse,
+            live,
+            partials,
+            rng,
+            settings,
+            report,
+            keeper.begin_reply,
+            runner.secrets,
         )
         self._fitting = Fitting(asking, self._keeper, draft, live, choice.agent.room, self._prompt)
         self._opening = Opening(runner.store, runner.clock, self._keeper, claimed, claim)
@@ -195,7 +221,7 @@ class Run:
 
     async def _loop(self) -> None:
         while True:
-            match next_step(self._draft.view, self._draft.journal, self._gate()):
+            match next_step(self._draft.view, self._draft.journal, await self._gate()):
                 case CallModel():
                     failure = await self._call_model()
                     if failure is not None:
@@ -206,16 +232,26 @@ class Run:
                     await self._settle(settlements)
                 case AskConsent(call):
                     self._hands.check()
-                    self._draft.ask(self._asked.consent(call))
+                    await self._ask_consent(call)
                 case WaitForPerson():
                     if await self._lay_down():
                         return None
                 case Finish() as end:
                     return await self._finish(end)
 
-    def _gate(self) -> Gate:
-        """What the calls of this turn have to pass, now."""
-        return Gate(self._approvals, self.claimed.session.chat, self._clock.now())
+    async def _gate(self) -> Gate:
+        """What the calls of this turn have to pass, now; the chat's rules are read where they matter."""
+        chat, owner = self.claimed.session.chat, self._consent.owner
+        gate = Gate(self._approvals, chat, self._clock.now(), owner, self._choice.name or "")
+        if not gate.needs_consent(self._draft.journal):
+            return gate
+        return replace(gate, allowed=await self._keeper.surely(lambda: self._store.allowed_calls(chat)))
+
+    async def _ask_consent(self, call: CallRecord) -> None:
+        """Ask whether the call may run; in doubt about an owner's chat the ledger is asked again."""
+        said, asked = self._draft.people, self._asked
+        starts_program = self._toolbox.starts_program(call.name)
+        self._draft.take(await self._keeper.surely(lambda: asked.consent(call, said, starts_program)))
 
     async def _call_model(self) -> Finish | None:
         """Commit everything so far, then ask the model; its reply is committed before anything of it runs."""
@@ -277,8 +313,14 @@ class Run:
         if calls:
             self._hands.check()
             self._begun = True
-            self._draft.start(tuple(call.id for call in calls))
-        await self._keeper.save()
+            under = tuple((one.call.id, one.rule) for one in step.calls if one.rule is not None)
+            self._draft.start(tuple(call.id for call in calls), under)
+        try:
+            await self._keeper.save()
+        except RuleRevoked:
+            # Between the look and the commit: the next look finds out who is to be asked.
+            self._draft.hold_back(calls)
+            return
         # The commit may have waited for a disk.
         bar = self._bars() if calls else None
         if bar is not None:

@@ -10,6 +10,7 @@ from typing import Any
 from holdfast.model import CallId, CallRecord, Fence, Returned
 from holdfast.policy.results import with_output
 from holdfast.store import Step
+from holdfast.telemetry import Secrets
 
 from .cuts import STUCK, CutOff
 from .hands import Hands
@@ -27,7 +28,14 @@ class ToolWork:
     """Calls side by side, in the order they were begun."""
 
     def __init__(
-        self, toolbox: Toolbox, fence: Fence, hands: Hands, pulse: Pulse, live: Live, partials: Partials
+        self,
+        toolbox: Toolbox,
+        fence: Fence,
+        hands: Hands,
+        pulse: Pulse,
+        live: Live,
+        partials: Partials,
+        secrets: Secrets,
     ) -> None:
         self._toolbox = toolbox
         self._fence = fence
@@ -35,6 +43,7 @@ class ToolWork:
         self._pulse = pulse
         self._live = live
         self._partials = partials
+        self._secrets = secrets
         self._tasks: dict[CallId, asyncio.Task[Step]] = {}
 
     def run(self, call: CallRecord) -> None:
@@ -79,7 +88,7 @@ class ToolWork:
 
     def _ear(self, call: CallRecord) -> Ear:
         """What a tool puts out counts as progress and is seen while it runs, and not a moment longer."""
-        seen = ""
+        seen, stream = "", self._secrets().stream()
 
         def runs() -> bool:
             task = self._tasks.get(call.id)
@@ -91,10 +100,12 @@ class ToolWork:
 
         def hear(text: str) -> None:
             nonlocal seen
-            if text and runs():
-                seen = "\n".join((seen + text).split("\n")[-_LINES:])[-_WIDEST:]
-                self._partials.put_out(call.id, text, self._live.show(f"{call.name}:\n{seen}"))
-                self._pulse.beat()
+            if not (text and runs()):
+                return
+            if known := stream.feed(text):
+                seen = "\n".join((seen + known).split("\n")[-_LINES:])[-_WIDEST:]
+                self._partials.put_out(call.id, known, self._live.show(f"{call.name}:\n{seen}"))
+            self._pulse.beat()
 
         return Ear(beat, hear)
 

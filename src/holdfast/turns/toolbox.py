@@ -23,7 +23,7 @@ from holdfast.policy.results import given_up_text, not_happened_text, unknown_te
 from holdfast.policy.settings import SECOND, TurnSettings
 from holdfast.records import dataclass
 from holdfast.store import Step
-from holdfast.telemetry import without_secrets
+from holdfast.telemetry import Secrets, masked, no_secrets, without_secrets
 from holdfast.tools import (
     READ_OUTPUT,
     Checkable,
@@ -71,6 +71,7 @@ class Toolbox:
         clock: Clock,
         settings: TurnSettings,
         outputs: Outputs,
+        secrets: Secrets = no_secrets,
     ) -> None:
         self._own: Mapping[str, Tool] = {tool.name: tool for tool in agent.tools}
         self._more = more
@@ -83,6 +84,7 @@ class Toolbox:
         self._clock = clock
         self._settings = settings
         self._outputs = outputs
+        self._secrets = secrets
 
     @property
     def settled(self) -> bool:
@@ -112,6 +114,12 @@ class Toolbox:
         effect = tool.effect if tool else EffectClass.READ
         return PlannedCall(call.id, call.name, call.arguments, effect)
 
+    def starts_program(self, name: str) -> bool:
+        """Whether a call of that name would have the gateway start or use a program."""
+        own = self._own.get(name)
+        tool = self._more.find(name) if own is None and self._is_wanted(name) else own
+        return bool(getattr(tool, "starts_program", False))
+
     async def run(self, fence: Fence, call: CallRecord, ear: Ear) -> Step:
         """Run a started call and give what came of it, to be committed; a tool's failure is a result as well.
 
@@ -121,6 +129,11 @@ class Toolbox:
         context = self._context(fence, call, ear, life)
         step = await self._outcome(context, call, life)
         reader = READ_OUTPUT if READ_OUTPUT in self._tools else None
+        return await self._given(step, call, reader)
+
+    async def _given(self, step: Step, call: CallRecord, reader: str | None) -> Step:
+        """What came of a call, as it is committed: without secrets, then not longer than a model is shown."""
+        step = masked(step, self._secrets())
         return await bounded(step, call, self._outputs, self._settings.tools.shown, reader, self._report)
 
     async def _outcome(self, context: ToolContext, call: CallRecord, life: Life) -> Step:
@@ -193,9 +206,7 @@ class Toolbox:
             if tool is None
             else await self._asked(tool, self._context(fence, call, ear, Life(self._clock)), call, "")
         )
-        return await bounded(
-            Step((result,)), call, self._outputs, self._settings.tools.shown, None, self._report
-        )
+        return await self._given(Step((result,)), call, None)
 
     async def _asked(self, tool: Tool, context: ToolContext, call: CallRecord, why: str) -> Returned:
         if not hasattr(tool, "check"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,13 +20,15 @@ from .chat_ways import ChatWays
 from .entering import Entering
 from .events import Streams
 from .faults import Fault, answer_to
-from .guard import SIGNED_IN, Guard, Names
+from .guard import SIGNED_IN, Guard, Names, Proofs, bearer, check_framing
 from .metrics import Metrics
 from .openapi import Description
 from .operator_ways import OperatorWays
 from .signing import SignIn
 from .static import Files
 from .table import Way
+
+_WANTS_TOKEN = "this socket wants the token of its home, as the HTTP API does: Authorization: Bearer TOKEN"
 
 
 def api(inside: Inside, streams: Streams) -> tuple[Way, ...]:
@@ -46,21 +49,33 @@ def api(inside: Inside, streams: Streams) -> tuple[Way, ...]:
     return (*ways, described)
 
 
-def for_people(ways: Iterable[Way], sign_in: SignIn, names: Names, cookie: str) -> ASGIApp:
-    """The page and the API, for who is signed in."""
-    files = Files()
-    return Guard(_routed(*ways, *doors(Entering(sign_in, files, cookie), files)), sign_in, names, cookie)
+def for_people(ways: Iterable[Way], sign_in: SignIn, names: Names, proofs: Proofs) -> ASGIApp:
+    """The page and the API, for browsers that are signed in and programs that have the token."""
+    app = _routed(*ways, *doors(Entering(sign_in, proofs), Files()))
+    return Guard(app, sign_in, names, proofs)
 
 
-def at_home(ways: Iterable[Way], verbs: Mapping[str, Verb]) -> ASGIApp:
-    """The same API for who may open the home's socket, and everything that can be asked by its name."""
+def at_home(ways: Iterable[Way], verbs: Mapping[str, Verb], sign_in: SignIn) -> ASGIApp:
+    """The same API on the home's socket, and everything that can be asked by name, for the token's holder."""
     app = _routed(*ways, *(Way("POST", f"/local/{name}", name, verb) for name, verb in verbs.items()))
 
-    async def owners(scope: Scope, receive: Receive, send: Send) -> None:
-        # The file's permissions are the guard, and they do not change under an open stream.
-        await app({**scope, SIGNED_IN: lambda: True}, receive, send)
+    async def holders(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        token = bearer(headers) or ""
 
-    return owners
+        def is_holder() -> bool:
+            return sign_in.is_token(token)
+
+        try:
+            check_framing(headers)
+            if not is_holder():
+                raise Fault("not_signed_in", _WANTS_TOKEN)
+        except Fault as fault:
+            await answer_to(fault)(scope, receive, send)
+            return
+        await app({**scope, SIGNED_IN: is_holder}, receive, send)
+
+    return holders
 
 
 def _routed(*ways: Way) -> ASGIApp:
@@ -105,8 +120,8 @@ def health(inside: Inside) -> tuple[Way, ...]:
 def doors(entering: Entering, files: Files) -> tuple[Way, ...]:
     """What browsers open; not part of the API."""
     return (
-        Way("GET", "/login", "Sign in.", handler=entering.look),
-        Way("POST", "/login", "Sign in.", handler=entering.submit),
+        Way("GET", "/login", "Sign in.", handler=files),
+        Way("POST", "/login", "Sign in.", handler=entering.enter),
         Way("POST", "/logout", "Sign out.", handler=entering.leave),
         Way("GET", "/", "The chat.", handler=files),
         Way("GET", "/{file}", "A file of the page.", handler=files),

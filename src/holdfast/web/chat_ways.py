@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 
-from holdfast.app.blobs import LARGEST
+from holdfast.app.blobs import LARGEST, media_type_of
 from holdfast.app.chats import watch
 from holdfast.app.door import Inside
 from holdfast.app.shown import Json
@@ -21,6 +22,11 @@ _CURSOR = re.compile(r"(\d{1,18})(?:;([0-9a-z]*);(\d{1,18}))?")
 _NO_SESSION = ""
 """What stands in an id for the session of a reader who came before there was one."""
 _CHAT = "/api/chats/{chat}"
+_NO_PAGE = {
+    "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+}
+"""Whatever a file is, a browser that opens it makes no page of it."""
 _KEPT = ("following", "delivery", "entry", "session")
 """Events that say what is committed; by the first of these that is in it an event is named."""
 
@@ -137,9 +143,10 @@ class ChatWays:
     async def _fetch(self, request: Request) -> Response:
         given = self._download.given_in_url(request)
         found, path = await self._blobs.find(given["digest"])
-        headers = {"Cache-Control": "private, max-age=31536000, immutable"}
+        headers = {"Cache-Control": "private, max-age=31536000, immutable", **_NO_PAGE}
         name = given.get("name") or found.digest[:12]
-        return FileResponse(path, 200, headers, found.media_type, filename=name)
+        kind = await asyncio.to_thread(media_type_of, path)
+        return FileResponse(path, 200, headers, kind, filename=name)
 
 
 def _passing(found: Json) -> Event:

@@ -1,51 +1,65 @@
-"""Signing in: a link that is good once, or the token typed into a form; the answer is a cookie."""
+"""Signing in and out: a link or the token opens the page; the answer is a cookie and the page's own proof."""
 
 from __future__ import annotations
 
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 
 from holdfast.policy.settings import SECOND
 
-from .signing import COOKIE_LASTS, SignIn
-from .static import Files
+from .faults import Fault
+from .guard import Proofs
+from .sign_ins import LASTS
+from .signing import SignIn
 from .table import bytes_of
 
 _LONGEST_FORM = 4_096
+_REFUSED = {
+    "key": "this link is not good, or no longer: it works once, for 15 minutes; `holdfast link` prints one",
+    "token": "this is not the token of this gateway",
+}
 
 
 class Entering:
-    """The way in. After it no secret stands in any address."""
+    """The page posts a link's key or the token here; neither those nor the proof ever stand in an address.
 
-    def __init__(self, sign_in: SignIn, files: Files, cookie: str) -> None:
+    A link carries its key behind `#`, which browsers send to no server.
+    """
+
+    def __init__(self, sign_in: SignIn, proofs: Proofs) -> None:
         self._sign_in = sign_in
-        self._files = files
-        self._cookie = cookie
+        self._proofs = proofs
 
-    async def look(self, request: Request) -> Response:
-        """The form; with a key, the way in. Who only asks for the head of it (a preview) spends no key."""
-        key = request.query_params.get("key")
-        if key is None or request.method != "GET":
-            return await self._files(request)
-        return self._answer(request, self._sign_in.follow(key))
-
-    async def submit(self, request: Request) -> Response:
-        """The form, filled in."""
+    async def enter(self, request: Request) -> Response:
         form = parse_qs((await bytes_of(request, _LONGEST_FORM)).decode("utf-8", "replace"))
-        return self._answer(request, self._sign_in.enter(form.get("token", [""])[0].strip()))
-
-    async def leave(self, request: Request) -> Response:
-        response = RedirectResponse("/login", 303)
-        response.delete_cookie(self._cookie, httponly=True, samesite="strict")
-        return response
-
-    def _answer(self, request: Request, cookie: str | None) -> Response:
-        if cookie is None:
-            return self._files.page(request, "refused.html", 401)
-        response = RedirectResponse("/", 303, {"Cache-Control": "no-store"})
+        what = "key" if "key" in form else "token"
+        given = form.get(what, [""])[0].strip()
+        sign = self._sign_in.follow if what == "key" else self._sign_in.enter
+        secrets = await sign(given, request.headers.get("user-agent", ""))
+        if secrets is None:
+            raise Fault("not_signed_in", _REFUSED[what])
+        response = JSONResponse({"proof": secrets.proof})
         response.set_cookie(
-            self._cookie, cookie, COOKIE_LASTS // SECOND, path="/", httponly=True, samesite="strict"
+            self._proofs.cookie,
+            secrets.cookie,
+            LASTS // SECOND,
+            httponly=True,
+            samesite="strict",
+            secure=_came_by_tls(request),
         )
         return response
+
+    async def leave(self, request: Request) -> Response:
+        await self._sign_in.leave(*self._proofs.of(request.headers))
+        response = JSONResponse({})
+        response.delete_cookie(
+            self._proofs.cookie, httponly=True, samesite="strict", secure=_came_by_tls(request)
+        )
+        return response
+
+
+def _came_by_tls(request: Request) -> bool:
+    """Whether the browser speaks TLS, to a proxy before us; it names its own scheme in `Origin`."""
+    return request.headers.get("origin", "").startswith("https://")

@@ -1,7 +1,7 @@
 """The guard before everything: who may ask at all, from where, and what every answer says to browsers.
 
-Browsers send cookies along with requests that other pages cause. So Host and Origin must be ours on every
-request, streams included, and one that changes something with a cookie needs a header no other page can set.
+Browsers send cookies along with requests that other pages cause, and send them to every port of this host. So
+Host and Origin must be ours on every request, and a cookie counts only beside the proof that our page keeps.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ PROOF = "x-holdfast"
 SIGNED_IN = "holdfast.signed_in"
 """Under this name a request's scope holds a function that says whether who asks is still signed in."""
 _HTTP = 80
-_SAFE = ("GET", "HEAD", "OPTIONS")
 _GUARDED = ("/api/", "/metrics", "/openapi.json")
 """Nobody needs to be signed in for anything else: health, the way in, and files that hold no secret."""
 
@@ -61,14 +60,41 @@ class Names:
         return scheme in ("http", "https") and self.has(host)
 
 
+@dataclass(frozen=True, slots=True)
+class Proofs:
+    """Where a request carries what proves its sign-in."""
+
+    cookie: str
+    """The name of our cookie. It names the port: gateways beside each other do not overwrite each other's."""
+
+    def of(self, headers: Headers) -> tuple[str, str]:
+        """The cookie and the page's proof; empty where there is none."""
+        # Cookies of other pages of this machine come along, whatever their port, and may be written anyhow.
+        cookies = cookie_parser(headers.get("cookie", ""))
+        return cookies.get(self.cookie, ""), headers.get(PROOF, "")
+
+
+def bearer(headers: Headers) -> str | None:
+    """The token that a program sends; None when it sends none."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
+
+
+def check_framing(headers: Headers) -> None:
+    """A request says in one way how long its body is: a proxy before us could read two ways differently."""
+    if "content-length" in headers and "transfer-encoding" in headers:
+        words = "a request has Content-Length or Transfer-Encoding, not both"
+        raise Fault("bad_request", words, {"Connection": "close"})
+
+
 class Guard:
     """Wraps an application; a request that may not come in is answered here."""
 
-    def __init__(self, app: ASGIApp, sign_in: SignIn, names: Names, cookie: str) -> None:
+    def __init__(self, app: ASGIApp, sign_in: SignIn, names: Names, proofs: Proofs) -> None:
         self._app = app
         self._sign_in = sign_in
         self._names = names
-        self._cookie = cookie
+        self._proofs = proofs
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -77,7 +103,8 @@ class Guard:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(_HEADERS)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
@@ -90,32 +117,33 @@ class Guard:
 
     def _admit(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
+        check_framing(headers)
         if not self._names.has(headers.get("host", "")):
             raise Fault("forbidden", "this page is not known by that name; web.hosts allows more names")
         origin = headers.get("origin")
         if origin is not None and not self._names.is_origin(origin):
             raise Fault("forbidden", "requests from other pages are refused")
         if scope["path"].startswith(_GUARDED):
-            self._check_signed_in(headers, scope["method"])
+            self._check_signed_in(headers)
             scope[SIGNED_IN] = lambda: self._is_signed_in(headers)
 
     def _is_signed_in(self, headers: Headers) -> bool:
         try:
-            self._check_signed_in(headers, "GET")
+            self._check_signed_in(headers)
         except Fault:
             return False
         return True
 
-    def _check_signed_in(self, headers: Headers, method: str) -> None:
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer":
-            if not self._sign_in.is_token(token.strip()):
+    def _check_signed_in(self, headers: Headers) -> None:
+        token = bearer(headers)
+        if token is not None:
+            if not self._sign_in.is_token(token):
                 raise Fault("not_signed_in", "this token is not, or no longer, the one in the home")
-        elif not self._sign_in.is_cookie(self._cookie_in(headers)):
+            return
+        cookie, proof = self._proofs.of(headers)
+        if cookie and not proof:
+            raise Fault(
+                "not_signed_in", "a cookie counts only beside the page's proof, the header X-Holdfast"
+            )
+        if not self._sign_in.is_signed_in(cookie, proof):
             raise Fault("not_signed_in", "sign in first: `holdfast link` prints a link")
-        elif method not in _SAFE and headers.get(PROOF) != "1":
-            raise Fault("forbidden", "a change needs the header X-Holdfast: 1")
-
-    def _cookie_in(self, headers: Headers) -> str:
-        # Cookies of other pages of this machine come along, whatever their port, and may be written anyhow.
-        return cookie_parser(headers.get("cookie", "")).get(self._cookie, "")

@@ -29,6 +29,7 @@ _LOOKS = (
     ("/api/sessions", "sessions", "A page of sessions, newest first."),
     ("/api/sessions/{session}", "session", "One session: its turns, the end of its transcript, what waits."),
     ("/api/trace/{position}", "trace", "One message's whole life."),
+    ("/api/allowed", "allowed", "Calls that run without a question, because an owner allowed them always."),
     ("/api/people", "people", "Who was let in besides the configuration, and who asks to be."),
     ("/api/set-aside", "set_aside", "Input that could not be read, newest first."),
 )
@@ -63,7 +64,7 @@ class OperatorWays:
             )
             for name in _COMMANDS
         )
-        return (*looks, *commands, *self._outbox(), *self._people(), *self._gateway())
+        return (*looks, *commands, *self._outbox(), *self._people(), self._allowed(), *self._gateway())
 
     def _people(self) -> tuple[Way, ...]:
         verbs, path = self._inside.verbs, "/api/people"
@@ -73,6 +74,11 @@ class OperatorWays:
             Way("POST", f"{path}/allow", "Let a person or a group in.", verbs["allow"], answer="LetIn"),
             Way("POST", f"{path}/remove", "Take that back.", verbs["remove"], answer="LetIn"),
         )
+
+    def _allowed(self) -> Way:
+        words = "Revoke a rule: the gateway asks again before such a call."
+        verb = self._inside.verbs["revoke_allowed"]
+        return Way("POST", "/api/allowed/{rule}/revoke", words, verb, answer="Revoked")
 
     def _outbox(self) -> tuple[Way, ...]:
         verbs = self._inside.verbs

@@ -56,6 +56,17 @@ _TURN = record(
 _WAITING = record(
     position=NUMBER, event_id=TEXT, text=TEXT, attachments=many(_ATTACHMENT), at=NUMBER, state=TEXT
 )
+_RULE = record(
+    id=NUMBER,
+    chat=TEXT,
+    tool=TEXT,
+    agent=TEXT,
+    covers=TEXT,
+    prefix=maybe(TEXT),
+    arguments=TEXT,
+    allowed_by=TEXT,
+    allowed_at=NUMBER,
+)
 _QUESTION = record(
     id=TEXT,
     kind={"enum": ["clarify", "approval", "continue"]},
@@ -68,6 +79,7 @@ _QUESTION = record(
     answer=maybe(TEXT),
     answered_by=maybe(TEXT),
     asked_by=maybe(TEXT),
+    of_owner=FLAG,
 )
 _SAID = record(
     seq=NUMBER,
@@ -106,6 +118,7 @@ SCHEMAS: Mapping[str, Json] = {
         said=many(_SAID),
         processes=many(_PROCESS),
         interruptions=many(_CUT),
+        allowed=many(_RULE),
         earlier=many(TEXT),
         cursor=record(number=NUMBER, session=maybe(TEXT), seq=NUMBER),
     ),
@@ -121,7 +134,11 @@ SCHEMAS: Mapping[str, Json] = {
     "Continuity": record(continuity=ANY, reports=many(ANY)),
     "Runs": record(runs=many(ANY)),
     "Sessions": record(sessions=many(ANY)),
-    "Session": record(session=ANY, turns=many(ANY), entries=many(ANY), waiting=many(ANY)),
+    "Session": record(
+        session=ANY, turns=many(ANY), entries=many(ANY), waiting=many(ANY), allowed=many(_RULE)
+    ),
+    "Allowed": record(allowed=many(_RULE)),
+    "Revoked": record(rule=NUMBER, revoked=FLAG),
     "Trace": record(message=ANY, happenings=many(ANY)),
     "Unknown": record(deliveries=many(ANY)),
     "SetAside": record(set_aside=many(ANY)),

@@ -7,6 +7,7 @@ import errno
 import json
 import logging
 import os
+import resource
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -15,18 +16,21 @@ from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from holdfast.app.door import Inside
 from holdfast.app.home import SOCKET
 from holdfast.app.local import Unwilling, Verb
+from holdfast.app.settings import WebSettings
 from holdfast.app.shown import Json
 from holdfast.clock import Clock
-from holdfast.errors import BadConfig
+from holdfast.errors import BadConfig, NotFound
+from holdfast.policy.connections import ConnectionLimits, limits_for
+from holdfast.telemetry.repeats import Repeats
 
 from .application import api, at_home, for_people
+from .connections import Connections
 from .events import Streams
-from .guard import Names
+from .guard import Names, Proofs
 from .signing import CODE_LASTS, SignIn
 
 NOTE = "web.json"
@@ -35,30 +39,14 @@ PORT = "web.port"
 _WAITING = 128
 _TRIES = 20
 _TRY_AGAIN = 0.1
-HEAD_WITHIN = 20.0
-"""Seconds in which the head of a connection's first request has to come."""
 _LONGEST_PATH = 100
 """What the operating system lets a socket's path be, with a little room."""
+_REPEATING = ("asyncio", "uvicorn.error", Connections.__module__)
+"""Loggers that write a line for what any client can do as often as it likes."""
 _LAST_ANSWERS = 2
 """Whole seconds that answers under way get when the server closes."""
 
 log = logging.getLogger(__name__)
-
-
-class Patient(H11Protocol):
-    """A connection that is closed when nobody says on it, in good time, what they want.
-
-    Connections cost a file each, and anybody on this machine can open them.
-    """
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
-        super().connection_made(transport)
-        self.loop.call_later(HEAD_WITHIN, self._give_up)
-
-    def _give_up(self) -> None:
-        begun: object = self.cycle
-        if begun is None:
-            self.transport.close()
 
 
 class _Server(uvicorn.Server):
@@ -72,11 +60,12 @@ class _Server(uvicorn.Server):
 class Serving:
     """One application on one socket that listens already."""
 
-    def __init__(self, app: ASGIApp, listening: socket.socket) -> None:
+    def __init__(self, app: ASGIApp, listening: socket.socket, limits: ConnectionLimits) -> None:
         self._server = _Server(
             uvicorn.Config(
                 app,
-                http=Patient,
+                http=Connections(limits).protocol(),
+                backlog=_WAITING,
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -108,8 +97,13 @@ class Website:
         verbs = self._with_page(inside.verbs)
         ways = api(replace(inside, verbs=verbs), self._streams)
         names = Names.of(host, number, settings.web.hosts)
-        page = for_people(ways, sign_in, names, f"holdfast-{number}")
-        self._serving = (Serving(page, port), Serving(at_home(ways, verbs), door))
+        page = for_people(ways, sign_in, names, Proofs(f"holdfast-{number}"))
+        limits = limits_for(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        # Each has its own: a flood of one leaves the other as it is.
+        self._serving = (
+            Serving(page, port, limits),
+            Serving(at_home(ways, verbs, sign_in), door, replace(limits, total=limits.total // 4)),
+        )
         _write(settings.home / NOTE, json.dumps({"url": self.url}))
 
     def _with_page(self, verbs: Mapping[str, Verb]) -> Mapping[str, Verb]:
@@ -121,14 +115,30 @@ class Website:
         async def link(_: Json) -> Json:
             return self._link()
 
-        return {**verbs, "status": Verb({}, status), "link": Verb({}, link)}
+        async def sign_ins(_: Json) -> Json:
+            found = [{"id": one.id, "at": one.at, "browser": one.browser} for one in self._sign_in.everyone()]
+            return {"sign_ins": found}
+
+        async def sign_out(given: Json) -> Json:
+            ended = await self._sign_in.revoke(given.get("sign_in"))
+            if "sign_in" in given and not ended:
+                raise NotFound("sign-in", given["sign_in"])
+            return {"ended": ended}
+
+        return {
+            **verbs,
+            "status": Verb({}, status),
+            "link": Verb({}, link),
+            "sign_ins": Verb({}, sign_ins),
+            "sign_out": Verb({"sign_in": "text?"}, sign_out),
+        }
 
     def _link(self) -> Json:
         """A fresh link; it stands in no file and no log."""
         code = self._sign_in.new_code()
         if code is None:
             raise Unwilling("the home's token cannot be used; removed, the next start makes it anew")
-        return {"link": f"{self.url}login?key={code}", "expires_at": self._clock.now() + CODE_LASTS}
+        return {"link": f"{self.url}login#key={code}", "expires_at": self._clock.now() + CODE_LASTS}
 
     async def close(self) -> None:
         for file in self._files:
@@ -144,8 +154,11 @@ async def open_website(inside: Inside) -> Website:
     settings, clock = inside.settings, inside.clock
     sign_in = SignIn(settings.home, clock)
     sign_in.prepare()
-    port = _as_before(settings.home, settings.web.host) if settings.web.port == 0 else None
-    port = port or await _bound(settings.web.host, settings.web.port, clock)
+    port = _still_held(inside.listening.held, settings.web)
+    if port is None:
+        port = _as_before(settings.home, settings.web.host) if settings.web.port == 0 else None
+        port = port or await _bound(settings.web.host, settings.web.port, clock)
+        inside.listening.hold(port)
     try:
         door = listen_in(settings.home)
     except BaseException:
@@ -153,9 +166,23 @@ async def open_website(inside: Inside) -> Website:
         raise
     if settings.web.port == 0:
         _write(settings.home / PORT, str(port.getsockname()[1]))
+    for name in _REPEATING:
+        logging.getLogger(name).addFilter(Repeats())
     website = Website(inside, port, door, sign_in)
     log.info("open %s in a browser; `holdfast link` prints a link that signs you in", website.url)
     return website
+
+
+def _still_held(held: socket.socket | None, wanted: WebSettings) -> socket.socket | None:
+    """The socket that the process before listened on, if the page is still to be there; else it is closed."""
+    if held is None:
+        return None
+    host, port = held.getsockname()[:2]
+    if host == wanted.host and wanted.port in (0, port):
+        held.setblocking(False)
+        return held
+    held.close()
+    return None
 
 
 def _as_before(home: Path, host: str) -> socket.socket | None:

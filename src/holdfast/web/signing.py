@@ -1,24 +1,24 @@
-"""Who is signed in: the token in the home, the cookie made from it, links that are good once.
+"""How a person signs in: with the token in the home, or with a link that works once.
 
-The token's file is read for each request, so that replacing it revokes everything that was made from it.
+The gateway reads the token's file for each request, so replacing the file revokes every link and sign-in.
 """
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import os
 from collections import deque
 from pathlib import Path
 
+from holdfast.app.home import TOKEN
 from holdfast.clock import Clock, new_secret
 from holdfast.errors import BadConfig, HoldfastError
-from holdfast.policy.settings import DAY, MINUTE, SECOND
+from holdfast.policy.settings import MINUTE, SECOND
 from holdfast.records import dataclass
 from holdfast.store.sqlite.home import sync_folder
 
-TOKEN = "token"
-COOKIE_LASTS = 30 * DAY
+from .sign_ins import Secrets, Signed, SignIns, marked
+
 CODE_LASTS = 15 * MINUTE
 _SHORTEST = 16
 """Characters a token has at the least: an emptied file lets nobody in."""
@@ -42,11 +42,12 @@ class _Code:
 
 
 class SignIn:
-    """Makes and checks what proves that somebody may come in. Keeps no record of who is in."""
+    """Checks tokens, links and sign-ins; a new sign-in is on the disk before its secrets are given away."""
 
     def __init__(self, home: Path, clock: Clock) -> None:
         self._path = home / TOKEN
         self.clock = clock
+        self._signed = SignIns(home, clock)
         self._codes: dict[str, _Code] = {}
         self._failures: deque[float] = deque(maxlen=_FAILURES)
 
@@ -95,24 +96,24 @@ class SignIn:
         self._codes = {name: code for name, code in self._codes.items() if code.until > now}
         while len(self._codes) >= _MOST_CODES:
             del self._codes[next(iter(self._codes))]
-        code = _mark(token, f"code:{new_secret()}")
+        code = marked(token, f"code:{new_secret()}")
         self._codes[code] = _Code(token, now + CODE_LASTS)
         return code
 
-    # Signing in.
+    # Signing in and out.
 
-    def follow(self, given: str) -> str | None:
-        """The cookie for who comes by a fresh link; None for anything else.
+    async def follow(self, given: str, browser: str) -> Secrets | None:
+        """A sign-in for the bearer of a fresh link; None for anything else.
 
-        Nobody guesses a code, so failures are neither counted nor a reason to refuse: any page can make a
-        browser try links, and must not lock anybody out by that.
+        A code cannot be guessed, so failures are not counted: any page can make a browser try links, and must
+        not lock the owner out by that.
         """
         code = self._codes.pop(given, None)
         good = code is not None and code.until > self.clock.now() and self.is_token(code.token)
-        return self._cookie() if good else None
+        return await self._sign_in(browser) if good else None
 
-    def enter(self, given: str) -> str | None:
-        """The cookie for who types the token; None, and counted, for anything else.
+    async def enter(self, given: str, browser: str) -> Secrets | None:
+        """A sign-in for a person who types the token; None, and counted, for anything else.
 
         Raises `TooManyTries` while too many failures are fresh, whatever is given. Links stay good.
         """
@@ -122,22 +123,31 @@ class SignIn:
         if len(self._failures) == _FAILURES:
             raise TooManyTries(max(1, round(_WITHIN - (now - self._failures[0]))))
         if self.is_token(given):
-            return self._cookie()
+            return await self._sign_in(browser)
         self._failures.append(now)
         return None
 
-    def _cookie(self) -> str | None:
-        token, until = self._token(), self.clock.now() + COOKIE_LASTS
-        return None if token is None else f"{until}.{_mark(token, f'cookie:{until}')}"
-
-    def is_cookie(self, given: str) -> bool:
-        until, _, mark = given.partition(".")
+    async def _sign_in(self, browser: str) -> Secrets | None:
         token = self._token()
-        if token is None or not (until.isascii() and until.isdigit() and len(until) < 20):
-            return False
-        right = hmac.compare_digest(_mark(token, f"cookie:{until}").encode(), mark.encode())
-        return right and int(until) > self.clock.now()
+        return None if token is None else await self._signed.add(token, browser)
 
+    def is_signed_in(self, cookie: str, proof: str) -> bool:
+        """Whether both secrets belong to one sign-in that still counts."""
+        token = self._token()
+        return token is not None and self._signed.find(token, cookie, proof) is not None
 
-def _mark(token: str, what: str) -> str:
-    return hmac.new(token.encode(), what.encode(), hashlib.sha256).hexdigest()
+    async def leave(self, cookie: str, proof: str) -> None:
+        """End this sign-in at once and for good."""
+        token = self._token()
+        found = None if token is None else self._signed.find(token, cookie, proof)
+        if found is not None:
+            await self._signed.remove(lambda one: one.id == found.id)
+
+    def everyone(self) -> tuple[Signed, ...]:
+        """The sign-ins that count now, newest first."""
+        token = self._token()
+        return () if token is None else self._signed.all(token)
+
+    async def revoke(self, name: str | None) -> int:
+        """End the sign-in with this id, or all of them; says how many that were."""
+        return await self._signed.remove(lambda one: name in (None, one.id))

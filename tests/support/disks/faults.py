@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .disk import Disk, File, all_of, none_of, some_of
-from .events import SyncEnded, Told
+from .events import Removed, Sized, SyncEnded, Told, Wrote
 from .judging import lost, repeated, start, write
 from .power import MEMORY
 from .recorder import LEDGER, LEDGER_SYNCS, Fault, Hangs, Recorder
@@ -109,16 +109,26 @@ def _what(call: str) -> str:
 
 
 def _wrong_end(recorder: Recorder, disk: Disk, code: int) -> list[str]:
-    """A commit whose sync failed ends the process; once it runs, nothing ends it but the ledger's syncs."""
-    lost_a_commit = False
+    """A commit whose sync failed ends the process; once it runs, nothing ends it but the ledger's syncs.
+
+    The file that the log is copied into is synced as well. When that fails, pages of an earlier copy may be
+    lost which SQLite does not copy once more: the log must stay as it is, for the next start. At the end of a
+    run it does, and the run may end as it was asked to.
+    """
+    lost_a_commit = lost_a_copy = went_on = False
     for event in recorder.events:
         if isinstance(event, SyncEnded) and not event.kept:
             node = disk.syncing(event.number)
             is_log = node is disk.find(f"{LEDGER}-wal")
             lost_a_commit |= is_log and isinstance(node, File) and _has_commit(node)
+            lost_a_copy |= node is disk.find(LEDGER)
+        if isinstance(event, (Wrote, Sized, Removed)) and event.path == f"{LEDGER}-wal":
+            went_on |= lost_a_copy
         disk.apply(event)
     if lost_a_commit and code != FAILED:
         return [f"a sync of a commit failed and it went on, to end with {code}"]
+    if went_on:
+        return [f"a sync of a copy of the log failed and the log did not stay, to end with {code}"]
     if code != 0 and _has_run(recorder) and not set(recorder.hit) & set(LEDGER_SYNCS):
         return [f"it ended with {code}, though no sync of the ledger failed: {recorder.words()[-1500:]}"]
     return []

@@ -24,7 +24,8 @@ _MEMORY = f"{LEDGER}-shm"
 # SQLite is built to use the one or the other.
 LOG_SYNCS = (f"fdatasync {LEDGER}-wal", f"fsync {LEDGER}-wal")
 LOG_WRITES = (f"pwrite64 {LEDGER}-wal", f"write {LEDGER}-wal")
-LEDGER_SYNCS = (*LOG_SYNCS, f"fdatasync {LEDGER}", f"fsync {LEDGER}")
+COPY_SYNCS = (f"fdatasync {LEDGER}", f"fsync {LEDGER}")
+LEDGER_SYNCS = (*LOG_SYNCS, *COPY_SYNCS)
 _SLOW = 0.0015
 """Seconds a sync takes at the least: until everybody else has had their say."""
 _LONG = 60.0

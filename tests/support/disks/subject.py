@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.agents import Agent, OnText, Prompt, unheard
-from holdfast.app import blobs
+from holdfast.app import blobs, process
 from holdfast.app.door import Inside, Open
 from holdfast.app.gateway import Gateway
 from holdfast.app.process import main
@@ -62,7 +62,7 @@ SECRET = "secret"
 VISIT_FAILED = 3
 _FASTER = 40.0
 """How much faster than on a wall time passes for who waits."""
-_PAGES = 60
+_TRANSACTIONS = 8
 _LOG = 200_000
 _LETTERS = 6
 """Messages that come by the platform in each boot."""
@@ -257,12 +257,18 @@ def _hurry() -> None:
     setattr(SystemClock, "sleep", sleep)  # noqa: B010 - a method cannot be assigned under mypy
 
 
+def _let_its_memory_be_read() -> None:
+    """Who watches its calls reads what they write from its memory."""
+    assert hasattr(process, "keep_memory_private")
+    setattr(process, "keep_memory_private", lambda: None)  # noqa: B010 - as above
+
+
 def _keep_the_log_short() -> None:
     """So that a short run copies its log into the database a few times, and starts it over."""
     for module, name, value in (
-        (database, "CHECKPOINT_PAGES", _PAGES),
         (log, "LIMIT", _LOG),
-        (log, "_LOOK_EVERY", 16),
+        (log, "COPY_EVERY", _TRANSACTIONS),
+        (log, "_LOOK_EVERY", _TRANSACTIONS),
     ):
         assert hasattr(module, name), f"{module.__name__} keeps its log short in another way now"
         setattr(module, name, value)
@@ -345,6 +351,7 @@ def live(home: Path, boot: int, planted: str | None = None) -> int:
         return People(inside, boot)
 
     os.environ.update(SETTINGS)
+    _let_its_memory_be_read()
     _hurry()
     _keep_the_log_short()
     _add_post(boot)

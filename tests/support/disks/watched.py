@@ -145,6 +145,7 @@ class Listener:
     def __init__(self, child: int, connection: socket.socket) -> None:
         self._names = {number: name for name, number in CALLS[platform.machine()].items()}
         _, (self._fd,), _, _ = socket.recv_fds(connection, 1, 1)
+        self._threads = f"/proc/{child}/task"
         self._memory = os.open(f"/proc/{child}/mem", os.O_RDONLY)
         self._poll = select.poll()
         self._poll.register(self._fd, select.POLLIN)
@@ -170,7 +171,11 @@ class Listener:
                     continue
                 raise
             found = struct.unpack("QIIiIQ6Q", notice)
-            return Call(found[0], found[1], self._names[found[3]], found[6:])
+            call = Call(found[0], found[1], self._names[found[3]], found[6:])
+            if os.path.exists(f"{self._threads}/{call.thread}"):
+                return call
+            # A process that the child started: it has the filter too, and a memory of its own.
+            self.go_on(call)
 
     def go_on(self, call: Call) -> None:
         """Let it be carried out."""

@@ -257,3 +257,75 @@ async def test_who_first_comes_between_two_conversations_is_given_nothing_of_the
     found = [await following, *await first_of_feed(feed, 1)]
     assert found[0] == {"session": later.session.id, "began": "new"}
     assert found[1]["entry"]["seq"] == 1
+
+
+async def taken_up_again(home: Path) -> tuple[Ledger, Claimed, Claimed, Claimed]:
+    """A conversation that was left for another one, goes on after that, and has ended since."""
+    ledger, earlier = await running(home)
+    await ledger.finish(earlier.fence)
+    await ledger.store.stop(key(), StopKind.NEW, None)
+    between = await ledger.complete("left for the earlier one")
+    await ledger.store.reopen(earlier.session.id, None)
+    again = await ledger.complete("taken up again")
+    return ledger, earlier, between, again
+
+
+def steps(found: list[Json]) -> list[tuple[str, int]]:
+    return [(one["session"], one["entry"]["seq"]) for one in found if "entry" in one]
+
+
+@on_a_loop
+async def test_a_conversation_that_is_taken_up_again_goes_on_where_its_reader_left_it(tmp_path: Path) -> None:
+    ledger, earlier, between, _ = await taken_up_again(tmp_path)
+    feed = Following(ledger.store, ledger.clock, Previews()).follow(address(), 0, between.session.id, 2)
+    found = await first_of_feed(feed, 3)
+    assert steps(found) == [(earlier.session.id, 3), (earlier.session.id, 4)]
+    await feed.aclose()
+    await ledger.store.close()
+
+
+@on_a_loop
+async def test_who_comes_again_after_a_conversation_was_taken_up_misses_nothing_of_the_one_between(
+    tmp_path: Path,
+) -> None:
+    ledger, earlier, between, _ = await taken_up_again(tmp_path)
+    feed = Following(ledger.store, ledger.clock, Previews()).follow(address(), 0, earlier.session.id, 1)
+    found = await first_of_feed(feed, 7)
+    first, other = earlier.session.id, between.session.id
+    assert steps(found) == [(first, 2), (other, 1), (other, 2), (first, 3), (first, 4)]
+    assert [one["session"] for one in found if "began" in one] == [other]
+    await feed.aclose()
+    await ledger.store.close()
+
+
+@on_a_loop
+async def test_who_follows_while_a_conversation_is_taken_up_again_sees_each_step_once(tmp_path: Path) -> None:
+    ledger, earlier = await running(tmp_path)
+    feed = Following(ledger.store, ledger.clock, Previews()).follow(address())
+    found = await first_of_feed(feed, 1)
+    await ledger.finish(earlier.fence)
+    await ledger.store.stop(key(), StopKind.NEW, None)
+    between = await ledger.complete("left for the earlier one")
+    found += await first_of_feed(feed, 4)
+    await ledger.store.reopen(earlier.session.id, None)
+    await ledger.complete("taken up again")
+    found += await first_of_feed(feed, 2)
+    first, other = earlier.session.id, between.session.id
+    assert steps(found) == [(first, 2), (other, 1), (other, 2), (first, 3), (first, 4)]
+    await feed.aclose()
+    await ledger.store.close()
+
+
+@on_a_loop
+async def test_who_first_comes_after_a_conversation_that_was_taken_up_again_is_given_nothing_of_the_past(
+    tmp_path: Path,
+) -> None:
+    ledger, earlier, _, again = await taken_up_again(tmp_path)
+    await ledger.store.stop(key(), StopKind.NEW, None)
+    (turn,) = await ledger.store.turns(earlier.session.id, 1)
+    assert turn.id == again.turn.id
+    feed = Following(ledger.store, ledger.clock, Previews()).follow(address())
+    first = await anext(feed)
+    assert (first["session"], first["seq"]) == (earlier.session.id, turn.last_seq)
+    await feed.aclose()
+    await ledger.store.close()

@@ -10,6 +10,8 @@ from holdfast.app.servers import servers_of
 from holdfast.clock import SystemClock, SystemRng
 from holdfast.errors import BadConfig, Unusable
 from holdfast.model import EffectClass
+from holdfast.policy.settings import ToolSettings
+from holdfast.tools.containment import Launcher
 from holdfast.tools.mcp import McpSettings
 
 PROGRAM = """\
@@ -28,6 +30,8 @@ ADDRESS = """\
 url = "https://tools.example.org/mcp"
 headers = { Authorization = "Bearer $FAR_TOKEN", X-Plain = "$FAR_PLAIN" }
 """
+
+LAUNCHER = Launcher(ToolSettings(), {})
 
 
 def load(home: Path, text: str) -> dict[str, McpSettings]:
@@ -89,10 +93,10 @@ def test_secrets_are_read_at_the_start_and_shown_nowhere(
     (tmp_path / "holdfast.toml").write_text(PROGRAM + ADDRESS)
     loaded = load_settings(tmp_path, {})
     with pytest.raises(BadConfig, match="mcp.time.env = 'TIME_KEY'"):
-        servers_of(loaded.settings, SystemClock(), SystemRng())
+        servers_of(loaded.settings, LAUNCHER, SystemClock(), SystemRng())
     for name in ("TIME_KEY", "FAR_TOKEN", "FAR_PLAIN"):
         monkeypatch.setenv(name, f"hunter2-{name}")
-    made = servers_of(loaded.settings, SystemClock(), SystemRng())
+    made = servers_of(loaded.settings, LAUNCHER, SystemClock(), SystemRng())
     assert made is not None
     assert [look.name for look in made.looks()] == ["time", "far"]
     assert "hunter2" not in repr((loaded, describe(loaded), made.looks()))
@@ -105,11 +109,11 @@ def test_without_the_package_a_gateway_says_what_to_install(
     settings = load_settings(tmp_path, {}).settings
     monkeypatch.setattr("holdfast.installation.find_spec", lambda name: None)
     with pytest.raises(Unusable, match=r"install .*\[mcp\]'"):
-        servers_of(settings, SystemClock(), SystemRng())
+        servers_of(settings, LAUNCHER, SystemClock(), SystemRng())
 
 
 def test_without_a_server_there_is_nothing_to_run(tmp_path: Path) -> None:
-    assert servers_of(load_settings(tmp_path, {}).settings, SystemClock(), SystemRng()) is None
+    assert servers_of(load_settings(tmp_path, {}).settings, LAUNCHER, SystemClock(), SystemRng()) is None
 
 
 AGENT = '[agents.main]\nmodel = "m"\n'

@@ -7,6 +7,7 @@ from rich.console import Console
 from holdfast.cli.output import complain, print_json, print_pairs, print_table
 from holdfast.cli.show import print_session
 from holdfast.cli.tables import print_plan, print_reports, print_sessions, print_standing, print_trace
+from holdfast.cli.words import moment
 
 NOW = 1_700_000_100_000
 HOME = {"home": "/h", "gateway": None, "supervisor": None, "last_run": None}
@@ -134,6 +135,22 @@ def test_a_trace_shows_where_one_process_ended_and_another_went_on() -> None:
     assert "another one goes on" in lines[2]
     assert "+1.500s" in lines[3]
     assert lines[4].endswith("✓ done  call:c1  tool count")
+
+
+def test_a_trace_says_which_call_ran_by_a_rule_and_by_which() -> None:
+    used = {
+        "at": NOW,
+        "what": "allowed_by_rule",
+        "subject": "turn:t",
+        "instance": "i1",
+        "detail": json.dumps({"call": "c1-1", "rule": 7, "given_at": NOW - 3_600_000}),
+    }
+    message = {"sender": "web:local", "text": "again", "state": "taken"}
+    out = console()
+    print_trace(out, {"position": 3, "message": message, "happenings": [used]})
+    line = said(out).splitlines()[1]
+    assert f"allowed by the rule of {moment(NOW - 3_600_000)}" in line
+    assert line.endswith("(call c1-1, rule 7)")
 
 
 REPORT = {

@@ -26,9 +26,10 @@ COMMANDS = [
     "set-aside",
     "release",
     "safe-mode",
+    "allowed",
     "drill",
 ]
-BELOW = [["service", "print"], ["sessions", "delete"], ["outbox", "settle"]]
+BELOW = [["service", "print"], ["sessions", "delete"], ["outbox", "settle"], ["allowed", "revoke"]]
 
 
 @pytest.mark.parametrize("command", [[name] for name in COMMANDS] + BELOW)

@@ -54,3 +54,17 @@ def test_what_the_platform_says_is_kept_to() -> None:
     assert pace.to_send(HERE) == 30
     now.at = 32.0
     assert pace.may_show(HERE)
+
+
+def test_a_place_that_is_too_far_away_is_not_taken_from_the_others() -> None:
+    now = Now()
+    pace = Pace(now, Rate(1, per=4.0), Rate(100))
+    assert pace.to_send(HERE) == 0
+    assert [pace.to_send(HERE, within=3.0) for _ in range(5)] == [4, 4, 4, 4, 4]
+    now.at = 4.0
+    assert pace.to_send(HERE, within=3.0) == 0
+
+
+def test_a_place_that_is_too_far_away_in_a_chat_takes_nothing_of_the_account() -> None:
+    pace = Pace(Now(), Rate(1, per=4.0), Rate(2))
+    assert [pace.to_send(HERE), pace.to_send(HERE, within=3.0), pace.to_send(THERE)] == [0, 4, 0]

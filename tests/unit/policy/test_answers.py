@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from holdfast.model import QuestionId, QuestionKind, QuestionRecord, QuestionState
 from holdfast.policy.answers import Command, parse_answer, parse_command
+from holdfast.policy.consent import WITH_ALWAYS
 
 
 def question(kind: QuestionKind, *options: str) -> QuestionRecord:
@@ -13,6 +14,7 @@ def question(kind: QuestionKind, *options: str) -> QuestionRecord:
 
 
 APPROVAL = question(QuestionKind.APPROVAL)
+FOR_OWNER = question(QuestionKind.APPROVAL, *WITH_ALWAYS)
 CONTINUE = question(QuestionKind.CONTINUE)
 COLOURS = question(QuestionKind.CLARIFY, "Red", "Dark blue", "7")
 FREE = question(QuestionKind.CLARIFY)
@@ -27,6 +29,17 @@ FREE = question(QuestionKind.CLARIFY)
         (APPROVAL, "1", "yes"),
         (APPROVAL, "2)", "no"),
         (APPROVAL, "3", None),
+        (APPROVAL, "always", "always"),
+        (APPROVAL, "Always allow this", "always"),
+        (APPROVAL, "always yes", None),
+        (FOR_OWNER, "3", "always"),
+        (FOR_OWNER, "4", None),
+        (FOR_OWNER, "always allow this", "always"),
+        (FOR_OWNER, "allow once", "yes"),
+        (FOR_OWNER, "deny", "no"),
+        (FOR_OWNER, "y", "yes"),
+        (CONTINUE, "always", None),
+        (FREE, "always", "always"),
         (APPROVAL, "yes, but only on staging", None),
         (APPROVAL, "what would it do?", None),
         (APPROVAL, "", None),

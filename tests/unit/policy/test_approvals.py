@@ -1,5 +1,6 @@
 """R7.3: which calls run, need consent, or never run; and what consent is good for."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -13,13 +14,14 @@ from holdfast.model import (
     ChatAddress,
     EffectClass,
     Journal,
+    PersonId,
     QuestionKind,
     QuestionRecord,
     QuestionState,
 )
-from holdfast.policy.approvals import Gate
-from holdfast.policy.calls import call_hash
-from holdfast.policy.settings import HOUR, ApprovalSettings, Rule, Ruling
+from holdfast.policy.approvals import LONGEST_MATCHED, Gate, fits
+from holdfast.policy.plain import call_hash
+from holdfast.policy.settings import HOUR, ApprovalSettings, Approver, Rule, Ruling
 from holdfast.policy.steps import AskConsent, NextStep, RunTools, Settle, WaitForPerson, next_step
 from holdfast.policy.views import view
 from tests.support.transcripts import call_row, journal, question, replied, said, transcript
@@ -29,6 +31,7 @@ PLANNED, STARTED = CallState.PLANNED, CallState.STARTED
 READ, IDEMPOTENT, EFFECT = EffectClass.READ, EffectClass.IDEMPOTENT, EffectClass.EFFECT
 OPEN, ANSWERED = QuestionState.OPEN, QuestionState.ANSWERED
 CHAT = ChatAddress("telegram/bot/42")
+OWNER = PersonId("telegram:1")
 NOW = 10 * HOUR
 GIT = Rule(ALLOW, ("terminal",), arguments=(("command", r"git (status|diff)[^;&|$`<>\n]*"),))
 NO_RM = Rule(DENY, ("terminal",), matches=r"\brm\b")
@@ -100,7 +103,7 @@ def step(
 
 
 def gate(then: Ruling, now: int = NOW) -> Gate:
-    return Gate(ApprovalSettings((Rule(then),)), CHAT, now)
+    return Gate(ApprovalSettings((Rule(then),)), CHAT, now, lambda person: person == OWNER)
 
 
 def skipped(found: NextStep) -> str:
@@ -111,7 +114,8 @@ def skipped(found: NextStep) -> str:
 
 
 def consent(answer: str = "yes", at: int = NOW, **more: str) -> QuestionRecord:
-    return replace(question("a", ANSWERED, QuestionKind.APPROVAL, answer, **more), closed_at=at)
+    asked = question("a", ANSWERED, QuestionKind.APPROVAL, answer, **more)
+    return replace(asked, closed_at=at, answered_by=OWNER)
 
 
 @pytest.mark.guards("R7.3")
@@ -136,6 +140,22 @@ def test_a_yes_lets_its_own_call_run_and_no_other() -> None:
     assert isinstance(step(row, gate=gate(ASK), questions=(consent(),)), RunTools)
     assert "for another call" in skipped(step(row, gate=gate(ASK), questions=(consent(hash_of="b"),)))
     assert "did not allow it" in skipped(step(row, gate=gate(ASK), questions=(consent("no"),)))
+
+
+@pytest.mark.guards("R22.5")
+@pytest.mark.parametrize("state", [PLANNED, STARTED])
+def test_a_yes_of_somebody_who_is_no_owner_now_lets_nothing_run(state: CallState) -> None:
+    row = call_row("a", state, IDEMPOTENT)
+    lost = replace(consent(), answered_by=PersonId("telegram:2"))
+    found = step(row, gate=gate(ASK), questions=(lost,))
+    if state is PLANNED:
+        assert "somebody who is none now" in skipped(found)
+    else:
+        assert isinstance(found, Settle), "nor is it run again"
+    own = Gate(ApprovalSettings((Rule(ASK),), people=Approver.OWN), CHAT, NOW)
+    assert isinstance(step(row, gate=own, questions=(lost,)), RunTools), "where people allow their own calls"
+    asked = replace(lost, of_owner=True)
+    assert not isinstance(step(row, gate=own, questions=(asked,)), RunTools), "but not those of others"
 
 
 @pytest.mark.guards("R7.3", "C10")
@@ -165,3 +185,13 @@ def test_what_had_started_under_other_rules_is_dealt_with_by_its_class() -> None
 def test_consent_is_bound_to_the_very_arguments() -> None:
     assert call_hash("pay", '{"to": "ann", "sum": 1}') == call_hash("pay", '{"sum":1,"to":"ann"}')
     assert call_hash("pay", '{"to": "ann", "sum": 1}') != call_hash("pay", '{"to": "ann", "sum": 10}')
+
+
+@pytest.mark.guards("R22.8")
+@pytest.mark.parametrize(
+    "rule", [Rule(ALLOW, matches="rm"), Rule(ALLOW, arguments=(("command", ".*"),))], ids=["found", "whole"]
+)
+def test_a_text_too_long_for_a_pattern_is_let_through_by_no_rule_and_held_by_the_others(rule: Rule) -> None:
+    long = call(arguments=json.dumps({"command": "rm " * LONGEST_MATCHED}))
+    assert not fits(rule, long, CHAT)
+    assert fits(replace(rule, then=ASK), long, CHAT) and fits(replace(rule, then=DENY), long, CHAT)

@@ -17,7 +17,8 @@ from holdfast.model import (
     QuestionState,
 )
 from holdfast.model.states import SILENT
-from holdfast.policy.calls import How, Settlement, call_hash
+from holdfast.policy.calls import How, Settlement
+from holdfast.policy.plain import call_hash
 from holdfast.policy.results import Skip, no_answer_text, not_happened_text, skipped_text
 from holdfast.policy.steps import (
     NextStep,

@@ -5,18 +5,25 @@ import json
 import pytest
 
 from holdfast.model import CallId, CallRecord, CallState, EffectClass
-from holdfast.policy.calls import call_hash
-from holdfast.policy.consent import consent_words
+from holdfast.policy.consent import LONGEST_CARD, Card, CardNotes, can_be_shown, consent_card
+from holdfast.policy.parts import MARK, width
 
 
-def open_(name: str, value: str) -> str:
+def open_(value: str) -> str:
     return value
 
 
-def asked(arguments: object, name: str = "terminal") -> str:
+def call(arguments: object, name: str = "terminal") -> CallRecord:
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    call = CallRecord(CallId("a"), name, text, EffectClass.EFFECT, "k", CallState.PLANNED)
-    return consent_words(call, open_)
+    return CallRecord(CallId("a"), name, text, EffectClass.EFFECT, "k", CallState.PLANNED)
+
+
+def card(arguments: object, name: str = "terminal") -> Card:
+    return consent_card(call(arguments, name), open_)
+
+
+def asked(arguments: object, name: str = "terminal") -> str:
+    return card(arguments, name).text
 
 
 def test_tool_and_arguments_are_named() -> None:
@@ -31,35 +38,44 @@ def test_whatever_the_arguments_are_something_is_shown_of_them(arguments: str, s
     assert asked(arguments) == f"May I run `terminal`?\n\n```\n{shown}\n```".removesuffix("\n\n```\n\n```")
 
 
-@pytest.mark.guards("R7.3")
-def test_what_is_long_is_shortened_in_its_middle_and_named_by_its_hash() -> None:
-    command = f"echo {'x' * 50_000} && rm -rf /"
-    words = asked({"command": command})
-    assert len(words) < 3_500
-    assert "command: echo xxx" in words and "characters left out" in words
-    assert "&& rm -rf /" in words, "the end of a command may be what matters"
-    assert call_hash("terminal", json.dumps({"command": command}))[:12] in words
+@pytest.mark.guards("R22.4")
+@pytest.mark.parametrize("longest", [300, 4096, 1_000_000])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "x" * 11_000,
+        "\n".join(f"echo {number}" for number in range(900)),
+        "a b " * 2_000 + "; rm -rf ~",
+        "😀" * 4_000,
+        "```\n" * 500,
+    ],
+)
+def test_the_parts_of_a_card_hold_the_whole_call_to_the_letter(command: str, longest: int) -> None:
+    made = card({"command": command})
+    parts = made.parts(longest)
+    assert all(width(part) <= longest for part in parts)
+    whole = ""
+    for part in parts:
+        head, _, inside = part.partition("\n```")
+        inside = inside.partition("\n")[2].rpartition("\n")[0]
+        whole += ("" if not whole or "in the middle of a line" in head else "\n") + inside
+    assert whole == made.shown == f"command: {command}".replace("\n", "\n  ")
+    assert (len(parts) == 1) == (width(made.text) + MARK <= longest)
 
 
-@pytest.mark.parametrize("shift", range(1, 23, 3))
-def test_of_a_secret_at_the_place_where_a_text_is_shortened_no_half_is_left(shift: int) -> None:
-    """Hidden first, shortened then: half of a secret is not known for one."""
-    secret, long = "sk-4f9a1c77b2e04d5f8a6f", 5_000
-    shown = asked({"command": "x" * long}).partition("command: ")[2].partition("\n")[0]
-    head, _, rest = shown.partition(" … ")
-    for place in (len(head), long - len(rest.partition(" … ")[2])):
-        text = f"{'x' * (place - shift)}{secret}".ljust(long, "x")
-        call = CallRecord(
-            CallId("a"), "terminal", json.dumps({"command": text}), EffectClass.EFFECT, "k", CallState.PLANNED
-        )
-        words = consent_words(call, lambda _, value: value.replace(secret, "[secret]"))
-        assert not any(secret[at : at + 8] in words for at in range(len(secret) - 7))
+@pytest.mark.guards("R22.4")
+def test_a_call_is_shown_whole_or_not_at_all() -> None:
+    assert can_be_shown(call({"command": "x" * (LONGEST_CARD - 100)}))
+    assert not can_be_shown(call({"command": "x" * LONGEST_CARD}))
+    assert not can_be_shown(call({f"name{number}": "y" * 400 for number in range(40)}))
+    assert not can_be_shown(call({"command": "\u200b" * (LONGEST_CARD // 8)})), "as wide as it is shown"
+    assert not can_be_shown(call({}, "n" * 300))
+    assert not can_be_shown(call("[" * 10_000_000)), "and that costs nothing to find out"
 
 
-def test_many_arguments_are_bounded_together_and_none_is_left_out_in_silence() -> None:
-    words = asked({f"name{number}": "y" * 5_000 for number in range(40)})
-    assert len(words) < 5_000
-    assert "… and 28 more" in words and "Not all of it is shown." in words
+def test_many_arguments_are_all_shown() -> None:
+    words = asked({f"name{number}": "y" * 50 for number in range(40)})
+    assert all(f"name{number}: " in words for number in range(40))
 
 
 @pytest.mark.parametrize(
@@ -69,6 +85,19 @@ def test_many_arguments_are_bounded_together_and_none_is_left_out_in_silence() -
         ("a\x1b[2Kb", r"a\u{1b}[2Kb"),
         ("a\u200bb", r"a\u{200b}b"),
         ("a\rb", r"a\u{d}b"),
+        ("a\u3164b", r"a\u{3164}b"),
+        ("a\u115fb", r"a\u{115f}b"),
+        ("a\u1160b", r"a\u{1160}b"),
+        ("a\u2800b", r"a\u{2800}b"),
+        ("a\u034fb", r"a\u{34f}b"),
+        ("a\ufe0fb", r"a\u{fe0f}b"),
+        ("a\u180eb", r"a\u{180e}b"),
+        ("a\U000e0041b", r"a\u{e0041}b"),
+        ("a\u00a0b", r"a\u{a0}b"),
+        ("a\u3000b", r"a\u{3000}b"),
+        (f"a{' ' * 900};b", r"a\u{20}×900;b"),
+        (f"a{chr(10) * 900};b", r"a\u{a}×900;b"),
+        (f"a{'`' * 4000};b", r"a\u{60}×4000;b"),
     ],
 )
 def test_characters_that_hide_or_turn_around_others_are_seen(trick: str, seen: str) -> None:
@@ -87,12 +116,24 @@ def test_a_tools_name_is_a_name_whatever_it_holds() -> None:
     assert asked({}, "`rm`").startswith("May I run `'rm'`?")
 
 
-def test_what_is_secret_is_left_out_and_that_is_said() -> None:
-    arguments = '{"token": "abc", "to": "ann"}'
-    call = CallRecord(CallId("a"), "post", arguments, EffectClass.EFFECT, "k", CallState.PLANNED)
-    words = consent_words(call, lambda name, value: "[secret]" if name == "token" else value)
-    assert "token: [secret]" in words and "to: ann" in words and "abc" not in words
-    assert "Not all of it is shown." in words
+@pytest.mark.guards("R22.4")
+def test_the_exact_value_of_a_known_secret_is_masked_and_the_card_says_so() -> None:
+    given = {"token": "s3cr3t-value", "to": "ann", "key": "$(id)"}
+    made = consent_card(call(given, "post"), lambda value: value.replace("s3cr3t-value", "[secret]"))
+    assert "token: [secret]" in made.text and "s3cr3t" not in made.text
+    assert "to: ann" in made.text and "key: $(id)" in made.text
+    assert "masked" in made.text and "masked" not in asked(given)
+
+
+def test_what_is_said_beside_the_call_stands_around_it() -> None:
+    notes = CardNotes("Bob asks in the club.", "It runs contained.", "It stores a rule.")
+    made = consent_card(call({"command": "x" * 9_000}), open_, notes)
+    first, *_, last = made.parts(4096)
+    assert first.startswith("Bob asks in the club.\n\nMay I run `terminal`?") and "last part" in first
+    assert last.endswith("It runs contained.\n\nIt stores a rule.")
+    assert made.text.startswith("Bob asks") and made.text.endswith("a rule.")
+    long = CardNotes("Bob asks. " * 30, "Contained. " * 30, "A rule. " * 30)
+    assert all(width(part) <= 300 for part in consent_card(call({"command": "ls"}), open_, long).parts(300))
 
 
 @pytest.mark.guards("R7.3")

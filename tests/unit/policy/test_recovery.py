@@ -254,6 +254,23 @@ def test_a_question_at_the_end_decides_by_how_it_stands(state: QuestionState | N
     assert decided(changed(tail=Tail.QUESTION, question=state)) == row
 
 
+@pytest.mark.parametrize(
+    "else_true",
+    [
+        {},
+        {"safe_mode": True, "strikes": 2},
+        {"on_interruption": OnInterruption.ASK},
+        {"on_interruption": OnInterruption.NEVER},
+        {"progress_at": NOW - 2 * HOUR},
+    ],
+)
+def test_work_that_a_limit_asks_about_waits_for_that_answer_and_for_no_other(
+    else_true: dict[str, Any],
+) -> None:
+    facts = changed(tail=Tail.WORK, question=QuestionState.OPEN, asked=QuestionKind.CONTINUE, **else_true)
+    assert decided(facts) == "question_open"
+
+
 @pytest.mark.parametrize("stop", StopKind)
 def test_every_kind_of_stop_cancels(stop: StopKind) -> None:
     assert decided(changed(stop=stop)) == "stop_asked"

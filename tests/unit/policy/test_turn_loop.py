@@ -28,7 +28,8 @@ from holdfast.model import (
     TurnId,
     advance,
 )
-from holdfast.policy.calls import How, Settlement, call_hash
+from holdfast.policy.calls import How, Settlement
+from holdfast.policy.plain import call_hash
 from holdfast.policy.steps import (
     CallModel,
     NextStep,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from tests.unit.project.tree import ROOT, modules, parse
 
-FOLDERS = ("scenario", "sim", "processes", "e2e", "crash", "web")
+FOLDERS = ("scenario", "sim", "processes", "e2e", "crash", "web", "security")
 
 _SECTIONS: Mapping[int, tuple[int, ...]] = {
     1: (1, 2, 3, 4, 5),
@@ -23,7 +23,8 @@ _SECTIONS: Mapping[int, tuple[int, ...]] = {
     9: (1, 2, 3, 4, 5, 6),
     10: (1, 2, 3, 4, 5),
     11: (1, 2, 3),
-    24: (1, 3),
+    22: (1, 2, 3, 4, 5, 6, 7, 8, 9),
+    24: (1, 2, 3),
 }
 ALONE = ("R5", "R12", "R13", "R14", "R15", "R16", "R17", "R18", "R19", "R20", "R21")
 RULES = (*(f"R{n}.{part}" for n, parts in _SECTIONS.items() for part in parts), *ALONE)

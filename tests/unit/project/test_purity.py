@@ -20,6 +20,7 @@ ALLOWED = {
         "heapq",
         "hmac",
         "itertools",
+        "pathlib.PurePath",
         "json",
         "math",
     ),

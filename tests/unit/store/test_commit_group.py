@@ -381,6 +381,36 @@ def test_running_out_of_memory_in_a_commit_says_nothing_about_the_disk(scratch: 
     assert errors(scratch.commit([scratch.keep("a"), scratch.keep("b")])) == [SyncFailed] * 2
 
 
+SCRUBBING = ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def scrub(tx: Tx) -> bool:
+    tx.scrub = True
+    return False
+
+
+@pytest.mark.guards("R16")
+@pytest.mark.parametrize("statement", SCRUBBING)
+def test_after_a_scrub_that_was_not_synced_nobody_is_told_anything(scratch: Scratch, statement: str) -> None:
+    """Rewriting the file is a commit of its own, and copying it makes the log go."""
+    scratch.db.script[statement] = failing_commit("SQLITE_IOERR_FSYNC", None)
+    outcomes = scratch.commit([scratch.keep("a"), scratch.keep("b", refuse), scrub])
+    assert errors(outcomes) == [SyncFailed] * 3
+    assert all(outcome.value is None and not outcome.topics for outcome in outcomes)
+
+
+@pytest.mark.parametrize("name", ["SQLITE_FULL", "SQLITE_BUSY", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_READ"])
+@pytest.mark.parametrize("statement", SCRUBBING)
+def test_a_scrub_that_finds_no_room_or_no_rest_is_to_be_tried_again(
+    scratch: Scratch, statement: str, name: str
+) -> None:
+    scratch.db.script[statement] = failing_commit(name, None)
+    kept, scrubbed = scratch.commit([scratch.keep("a"), scrub])
+    assert (kept.error, scrubbed.error, scrubbed.value) == (None, None, False)
+    (again,) = scratch.commit([scrub])
+    assert (again.error, again.value) == (None, True)
+
+
 def test_a_rule_broken_only_at_the_commit_undoes_all_and_refuses_nobody_but_a_lone_one(
     scratch: Scratch,
 ) -> None:

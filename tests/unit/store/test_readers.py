@@ -216,6 +216,7 @@ def test_readers_that_overlap_do_not_let_the_log_grow_for_ever(
 
 def test_a_long_reader_is_not_waited_for_again_and_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "LIMIT", 100_000)
+    monkeypatch.setattr(log, "COPY_EVERY", 1_000_000)  # A log that was copied starts over by itself.
     tries: list[bool] = []
     with closing(connect_writer(path)) as writer, closing(connect_reader(path)) as reader:
         kept = Log(writer)

@@ -15,6 +15,7 @@ import pytest
 from holdfast.clock import SystemClock, SystemIds
 from holdfast.errors import DiskFull, StaleWrite, StoreClosed, StoreUnavailable, SyncFailed
 from holdfast.model import InstanceId
+from holdfast.store.sqlite import log
 from holdfast.store.sqlite.changes import Changes
 from holdfast.store.sqlite.commit import Tx, Work
 from holdfast.store.sqlite.writer import MOST_IN_A_GROUP, Doorbell, Reported, WriterThread
@@ -328,6 +329,44 @@ async def test_after_a_failed_sync_nothing_more_is_committed(tmp_path: Path) -> 
         assert desk.kept() == ["before"]
         told = desk.told_at_failed_sync
         assert told == [[True, False, False]], "the process ends once, before anybody is told"
+
+
+@pytest.mark.guards("R16")
+@pytest.mark.parametrize("how", ["PASSIVE", "RESTART"])
+@on_a_loop
+async def test_after_a_failed_sync_of_a_copy_of_the_log_nothing_more_is_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr(log, "_LOOK_EVERY", 1)
+    monkeypatch.setattr(log, "COPY_EVERY", 1)
+    if how == "RESTART":
+        monkeypatch.setattr(log, "LIMIT", 1)
+    async with desk_at(tmp_path) as desk:
+        desk.db.script[f"PRAGMA wal_checkpoint({how})"] = _raise(sqlite_error("SQLITE_IOERR_FSYNC"))
+        await desk.submit("kept before the copy")
+        with pytest.raises(SyncFailed):
+            await desk.submit("after it")
+        assert desk.commits() == 1
+        assert desk.kept() == ["kept before the copy"]
+        assert len(desk.told_at_failed_sync) == 1
+
+
+@pytest.mark.parametrize("name", ["SQLITE_FULL", "SQLITE_BUSY", "SQLITE_IOERR_WRITE"])
+@on_a_loop
+async def test_a_copy_of_the_log_that_finds_no_room_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(log, "_LOOK_EVERY", 1)
+    monkeypatch.setattr(log, "COPY_EVERY", 1)
+    copy = "PRAGMA wal_checkpoint(PASSIVE)"
+    async with desk_at(tmp_path) as desk:
+        desk.db.script[copy] = _raise(sqlite_error(name))
+        for n in range(3):
+            await desk.submit(f"{n}")
+        await desk.writer.close()
+        assert desk.db.seen.count(copy) == 3
+        assert desk.kept() == ["0", "1", "2"]
+        assert desk.told_at_failed_sync == []
 
 
 @on_a_loop

@@ -136,6 +136,7 @@ def test_a_line_cut_by_a_kill_is_shown_as_it_stands() -> None:
     [
         "Authorization: Bearer SECRETSECRET",
         "open http://127.0.0.1:8787/login?key=SECRETSECRET",
+        "open http://127.0.0.1:8787/login#key=SECRETSECRET",
         "https://api.telegram.org/bot123456789:SECRETSECRETSECRETSECRETSECRETSECRET/getMe",
         "token=SECRETSECRET&x=1",
         '{"api_key": "SECRETSECRET"}',

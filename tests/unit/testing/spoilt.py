@@ -18,6 +18,7 @@ from holdfast.testing.history import (
     ProcessLine,
     QuestionLine,
     Ran,
+    RuleLine,
     TurnLine,
     Worked,
 )
@@ -28,6 +29,7 @@ COMMAND = "run 3 (0.0)"
 END = f"The background process {P} ({COMMAND}) is ended, exit code 0."
 OVER = f"{P} ({COMMAND}): ended, exit code 0.\nIt has put out nothing."
 GOAL = "Standing goal: reach 2"
+OWNER = "plain:owner"
 
 
 def entry(seq: int, turn: str, kind: str, call: str | None = None, **body: object) -> EntryLine:
@@ -82,12 +84,14 @@ LIVED = Ledger(
     ),
     processes=(ProcessLine(P, "s", "t1", "exited", notify=1, consumed=1),),
     goals=(GoalLine("s", "done", 3, 2),),
+    rules=(RuleLine(1, OWNER),),
 )
 
 
 def lived(history: History) -> None:
     """All of it as it should be."""
     history.ledger = LIVED
+    history.owners = frozenset({OWNER})
     history.wakeups = 5
     history.worked = [Worked("began", P, "t1", COMMAND), Worked("ended", P, "t1", COMMAND)]
     history.woken = [Woken(f"process:{P}:ended", "s", "t2")]
@@ -242,6 +246,21 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
         "R7.3",
         "and its consent is expired",
         but(questions=asked(1, state="expired", answer=None)),
+    ),
+    "a rule of a person who is no owner": (
+        "R7.3",
+        "rule 2 was given by plain:ann, who is no owner",
+        but(rules=(*LIVED.rules, RuleLine(2, "plain:ann"))),
+    ),
+    "a rule without an answer that asked for it": (
+        "R7.3",
+        "rule 1 is there, and nobody has said always",
+        but(rules=(RuleLine(1, OWNER, answers=0),)),
+    ),
+    "a call done that only seems to be allowed always": (
+        "R7.3",
+        "effect t1:c4 is done, and its consent is cancelled",
+        but(questions=asked(1, state="cancelled", answer="always")),
     ),
     "an answer taken twice": (
         "R13",

@@ -22,6 +22,7 @@ ACCOUNT, TOPIC = "plain/bot", "group/1"
 CHAT = f"{ACCOUNT}/{TOPIC}"
 ANN, BOB, OWNER = "plain:ann", "plain:bob", "plain:person-a"
 LIMIT = "limit:steps:t1:1"
+FROM_THE_FIRST, IN_BETWEEN = Read(CHAT, "cursor", 0), Read(CHAT, "cursor", 1, "s2")
 
 
 def row(position: int, person: str, text: str, state: str, **more: object) -> InboxLine:
@@ -79,7 +80,7 @@ def shared(history: History) -> None:
         shown("ack:2", 4, "m2"),
     ]
     history.read = [
-        Read(CHAT, "cursor", 0),
+        FROM_THE_FIRST,
         *(Read(CHAT, "delivery", number) for number in range(1, 5)),
         *(Read(CHAT, "entry", seq, "s") for seq in (1, 2)),
     ]
@@ -96,6 +97,25 @@ def and_then(spoil: Spoil) -> Spoil:
 def answered_by(position: int) -> Spoil:
     questions = (SHARED.questions[0]._replace(by=position), *SHARED.questions[1:])
     return and_then(lambda history: setattr(history, "ledger", replace(SHARED, questions=questions)))
+
+
+def taken_up_again(*seen: tuple[str, int], since: Read = FROM_THE_FIRST) -> Spoil:
+    """The conversation was left for another one and goes on after that; a reader saw these steps of it."""
+    turns = (
+        SHARED.turns[0]._replace(id=id_, session=session) for id_, session in (("t2", "s2"), ("t3", "s"))
+    )
+    entries = (
+        EntryLine("s2", 1, "t2", "said", None, None, None, 3),
+        EntryLine("s", 3, "t3", "said", None, None, None, 4),
+    )
+    ledger = replace(SHARED, turns=(*SHARED.turns, *turns), entries=(*SHARED.entries, *entries))
+
+    def spoil(history: History) -> None:
+        history.ledger = ledger
+        history.read[:1] = [since]
+        history.read[-2:] = [Read(CHAT, "entry", seq, session) for session, seq in seen]
+
+    return and_then(spoil)
 
 
 def in_place(number: int, line: Shown) -> Spoil:
@@ -153,6 +173,16 @@ SPOILT_GROUPS: dict[str, tuple[str, str, Spoil]] = {
         "R10.1 feed",
         "has seen the entries 1 of session s, which has 1-2",
         and_then(lambda h: h.read.__delitem__(-1)),
+    ),
+    "a conversation that a reader saw again from its beginning": (
+        "R10.1 feed",
+        "has seen the entries 1-2, 1-3 of session s, which has 1-3",
+        taken_up_again(("s", 1), ("s", 2), ("s2", 1), ("s", 1), ("s", 2), ("s", 3)),
+    ),
+    "a step that a reader saw after a later one": (
+        "R10.1 feed",
+        "has seen steps of a turn after those of a later one",
+        taken_up_again(("s", 1), ("s", 2), ("s", 3), ("s2", 1)),
     ),
     "a page that shows what is over": (
         "R10.1 feed",

@@ -30,9 +30,17 @@ from holdfast.testing.history import (
     Waited,
     Windows,
 )
-from tests.unit.testing.spoilt import SPOILT, lived
+from tests.unit.testing.spoilt import SPOILT, asked, but, lived
 from tests.unit.testing.spoilt_cuts import SPOILT_CUTS, died, stopped, unknown
-from tests.unit.testing.spoilt_groups import OWNER, SPOILT_GROUPS, answered_by, in_place, shared
+from tests.unit.testing.spoilt_groups import (
+    IN_BETWEEN,
+    OWNER,
+    SPOILT_GROUPS,
+    answered_by,
+    in_place,
+    shared,
+    taken_up_again,
+)
 from tests.unit.testing.spoilt_groups import shown as shown_there
 from tests.unit.testing.spoilt_parks import SPOILT_PARKS, dangers
 
@@ -753,11 +761,35 @@ def test_a_sound_history_with_questions_processes_goals_and_summaries_passes(nam
     assert list(INVARIANTS[name](history)) == []
 
 
+@pytest.mark.parametrize("answer", ["always", None])
+def test_a_call_that_an_owner_allowed_always_may_run_also_once_the_words_are_erased(
+    answer: str | None,
+) -> None:
+    history = sound()
+    but(questions=asked(1, answer=answer))(history)
+    assert list(INVARIANTS["R7.3"](history)) == []
+
+
 @pytest.mark.parametrize("name", ["R10.1", "R10.1 feed", "R14", "R19"])
 def test_a_sound_history_of_people_who_share_a_conversation_passes(name: str) -> None:
     history = sound()
     shared(history)
     assert list(INVARIANTS[name](history)) == []
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        taken_up_again(("s", 1), ("s", 2), ("s2", 1), ("s", 3)),
+        taken_up_again(("s", 3), since=IN_BETWEEN),
+    ],
+)
+def test_a_sound_history_of_a_conversation_taken_up_again_passes(
+    seen: Callable[[History], None],
+) -> None:
+    history = sound()
+    seen(history)
+    assert list(INVARIANTS["R10.1 feed"](history)) == []
 
 
 @pytest.mark.parametrize("cut", [stopped, died, unknown])

@@ -1,63 +1,19 @@
 """Fetching from real servers on this machine, which stand for the net: what may be reached, and how much."""
 
 import gzip
-import json
-import threading
 import tracemalloc
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
-from holdfast.clock import SystemClock
-from holdfast.model import SessionId, TurnId
 from holdfast.policy.settings import SECOND, FetchSettings
-from holdfast.tools import ToolContext, ToolFailed
+from holdfast.tools import ToolFailed
 from holdfast.tools.builtin import fetching
-from holdfast.tools.builtin.fetching import Fetching, is_public
+from holdfast.tools.builtin.fetching import is_public
 from holdfast.tools.builtin.pages import page_text
 from tests.support.loops import on_a_loop
-
-Answer = Callable[[BaseHTTPRequestHandler], None]
-
-
-class Net:
-    """One real server; names lead to it, and its address counts as public unless a test says otherwise."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, str]] = []
-        self.answers: dict[str, Answer] = {}
-        self.names: dict[str, list[list[str]]] = {}
-        self.resolved: list[str] = []
-        self.hold = threading.Event()
-        net = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                net.asked.append((str(self.headers["Host"]), self.path))
-                net.answers[self.path](self)
-
-            def log_message(self, *_: Any) -> None:
-                return None
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.port = self._server.server_port
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-
-    def close(self) -> None:
-        self.hold.set()
-        self._server.shutdown()
-        self._server.server_close()
-
-    def url(self, path: str, host: str = "site.example") -> str:
-        return f"http://{host}:{self.port}{path}"
-
-    async def resolve(self, host: str, port: int) -> list[str]:
-        self.resolved.append(host)
-        answers = self.names.get(host, [["127.0.0.1"]])
-        return answers.pop(0) if len(answers) > 1 else answers[0]
+from tests.support.net import Net, fetch, leads, says
 
 
 @pytest.fixture
@@ -68,31 +24,6 @@ def net(monkeypatch: pytest.MonkeyPatch) -> Iterator[Net]:
     monkeypatch.setattr(fetching, "is_public", lambda address: address == "127.0.0.1" or real(address))
     yield made
     made.close()
-
-
-def says(body: bytes, kind: str = "text/plain", code: int = 200, **headers: str) -> Answer:
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(code)
-        handler.send_header("Content-Type", kind)
-        handler.send_header("Content-Length", str(len(body)))
-        for name, value in headers.items():
-            handler.send_header(name.replace("_", "-"), value)
-        handler.end_headers()
-        handler.wfile.write(body)
-
-    return answer
-
-
-def leads(to: str) -> Answer:
-    return says(b"", code=302, Location=to)
-
-
-async def fetch(net: Net, url: str, settings: FetchSettings = FetchSettings()) -> str:  # noqa: B008 - frozen
-    (tool,) = Fetching(SystemClock(), settings, net.resolve).tools()
-    context = ToolContext(SessionId("s"), TurnId("t"), 1, Path("workspace"), "t:c")
-    found = await tool.run(context, json.dumps({"url": url}))
-    assert isinstance(found, str)
-    return found
 
 
 @on_a_loop

@@ -10,17 +10,20 @@ from typing import Any
 import pytest
 
 from holdfast.model import EffectClass, SessionId, TurnId
+from holdfast.policy.settings import ToolSettings
 from holdfast.testing import ManualClock
 from holdfast.tools import CutShort, ToolContext, ToolFailed
+from holdfast.tools.containment import Launcher
 from holdfast.tools.mcp.base import Garbled, Listed, Lost, NotReached, Signs
 from holdfast.tools.mcp.server import PATIENCE, TRIES, McpTool, Server, State
 from holdfast.tools.mcp.servers import Servers
 from holdfast.tools.mcp.settings import McpSettings, Means
 from tests.support.loops import on_a_loop
 
-READ = Listed("read", read_only=True)
+READ = Listed("read")
 WRITE = Listed("write")
-PUT = Listed("put", idempotent=True)
+PUT = Listed("put")
+EFFECTS = (("read", EffectClass.READ), ("put", EffectClass.IDEMPOTENT))
 Act = Callable[[], Any]
 
 
@@ -96,7 +99,8 @@ class World:
         self.clock = ManualClock()
         self.fake = Fake()
         self.progress = 0
-        self.server = Server("box", settings or McpSettings(command="box"), self.clock, Half())
+        given = settings or McpSettings(command="box", effects=EFFECTS)
+        self.server = Server("box", given, self.clock, Half())
 
     async def __aenter__(self) -> "World":
         self.task = asyncio.ensure_future(self.server.work(self.fake.connect))
@@ -134,20 +138,16 @@ class World:
 
 
 @on_a_loop
-async def test_its_tools_have_the_class_the_server_says_or_somebody_here() -> None:
-    settings = McpSettings(command="box", effects=(("wri*", EffectClass.READ), ("read", EffectClass.EFFECT)))
-    async with World() as plain, World(settings) as told:
-        assert [tool.effect for tool in plain.server.tools.values()] == [
-            EffectClass.READ,
-            EffectClass.EFFECT,
-            EffectClass.IDEMPOTENT,
-        ]
-        assert (told.tool("write").effect, told.tool("read").effect) == (EffectClass.READ, EffectClass.EFFECT)
+async def test_a_tool_has_the_class_that_the_owner_gives_it_and_is_an_effect_otherwise() -> None:
+    settings = McpSettings(command="box", effects=(("wri*", EffectClass.READ),))
+    async with World(settings) as world:
+        classes = [world.tool(name).effect for name in ("write", "read", "put")]
+        assert classes == [EffectClass.READ, EffectClass.EFFECT, EffectClass.EFFECT]
 
 
 @on_a_loop
 async def test_only_the_tools_somebody_wants_are_offered() -> None:
-    async with World(McpSettings(command="box", tools=("r*",))) as world:
+    async with World(McpSettings(command="box", effects=EFFECTS, tools=("r*",))) as world:
         assert list(world.server.tools) == ["box__read"]
 
 
@@ -231,7 +231,7 @@ async def test_a_read_that_never_comes_back_is_given_up_in_words() -> None:
 
 @on_a_loop
 async def test_a_call_of_a_server_that_is_down_fails_in_words_after_a_bounded_wait() -> None:
-    async with World(McpSettings(command="box", wait=5_000)) as world:
+    async with World(McpSettings(command="box", effects=EFFECTS, wait=5_000)) as world:
         world.fake.dead = True
         world.fake.connections[0].signs.end("it fell over")
         await world.breathe()
@@ -246,7 +246,7 @@ async def test_a_call_of_a_server_that_is_down_fails_in_words_after_a_bounded_wa
 
 @on_a_loop
 async def test_a_call_without_an_answer_is_cancelled_at_the_server_and_settled_by_its_class() -> None:
-    async with World(McpSettings(command="box", timeout=10_000)) as world:
+    async with World(McpSettings(command="box", effects=EFFECTS, timeout=10_000)) as world:
         world.fake.acts = [for_ever, for_ever]
         read, write = world.begin(world.tool("read")), world.begin(world.tool("write"))
         await world.pass_time(9.9)
@@ -261,7 +261,7 @@ async def test_a_call_without_an_answer_is_cancelled_at_the_server_and_settled_b
 
 @on_a_loop
 async def test_progress_counts_and_puts_the_time_off() -> None:
-    async with World(McpSettings(command="box", timeout=10_000)) as world:
+    async with World(McpSettings(command="box", effects=EFFECTS, timeout=10_000)) as world:
         world.fake.acts = [for_ever]
         result = world.begin(world.tool("read"))
         await world.pass_time(9)
@@ -325,7 +325,7 @@ async def test_one_that_always_says_so_is_not_asked_all_the_time() -> None:
 
 @on_a_loop
 async def test_one_over_http_is_looked_at_now_and_then_and_its_end_noticed() -> None:
-    async with World(McpSettings(url="http://127.0.0.1/mcp")) as world:
+    async with World(McpSettings(url="http://127.0.0.1/mcp", effects=EFFECTS)) as world:
 
         async def tools() -> list[Listed]:
             raise NotReached("it cannot be reached")
@@ -350,7 +350,7 @@ async def test_one_that_never_tells_its_tools_is_begun_again() -> None:
             await for_ever()
             yield world.fake.connections[0]
 
-        other = Server("deaf", McpSettings(command="box"), world.clock, Half())
+        other = Server("deaf", McpSettings(command="box", effects=EFFECTS), world.clock, Half())
         task = asyncio.ensure_future(other.work(deaf))
         await world.pass_time(59)
         assert (other.look.state, world.fake.starts) == (State.STARTING, started + 1)
@@ -377,8 +377,16 @@ async def test_arguments_that_are_no_object_are_told_to_the_model() -> None:
 async def test_servers_that_cannot_even_be_begun_keep_nobody_waiting(tmp_path: Path) -> None:
     in_the_way = tmp_path / "file"
     in_the_way.write_text("no folder can be here")
-    settings = {"box": McpSettings(command="box")}
-    servers = Servers(settings, {"box": Means()}, in_the_way / "logs", tmp_path, ManualClock(), Half())
+    settings = {"box": McpSettings(command="box", effects=EFFECTS)}
+    servers = Servers(
+        settings,
+        {"box": Means()},
+        in_the_way / "logs",
+        tmp_path,
+        Launcher(ToolSettings(), {}),
+        ManualClock(),
+        Half(),
+    )
     assert not settled(servers)
     with pytest.raises(OSError, match="Not a directory"):
         await servers.work()

@@ -58,27 +58,49 @@ and paths from the root are refused. `/forget` removes the
 
 ## What keeps a command from the gateway
 
-A command runs under a guard, a process of its own that ends with the gateway and ends all the command has begun: when the
-command is over, its time is up, a person stops the turn, or the gateway is gone in whatever way. It sees of the gateway's environment
-`PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `LANG`, `LANGUAGE`, `LC_*`, `TZ`, `TMPDIR` and what `tools.terminal.env` names.
+Commands of the terminal, background processes and programs of MCP servers run *contained*, all by the same code. A contained program
+sees an allow-list:
 
-| | contained (Linux that allows namespaces) | guarded (other Linux) | elsewhere |
+| | it sees |
+|---|---|
+| the system (`/usr`, `/etc`, `/opt` and the like) | read-only; without the files of `/etc` that not everybody may read |
+| its workspace | writable |
+| a private `HOME` and private temporary files | writable, kept from one run to the next; one for each session and each MCP server; `/forget` removes a session's |
+| programs on the `PATH` that lie elsewhere (an environment of Python, `~/.cargo/bin`, nvm, pyenv) | their `bin`, `lib`, `share` and the like, read-only; never the files beside them, never a home |
+| `read` and `write` of `[agents.NAME]` and `[mcp.NAME]` | as named |
+| processes | its own |
+| the network | as `tools.network` says, or `network` of the MCP server |
+| everything else: the gateway's home with token, configuration, ledger, socket and logs, your files, `/run`, `/mnt`, `/srv` | absent |
+
+It has no rights of root, gains none, and ends with its helper: a command with the call or the gateway, a background process with its
+minder. Memory and processes of each, with all that it started, are limited (`tools.terminal.memory`,
+`tools.terminal.processes`); where the machine runs out of memory it is ended before the gateway. Of the gateway's environment it sees
+`PATH`, `USER`, `LOGNAME`, `SHELL`, `LANG`, `LANGUAGE`, `LC_*`, `TZ` and what `tools.terminal.env` names.
+
+How well that works depends on the machine. `holdfast status`, `holdfast doctor` and every card that asks for consent to a program say
+which it is:
+
+| | "contained" | "contained by Landlock only" | "not contained" |
 |---|---|---|---|
-| nothing is left of it | the kernel ends all of it at once | the guard inherits and ends what detaches itself | its process group |
-| it cannot signal or trace the gateway | it does not see it | refused by a filter of system calls (x86-64, ARM64) | no |
-| it does not see the home: ledger, configuration, socket | yes, but for the workspace | no | no |
-| memory, each process | limited by the kernel | limited by the kernel | limited by the kernel |
-| memory and processes, all together | looked at many times a second | the same | no |
-| out of memory, it is ended before the gateway | yes | yes | no |
+| by | bubblewrap, a filter of system calls, and Landlock where the kernel has it | Landlock and a larger filter of system calls | nothing |
+| needs | the package `bubblewrap`, and user namespaces or root | Linux 6.12 or newer, on x86-64 or ARM64 | |
+| files that are not named | are not there | cannot be opened; that they exist, and their sizes, can be seen | can be read and written |
+| other processes | are not there | cannot be signalled, traced or looked into | can be |
+| sockets such as the gateway's or Docker's | are not there | cannot be made: a program has no Unix sockets with a path at all | can be reached |
+| `/dev/shm`, `/proc` of its children, `ps` | work | do not work | work |
+| protected places in a folder of yours | read-only | a program there is refused | writable |
 
-Which of them it is, is tried out for every command. Contained needs user namespaces (many containers and some
-distributions do not allow them), or root. It is no jail:
+Where neither works, and on systems other than Linux, programs are refused in words. `holdfast setup tools` says what this machine
+can do, and asks whether you want them all the same. `tools.containment = "off"` runs them anyway,
+with all rights of the gateway's user; cards, `status` and `doctor` say "not contained" then.
 
-- A command has the rights of the gateway's user, the network included. Give that user nothing it must not touch.
-- Guarded, it can read the files of that user, so also the configuration, and `/proc` of the gateway with its environment.
-  Threads the gateway begins while a command runs are not in the filter.
-- As root a command keeps the rights of root, but for those to mount, to trace and to load modules. The kernel does
-  not limit root's processes: many of them in no time are only seen by the guard. Run the gateway as a user of its own.
+**Protected places.** In a folder of yours (`write`), `.git/hooks` and `.git/config` of every repository that is there, those of its
+modules included, stay as they are, and the folders above them cannot be renamed. `tools.protected` names more places, for every
+workspace; the file tools follow the same list. A folder that cannot be looked through for them (too many folders, one that cannot be
+read, a link in such a place) is refused in words. This does not make it safe to run Git there yourself: a repository that an agent
+makes is not protected, also one inside of yours, which `git status` looks into. `tools.protected = [".git"]` keeps all of `.git`.
+
+[SECURITY.md](../../SECURITY.md) says against whom all this holds, and what it does not promise.
 
 ## What is fetched
 

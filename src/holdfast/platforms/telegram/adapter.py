@@ -25,6 +25,7 @@ from holdfast.model import (
 )
 from holdfast.platforms.base import Ack, Arrival, Capabilities, Incoming, PlatformDown, Revision, Working
 from holdfast.platforms.pace import Pace, Rate
+from holdfast.policy.approver import PERSON
 from holdfast.policy.parts import width
 from holdfast.policy.settings import DAY, SECOND
 
@@ -212,6 +213,7 @@ class Telegram:
             text=text,
             attachments=tuple(attachments),
             message_id=event.message_id and _numbered(event.origin.place, place, event.message_id),
+            replies_to=event.replies_to and _numbered(event.origin.place, place, event.replies_to),
             pressed=await self._question(found, place),
         )
 
@@ -228,7 +230,7 @@ class Telegram:
 
     async def send(self, delivery: Delivery) -> SendResult:
         chat = place_at(delivery.chat)
-        wait = self._pace(chat).to_send(_whole(chat))
+        wait = self._pace(chat).to_send(_whole(chat), _PATIENT)
         if wait > _PATIENT:
             return TryAgain(self._clock.now() + round(wait * SECOND), "too many messages", counts=False)
         if wait > 0:
@@ -331,7 +333,7 @@ class Telegram:
         pace = self._pace(place)
         if not in_line:
             return pace.may_show(_whole(place))
-        wait = pace.to_send(_whole(place))
+        wait = pace.to_send(_whole(place), _PATIENT)
         if 0 < wait <= _PATIENT:
             await self._clock.sleep(wait)
         return wait <= _PATIENT
@@ -372,6 +374,7 @@ def capabilities(ack: Ack = Ack.OFFSET) -> Capabilities:
         each_chat=DIRECT,
         all_chats=ALL,
         newcomers=True,
+        own_chat=PERSON,
     )
 
 

@@ -23,11 +23,20 @@ LONGEST = 4096
 NOTHING_SEEN = "…"
 """Instead of a text without anything to see, which Telegram does not take."""
 
-_DEEPEST = 100
-"""Lists and quotes in each other; beyond this a parser would leave text out, so such a text stays plain."""
+_LONGEST_SOURCE = 2 * LONGEST
+"""Characters that are parsed; what is longer does not fit with its looks either, and stays plain."""
+_DEEPEST = 20
+"""Lists and quotes in each other; beyond this a parser would leave text out, so such a text stays plain.
+
+Few: for brackets that are never closed, what the parser does grows with this as well.
+"""
 _TAGS = {"strong": "b", "em": "i", "s": "s"}
-_LINKS = re.compile(r"(?:https?://|tg://|mailto:|tel:)\S+")
-_TAG = re.compile(r"<[^>]*>")
+_LINKS = re.compile(r"(?:https?://|mailto:)\S+", re.IGNORECASE)
+"""Addresses that may be followed by a tap. Others do something in the app itself, or nobody knows what."""
+_MADE_LIVE = re.compile(r"(tg|ton|tonsite)://(?=[a-z0-9_-])", re.IGNORECASE)
+"""Telegram makes links of these by itself, wherever they stand, except in code."""
+_CODE = re.compile(r"<(code|pre)\b.*?</\1>", re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
 _RULE = "———"
 
 
@@ -49,10 +58,23 @@ def render(markdown: str, mark: str = "") -> Rendered:
     source = readable(markdown)
     if not has_something_to_see(source):
         return Rendered(mark + NOTHING_SEEN, html=False)
-    formatted = _formatted(source)
+    formatted = _formatted(source) if len(source) <= _LONGEST_SOURCE else ""
     looks = Rendered(_escaped(mark) + formatted, html=True)
     fits = width(looks.seen) <= LONGEST and has_something_to_see(Rendered(formatted, html=True).seen)
-    return looks if fits else Rendered(mark + source, html=False)
+    return looks if fits and not _has_live(looks) else Rendered(mark + unlinked(source), html=False)
+
+
+def unlinked(text: str) -> str:
+    """The text with a gap in addresses that do something in the app: what a model writes is no button.
+
+    It is not longer than before, so that it still fits.
+    """
+    return _MADE_LIVE.sub(r"\1: /", text)
+
+
+def _has_live(looks: Rendered) -> bool:
+    """Whether such an address is left, in pieces that each look harmless."""
+    return _MADE_LIVE.search(Rendered(_CODE.sub(" ", looks.text), html=True).seen) is not None
 
 
 def readable(text: str) -> str:
@@ -134,7 +156,7 @@ class _Writer:
     def _inline(self, node: SyntaxTreeNode) -> str:
         match node.type:
             case "text":
-                return _escaped(node.content)
+                return _escaped(unlinked(node.content))
             case "softbreak" | "hardbreak":
                 return "\n"
             case "code_inline":
@@ -150,10 +172,10 @@ class _Writer:
 
 def _link(address: str, words: str) -> str:
     if not words:
-        return _escaped(address)
+        return _escaped(unlinked(address))
     if _LINKS.fullmatch(address):
         return f'<a href="{_escaped(address)}">{words}</a>'
-    return f"{words} ({_escaped(address)})" if address else words
+    return f"{words} ({_escaped(unlinked(address))})" if address else words
 
 
 def _code(node: SyntaxTreeNode) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import hmac
 import json
 from urllib.parse import urlsplit
@@ -12,6 +11,7 @@ from aiohttp import web
 
 from holdfast.clock import Bell, Clock, first_of
 from holdfast.platforms.base import PlatformDown
+from holdfast.platforms.webhook_secret import webhook_secret
 from holdfast.records import dataclass
 
 from .client import CallFault, Client, Listening
@@ -43,8 +43,7 @@ class Webhook:
         self._client = client
         self._clock = clock
         self._where = where
-        # Telegram is told it with every start, so nobody has to keep it anywhere.
-        self._secret = hashlib.sha256(f"holdfast webhook {token}".encode()).hexdigest()
+        self._secret = webhook_secret(token)
         self._posts: list[_Post] = []
         self._given: list[_Post] = []
         self._posted = Bell()

@@ -20,7 +20,7 @@ from holdfast.records import dataclass
 
 from .buttons import Press, command_keyboard, command_of, keyboard, press_of
 from .content import NO_CONTENT, File, content_of, integer, part, text_in
-from .format import NOTHING_SEEN, has_something_to_see, readable, render
+from .format import NOTHING_SEEN, has_something_to_see, readable, render, unlinked
 
 PLATFORM = "telegram"
 WANTED = ("message", "edited_message", "callback_query", "my_chat_member")
@@ -138,8 +138,16 @@ def _message(message: Json, me: Me, update: int | None) -> Found | Moved | str |
         _meant(content.text),
         str(number),
         _time(integer(message, "date")),
+        replies_to=_replied(message, me),
     )
     return Found(arrival, content.files, text_in(message, "media_group_id") or None)
+
+
+def _replied(message: Json, me: Me) -> str | None:
+    """The message of ours that somebody replies to; a reply to anybody else says nothing to us."""
+    replied = part(message, "reply_to_message")
+    number, sender = integer(replied, "message_id"), integer(part(replied, "from"), "id")
+    return str(number) if number is not None and str(sender) == me.account else None
 
 
 def _moved(message: Json, chat: int) -> Moved | None:
@@ -271,7 +279,9 @@ def _with(album: Read, item: Read) -> Found | None:
     if album.album is None or album.album != item.album or first.origin != more.origin:
         return None
     text = "\n\n".join(filter(None, (first.text, more.text)))
-    whole = Arrival(first.event_id, first.origin, text, first.message_id, first.sent_at)
+    whole = Arrival(
+        first.event_id, first.origin, text, first.message_id, first.sent_at, replies_to=first.replies_to
+    )
     return Found(whole, (*album.files, *item.files), album.album)
 
 
@@ -322,7 +332,7 @@ def caption_for(text: str, mark: str = "", plain: bool = False) -> dict[str, obj
 def text_for(text: str, mark: str = "", plain: bool = False) -> dict[str, object]:
     """The parameters of a text, for messages, edits and drafts."""
     if plain:
-        return {"text": mark + (readable(text) if has_something_to_see(text) else NOTHING_SEEN)}
+        return {"text": mark + (unlinked(readable(text)) if has_something_to_see(text) else NOTHING_SEEN)}
     rendered = render(text, mark)
     request: dict[str, object] = {"text": rendered.text}
     return request | {"parse_mode": "HTML"} if rendered.html else request

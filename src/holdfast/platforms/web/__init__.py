@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .adapter import NotTaken, WebChat
+from .adapter import PERMISSIONS, NotTaken, WebChat
 
-__all__ = ["NotTaken", "WebChat"]
+__all__ = ["PERMISSIONS", "NotTaken", "WebChat"]

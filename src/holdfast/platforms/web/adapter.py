@@ -13,6 +13,8 @@ from holdfast.records import dataclass
 
 NAME = "web"
 ACCOUNT = "main"
+PERMISSIONS = "permissions"
+"""The chat where the page's owner is asked about the work of other people."""
 _AT_ONCE = 100
 _LONGEST = 1_000_000
 _TYPING = 60.0
@@ -58,6 +60,7 @@ class WebChat:
         show_every=_SHOW_EVERY,
         attachments=_LARGEST_FILE,
         files=_LARGEST_SENT,
+        own_chat=PERMISSIONS,
     )
     cursor: str | None = None
     shown: Callable[[ChatAddress, Working], None] = _unseen

@@ -6,6 +6,8 @@ from typing import Protocol
 
 from holdfast.model import InstanceId
 
+from .allowed_calls import RULE_USED, AllowedCalls
+from .arrival import AS_CONFIGURED, ArrivalSettings
 from .blobs import Blob, Blobs
 from .delivery import Deliveries, Processes
 from .erasing import BEGUN, FORGOTTEN, Erasing, Scope
@@ -31,9 +33,7 @@ from .showing import Card, LiveNotice, Notices
 from .stopping import RunningTurn, Stopping
 from .upkeep import Upkeep
 from .values import (
-    AS_CONFIGURED,
     TOPICS,
-    ArrivalSettings,
     Ask,
     ChatLine,
     ClaimSettings,
@@ -75,6 +75,7 @@ __all__ = [
     "Inspection",
     "LEDGER_ACCOUNT",
     "MOST_COUNTED",
+    "RULE_USED",
     "OpenTurns",
     "Operators",
     "Overview",
@@ -140,6 +141,7 @@ class Store(
     Operators,
     Blobs,
     People,
+    AllowedCalls,
     Protocol,
 ):
     """The ledger. A verb that returns has been committed and synced; one that raises changed nothing."""

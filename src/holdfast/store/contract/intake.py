@@ -22,7 +22,8 @@ from holdfast.model import (
     TurnId,
 )
 
-from .values import AS_CONFIGURED, ArrivalSettings, Edit, Stop, Telling, untold
+from .arrival import AS_CONFIGURED, ArrivalSettings
+from .values import Edit, Stop, Telling, untold
 
 
 class Intake(Protocol):
@@ -103,6 +104,10 @@ class Intake(Protocol):
 
     async def chat_settings(self, chat: ChatAddress) -> ChatSettings:
         """What a chat chose; nothing, where nobody ever chose or wrote."""
+        ...
+
+    async def known_chats(self, chats: tuple[ChatAddress, ...]) -> frozenset[ChatAddress]:
+        """Those of them from which somebody wrote, or that were told something."""
         ...
 
     async def request(

@@ -24,6 +24,7 @@ from holdfast.model import (
     TurnId,
 )
 
+from .allowed_calls import LookingAtAllowedCalls
 from .delivery import FIRST
 from .operators import Operators
 from .people import LookingAtPeople
@@ -31,7 +32,7 @@ from .stopping import RunningTurn
 from .values import ChatLine, Continuity, Happening, HeldItem, KeptReport, SessionLine
 
 
-class Looking(Operators, LookingAtPeople, Protocol):
+class Looking(Operators, LookingAtPeople, LookingAtAllowedCalls, Protocol):
     """What a running gateway's store and a ledger nobody runs on have in common; see `Store` for each."""
 
     async def instances(self, limit: int = 50) -> tuple[Instance, ...]: ...
@@ -81,6 +82,8 @@ class Looking(Operators, LookingAtPeople, Protocol):
     async def turns(self, session: SessionId, limit: int = 100) -> tuple[Turn, ...]: ...
 
     async def questions(self, turns: tuple[TurnId, ...]) -> tuple[QuestionRecord, ...]: ...
+
+    async def owner_questions(self, chat: ChatAddress, limit: int = 50) -> tuple[QuestionRecord, ...]: ...
 
     async def row(self, position: Position) -> InboxRow: ...
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from holdfast.model import InboxRow, Key, Position, QuestionRecord, Session, SessionId, Turn, TurnId
+from holdfast.model import (
+    ChatAddress,
+    InboxRow,
+    Key,
+    Position,
+    QuestionRecord,
+    Session,
+    SessionId,
+    Turn,
+    TurnId,
+)
 
 from .values import (
     ChatLine,
@@ -89,6 +99,10 @@ class Upkeep(Protocol):
 
     async def questions(self, turns: tuple[TurnId, ...]) -> tuple[QuestionRecord, ...]:
         """What these turns asked people and how that was closed, by whom; in the order it was asked."""
+        ...
+
+    async def owner_questions(self, chat: ChatAddress, limit: int = 50) -> tuple[QuestionRecord, ...]:
+        """What owners were asked in this chat about the work of others: the last ones, in that order."""
         ...
 
     async def row(self, position: Position) -> InboxRow:

@@ -34,10 +34,9 @@ from holdfast.model import (
     TurnState,
     Usage,
 )
-from holdfast.policy.admission import Drain
-from holdfast.policy.parts import Longest, usual
+from holdfast.policy.allowed_calls import Coverage
 from holdfast.policy.recovery import Decision, Outcome
-from holdfast.policy.settings import DAY, PairingSettings, QueueSettings, RecoverySettings, ResetSettings
+from holdfast.policy.settings import DAY, RecoverySettings, ResetSettings
 from holdfast.records import dataclass
 
 TOPICS = (
@@ -68,25 +67,6 @@ def chat_topic(chat: ChatAddress) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ArrivalSettings:
-    """What becomes of an arriving message follows from this and the ledger."""
-
-    queue: QueueSettings = QueueSettings()
-    busy: BusyMode = BusyMode.QUEUE
-    """For chats that chose none."""
-    draining: Drain | None = None
-    safe_mode: bool = False
-    """While it is on, no message drops interrupted work."""
-    pairing: PairingSettings = PairingSettings()
-    longest: Longest = usual
-    """What one message to a chat may hold, for what a chat keeps of work that is dropped."""
-
-
-AS_CONFIGURED = ArrivalSettings()
-"""The defaults, with no drain under way."""
-
-
-@dataclass(frozen=True, slots=True)
 class Ask:
     """A question to open: its row and the message that carries it are written in the same commit."""
 
@@ -101,6 +81,10 @@ class Ask:
     call_hash: str | None = None
     asked_by: AskedBy | None = None
     """For a question of recovery: why it asks."""
+    of_owner: bool = False
+    """Any owner is asked, in the chat of `owed`; that chat is made known if it is not."""
+    offers: Coverage | None = None
+    """The rule that the card offers to an owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +121,8 @@ class Step:
     """How the transcript of the turn ends once `append` is appended; a consumed row makes it a message."""
     plan: tuple[PlannedCall, ...] = ()
     start: tuple[CallId, ...] = ()
+    under: tuple[tuple[CallId, int], ...] = ()
+    """Those of `start` that no person was asked about, each with the rule that it begins under."""
     consume: tuple[Position, ...] = ()
     """Rows to take into this turn: the store appends what each of them says now, after `append`."""
     ask: tuple[Ask, ...] = ()

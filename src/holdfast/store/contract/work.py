@@ -74,7 +74,7 @@ class Work(Protocol):
 
         Progress time moves with a person's message, model output or a real result, and with nothing else.
         Raises `StopAsked`, writing nothing, when a stop was asked and the step would start or plan calls,
-        ask or consume.
+        ask or consume; and `RuleRevoked` when a call would start under a rule that is no longer in force.
         """
         ...
 
@@ -259,12 +259,22 @@ class Work(Protocol):
         ...
 
     async def answer(
-        self, question: QuestionId, by: Position, answer: str, person: PersonId, owe: tuple[Owed, ...] = ()
+        self,
+        question: QuestionId,
+        by: Position,
+        answer: str,
+        person: PersonId,
+        owe: tuple[Owed, ...] = (),
+        owner: bool = False,
     ) -> None:
         """Take a waiting row as the answer of an open question, once; a waiting turn is queued with it.
 
-        Raises `WrongState` when the question is closed, its time is up, it belongs to an ended incarnation
-        or was asked of somebody else; the row stays waiting then.
+        The answer `always` stores the rule that the question offers, in the same commit.
+
+        Raises `WrongState` when the question is closed, its time is up, it belongs to an ended incarnation,
+        was asked of somebody else (or of an owner, and `owner` says that this is none), when it would allow a
+        call of which an earlier part of the message has not arrived, or when it asks for a rule and comes
+        from no owner, or none was offered; the row stays waiting then.
         """
         ...
 

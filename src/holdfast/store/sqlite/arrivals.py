@@ -15,6 +15,7 @@ from holdfast.model import (
     Owed,
     OwedKind,
     Position,
+    QuestionId,
     QuestionRecord,
     QuestionState,
     SessionId,
@@ -34,8 +35,7 @@ from holdfast.policy.admission import (
     admit,
     question_for,
 )
-from holdfast.policy.answers import parse_command
-from holdfast.policy.parts import Longest
+from holdfast.policy.answers import parse_answer, parse_command
 from holdfast.store.contract import AS_CONFIGURED, ArrivalSettings
 
 from . import rows
@@ -76,7 +76,7 @@ def _take_in(tx: Tx, account: str, message: Inbound, settings: ArrivalSettings) 
         kept = replace(kept, words=admission.ack)
         if not (isinstance(admission, Offer) and _told_of_the_backlog(tx, message.key, settings)):
             _owe_words(tx, message, kept)
-    _carry_out(tx, message, kept.position, admission, standing, settings.longest)
+    _carry_out(tx, message, kept.position, admission, standing, settings)
     if standing is not None and standing[6] and not isinstance(admission, (Answer, Refuse, Offer)):
         goal_was_interrupted(tx, SessionId(standing[5]), kept.position)
     return kept
@@ -99,8 +99,10 @@ def _facts(tx: Tx, message: Inbound, standing: Row | None, settings: ArrivalSett
     nothing = (None, None, None, 0, False, 0, 0, 0)
     busy, turn, state, waiting, asks, *_, faulty, resumes, on_hold = standing or nothing
     question: QuestionRecord | None = None
-    if message.pressed is not None:
-        question = _pressed(tx, message)
+    owner = settings.is_owner(message.sender)
+    pressed = message.pressed or _replied(tx, message)
+    if pressed is not None:
+        question = _pressed(tx, message, pressed, owner)
     elif asks and turn is not None:
         question = _open_question(tx, TurnId(turn), message)
     return ArrivalFacts(
@@ -113,30 +115,43 @@ def _facts(tx: Tx, message: Inbound, standing: Row | None, settings: ArrivalSett
         waiting,
         question,
         question.asked_at if question else None,
-        message.pressed,
-        *(_how_closed(tx, message) if message.pressed is not None and question is None else (None, None)),
+        pressed,
+        *(_how_closed(tx, message, pressed, owner) if pressed and question is None else (None, None)),
         settings.draining,
         settings.safe_mode,
         on_hold=bool(on_hold),
         faulty=bool(faulty),
         joins=bool(resumes) and not waiting,
+        owner=owner,
+        unshown=question is not None and _is_unshown(tx, question, message.pressed is not None),
     )
 
 
-def _pressed(tx: Tx, message: Inbound) -> QuestionRecord | None:
-    row = tx.one(
-        "pressed_question",
-        id=message.pressed,
-        chat=message.place.address,
-        person=message.sender,
-        now=tx.now,
-    )
+def _replied(tx: Tx, message: Inbound) -> QuestionId | None:
+    """The question whose message this replies to, if it can be an answer to it; else it is any message."""
+    if message.replies_to is None:
+        return None
+    row = tx.one("replied_question", chat=message.place.address, message=message.replies_to)
+    question = rows.question(row) if row else None
+    return question.id if question is not None and parse_answer(question, message.text) is not None else None
+
+
+def _is_unshown(tx: Tx, question: QuestionRecord, pressed: bool) -> bool:
+    return tx.one("unshown_parts", id=question.id, pressed=pressed) is not None
+
+
+def _pressed(tx: Tx, message: Inbound, question: QuestionId, owner: bool) -> QuestionRecord | None:
+    chat = message.place.address
+    row = tx.one("pressed_question", id=question, chat=chat, person=message.sender, owner=owner, now=tx.now)
     return rows.question(row) if row else None
 
 
-def _how_closed(tx: Tx, message: Inbound) -> tuple[QuestionState | None, AskedBy | None]:
+def _how_closed(
+    tx: Tx, message: Inbound, question: QuestionId, owner: bool
+) -> tuple[QuestionState | None, AskedBy | None]:
     """What became of a question somebody answers too late; one that should be closed by now has expired."""
-    row = tx.one("pressed_late", id=message.pressed, chat=message.place.address, person=message.sender)
+    chat = message.place.address
+    row = tx.one("pressed_late", id=question, chat=chat, person=message.sender, owner=owner)
     if row is None:
         return None, None
     state = _question_state(row[0])
@@ -163,11 +178,12 @@ def _carry_out(
     position: Position,
     admission: Admission,
     standing: Row | None,
-    longest: Longest,
+    settings: ArrivalSettings,
 ) -> None:
     match admission:
         case Answer(question, value):
-            answer(tx, question, position, value, message.sender, longest=longest)
+            owner = settings.is_owner(message.sender)
+            answer(tx, question, position, value, message.sender, longest=settings.longest, owner=owner)
             return
         case Refuse(reason):
             settle_row(tx, position, InboxState.REFUSED, reason)
@@ -178,7 +194,7 @@ def _carry_out(
         case SetAsideQuestion(question):
             set_aside_by(tx, question, position, message.sender)
         case DropWork(question):
-            set_question_aside(tx, question, longest)
+            set_question_aside(tx, question, settings.longest)
         case Interrupt() if standing is not None:
             ask_to_stop(tx, TurnId(standing[1]), StopKind.INTERRUPT)
         case _:

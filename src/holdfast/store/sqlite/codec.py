@@ -25,6 +25,7 @@ from holdfast.model import (
     ToolCall,
     Undone,
 )
+from holdfast.policy.allowed_calls import Coverage
 
 W = TypeVar("W", bound=StrEnum)
 
@@ -45,6 +46,11 @@ def encode(data: Any) -> str:
 
 def dump_list(items: tuple[str, ...]) -> str:
     return encode(items) if items else "[]"
+
+
+def dump_offer(offer: Coverage | None) -> str | None:
+    """The rule that a card offers."""
+    return None if offer is None else encode({"agent": offer.agent, "prefix": offer.prefix})
 
 
 def load_list(text: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from holdfast.errors import StoreFault, StoreUnavailable, SyncFailed
 from holdfast.model import InstanceId
 
 from .codec import encode
-from .faults import code_of, family_of, name_of, translate
+from .faults import code_of, family_of, name_of, refuse_failed_sync, translate
 from .sql import SQL
 
 T = TypeVar("T")
@@ -154,7 +154,8 @@ def commit_group(
     A refusal, a broken constraint or a bug in one of them undoes that one alone. A fault of the machine (a
     full disk may have rolled back the neighbours too) and any fault of the commit itself undoes all of them:
     the one that failed gets its own error, the others a `StoreFault`, for nothing is wrong with them. An
-    outcome leaves this function only after COMMIT has returned.
+    outcome leaves this function only after COMMIT has returned. A scrub whose sync failed is everybody's
+    `SyncFailed` too.
     """
     outcomes = [Outcome() for _ in works]
     running: Outcome | None = None
@@ -173,20 +174,27 @@ def commit_group(
     except Exception as error:  # noqa: BLE001 - the boundary: whatever it was, nobody's work was kept
         _fail_all(outcomes, running, translate(_roll_back(db, error)))
         return outcomes
-    for outcome in outcomes:
-        if outcome.scrub:
-            outcome.value = _scrub(db)
+    try:
+        for outcome in outcomes:
+            if outcome.scrub:
+                outcome.value = _scrub(db)
+    except SyncFailed as fault:
+        _fail_all(outcomes, None, fault)
     return outcomes
 
 
 def _scrub(db: sqlite3.Connection) -> bool:
-    """Write the file anew, without what was deleted in it, then empty the log; False if it must wait."""
+    """Write the file anew, without what was deleted in it, then empty the log; False if it must wait.
+
+    The rewriting is a commit of its own: raises `SyncFailed` if the disk did not confirm it, or the copy.
+    """
     (patience,) = db.execute("PRAGMA busy_timeout").fetchone()
     try:
         db.execute("VACUUM")
         db.execute(f"PRAGMA busy_timeout = {_LET_READERS_END_MS}")
         busy, _, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    except (sqlite3.Error, MemoryError):
+    except (sqlite3.Error, MemoryError) as error:
+        refuse_failed_sync(error)
         return False  # Every commit stands; only the file is still the old one.
     finally:
         db.execute(f"PRAGMA busy_timeout = {patience}")

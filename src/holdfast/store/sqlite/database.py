@@ -18,13 +18,6 @@ BUSY_SECONDS = 30.0
 PAGE_BYTES = 2_048
 """A commit writes every page it touches, for a row or two in each: small pages make half the log."""
 
-CHECKPOINT_PAGES = 6_000
-"""Pages of log (12 MB) before they are copied into the database.
-
-A page that many commits rewrote is copied once, so a longer log costs less; this one stays below what
-`log.LIMIT` lets it take, and after a crash it is read in a moment.
-"""
-
 TEXT = partial(str, encoding="utf-8", errors="replace")
 """How text is read: what is damaged reads as far as it can, and keeps no other row from being read."""
 
@@ -75,7 +68,8 @@ def _make_durable(db: sqlite3.Connection, path: Path) -> None:
     db.execute("PRAGMA synchronous = FULL")
     mode = db.execute("PRAGMA journal_mode = WAL").fetchone()[0]
     sync = db.execute("PRAGMA synchronous").fetchone()[0]
-    db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+    # Copied by SQLite itself, a log whose copy could not be synced would be taken for copied, without a word.
+    db.execute("PRAGMA wal_autocheckpoint = 0")
     if mode != "wal" or sync < _FULL:
         raise WeakDurability(
             f"{path} runs with journal_mode={mode}, synchronous={sync}; Holdfast needs wal and 2 (FULL), "

@@ -92,10 +92,11 @@ def finish(
 
 
 def end_turn(tx: Tx, session: SessionId, turn: TurnId, state: TurnState, why: str | None) -> str:
-    """Write the final state of a turn nobody runs, with its calls and questions settled.
+    """Write the final state of a turn that ends outside of its run, with its calls and questions settled.
 
-    Returns what it had written of a reply.
+    A run that ends so gives its strike back. Returns what it had written of a reply.
     """
+    tx.run("take_strike_of_run_back", session=session, turn=turn)
     cut = settle_open_work(tx, {turn: session})
     _cancel_questions(tx, turn)
     tx.run("end_turn", turn=turn, state=state, why=why, now=tx.now)

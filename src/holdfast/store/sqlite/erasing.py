@@ -10,6 +10,7 @@ from holdfast.errors import WrongState
 from holdfast.model import InboxKind, Key, PersonId, SessionId, StopKind, TurnId, TurnState, Undone
 from holdfast.store.contract import BEGUN, FORGOTTEN, Scope
 
+from .allowed_calls import erase_rules
 from .codec import load_files, load_message
 from .commit import Tx
 from .endings import ask_to_stop, end_session, end_turn
@@ -91,6 +92,7 @@ def erase(tx: Tx, scope: Scope) -> int:
             _empty_view(tx, SessionId(session), TurnId(turn))
     for name in ("erase_calls", "erase_questions", "erase_processes", "erase_goals", "mark_forgotten"):
         tx.run(name, sessions=found.sessions)
+    erase_rules(tx, found.sessions)
     _erase_parts(tx, parts)
     if told or kinds:
         for session, _ in sessions:

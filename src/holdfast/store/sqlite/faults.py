@@ -14,6 +14,7 @@ _NOT_NOW = {
     sqlite3.SQLITE_NOMEM,
     sqlite3.SQLITE_INTERRUPT,
 }
+_FAILED_SYNCS = (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC)
 
 
 def translate(error: Exception) -> Exception:
@@ -27,11 +28,17 @@ def translate(error: Exception) -> Exception:
     code, name = code_of(error), name_of(error)
     if code == sqlite3.SQLITE_FULL:
         return DiskFull("the disk is full; nothing was kept, and nothing is acknowledged until there is room")
-    if code in (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC):
+    if code in _FAILED_SYNCS:
         return SyncFailed(f"the disk did not confirm a sync ({name})")
     if family_of(code) in _NOT_NOW:
         return StoreUnavailable(f"the ledger could not be used just now ({name}); nothing was kept")
     return StoreFault(f"the ledger failed: {error} ({name}); nothing was kept")
+
+
+def refuse_failed_sync(error: Exception) -> None:
+    """Raise `SyncFailed` if this error means one: it cannot be waited out like other faults of a disk."""
+    if code_of(error) in _FAILED_SYNCS:
+        raise translate(error) from error
 
 
 def is_damage(error: BaseException) -> bool:

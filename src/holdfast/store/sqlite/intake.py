@@ -39,6 +39,8 @@ from .owing import owe_all
 from .people import hear
 from .readers import Read
 
+STOOD_STILL = "stood_still"
+
 
 def heartbeat(tx: Tx) -> None:
     tx.run("beat", id=tx.instance, now=tx.now)
@@ -59,6 +61,12 @@ def end_instance_before(tx: Tx, instance: InstanceId, how: Stopped, at: int) -> 
     """Write down how an earlier run ended that could not do so itself; what is known already stays."""
     if tx.run("end_instance_before", id=instance, how=how, at=at):
         tx.event("stopped", f"instance:{instance}", how=how)
+
+
+def note_standstill(tx: Tx, pid: int) -> None:
+    """Write down that the last run, if it was this process, was ended because its loop stood still."""
+    for (instance,) in tx.all("last_crashed", pid=pid, me=tx.instance):
+        tx.event(STOOD_STILL, f"instance:{instance}")
 
 
 def instances(read: Read, limit: int = 50) -> tuple[Instance, ...]:
@@ -269,6 +277,10 @@ def configure_chat(tx: Tx, chat: ChatAddress, settings: ChatSettings) -> None:
 def chat_settings(read: Read, chat: ChatAddress) -> ChatSettings:
     row = read.one("chat_settings", address=chat)
     return rows.chat_settings(*row) if row else ChatSettings()
+
+
+def known_chats(read: Read, chats: tuple[ChatAddress, ...]) -> frozenset[ChatAddress]:
+    return frozenset(chat for chat in chats if read.one("chat_settings", address=chat) is not None)
 
 
 def request(

@@ -13,6 +13,9 @@ from holdfast.model import InstanceId, Stopped
 from holdfast.records import dataclass
 
 FILE = "last-word"
+STOOD_STILL = "stood-still"
+"""A watcher outside the process writes it, which knows nothing of the ledger."""
+_LONGEST_PID = 12
 _SIZE = 128
 _HOW = {how.value: how for how in Stopped}
 
@@ -35,6 +38,17 @@ def read_last_word(home: Path) -> LastWord | None:
     if len(words) != 3 or words[1] not in _HOW or not words[2].isdecimal():
         return None
     return LastWord(InstanceId(words[0]), _HOW[words[1]], int(words[2]))
+
+
+def take_standstill(home: Path) -> int | None:
+    """The process that was ended because its loop stood still, if a note says so; it is read once."""
+    path = home / STOOD_STILL
+    try:
+        found = path.read_text(encoding="ascii").strip()
+        path.unlink()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return int(found) if found.isdecimal() and len(found) < _LONGEST_PID else None
 
 
 def reserve_last_word(home: Path) -> None:

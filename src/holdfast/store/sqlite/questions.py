@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.errors import WrongState
 from holdfast.model import (
+    ChatAddress,
     InboxState,
     Owed,
     PersonId,
@@ -17,6 +18,8 @@ from holdfast.model import (
     TurnState,
 )
 from holdfast.model.states import SILENT
+from holdfast.policy.answers import APPROVED_ALWAYS
+from holdfast.policy.calls import is_yes
 from holdfast.policy.notes import Dropped
 from holdfast.policy.parts import Longest, usual
 from holdfast.policy.recovery import after_silence
@@ -25,6 +28,7 @@ from holdfast.store.contract import ExpiredQuestion
 from holdfast.store.contract.work import AS_USUAL
 
 from . import rows
+from .allowed_calls import store_rule
 from .commit import Tx
 from .endings import end_turn, leave_unanswered, owe_partial, release
 from .intake import refresh_conversation, row_is_not
@@ -47,6 +51,11 @@ def questions(read: Read, turns: tuple[TurnId, ...]) -> tuple[QuestionRecord, ..
     return tuple(sorted(rows.readable(rows.question, found), key=lambda one: (one.asked_at or 0, one.id)))
 
 
+def owner_questions(read: Read, chat: ChatAddress, limit: int = 50) -> tuple[QuestionRecord, ...]:
+    found = read.all("owner_questions", chat=chat, limit=limit)
+    return tuple(reversed(rows.readable(rows.question, found)))
+
+
 def answer(
     tx: Tx,
     question: QuestionId,
@@ -54,11 +63,22 @@ def answer(
     answer: str,
     person: PersonId,
     owe: tuple[Owed, ...] = (),
+    owner: bool = False,
     longest: Longest = usual,
 ) -> None:
     if tx.one("state_of_row", position=by) != (InboxState.WAITING,):
         raise row_is_not(tx, by, InboxState.WAITING)
-    row = tx.one("answer_question", id=question, by=by, answer=answer, person=person, now=tx.now)
+    row = tx.one(
+        "answer_question",
+        id=question,
+        by=by,
+        answer=answer,
+        person=person,
+        owner=owner,
+        allows=is_yes(answer),
+        always=answer == APPROVED_ALWAYS,
+        now=tx.now,
+    )
     if row is None:
         raise _closed(tx, question)
     place = tx.one("answer_row", position=by, question=question, now=tx.now)
@@ -68,6 +88,8 @@ def answer(
     tx.event("answered", f"question:{question}", by=by)
     owe_all(tx, owe)
     turn, session, kind = row
+    if kind == QuestionKind.APPROVAL and answer == APPROVED_ALWAYS:
+        store_rule(tx, question, person)
     tx.run("answer_is_progress", turn=turn, now=tx.now, mark=tx.mark)
     if kind == QuestionKind.CONTINUE and answer == CONTINUE:
         tx.run("consent", turn=turn)

@@ -13,6 +13,7 @@ from holdfast.errors import SchemaTooNew, Unusable
 from holdfast.model import InstanceId
 from holdfast.store.contract import Continuity
 
+from . import allowed_calls as allowed
 from . import claims, intake, lists, operators, people, revivals, steps
 from . import deliveries as sending
 from . import processes as background
@@ -88,6 +89,7 @@ class ReadOnlyLedger:
     session = _look(lists.session)
     turns = _look(lists.turns)
     questions = _look(asked.questions)
+    owner_questions = _look(asked.owner_questions)
     partials = _look(partials)
     row = _look(lists.row)
     arrivals_of = _look(lists.arrivals_of)
@@ -105,5 +107,6 @@ class ReadOnlyLedger:
     set_aside = _look(operators.set_aside)
     grants = _look(people.grants)
     asking = _look(people.asking)
+    allowed_calls = _look(allowed.allowed_calls)
     verify = _look(verify)
     _continuity = _look(lists.continuity)

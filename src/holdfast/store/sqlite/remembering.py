@@ -10,6 +10,8 @@ from .readers import Read
 
 WITHIN = 5_000
 """The newest entries of a conversation that are looked through."""
+_LONGEST = 60
+"""Characters of a word that the database looks for; the rest of it is looked for in what that finds."""
 _READ = 500
 """Rows read of those with the longest word: some lack the others, or hold it only in their make."""
 
@@ -20,7 +22,7 @@ def search(
     wanted = [word.casefold() for word in words if word.strip()]
     if not wanted:
         return ()
-    pattern = _pattern(max(wanted, key=len))
+    pattern = _pattern(max(wanted, key=len)[:_LONGEST])
     found = (
         Remembered(SessionId(row[0]), rows.entry(row[1:]))
         for row in read.all("search_entries", key=key, within=WITHIN, but=but, pattern=pattern, limit=_READ)

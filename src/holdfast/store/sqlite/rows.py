@@ -216,7 +216,7 @@ asked_by_or_none = reader(AskedBy)
 
 def question(row: Row) -> QuestionRecord:
     id_, kind, call_, state, text, options, asked_of, expires_at, answer, call_hash, asked_at = row[:11]
-    closed_at, answered_by, asked_by = row[11:14]
+    closed_at, answered_by, asked_by, of_owner = row[11:15]
     return QuestionRecord(
         QuestionId(id_),
         QuestionKind(kind),
@@ -232,6 +232,7 @@ def question(row: Row) -> QuestionRecord:
         closed_at,
         PersonId(answered_by) if answered_by else None,
         asked_by_or_none(asked_by),
+        bool(of_owner),
     )
 
 

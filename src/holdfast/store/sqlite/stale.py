@@ -22,13 +22,14 @@ from holdfast.model import (
 )
 from holdfast.policy.parks import MOST_PARKS
 from holdfast.policy.recovery import LEADS_TO, Outcome
-from holdfast.policy.strikes import cut_by
+from holdfast.policy.settings import RecoverySettings
+from holdfast.policy.strikes import after_standstill, cut_by
 from holdfast.store.contract import JudgePage, Settled, StaleTurn, Standing, Verdict
 
 from .codec import encode
 from .commit import Row, Tx, Undone
 from .goal_turns import end_goals, queue_goal_turns
-from .intake import drop_wakeups_of
+from .intake import STOOD_STILL, drop_wakeups_of
 from .mending import lay_aside, mend_open_work
 from .owing import Debt, owe_debts
 from .readers import Read
@@ -75,12 +76,20 @@ def _interrupt(tx: Tx, found: list[Row]) -> None:
     for reason, cut in causes.items():
         died = reason is Interruption.RESTART_INTERRUPTED
         turns = encode([row[0] for row in cut])
+        if died:
+            _suspect(tx, turns)
         tx.run("interrupt_orphans", turns=turns, reason=reason, died=int(died), owner=tx.instance, now=tx.now)
         if died:
             _count_deaths(tx, cut)
         else:
             _count_cuts(tx, cut)
         tx.events([("interrupted", f"turn:{row[0]}", {"reason": reason}) for row in cut])
+
+
+def _suspect(tx: Tx, turns: str) -> None:
+    """Suspect the sessions that ran a tool while the loop stood still; the turns still have their owner."""
+    for session, strikes in tx.all("ran_while_it_stood_still", turns=turns, what=STOOD_STILL):
+        tx.run("set_strikes", session=session, strikes=after_standstill(strikes, RecoverySettings()))
 
 
 def _count_deaths(tx: Tx, found: list[Row]) -> None:

@@ -39,6 +39,7 @@ from holdfast.model import (
     TurnId,
     Undone,
     Usage,
+    place_at,
 )
 from holdfast.model.transcript import RESUME_NOTES
 from holdfast.policy.calls import no_consent
@@ -47,7 +48,8 @@ from holdfast.policy.results import Skip, no_answer_text, skipped_text, unknown_
 from holdfast.store.contract import Ask, Recorded, Spawned, Step
 
 from . import rows
-from .codec import dump_body, dump_list, is_damaged, load_message
+from .allowed_calls import use_rule
+from .codec import dump_body, dump_list, dump_offer, is_damaged, load_message
 from .commit import Row, Tx, Value
 from .faults import code_of
 from .goal_turns import end_goal
@@ -257,6 +259,8 @@ def _plan_and_start(tx: Tx, fence: Fence, step: Step, last_seq: int) -> None:
     for id_ in sorted(starting):
         if not tx.run("start_call", turn=fence.turn, id=id_, generation=fence.generation, now=tx.now):
             raise _call_is_not(tx, fence.turn, id_, "planned, or cut off and safe to run again")
+    for id_, rule in step.under:
+        use_rule(tx, fence.turn, id_, rule)
 
 
 def _still_waiting(tx: Tx, fence: Fence, positions: tuple[Position, ...]) -> dict[Position, Said]:
@@ -305,11 +309,16 @@ def add_questions(tx: Tx, asked: Sequence[tuple[SessionId, TurnId, Ask]]) -> Non
                 "options": dump_list(ask.options),
                 "expires_at": ask.expires_at,
                 "asked_by": ask.asked_by,
+                "of_owner": int(ask.of_owner),
+                "offers": dump_offer(ask.offers),
                 "now": tx.now,
             }
             for session, turn, ask in asked
         ],
     )
+    for _, _, ask in asked:
+        if ask.of_owner:
+            tx.run("ensure_chat", address=ask.owed.chat, platform=place_at(ask.owed.chat).platform)
     owe_debts(tx, [Debt(ask.owed, session, turn) for session, turn, ask in asked])
     tx.events([("asked", f"question:{ask.id}", {"turn": turn, "kind": ask.kind}) for _, turn, ask in asked])
 

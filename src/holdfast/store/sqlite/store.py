@@ -19,6 +19,7 @@ from holdfast.errors import Damaged, DiskFull, StoreFault, StoreUnavailable, Syn
 from holdfast.model import InstanceId, Stopped, TurnId
 from holdfast.store.contract import Continuity, LiveNotice
 
+from . import allowed_calls as allowed
 from . import (
     arrivals,
     blobs,
@@ -47,7 +48,7 @@ from .commit import Tx
 from .database import connect_reader, connect_writer, migrate, renew_log, settle_log
 from .faults import is_damage, translate
 from .home import HomeLock
-from .last_word import LastWord, read_last_word, reserve_last_word, say_last_word
+from .last_word import LastWord, read_last_word, reserve_last_word, say_last_word, take_standstill
 from .partials import partials
 from .ports import Readers, Writer
 from .readers import Read, ReaderThreads
@@ -154,6 +155,7 @@ class SqliteStore:
     heartbeat = _commit(intake.heartbeat)
     _end_instance = _commit(intake.end_instance)
     end_instance_before = _commit(intake.end_instance_before)
+    note_standstill = _commit(intake.note_standstill)
     instances = _look(intake.instances)
     accept = _commit(arrivals.accept)
     cursor = _look(intake.cursor)
@@ -164,6 +166,7 @@ class SqliteStore:
     stop = _commit(endings.stop)
     configure_chat = _commit(intake.configure_chat)
     chat_settings = _look(intake.chat_settings)
+    known_chats = _look(intake.known_chats)
     request = _commit(intake.request)
     requests = _look(intake.requests)
     settle_request = _commit(intake.settle_request)
@@ -195,6 +198,7 @@ class SqliteStore:
     waiting = _look(claims.waiting)
     answer = _commit(asked.answer)
     questions = _look(asked.questions)
+    owner_questions = _look(asked.owner_questions)
     set_question_aside = _commit(asked.set_question_aside)
     question_undeliverable = _commit(asked.question_undeliverable)
     expire_questions = _commit(asked.expire_questions)
@@ -236,6 +240,9 @@ class SqliteStore:
     revoke = _commit(people.revoke)
     grants = _look(people.grants)
     asking = _look(people.asking)
+
+    allowed_calls = _look(allowed.allowed_calls)
+    revoke_allowed_call = _commit(allowed.revoke_allowed_call)
 
     processes = _look(background.processes)
     known_processes = _look(background.known_processes)
@@ -308,7 +315,7 @@ async def open_under(
     changes = Changes()
     try:
         # The clock may have been set back since the last run; what is newest must still sort last.
-        ids.start_after(await asyncio.to_thread(prepare, path))
+        ids.start_after(await asyncio.to_thread(prepare, path, on_sync_failed))
         instance = InstanceId(ids.new())
         writer = WriterThread(lambda: connect(path), clock, ids, instance, changes.announce, on_sync_failed)
     except BaseException:
@@ -320,6 +327,8 @@ async def open_under(
     try:
         if (word := read_last_word(home)) is not None:
             await store.end_instance_before(word.instance, word.how, word.at)
+        if (pid := take_standstill(home)) is not None:
+            await store.note_standstill(pid)
         with suppress(OSError):  # Without it an end that the ledger cannot keep counts as a crash.
             reserve_last_word(home)
         await store.begin_instance(socket.gethostname(), os.getpid(), boot_id() or "unknown", __version__)
@@ -329,18 +338,28 @@ async def open_under(
     return store
 
 
-def prepare(path: Path) -> str:
+def prepare(path: Path, on_sync_failed: Callable[[SyncFailed], None]) -> str:
     """Bring the file up to date and return the newest id in it; raises `Damaged` if it cannot be read."""
     renew_log(path)
     try:
         with closing(connect_writer(path)) as db:
-            settle_log(db)
-            migrate(db)
+            _bring_up_to_date(db, on_sync_failed)
             return str(db.execute(SQL["newest_id"].text).fetchone()[0])
     except (sqlite3.Error, StoreFault) as error:
         if is_damage(error.__cause__ or error):
             raise Damaged(str(path), str(error.__cause__ or error)) from error
         raise translate(error) from error
+
+
+def _bring_up_to_date(db: sqlite3.Connection, on_sync_failed: Callable[[SyncFailed], None]) -> None:
+    """Copy the log before the connection is closed: that would try again after a failed sync, and drop it."""
+    try:
+        settle_log(db)
+        migrate(db)
+        settle_log(db)
+    except SyncFailed as error:
+        on_sync_failed(error)
+        raise
 
 
 def end_process(error: SyncFailed) -> None:

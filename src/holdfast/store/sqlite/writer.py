@@ -80,7 +80,7 @@ class WriterThread:
         try:
             while group := self._gather():
                 self._report(group, self._commit([work for work, _ in group]))
-                self._log.keep_short(len(group))
+                self._keep_log_short(len(group))
         finally:
             # In an orderly end nobody waits any more; if the thread dies, nobody must wait for ever.
             self._closed = True
@@ -107,9 +107,20 @@ class WriterThread:
         error = outcomes[0].error
         # A failed sync is everybody's, so the first outcome tells of it; nobody has been told anything yet.
         if isinstance(error, SyncFailed):
-            self._sync_failed = error
-            self._on_sync_failed(error)
+            self._end_writing(error)
         return outcomes
+
+    def _keep_log_short(self, transactions: int) -> None:
+        if self._sync_failed is not None:
+            return
+        try:
+            self._log.keep_short(transactions)
+        except SyncFailed as error:
+            self._end_writing(error)
+
+    def _end_writing(self, error: SyncFailed) -> None:
+        self._sync_failed = error
+        self._on_sync_failed(error)
 
     def _report(self, group: list[Waiting], outcomes: list[Outcome]) -> None:
         if not self._bell.ring((group, outcomes)):

@@ -21,6 +21,9 @@ from holdfast.policy.settings import ToolSettings
 
 from ..asking import AskPerson
 from ..base import Tool
+from ..containment import Launcher
+from ..intentions import Reach
+from ..limited_child import LimitedChildren
 from ..process import goal_tool, process_tools
 from .fetching import Fetching, Resolve, resolve
 from .files import Files
@@ -42,28 +45,34 @@ def builtin_tools(
     clock: Clock,
     *,
     agent: str = "main",
-    home: Path | None = None,
+    launcher: Launcher | None = None,
+    read: tuple[Path, ...] = (),
+    write: tuple[Path, ...] = (),
     known: Mapping[str, str] = _NOTHING,
     resolve: Resolve = resolve,
 ) -> tuple[Tool, ...]:
     """The built-in tools by these names; with any of them, the one that reads long results.
 
-    `agent` is whose workspace it is when sessions share one, `home` what commands must not see, `known` the
-    environment they see (`environment` makes it).
+    `agent` is whose workspace it is when sessions share one, `launcher` contains its commands, `read` and
+    `write` are what they see besides the workspace, `known` is their environment (`environment` makes it).
     """
     unknown = sorted(set(names) - set(NAMES))
     if unknown:
         raise ValueError(f"there is no built-in tool {unknown[0]!r}; there are {', '.join(NAMES)}")
     places = Places(settings.workspace, agent)
+    started_by = launcher or Launcher(settings, known)
+    reach = Reach(read, write)
     makers: Mapping[str, Callable[[], tuple[Tool, ...]]] = {
-        "terminal": lambda: Terminal(clock, settings.terminal, places, known, home).tools(),
-        "files": lambda: Files(places).tools(),
-        "fetch": lambda: Fetching(clock, settings.fetch, resolve).tools(),
+        "terminal": lambda: Terminal(
+            clock, settings.terminal, places, known, started_by, read, write
+        ).tools(),
+        "files": lambda: Files(places, settings.protected).tools(),
+        "fetch": lambda: Fetching(clock, settings.fetch, LimitedChildren(clock), resolve).tools(),
         "todo": lambda: Todo(places).tools(),
         "history": lambda: (history_search,),
         "ask": lambda: (AskPerson(),),
         # Where the terminal begins as well: what the one makes the other runs.
-        "processes": lambda: process_tools(places.files),
+        "processes": lambda: process_tools(places.files, reach),
         "goal": lambda: (goal_tool(),),
         "restart": lambda: (restart_gateway,),
     }

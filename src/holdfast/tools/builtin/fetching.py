@@ -14,6 +14,7 @@ import socket
 import zlib
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urljoin, urlsplit
 
@@ -24,7 +25,8 @@ from holdfast.records import dataclass
 
 from ..base import Tool, ToolContext, ToolFailed
 from ..functions import FunctionTool
-from .pages import page_text
+from ..limited_child import ChildFailed, LimitedChildren
+from . import pages
 
 if TYPE_CHECKING:
     import httpx
@@ -36,7 +38,31 @@ REDIRECTS = 5
 _BEYOND = 5.0
 _PORTS = {"http": 80, "https": 443}
 _TEXTS = ("text/", "application/json", "application/xml", "application/javascript", "application/xhtml")
+_CHARSETS = frozenset(
+    codecs.lookup(name).name
+    for name in (
+        *("ascii", "utf-8", "utf-16", "utf-16-le", "utf-16-be", "koi8-r", "koi8-u", "mac-roman", "cp866"),
+        *(f"iso8859-{part}" for part in range(1, 17) if part != 12),
+        *(f"cp{page}" for page in (874, 932, 936, 949, 950, *range(1250, 1259))),
+        *("shift_jis", "euc_jp", "iso2022_jp", "euc_kr", "gb2312", "gbk", "gb18030", "big5", "big5hkscs"),
+    )
+)
+"""Charsets of pages. Python knows more codecs by name: some give no text, and some take very long."""
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_GLOBAL = ipaddress.ip_network("2000::/3")
+"""All of IPv6 that is given to hosts of the public net."""
+_SPECIAL = tuple(
+    ipaddress.ip_network(one)
+    for one in (
+        # The registries of special-purpose addresses (IANA), as a whole: also those that can be reached from
+        # everywhere serve no pages.
+        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+        *("192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24"),
+        *("192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
+        *("224.0.0.0/4", "240.0.0.0/4"),
+        *("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"),
+    )
+)
 _ASKING = {
     "User-Agent": "holdfast",
     "Accept": "text/html,text/*;q=0.9,*/*;q=0.5",
@@ -58,6 +84,8 @@ class Fetching:
 
     clock: Clock
     settings: FetchSettings
+    children: LimitedChildren
+    """What makes text of pages."""
     resolve: Resolve = resolve
 
     def tools(self) -> tuple[Tool, ...]:
@@ -87,13 +115,13 @@ class Fetching:
                 parts = _parts(at)
                 try:
                     found = await self._get(client, context, parts, await self._address(parts))
-                except (httpx.HTTPError, OSError) as error:
+                    if isinstance(found, str):
+                        return found
+                    at = urljoin(at, found.location)
+                except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, ValueError) as error:
                     raise ToolFailed(
                         f"{at} cannot be reached: {str(error) or type(error).__name__}"
                     ) from None
-                if isinstance(found, str):
-                    return found
-                at = urljoin(at, found.location)
         raise ToolFailed(f"{url} leads from one place to the next more than {REDIRECTS} times")
 
     async def _address(self, parts: SplitResult) -> str:
@@ -128,21 +156,32 @@ class Fetching:
             answer = await ending.enter_async_context(
                 client.stream("GET", pinned, headers=headers, extensions={"sni_hostname": parts.hostname})
             )
-            if answer.is_redirect:
+            if answer.has_redirect_location:
                 return _Elsewhere(answer.headers["location"])
             body, whole = await self._body(context, answer)
-        return _told(answer, body, whole)
+        text = _text(answer, body)
+        if _is_page(answer, text):
+            text = await self._page(text)
+        return _told(answer, text, whole)
+
+    async def _page(self, html: str) -> str:
+        """What a page says. It is read in a child process: a page may be made to stop whoever reads it."""
+        try:
+            read = await self.children.run(Path(pages.__file__), "page_bytes", html.encode())
+        except ChildFailed as failure:
+            raise ToolFailed(f"the page came, and was not read: {failure}") from None
+        return read.decode()
 
     async def _body(self, context: ToolContext, answer: httpx.Response) -> tuple[bytes, bool]:
         """What was sent, up to what may be, and whether that is all of it."""
         body, most = bytearray(), self.settings.most
-        unpack = _unpacking(answer.headers.get("content-encoding", ""))
+        unpacker = _Unpacker(answer.headers.get("content-encoding", ""))
         async for piece in answer.aiter_raw():
             context.progress()
-            body += unpack(piece, most + 1 - len(body))
+            body += unpacker.take(piece, most + 1 - len(body))
             if len(body) > most:
                 return bytes(body[:most]), False
-        return bytes(body), True
+        return bytes(body), unpacker.is_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,21 +189,27 @@ class _Elsewhere:
     location: str
 
 
-def _unpacking(encoding: str) -> Callable[[bytes, int], bytes]:
-    """How pieces are unpacked, never to more than is wanted: a little may become a lot."""
-    if encoding.strip().lower() in ("", "identity"):
-        return lambda piece, most: piece[:most]
-    if encoding.strip().lower() not in ("gzip", "x-gzip", "deflate"):
-        raise ToolFailed(f"the answer is packed in a way that was not asked for ({encoding})")
-    unpacking = zlib.decompressobj(wbits=47)
+class _Unpacker:
+    """Unpacks an answer piece by piece, never to more than is wanted: a little may become a lot."""
 
-    def unpack(piece: bytes, most: int) -> bytes:
+    def __init__(self, encoding: str) -> None:
+        packed = encoding.strip().lower()
+        if packed not in ("", "identity", "gzip", "x-gzip", "deflate"):
+            raise ToolFailed(f"the answer is packed in a way that was not asked for ({encoding[:100]})")
+        self._unpacking = None if packed in ("", "identity") else zlib.decompressobj(wbits=47)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether what was packed has come to its end."""
+        return self._unpacking is None or self._unpacking.eof
+
+    def take(self, piece: bytes, most: int) -> bytes:
+        if self._unpacking is None:
+            return piece[:most]
         try:
-            return unpacking.decompress(piece, max(1, most))
+            return self._unpacking.decompress(piece, max(1, most))
         except zlib.error:
             raise ToolFailed("the answer is packed and damaged") from None
-
-    return unpack
 
 
 def _parts(url: str) -> SplitResult:
@@ -176,36 +221,48 @@ def _parts(url: str) -> SplitResult:
 
 
 def is_public(address: str) -> bool:
-    """Whether an address is one of the public net; those that stand for another are what they stand for."""
+    """Whether an address is one of a host on the public net; one that stands for another is that one."""
     try:
         found: _Address = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False
     if isinstance(found, ipaddress.IPv6Address):
-        inside = found.ipv4_mapped or found.sixtofour or (found.teredo or (None, None))[1]
-        if found in _NAT64:
-            inside = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+        inside = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF) if found in _NAT64 else found.ipv4_mapped
         found = inside or found
-    return found.is_global and not found.is_multicast and not found.is_reserved
+    is_given = found in _GLOBAL if isinstance(found, ipaddress.IPv6Address) else True
+    return is_given and not any(found in special for special in _SPECIAL)
 
 
-def _told(answer: httpx.Response, body: bytes, whole: bool) -> str:
-    kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+def _text(answer: httpx.Response, body: bytes) -> str:
+    kind = _kind(answer)
     if kind and not kind.startswith(_TEXTS) and not kind.endswith(("+json", "+xml")):
         raise ToolFailed(f"the answer is no text but {kind} ({answer.status_code})")
-    text = body.decode(_charset(answer), "replace")
-    if "html" in kind or (not kind and "<html" in text[:1_000].lower()):
-        text = page_text(text)
-    if answer.status_code >= 400:
+    return body.decode(_charset(answer), "replace")
+
+
+def _kind(answer: httpx.Response) -> str:
+    said: str = answer.headers.get("content-type", "")
+    return said.partition(";")[0].strip().lower()
+
+
+def _is_page(answer: httpx.Response, text: str) -> bool:
+    kind = _kind(answer)
+    return "html" in kind or (not kind and "<html" in text[:1_000].lower())
+
+
+def _told(answer: httpx.Response, text: str, whole: bool) -> str:
+    if answer.is_redirect:
+        raise ToolFailed(f"the answer is {answer.status_code}, and does not say where to look instead")
+    if answer.status_code >= 300:
         raise ToolFailed(f"the answer is {answer.status_code} {answer.reason_phrase}: {text[:2_000]}")
     end = "" if whole else "\n[the answer is longer; this is its beginning]"
     return f"{text}{end}"
 
 
 def _charset(answer: httpx.Response) -> str:
-    said = answer.charset_encoding or "utf-8"
+    """What the answer says that it is written in, if that is a charset of pages; else UTF-8."""
     try:
-        codecs.lookup(said)
-    except LookupError:
+        said = codecs.lookup(answer.charset_encoding or "utf-8").name
+    except (LookupError, ValueError):
         return "utf-8"
-    return said
+    return said if said in _CHARSETS else "utf-8"

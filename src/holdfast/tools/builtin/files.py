@@ -21,6 +21,7 @@ from typing import BinaryIO, NamedTuple
 from holdfast.model import EffectClass
 
 from ..base import Tool, ToolContext, ToolFailed
+from ..containment import is_protected
 from ..functions import tool
 from ..intentions import SendFile
 from .places import Places, folder_at, names_of, open_file, put_file, put_state, said, state_of
@@ -53,8 +54,9 @@ class _Before(NamedTuple):
 class Files:
     """The tools on the files of a workspace. Changes come one after the other: none is lost to another."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, protected: tuple[str, ...] = ()) -> None:
         self._places = places
+        self._protected = protected
         self._alone = threading.Lock()
 
     def tools(self) -> tuple[Tool, ...]:
@@ -220,6 +222,8 @@ class Files:
         names = names_of(path, root)
         if not names:
             raise ToolFailed(f"{path} is a folder")
+        if is_protected(names, self._protected, not root.is_relative_to(context.workspace)):
+            raise ToolFailed(f"{path} stays as it is: programs execute or trust it (tools.protected)")
         record = self._record(context)
         with self._alone, folder_at(root, names[:-1], folders) as folder:
             before = _before(folder, names[-1], path)

@@ -1,8 +1,13 @@
-"""Web pages as text: what a reader would read, with where links lead."""
+"""Web pages as text: what a reader would read, with where links lead.
+
+Run in a limited child, from this file: for some pages the parser of the standard library takes time that
+grows with the square of their length.
+"""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from html.parser import HTMLParser
 
 _UNREAD = frozenset({"script", "style", "noscript", "template", "svg", "head", "iframe", "object", "canvas"})
@@ -45,11 +50,18 @@ _SPACE = re.compile(r"[ \t\r\f\v\n]+")
 _GAPS = re.compile(r"\n{3,}")
 
 
+def page_bytes(data: bytes) -> bytes:
+    """The same for a child: UTF-8 to UTF-8."""
+    return page_text(data.decode("utf-8", "replace")).encode("utf-8", "replace")
+
+
 def page_text(html: str) -> str:
     """What a page says, without what is only for machines; a page that breaks off gives what there is."""
     reader = _Reader()
-    reader.feed(html)
-    reader.close()
+    # The standard library says so of a declaration that it cannot read; what came before it is there.
+    with suppress(AssertionError):
+        reader.feed(html)
+        reader.close()
     return reader.text
 
 

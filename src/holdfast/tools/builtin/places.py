@@ -2,7 +2,10 @@
 
     WORKSPACE/sessions/SESSION   the files of a session, or
     WORKSPACE/agents/AGENT       those of all sessions of an agent
-    WORKSPACE/state/SESSION      what the tools remember of a session; not for agents
+    HOME/tool-state/SESSION      what the tools remember of a session; not for agents
+
+HOME is the folder that WORKSPACE is in. Programs of agents see nothing of it but their workspace and a
+private folder of their own.
 
 A path is walked name by name from a folder that is held open, so that nobody can put a link into its way
 between a check and the opening.
@@ -25,6 +28,7 @@ from ..base import ToolContext, ToolFailed
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PRIVATE = 0o700
+STATE = "tool-state"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class Places:
 
     def state_of_session(self, workspace: Path, session: str) -> Path:
         """The same of any session."""
-        return _made(workspace.joinpath("state", session))
+        return _made(workspace.parent.joinpath(STATE, session))
 
 
 def _made(folder: Path) -> Path:

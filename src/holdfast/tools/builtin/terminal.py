@@ -1,7 +1,4 @@
-"""Commands in a shell: in processes of their own, of which nothing is left when the call is over.
-
-`guard.py` says what keeps them from the gateway, and the documentation what that guarantees where.
-"""
+"""Commands in a shell: in processes of their own, contained; nothing of them is left after the call."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import codecs
 import json
 import os
 import signal
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -22,18 +18,20 @@ from holdfast.policy.settings import SECOND, TerminalSettings
 from holdfast.records import dataclass
 
 from ..base import CutShort, Tool, ToolContext, ToolFailed
+from ..containment import Launcher, Prepared, helper_command, private_of_session
 from ..functions import FunctionTool
 from .places import Places, put_state, state_of
-from .shield import shield
 
 USUAL = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR")
 """What a command sees of the gateway's environment; besides these all `LC_*`, and what is configured."""
-_GUARD = str(Path(__file__).with_name("guard.py"))
 _SHELLS = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/bin/sh")
 _PIECE = 65_536
 _DEFAULT = 120.0
+_SHELL = 'trap "pwd -P >&3" EXIT\neval "$1"'
+_FILES = 4
+"""Descriptors that a command has: the fourth says in which folder it ended."""
 _ENDS = 3.0
-"""Seconds for the guard to end what it guards, before it is ended itself."""
+"""Seconds for the helper to end the command, before it is ended itself."""
 _BEYOND = 15.0
 """Seconds beyond its longest time before a call is given up although its command should have ended."""
 
@@ -48,6 +46,12 @@ def environment(known: Mapping[str, str], more: frozenset[str] = frozenset()) ->
     return {**seen, "TERM": "dumb", "PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 
 
+class CommandTool(FunctionTool):
+    """A function that runs a program, contained."""
+
+    starts_program = True
+
+
 @dataclass(frozen=True, slots=True)
 class Terminal:
     """The shell of an agent's sessions."""
@@ -56,15 +60,15 @@ class Terminal:
     settings: TerminalSettings
     places: Places
     environment: Mapping[str, str]
-    home: Path | None = None
-    """The gateway's home, which commands do not see where that can be kept from them."""
-    contain: bool = True
-    """Whether namespaces are tried; where they are not allowed nothing changes."""
+    launcher: Launcher
+    read: tuple[Path, ...] = ()
+    write: tuple[Path, ...] = ()
+    """What commands see besides the workspace, and what of it they may change."""
 
     def tools(self) -> tuple[Tool, ...]:
         # Its own time is over first; this one is for a guard that does not end.
         most = self.settings.timeout / SECOND + _BEYOND
-        return (FunctionTool(self.terminal, None, EffectClass.EFFECT, most),)
+        return (CommandTool(self.terminal, None, EffectClass.EFFECT, most),)
 
     async def terminal(self, context: ToolContext, command: str, seconds: float = _DEFAULT) -> str:
         """Run a command in a shell of its own, in the workspace, and give its output and exit code.
@@ -93,33 +97,35 @@ class Terminal:
         return self._told(context, status, kept)
 
     async def _begin(self, context: ToolContext, command: str) -> _Running:
-        folder = self.places.files(context)
+        prepared = await asyncio.to_thread(self._prepared, context, command)
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-I", "-S", _GUARD),
+            *helper_command("command"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            # Once more, whoever gave it: what is on no list is seen by no command.
-            env=environment(self.environment, self.settings.env),
-            cwd=folder,
+            env=dict(prepared.environment),
             start_new_session=True,
         )
-        order = {
-            "command": command,
-            "cwd": state_of(self._cwd(context)) or str(folder),
-            "show": str(folder),
-            "hide": str(self.home) if self.home else None,
-            "contain": self.contain,
-            "shell": next(shell for shell in _SHELLS if os.access(shell, os.X_OK)),
-            "memory": self.settings.memory,
-            "processes": self.settings.processes,
-            # Whoever starts the gateway again is not to be ended either.
-            "shield": shield((os.getpid(), os.getppid(), process.pid)).hex(),
-        }
         running = _Running(process, self.clock)
-        await running.order(order)
+        await running.order({"argv": prepared.argv, **prepared.order})
         return running
+
+    def _prepared(self, context: ToolContext, command: str) -> Prepared:
+        folder = self.places.files(context)
+        view = self.launcher.view(
+            folder, private_of_session(context.workspace, context.session), self.read, self.write
+        )
+        shell = next(shell for shell in _SHELLS if os.access(shell, os.X_OK))
+        flags = ("--noprofile", "--norc") if shell.endswith("bash") else ()
+        return self.launcher.prepare(
+            view,
+            (shell, *flags, "-c", _SHELL, shell, command),
+            Path(state_of(self._cwd(context)) or folder),
+            # Once more, whoever gave it: a variable that is on no list is seen by no command.
+            environment(self.environment, self.settings.env),
+            files=_FILES,
+            joined=True,
+        )
 
     def _cwd(self, context: ToolContext) -> Path:
         return self.places.state(context) / "cwd"
@@ -146,7 +152,7 @@ class Terminal:
 
 
 class _Running:
-    """A guard at work."""
+    """A command, and the helper around it."""
 
     def __init__(self, process: asyncio.subprocess.Process, clock: Clock) -> None:
         self._process = process
@@ -155,7 +161,7 @@ class _Running:
     async def order(self, order: Mapping[str, Any]) -> None:
         """Tell it what to run; its input stays open for as long as that may go on."""
         assert self._process.stdin is not None
-        # A guard that ended at once is heard of when it is listened to.
+        # A helper that ended at once is heard of when it is listened to.
         with suppress(ConnectionError):
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
             await self._process.stdin.drain()
@@ -172,8 +178,11 @@ class _Running:
         said = (await words.read()).decode("utf-8", "replace").strip().splitlines()
         await self._process.wait()
         try:
-            status = json.loads(said[-1])
-        except (IndexError, ValueError):
+            *trouble, last = said
+            status = json.loads(last)
+            if trouble:
+                raise ValueError
+        except ValueError:
             raise ToolFailed(f"no command could be run here: {' '.join(said)[-500:]}") from None
         return status if isinstance(status, dict) else {"ended": "lost"}
 

@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import field
+from pathlib import Path
 from typing import Any, Protocol
 
 from holdfast.clock import Bell
 from holdfast.records import dataclass
+from holdfast.tools.containment import Launcher
 
 
 class Lost(Exception):
@@ -25,14 +27,23 @@ class Garbled(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where the program of a server runs, and how it is contained there."""
+
+    log: Path
+    """Its own words."""
+    workspace: Path
+    private: Path
+    launcher: Launcher
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
     """A tool as its server describes it."""
 
     name: str
     description: str = ""
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
-    read_only: bool = False
-    idempotent: bool = False
 
 
 class Signs:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import shutil
-import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -31,9 +31,9 @@ from pydantic import ValidationError
 
 from holdfast import __version__
 from holdfast.tools.base import ToolFailed
+from holdfast.tools.containment import Prepared, helper_command
 
-from . import guard
-from .base import Connect, Garbled, Listed, Lost, NotReached, Signs
+from .base import Connect, Garbled, Listed, Lost, NotReached, Place, Signs
 from .http import LARGEST, NOT_REACHED, http_client
 from .results import shortened, told
 from .settings import McpSettings, Means
@@ -53,8 +53,8 @@ _TALKATIVE = ("mcp", "client", "httpx2", "httpcore2")
 """Loggers of the SDK and below; they repeat messages, addresses and faults that we tell in our own words."""
 
 
-def connecting(settings: McpSettings, means: Means, log: Path, cwd: Path) -> Connect:
-    """How this server is connected to; `log` is where a program's own words go, `cwd` where it runs."""
+def connecting(settings: McpSettings, means: Means, place: Place) -> Connect:
+    """How this server is connected to; `place` is where its program runs."""
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
@@ -71,7 +71,7 @@ def connecting(settings: McpSettings, means: Means, log: Path, cwd: Path) -> Con
         if settings.url:
             transport, ended = _over_http(settings, means, signs), _closed
         else:
-            transport, ended = _started(settings, means, log, cwd), partial(_last_words, log)
+            transport, ended = _started(settings, means, place), partial(_last_words, place.log)
         watched = cast(Transport, _Watched(transport, signs, ended))
         async with AsyncExitStack() as stack:
             try:
@@ -149,14 +149,9 @@ def _meta(key: str) -> types.RequestParamsMeta:
 
 
 def _listed(tool: types.Tool) -> Listed:
-    hints = tool.annotations
-    return Listed(
-        tool.name,
-        tool.description or tool.title or "",
-        tool.input_schema,
-        bool(hints and hints.read_only_hint),
-        bool(hints and hints.idempotent_hint),
-    )
+    # What a server claims of its own tools (`readOnlyHint` and the like) is not read: consent, and what is
+    # repeated after a crash, follow from the owner's configuration alone.
+    return Listed(tool.name, tool.description or tool.title or "", tool.input_schema)
 
 
 async def _listen(client: Client, signs: Signs) -> None:
@@ -174,24 +169,38 @@ async def _listen(client: Client, signs: Signs) -> None:
 
 
 @asynccontextmanager
-async def _started(settings: McpSettings, means: Means, log: Path, cwd: Path) -> AsyncIterator[Any]:
-    """The program, behind its guard, in an environment without the gateway's secrets."""
+async def _started(settings: McpSettings, means: Means, place: Place) -> AsyncIterator[Any]:
+    """The program, contained, behind its helper, in an environment without the gateway's secrets."""
+    try:
+        prepared = await asyncio.to_thread(_prepared, settings, means, place)
+    except ToolFailed as error:
+        raise NotReached(str(error)) from None
+    order = {
+        **prepared.order,
+        "parent": os.getpid(),
+        "log": str(place.log),
+        "secrets": list(means.env),
+    }
+    command, *args = helper_command("mcp_program", json.dumps(order), *prepared.argv)
+    parameters = StdioServerParameters(command=command, args=args, env=dict(prepared.environment))
+    # The helper has the program's stderr; what it has to say itself nobody needs.
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: ASYNC230 - no disk behind it
+        async with stdio_client(parameters, errlog=nowhere) as streams:
+            yield streams
+
+
+def _prepared(settings: McpSettings, means: Means, place: Place) -> Prepared:
+    """The program as it is to be started. Its PATH is the gateway's, its HOME a private one."""
     assert settings.command is not None
     environment = {**get_default_environment(), **means.env}
     command = shutil.which(settings.command, path=environment.get("PATH"))
     if command is None:
         raise NotReached(f"there is no program {settings.command!r} that can be run")
-    secrets = ",".join(means.env)
-    parameters = StdioServerParameters(
-        command=sys.executable,
-        args=["-I", "-S", guard.__file__, str(os.getpid()), str(log), secrets, command, *settings.args],
-        env=dict(means.env),
-        cwd=cwd,
-    )
-    # The guard has the program's stderr; what it has to say itself nobody needs.
-    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: ASYNC230 - no disk behind it
-        async with stdio_client(parameters, errlog=nowhere) as streams:
-            yield streams
+    cwd = place.workspace / settings.cwd if settings.cwd else place.workspace
+    # A folder elsewhere that was named for it to run in is one it may work in.
+    write = settings.write if cwd.is_relative_to(place.workspace) else (*settings.write, cwd)
+    view = place.launcher.view(place.workspace, place.private, settings.read, write, settings.network)
+    return place.launcher.prepare(view, (command, *settings.args), cwd, environment)
 
 
 @asynccontextmanager

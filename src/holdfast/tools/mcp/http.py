@@ -119,6 +119,6 @@ def _is_message(body: bytes) -> bool:
 def _says(body: bytes, *keys: str) -> bool:
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(found, dict) and all(key in found for key in keys)

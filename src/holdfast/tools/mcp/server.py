@@ -70,6 +70,10 @@ class McpTool:
     timeout: float = DAY / SECOND
     """Far away: how long a call may take is told by its progress, and that is the server's to watch."""
 
+    @property
+    def starts_program(self) -> bool:
+        return self.server.is_program
+
     async def run(self, context: ToolContext, arguments: str) -> str:
         return await self.server.call(self, context, arguments)
 
@@ -93,6 +97,11 @@ class Server:
         self._seen = 0
         """How many rings of its bell the tools known here are from."""
         self._bell = Bell()
+
+    @property
+    def is_program(self) -> bool:
+        """Whether the gateway starts it, rather than reaches it at an address."""
+        return self._settings.command is not None
 
     @property
     def look(self) -> ServerLook:
@@ -220,7 +229,7 @@ class Server:
             log.warning("two tools of the MCP server %s are alike: %s", self.name, clash)
 
     def _tool(self, name: str, listed: Listed) -> McpTool:
-        effect = self._settings.effect_of(listed.name, listed.read_only, listed.idempotent)
+        effect = self._settings.effect_of(listed.name)
         return McpTool(name, effect, listed.description, listed.parameters, listed.name, self)
 
     def _enter(self, state: State, words: str) -> None:

@@ -10,13 +10,14 @@ from holdfast.clock import Clock, Rng
 from holdfast.model import EffectClass
 from holdfast.records import dataclass
 from holdfast.tools.base import Tool, ToolContext, ToolFailed
+from holdfast.tools.containment import Launcher, private_of_server
 
-from .base import Connect
+from .base import Connect, Place
 from .naming import server_of
 from .server import Server, ServerLook
 from .settings import McpSettings, Means
 
-Connecting = Callable[[McpSettings, Means, Path, Path], Connect]
+Connecting = Callable[[McpSettings, Means, Place], Connect]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Gone:
 
     name: str
     words: str
+    starts_program: bool
     effect: EffectClass = EffectClass.READ
 
     async def run(self, context: ToolContext, arguments: str) -> str:
@@ -40,6 +42,7 @@ class Servers:
         means: Mapping[str, Means],
         logs: Path,
         workspace: Path,
+        launcher: Launcher,
         clock: Clock,
         rng: Rng,
     ) -> None:
@@ -47,6 +50,7 @@ class Servers:
         self._means = means
         self._logs = logs
         self._workspace = workspace
+        self._launcher = launcher
         self._servers = {name: Server(name, one, clock, rng) for name, one in settings.items()}
 
     async def work(self) -> None:
@@ -62,10 +66,8 @@ class Servers:
             raise
         async with asyncio.TaskGroup() as lives:
             for name, server in self._servers.items():
-                settings = self._settings[name]
-                cwd = self._workspace / settings.cwd if settings.cwd else self._workspace
-                log = self._logs / f"mcp-{name}.log"
-                lives.create_task(server.work(connecting(settings, self._means[name], log, cwd)), name=name)
+                connect = connecting(self._settings[name], self._means[name], self._place(name))
+                lives.create_task(server.work(connect), name=name)
 
     def looks(self) -> tuple[ServerLook, ...]:
         """Each server as it stands."""
@@ -88,7 +90,11 @@ class Servers:
         if server is None:
             return None
         tool = server.tools.get(name)
-        return Gone(name, _why(name, server)) if tool is None else tool
+        return Gone(name, _why(name, server), server.is_program) if tool is None else tool
+
+    def _place(self, name: str) -> Place:
+        private = private_of_server(self._workspace, name)
+        return Place(self._logs / f"mcp-{name}.log", self._workspace, private, self._launcher)
 
     def _make_folders(self) -> None:
         self._logs.mkdir(parents=True, exist_ok=True, mode=0o700)

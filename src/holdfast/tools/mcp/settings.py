@@ -10,11 +10,7 @@ from pathlib import Path
 from holdfast.model import EffectClass
 from holdfast.policy.settings import MINUTE, SECOND
 from holdfast.records import dataclass
-from holdfast.telemetry import without_secrets
-from holdfast.telemetry.secrets import SECRET
-
-SHORTEST = 6
-"""Characters below which a value is a setting and no secret: without it every text would be garbled."""
+from holdfast.telemetry import KnownSecrets, without_secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +22,19 @@ class McpSettings:
     env: tuple[str, ...] = ()
     """Names of variables it is given besides the harmless ones; their values stand in no settings."""
     cwd: Path | None = None
+    read: tuple[Path, ...] = ()
+    """What its program sees besides its own installation and the agents' workspace."""
+    write: tuple[Path, ...] = ()
+    """What it may change as well."""
+    network: bool | None = None
+    """Whether it reaches the network; None: as all contained programs."""
     url: str | None = None
     headers: tuple[tuple[str, str], ...] = ()
     """Each with its value, in which `$NAME` stands for what the variable of that name holds."""
     tools: tuple[str, ...] = ()
     """Patterns of the tools that are offered; none: all of them."""
     effects: tuple[tuple[str, EffectClass], ...] = ()
-    """Patterns of tools and what class they have, whatever the server says of them; the first that fits."""
+    """Patterns of tools and their effect class; the first that fits. A tool that none fits is an effect."""
     timeout: int = 5 * MINUTE
     """Without an answer or a word of progress, before a call is given up."""
     wait: int = 20 * SECOND
@@ -42,14 +44,10 @@ class McpSettings:
         """Whether an agent may know of this tool."""
         return not self.tools or any(fnmatchcase(tool, pattern) for pattern in self.tools)
 
-    def effect_of(self, tool: str, read_only: bool, idempotent: bool) -> EffectClass:
-        """What may be done with a cut-off call: somebody's word here, else the server's, else nothing."""
-        for pattern, effect in self.effects:
-            if fnmatchcase(tool, pattern):
-                return effect
-        if read_only:
-            return EffectClass.READ
-        return EffectClass.IDEMPOTENT if idempotent else EffectClass.EFFECT
+    def effect_of(self, tool: str) -> EffectClass:
+        """The class that the owner gives this tool; the server's own claims never count."""
+        fitting = (effect for pattern, effect in self.effects if fnmatchcase(tool, pattern))
+        return next(fitting, EffectClass.EFFECT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +61,7 @@ class Means:
         return f"Means({', '.join((*self.env, *self.headers))})"
 
     def without(self, text: str) -> str:
-        """The text with what is not to be seen left out of it, longest first."""
-        for value in sorted((*self.env.values(), *self.headers.values()), key=len, reverse=True):
-            for part in dict.fromkeys((value, *value.split(" ", 1))):
-                if len(part) >= SHORTEST:
-                    text = text.replace(part, SECRET)
-        return without_secrets(text)
+        """The text with what is not to be seen left out of it."""
+        values = (*self.env.values(), *self.headers.values())
+        known = KnownSecrets(part for value in values for part in (value, *value.split(" ", 1)))
+        return without_secrets(known.without(text))

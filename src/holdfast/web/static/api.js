@@ -15,19 +15,41 @@ export class Refused extends Error {
 
 const AWAY = "The gateway is away.";
 
-export async function ask(method, path, body, headers = {}) {
-  const isJson = body !== undefined && !(body instanceof Blob);
+// The cookie alone is worth nothing: browsers send it to every port of this host. The proof beside it stays in this
+// origin's storage, which no other port reads. It is read for each request: another tab may have signed in since.
+const PROOF = "holdfast.proof";
+let held = ""; // for browsers that keep nothing
+
+export function proof(given) {
+  if (given !== undefined) held = given;
+  try {
+    if (given !== undefined) localStorage.setItem(PROOF, given);
+    return localStorage.getItem(PROOF) ?? "";
+  } catch {
+    return held;
+  }
+}
+
+/** A request with the proof; a failure to answer, and only that, is a `Refused` with status 0. */
+export async function send(path, { headers = {}, ...options } = {}) {
   let answer;
   try {
-    answer = await fetch(path, {
-      method,
-      headers: { "X-Holdfast": "1", ...(isJson ? { "Content-Type": "application/json" } : {}), ...headers },
-      body: isJson ? JSON.stringify(body) : body,
-    });
-  } catch {
+    answer = await fetch(path, { ...options, headers: { "X-Holdfast": proof(), ...headers } });
+  } catch (fault) {
+    if (fault.name === "AbortError") throw fault;
     throw new Refused(0, "away", AWAY);
   }
   if (answer.status === 401) signIn();
+  return answer;
+}
+
+export async function ask(method, path, body, headers = {}) {
+  const isJson = body !== undefined && !(body instanceof Blob);
+  const answer = await send(path, {
+    method,
+    headers: { ...(isJson ? { "Content-Type": "application/json" } : {}), ...headers },
+    body: isJson ? JSON.stringify(body) : body,
+  });
   let found;
   try {
     found = await answer.json();
@@ -41,12 +63,40 @@ export async function ask(method, path, body, headers = {}) {
 
 export const get = (path) => ask("GET", path);
 
+/** The bytes of a stored file; raises `Refused`. */
+export async function bytes(path) {
+  const answer = await send(path);
+  if (!answer.ok) throw new Refused(answer.status, "failed", answer.status === 404 ? "This file is not kept any more." : `The gateway answered ${answer.status}.`);
+  try {
+    return await answer.blob();
+  } catch {
+    throw new Refused(0, "away", AWAY);
+  }
+}
+
 let leaving = false;
 
-/** Whoever is not signed in goes to the door, once however many requests say so; what they wrote waits in the outbox. */
+/** A page that is not signed in goes to the sign-in page, once however many requests say so; what a person wrote waits in the outbox. */
 export function signIn() {
   if (!leaving) location.assign("/login");
   leaving = true;
 }
+
+/** End this browser's sign-in, here and in the gateway. */
+export async function signOut() {
+  await ask("POST", "/logout");
+  proof("");
+  signIn();
+}
+
+// A page that the back button brings again, or another tab signed out, shows nothing to whoever sits there now.
+addEventListener("pageshow", (event) => {
+  if (!event.persisted) return;
+  leaving = false;
+  if (!proof()) signIn();
+});
+addEventListener("storage", (event) => {
+  if (event.key === PROOF && !event.newValue && location.pathname !== "/login") signIn();
+});
 
 export const chatPath = (chat, rest = "") => `/api/chats/${encodeURIComponent(chat)}${rest}`;

@@ -1,5 +1,6 @@
 // The chat page: opens a chat, follows it, and puts together what the other modules do.
 import { ask, chatPath, get } from "./api.js";
+import { Allowed } from "./allowed.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { Demo } from "./demo.js";
@@ -27,6 +28,8 @@ const outbox = new Outbox(() => draw());
 const side = new Side(open, () => talk?.chat);
 const composer = new Composer((text, attachments) => say(text, { attachments }), toast);
 const demo = new Demo({ confirm: confirmed, toast, say, focus: () => composer.focus(), sessionTurn: () => talk?.turn });
+
+const allowed = new Allowed(look);
 
 const answered = new Map(); // questions answered here, until the ledger says so itself
 
@@ -84,6 +87,7 @@ async function open(chat) {
   stream?.close();
   log.clear();
   waiting.clear();
+  allowed.close();
   editing = null;
   pinned = true;
   spoken = "";
@@ -230,6 +234,7 @@ function paint(still = false) {
   settle(locals);
   paintActivity();
   paintBeside();
+  allowed.draw(talk.standing?.allowed ?? []);
   const isEmpty = !items.length && !queued.length && !mine.length;
   $("empty").hidden = !isEmpty || !hasOpened;
   $("earlier").hidden = talk.first === 0;
@@ -323,19 +328,27 @@ function speak(words) {
 // Staying at the end, unless somebody reads further up.
 
 let pinned = true;
+let place = 0; // where the page was scrolled to last
 const scroll = $("scroll");
 
 function keepPinned() {
   if (pinned) scroll.scrollTop = scroll.scrollHeight;
+  place = scroll.scrollTop;
   $("to-end").hidden = pinned || !hasOpened;
 }
 
 scroll.addEventListener("scroll", () => {
   const room = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight;
-  pinned = room < 48;
+  // Only a person who scrolls up leaves the end; words that grew meanwhile are followed.
+  const follows = pinned && scroll.scrollTop >= place;
+  place = scroll.scrollTop;
+  pinned = follows || room < 48;
+  if (follows) keepPinned();
   $("to-end").hidden = pinned;
 }, { passive: true });
-new ResizeObserver(() => pinned && keepPinned()).observe(scroll);
+// The words may grow by themselves as well: pictures are fetched, and come late.
+const resized = new ResizeObserver(() => pinned && keepPinned());
+for (const one of [scroll, scroll.firstElementChild]) resized.observe(one);
 $("to-end").addEventListener("click", () => { pinned = true; keepPinned(); composer.focus(); });
 
 $("earlier").addEventListener("click", () => tried(async () => {
@@ -378,7 +391,7 @@ addEventListener("keydown", (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
     event.preventDefault();
     side.focus();
-  } else if (event.key === "Escape" && !$("ask").open) {
+  } else if (event.key === "Escape" && !document.querySelector("dialog[open]")) {
     side.close();
     composer.focus();
   }

@@ -1,6 +1,7 @@
 // The list of sessions with its filters, and one session with all that is known of it.
 
 import { h, icon, named } from "./operator-dom.js";
+import { coded } from "./words.js";
 import { ago, conversation, EFFECT, moment, plural, span, TONE, WHY_CUT } from "./operator-words.js";
 
 export const pill = (state) => h("span", { class: `pill ${TONE[state] ?? ""}` }, state);
@@ -81,6 +82,7 @@ export function session({ found, titles }, now) {
       h("div", { class: "side-panels" },
         block("decisions", "What recovery decided", null, decisions(found.decisions, now)),
         block("turns", "Turns", found.turns.length, list(found.turns.map((one) => turn(one, now)))),
+        found.allowed.length > 0 && block("allowed", "Always allowed in this chat", found.allowed.length, allowed(found.allowed, now)),
         block("calls", "Tool calls", found.calls.length, calls(found.calls)),
         block("told", "Outbox", found.deliveries.length, told(found.deliveries, now)))),
   ];
@@ -117,6 +119,14 @@ function turn(one, now) {
     h("p", { class: "aside" }, [`${one.ended_at ? "took" : "for"} ${span(until - one.begun_at)}`, cut, one.held && `held: ${one.held.replaceAll("_", " ")}`,
       one.stop && `a ${one.stop} was asked`, one.why && `because: ${one.why.replaceAll("_", " ")}`].filter(Boolean).join(" · ")),
     h("details", { class: "fold", "data-trace": one.cause }, h("summary", {}, "Its whole life"), h("div", { class: "life", "data-kept": true })));
+}
+
+/** The rules that owners gave for the chat of this session. */
+function allowed(found, now) {
+  return list(found.map((one) => h("li", { "data-key": one.id },
+    h("p", { class: "first" }, h("span", {}, coded(one.covers).map(([text, isCode]) => isCode ? h("code", {}, text) : text))),
+    h("p", { class: "aside" }, `rule ${one.id} · by ${one.allowed_by} · `, h("time", {}, moment(one.allowed_at, now))),
+    h("button", { class: "plain danger", type: "button", "data-do": "revoke", "data-id": one.id, "aria-label": `Revoke rule ${one.id}` }, "Revoke"))));
 }
 
 function calls(found) {
@@ -156,10 +166,11 @@ function headline(one) {
 }
 
 /** What it happened to: a call by the name of its tool, a claim with its number. */
-function about(one) {
+function about(one, now) {
   let detail = {};
   try { detail = JSON.parse(one.detail ?? "{}"); } catch { /* told without */ }
   if (detail.resumed) return `turn, resumed after interruption ${detail.resumed}`;
+  if (one.what === "allowed_by_rule") return `call ${detail.call}, by rule ${detail.rule} of ${moment(detail.given_at, now)}`;
   return detail.tool ? `call of ${detail.tool}` : one.subject.split(":")[0];
 }
 
@@ -170,6 +181,6 @@ export function life(found, now) {
     const other = run !== null && one.instance && one.instance !== run;
     run = one.instance ?? run;
     return [other && h("li", { class: "break" }, icon("i-kill"), "the process ended here; another went on"),
-      h("li", {}, h("time", {}, moment(one.at, now)), h("span", {}, one.what.replaceAll("_", " ")), h("small", {}, about(one)))];
+      h("li", {}, h("time", {}, moment(one.at, now)), h("span", {}, one.what.replaceAll("_", " ")), h("small", {}, about(one, now)))];
   }));
 }

@@ -7,6 +7,7 @@ import { overview } from "./operator-overview.js";
 import { filters, life, session, sessions } from "./operator-sessions.js";
 import { outbox, restart, setAside } from "./operator-upkeep.js";
 import { confirmed, toast } from "./shell.js";
+import { follow } from "./stream.js";
 
 const at = (id) => document.getElementById(id);
 const page = at("page"), tools = at("tools");
@@ -188,18 +189,10 @@ function lookSoon() {
 }
 
 function listen() {
-  const events = new EventSource("/api/events");
-  events.addEventListener("open", lookSoon);
-  events.addEventListener("changed", (event) => {
-    const { topics } = JSON.parse(event.data);
+  follow(() => "/api/events", (name, { topics }) => {
     const wanted = PLACES[state.place.name].topics;
     if (!wanted || !topics || topics.some((topic) => wanted.includes(topic))) lookSoon();
-  });
-  events.addEventListener("error", () => {
-    answers(false);
-    // A browser gives up for good when it was refused, as a gateway that is starting may do.
-    if (events.readyState === EventSource.CLOSED) setTimeout(listen, 2 * TICK);
-  });
+  }, (turned) => (turned === "open" ? lookSoon() : answers(false)));
 }
 
 // What an operator does.
@@ -237,6 +230,11 @@ const DEEDS = {
     if (!await confirmed("Take them out?", `${who} can write no more, and what of theirs is not done is not begun with.`, "Take out")) return;
     await tell("/api/people/remove", { who });
     say(`${who} is not let in any more.`);
+  },
+  async revoke({ id }) {
+    if (!await confirmed("Revoke this rule?", "Before such a call the agent asks for permission again. What runs is not stopped.", "Revoke it")) return;
+    await tell(`/api/allowed/${id}/revoke`);
+    say("The rule is revoked.");
   },
   async more() { state.pages += 1; },
 };

@@ -1,4 +1,6 @@
-// What every page has: colours, a question before what cannot be taken back, a word that goes away again.
+// What every page has: colours, a way out, a question before what cannot be taken back, a word that goes away again.
+import { signOut } from "./api.js";
+
 const $ = (id) => document.getElementById(id);
 const LASTS = 6000;
 
@@ -32,6 +34,15 @@ function paintTheme() {
 }
 $("theme").addEventListener("click", () => { window.holdfastTheme?.next(); paintTheme(); });
 paintTheme();
+
+$("sign-out").addEventListener("click", async () => {
+  try {
+    await signOut();
+  } catch (fault) {
+    if (fault.status === undefined) throw fault;
+    if (fault.status !== 401) toast(`You are still signed in. ${fault.message}`);
+  }
+});
 
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();

@@ -1,6 +1,6 @@
 // Server-sent events that come back by themselves. Read with fetch, not EventSource: the wait between two tries is
 // ours, a lost sign-in is noticed, and a connection that has gone silent is given up.
-import { signIn } from "./api.js";
+import { Refused, send } from "./api.js";
 
 const FIRST = 250;
 const LONGEST = 5000;
@@ -20,8 +20,7 @@ export function follow(where, heard, turned) {
     breaking = new AbortController();
     let watch = setTimeout(() => breaking.abort(), SILENT);
     try {
-      const answer = await fetch(where(), { headers: { Accept: "text/event-stream", "X-Holdfast": "1" }, signal: breaking.signal });
-      if (answer.status === 401) return signIn();
+      const answer = await send(where(), { headers: { Accept: "text/event-stream" }, signal: breaking.signal });
       if (!answer.ok || !answer.body) return;
       turned("open");
       wait = FIRST;
@@ -35,7 +34,7 @@ export function follow(where, heard, turned) {
         parse(value);
       }
     } catch (fault) {
-      if (!(fault instanceof TypeError || fault instanceof DOMException)) throw fault;
+      if (![TypeError, DOMException, Refused].some((kind) => fault instanceof kind)) throw fault;
     } finally {
       clearTimeout(watch);
     }

@@ -1,7 +1,8 @@
 // Draws the items of a conversation. Every item has a key; its node stays the same node for as long as the item is
 // there, and is filled again only when what it shows has changed.
-import { get } from "./api.js";
+import { bytes, get } from "./api.js";
 import { showMarkdown } from "./markdown.js";
+import { toast } from "./shell.js";
 import { aroundCut, clock, cutLine, cutStory, dayOf, moment, offered, questionEnd, shortTime, size, span } from "./words.js";
 
 export function el(tag, className = "", ...inside) {
@@ -171,10 +172,37 @@ function fillQuestion(node, item, acts) {
   const ways = asked.options.length ? answerButtons(asked.options, send) : answerField(typed, send);
   node.append(ways, el("p", "expiry", answerHint(item)));
   if (item.answer) for (const one of ways.querySelectorAll("button, textarea")) one.disabled = true;
+  else if (isConsent) allowOnceRead(asked.id, words, ways);
+}
+
+const read = new Set(); // permissions whose call was seen to its end
+
+/** Nothing can be allowed before the end of the call was in sight; it can be refused at any time. */
+function allowOnceRead(question, words, ways) {
+  const code = words.querySelector("pre");
+  if (!code || read.has(question)) return;
+  const allowing = [...ways.querySelectorAll("button")].filter((one) => one.dataset.option !== "deny");
+  const hint = el("p", "unread", "Scroll to the end of the call to allow it.");
+  for (const one of allowing) one.disabled = true;
+  ways.before(hint);
+  const end = el("span", "end");
+  code.append(end);
+  const watch = new IntersectionObserver((seen) => {
+    if (!seen.some((one) => one.isIntersecting)) return;
+    watch.disconnect();
+    read.add(question);
+    hint.remove();
+    for (const one of allowing) one.disabled = false;
+  });
+  watch.observe(end);
 }
 
 function answerButtons(options, send) {
-  return el("div", "options", ...options.map((option) => button("plain", option, () => send(option))));
+  return el("div", "options", ...options.map((option) => {
+    const node = button("plain", option, () => send(option));
+    node.dataset.option = option;
+    return node;
+  }));
 }
 
 function answerField(typed, send) {
@@ -192,7 +220,7 @@ function answerField(typed, send) {
 
 function answerHint({ question, answer, away }) {
   if (answer) return `${away ? "Kept here, and sent when the gateway is back" : "On its way"}: ${answer}`;
-  const way = question.kind === "approval" ? "Or write yes or no below. " : question.options.length ? "Or write below: a number will do. " : "";
+  const way = question.of_owner ? "" : question.kind === "approval" ? `Or write ${question.options.length > 2 ? "yes, no or always" : "yes or no"} below. ` : question.options.length ? "Or write below: a number will do. " : "";
   return question.expires_at ? `${way}Open until ${moment(question.expires_at)}.` : `${way}Open until safe mode ends; then the work goes on.`;
 }
 
@@ -282,10 +310,7 @@ function operatorLink(session) {
 export function chip(one, more = []) {
   const inside = [el("span", "name", one.name), el("span", "size", size(one.size)), ...more];
   if (!one.digest || more.length) return el("span", "chip", ...inside);
-  const node = el("a", "chip", ...inside);
-  node.href = blobPath(one);
-  node.setAttribute("download", one.name);
-  return node;
+  return download(el("a", "chip", ...inside), one);
 }
 
 const blobPath = (one) => `/api/blobs/${encodeURIComponent(one.digest)}?name=${encodeURIComponent(one.name)}`;
@@ -293,30 +318,68 @@ const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /** A file the agent gave: a picture is shown; all of them can be downloaded. */
 function fileCard(one) {
-  const node = el("a", "file");
-  node.href = blobPath(one);
-  node.setAttribute("download", one.name);
+  const node = download(el("a", "file"), one);
   if (PICTURES.includes(one.media_type)) {
     const picture = el("img");
     picture.alt = "";
-    picture.loading = "lazy";
-    loaded(picture, blobPath(one));
+    picture.hidden = true;
     node.append(picture);
+    nearby(node, () => load(picture, one));
   }
   node.append(el("span", "label", icon("i-file"), el("span", "name", one.name), el("span", "size", size(one.size)), icon("i-down")));
   return node;
 }
 
-/** The gateway may be away just now: a picture that does not come is asked for again, ever less often. */
-function loaded(picture, path, wait = 1000) {
-  picture.onload = () => { picture.hidden = false; };
-  picture.onerror = () => {
-    picture.hidden = true;
-    picture.loading = "eager"; // a hidden one would never be asked for
-    if (wait < 300000) setTimeout(() => { picture.src = path; }, wait);
-    wait *= 2;
+/** A link alone would lack the proof: the page fetches the file, and gives the browser its bytes to keep. */
+function download(node, one) {
+  node.href = blobPath(one);
+  node.setAttribute("download", one.name);
+  const save = async (event) => {
+    if (event.button > 1) return; // the menu of a right click
+    event.preventDefault();
+    try {
+      const link = el("a");
+      // Never as the type its sender gave it: what is opened from here would be a page of ours.
+      link.href = URL.createObjectURL(new Blob([await bytes(blobPath(one))], { type: "application/octet-stream" }));
+      link.setAttribute("download", one.name);
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    } catch (fault) {
+      if (fault.status === undefined) throw fault;
+      toast(`${one.name} could not be downloaded. ${fault.message}`);
+    }
   };
-  picture.src = path;
+  node.addEventListener("click", save);
+  node.addEventListener("auxclick", save);
+  return node;
+}
+
+/** Fetch a picture; the gateway may be away just now: one that does not come is asked for again, ever less often. */
+async function load(picture, one, wait = 1000) {
+  try {
+    const address = URL.createObjectURL(await bytes(blobPath(one)));
+    picture.onload = () => { picture.hidden = false; URL.revokeObjectURL(address); };
+    picture.onerror = () => URL.revokeObjectURL(address); // its bytes are no picture: the card stays a plain one
+    picture.src = address;
+  } catch (fault) {
+    if (fault.status === undefined) throw fault;
+    if (wait < 300_000 && picture.isConnected) setTimeout(() => load(picture, one, 2 * wait), wait);
+  }
+}
+
+const waiting = new WeakMap();
+const near = new IntersectionObserver((seen) => {
+  for (const { target, isIntersecting } of seen) {
+    if (!isIntersecting) continue;
+    near.unobserve(target);
+    waiting.get(target)();
+  }
+}, { rootMargin: "800px" });
+
+/** Do this once the node is, or is soon to be, in sight. */
+function nearby(node, act) {
+  waiting.set(node, act);
+  near.observe(node);
 }
 
 export function saidParts(item) {

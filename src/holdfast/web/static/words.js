@@ -45,13 +45,16 @@ export const offered = (command) => (command.startsWith("/resume ") ? "Resume it
 
 /** How a question was closed, by whom and when. */
 export function questionEnd({ kind, state, answer, answered_by, asked_by, closed_at }) {
-  const said = kind === "approval" ? { yes: "Allowed, this once", no: "Not allowed" }[answer] : `Answered: ${answer ?? "(erased)"}`;
+  const said = kind === "approval" ? { yes: "Allowed, this once", no: "Not allowed", always: "Allowed, and always in its chat" }[answer] : `Answered: ${answer ?? "(erased)"}`;
   const withdrawn = state === "expired" && asked_by === "safe_mode_suspect";
   const unanswered = withdrawn ? "Not asked any more: safe mode is over, and the work goes on" : UNANSWERED[state]?.[kind];
   const end = state === "answered" ? said : unanswered ?? CLOSED[state] ?? state;
   const by = answered_by && answered_by !== "web:local" ? `, by ${answered_by}` : "";
   return `${end}${by}${closed_at ? ` · ${moment(closed_at)}` : ""}`;
 }
+
+/** A text in pieces, each with whether it stood between backticks. */
+export const coded = (text) => text.split(/`([^`]+)`/).map((piece, place) => [piece, place % 2 === 1]).filter(([piece]) => piece);
 
 export function shortTime(at, now = Date.now()) {
   const minutes = Math.floor((now - at) / 60_000);
@@ -111,8 +114,9 @@ function isWorthTelling({ subject, what }, later) {
 
 function happeningWords({ subject, what, detail }) {
   const [kind] = subject.split(":");
-  const { tool, attempt, generation, resumed, reason } = parsed(detail);
+  const { tool, attempt, generation, resumed, reason, rule, given_at } = parsed(detail);
   if (what === "accepted") return "Your message was kept";
+  if (what === "allowed_by_rule") return `A call was allowed by rule ${rule}, given ${moment(given_at)}`;
   if (what === "claimed") return resumed ? "The work was resumed" : generation || attempt > 1 ? "The work went on" : "The work began";
   if (what === "interrupted") return reason === "restart_interrupted" ? "A new process found the work cut off" : "The work was cut off";
   const state = { started: "begun", unknown: "outcome unknown" }[what] ?? what.replaceAll("_", " ");

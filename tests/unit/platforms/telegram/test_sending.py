@@ -223,6 +223,46 @@ async def test_what_is_owed_to_a_group_that_moved_goes_where_it_is_now() -> None
         assert "one, done" in ada.hears(large)
 
 
+@pytest.mark.guards("R10.3")
+@on_a_loop
+async def test_topics_of_a_group_that_come_when_they_were_told_to_are_all_sent() -> None:
+    async with stage() as here:
+        ada = await ada_wrote(here)
+        forum = here.people.group("Forum", ada, topics=True)
+        waiting = {str(ada.open_topic(name, forum)): 0 for name in ("plans", "talk", "news")}
+        here.api.faults.add(Flood(30), "sendMessage")
+        tries = 0
+        while waiting:
+            thread, at = min(waiting.items(), key=lambda one: one[1])
+            here.clock.advance(max(0, at - here.clock.now()))
+            result = await here.passing(here.bot.send(owed(forum, thread=thread)))
+            tries += 1
+            assert tries < 20, f"{len(waiting)} topics keep one another from being sent to"
+            if isinstance(result, TryAgain):
+                waiting[thread] = result.at
+            else:
+                del waiting[thread]
+
+
+@pytest.mark.guards("R12")
+@on_a_loop
+async def test_last_words_that_are_tried_again_and_again_after_a_flood_do_not_push_themselves_back() -> None:
+    async with stage() as here:
+        ada = await ada_wrote(here)
+        group = here.people.group("Group", ada)
+        result = await here.bot.send(owed(group, "working"))
+        assert isinstance(result, Sent) and result.platform_id is not None
+        chat = place(group).address
+        here.api.faults.add(Flood(30), "editMessageText")
+        with pytest.raises(PlatformDown):
+            await here.bot.edit(chat, result.platform_id, "done", in_line=True)
+        for _ in range(20):
+            if await here.passing(here.bot.edit(chat, result.platform_id, "done", in_line=True)):
+                return
+            here.clock.advance(2_000)
+        pytest.fail("it was never edited")
+
+
 @on_a_loop
 async def test_the_rates_that_telegram_advises_are_kept() -> None:
     async with stage(Rates()) as here:

@@ -144,7 +144,7 @@ FROM tool_calls c LEFT JOIN partials p ON p.turn = c.turn AND p.call = c.id WHER
 
 -- name: questions_of_turn
 SELECT q.id, q.kind, q.call, q.state, q.text, q.options, q.asked_of, q.expires_at, q.answer, q.call_hash, q.asked_at,
-       q.closed_at, i.sender, q.asked_by
+       q.closed_at, i.sender, q.asked_by, q.of_owner
 FROM questions q LEFT JOIN inbox i ON i.position = q.answered_by WHERE q.turn = :turn ORDER BY q.id
 
 -- name: live_session

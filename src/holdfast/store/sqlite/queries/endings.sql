@@ -29,6 +29,10 @@ UPDATE sessions SET strikes = max(strikes - 1, 0) WHERE id = :session
 RETURNING key, EXISTS (
     SELECT 1 FROM inbox i WHERE i.key = sessions.key AND i.state = 'waiting' AND i.kind <> 'command'), 0
 
+-- name: take_strike_of_run_back
+UPDATE sessions SET strikes = max(strikes - 1, 0)
+WHERE id = :session AND EXISTS (SELECT 1 FROM turns t WHERE t.id = :turn AND t.state = 'running')
+
 -- name: bump_generation
 UPDATE sessions SET generation = generation + 1 WHERE id = :session
 

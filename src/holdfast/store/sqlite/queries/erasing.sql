@@ -75,7 +75,7 @@ UPDATE tool_calls SET arguments = NULL
 WHERE turn IN (SELECT id FROM turns WHERE session IN (SELECT value FROM json_each(:sessions)))
 
 -- name: erase_questions
-UPDATE questions SET text = NULL, options = '[]', answer = NULL,
+UPDATE questions SET text = NULL, options = '[]', answer = NULL, offers = NULL,
        call_hash = CASE WHEN call_hash IS NOT NULL THEN '' END
 WHERE session IN (SELECT value FROM json_each(:sessions))
 
@@ -92,6 +92,16 @@ UPDATE processes SET command = NULL, patterns = '[]' WHERE session IN (SELECT va
 
 -- name: erase_goals
 UPDATE goals SET text = NULL, words = NULL WHERE session IN (SELECT value FROM json_each(:sessions))
+
+-- name: revoke_forgotten
+-- Rules hold words of the call they were given for: they go with the conversation, and count no more.
+UPDATE allowed_calls SET revoked_at = :now, revoked_by = :by
+WHERE session IN (SELECT value FROM json_each(:sessions)) AND revoked_at IS NULL
+RETURNING id
+
+-- name: erase_allowed_calls
+UPDATE allowed_calls SET call_hash = '', prefix = NULL, arguments = NULL
+WHERE session IN (SELECT value FROM json_each(:sessions))
 
 -- name: mark_forgotten
 UPDATE sessions SET ended_why = 'forgotten'

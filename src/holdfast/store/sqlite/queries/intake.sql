@@ -14,6 +14,10 @@ UPDATE instances SET stopped = :how, stopped_at = :now, heartbeat_at = :now WHER
 -- name: end_instance_before
 UPDATE instances SET stopped = :how, stopped_at = :at WHERE id = :id AND stopped IS NULL
 
+-- name: last_crashed
+SELECT id FROM (SELECT id, pid, stopped FROM instances WHERE id <> :me ORDER BY id DESC LIMIT 1)
+WHERE pid = :pid AND stopped IS NULL
+
 -- name: instances
 SELECT id, host, pid, boot, version, started_at, heartbeat_at, stopped, stopped_at, led_to_park
 FROM instances ORDER BY id DESC LIMIT :limit

@@ -1,33 +1,59 @@
 -- name: answer_question
+-- Who allows a call has been sent all of it: buttons stand below the last part, and the parts before it have arrived.
 UPDATE questions SET state = 'answered', closed_at = :now, answer = :answer, answered_by = :by
 WHERE id = :id AND state = 'open' AND expires_at > :now AND (asked_of IS NULL OR asked_of = :person)
+  AND (of_owner = 0 OR :owner)
+  AND (NOT :always OR kind <> 'approval' OR (:owner AND offers IS NOT NULL))
+  AND NOT (:allows AND EXISTS (SELECT 1 FROM outbox o WHERE o.dedupe = questions.id AND o.part < o.parts
+                                                        AND o.state <> 'sent'))
   AND incarnation = (SELECT incarnation FROM sessions s WHERE s.id = questions.session AND s.ended_at IS NULL)
 RETURNING turn, session, kind
 
 -- name: open_questions
 -- Those that `answer_question` would let somebody answer now.
 SELECT q.id, q.kind, q.call, q.state, q.text, q.options, q.asked_of, q.expires_at, q.answer, q.call_hash, q.asked_at,
-       NULL, NULL, q.asked_by
+       NULL, NULL, q.asked_by, q.of_owner
 FROM questions q JOIN sessions s ON s.id = q.session AND s.ended_at IS NULL AND s.incarnation = q.incarnation
 WHERE q.turn = :turn AND q.state = 'open' AND q.expires_at > :now ORDER BY q.id
 
 -- name: pressed_question
 -- The same for the one whose button was pressed; from elsewhere only by who was asked.
 SELECT q.id, q.kind, q.call, q.state, q.text, q.options, q.asked_of, q.expires_at, q.answer, q.call_hash, q.asked_at,
-       NULL, NULL, q.asked_by
+       NULL, NULL, q.asked_by, q.of_owner
 FROM questions q JOIN sessions s ON s.id = q.session AND s.ended_at IS NULL AND s.incarnation = q.incarnation
-WHERE q.id = :id AND q.state = 'open' AND q.expires_at > :now AND (s.chat = :chat OR q.asked_of = :person)
+WHERE q.id = :id AND q.state = 'open' AND q.expires_at > :now
+  AND (s.chat = :chat OR q.asked_of = :person OR q.of_owner AND :owner)
 
 -- name: pressed_late
 -- How that one stands if it cannot be answered any more; for the same people.
 SELECT q.state, q.asked_by FROM questions q JOIN sessions s ON s.id = q.session
-WHERE q.id = :id AND (s.chat = :chat OR q.asked_of = :person)
+WHERE q.id = :id AND (s.chat = :chat OR q.asked_of = :person OR q.of_owner AND :owner)
+
+-- name: unshown_parts
+-- Whether something of the question's message has not arrived; the last part is there for who pressed its button.
+SELECT 1 FROM outbox WHERE dedupe = :id AND parts > 1 AND state <> 'sent' AND (part < parts OR NOT :pressed) LIMIT 1
+
+-- name: replied_question
+-- The question in whose message somebody replies; looked for among the last messages of the chat.
+SELECT q.id, q.kind, q.call, q.state, q.text, q.options, q.asked_of, q.expires_at, q.answer, q.call_hash, q.asked_at,
+       NULL, NULL, q.asked_by, q.of_owner
+FROM outbox o JOIN questions q ON q.id = o.dedupe
+WHERE o.chat = :chat AND o.number > (SELECT last_number - 500 FROM chats WHERE address = :chat)
+  AND o.platform_id = :message AND o.kind = 'question'
+
+-- name: owner_questions
+-- By the index of those alone: most chats have none.
+SELECT q.id, q.kind, q.call, q.state, q.text, q.options, q.asked_of, q.expires_at, q.answer, q.call_hash, q.asked_at,
+       q.closed_at, i.sender, q.asked_by, q.of_owner
+FROM questions q CROSS JOIN outbox o LEFT JOIN inbox i ON i.position = q.answered_by
+WHERE q.of_owner = 1 AND o.dedupe = q.id AND o.part = 1 AND o.chat = :chat
+ORDER BY q.asked_at DESC, q.id DESC LIMIT :limit
 
 -- name: set_aside_beside
 -- What else of that turn the same person was asked.
 UPDATE questions SET state = 'set_aside', closed_at = :now
 WHERE turn = (SELECT turn FROM questions WHERE id = :id) AND state = 'open' AND id <> :id AND kind <> 'continue'
-  AND (asked_of IS NULL OR asked_of = :person)
+  AND (asked_of IS NULL OR asked_of = :person) AND of_owner = 0
 RETURNING id
 
 -- name: bind_row

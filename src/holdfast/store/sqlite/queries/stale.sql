@@ -15,6 +15,16 @@ UPDATE turns SET state = 'interrupted', owner = NULL, suspect = 0,
        interruptions = max(0, min(interruptions, 1000000)) + 1, deaths = deaths + (:died AND owner <> :owner)
 WHERE id IN (SELECT value FROM json_each(:turns)) AND state = 'running'
 
+-- name: ran_while_it_stood_still
+-- Sessions whose tool ran while the loop of their process stood still.
+SELECT DISTINCT s.id, s.strikes FROM turns t JOIN sessions s ON s.id = t.session
+WHERE t.id IN (SELECT value FROM json_each(:turns))
+  AND EXISTS (SELECT 1 FROM events e WHERE e.subject = 'instance:' || t.owner AND e.what = :what)
+  AND EXISTS (SELECT 1 FROM tool_calls c WHERE c.turn = t.id AND c.state = 'started')
+
+-- name: set_strikes
+UPDATE sessions SET strikes = :strikes WHERE id = :session
+
 -- name: remember_fatal_runs
 -- One more death, and how long that run lived before it: a suspect has to outlive twice the longest.
 UPDATE sessions SET longest_fatal = max(longest_fatal, j.ran), deaths = deaths + 1
@@ -41,7 +51,10 @@ SELECT json_group_array(json_array(
            CASE WHEN page.tail = 'question' THEN
                (SELECT CASE WHEN q.state = 'open' AND q.expires_at <= :now THEN 'expired' ELSE q.state END || ' ' || q.kind
                 FROM questions q WHERE q.turn = page.id AND q.kind <> 'continue'
-                ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.asked_at DESC, q.id DESC LIMIT 1) END,
+                ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.asked_at DESC, q.id DESC LIMIT 1)
+           WHEN EXISTS (SELECT 1 FROM questions q WHERE q.state = 'open' AND q.kind = 'continue') THEN
+               (SELECT 'open continue' FROM questions q
+                WHERE q.turn = page.id AND q.kind = 'continue' AND q.state = 'open' AND q.expires_at > :now) END,
            page.noted, s.strikes, page.interruptions, page.interruption, page.last_owner, page.held,
            h.on_interruption, page.consented = page.interruptions,
            s.deaths, s.cuts, page.deaths, s.follows_park = 1,
@@ -71,7 +84,10 @@ SELECT json_group_array(json_array(
            CASE WHEN t.tail = 'question' THEN
                (SELECT CASE WHEN q.state = 'open' AND q.expires_at <= :now THEN 'expired' ELSE q.state END || ' ' || q.kind
                 FROM questions q WHERE q.turn = t.id AND q.kind <> 'continue'
-                ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.asked_at DESC, q.id DESC LIMIT 1) END,
+                ORDER BY q.state = 'open' AND q.expires_at > :now DESC, q.asked_at DESC, q.id DESC LIMIT 1)
+           WHEN EXISTS (SELECT 1 FROM questions q WHERE q.state = 'open' AND q.kind = 'continue') THEN
+               (SELECT 'open continue' FROM questions q
+                WHERE q.turn = t.id AND q.kind = 'continue' AND q.state = 'open' AND q.expires_at > :now) END,
            t.noted, s.strikes, t.interruptions, t.interruption, NULL, NULL,
            h.on_interruption, t.consented = t.interruptions,
            s.deaths, s.cuts, t.deaths, s.follows_park = 1,

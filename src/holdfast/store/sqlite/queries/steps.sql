@@ -69,8 +69,9 @@ WHERE turn IN (SELECT turn FROM usage WHERE chat = :chat AND at >= :since UNION 
 
 -- name: add_question
 INSERT INTO questions (id, session, incarnation, turn, call, kind, call_hash, asked_of, text, options, asked_at, expires_at,
-                       asked_by)
-SELECT :id, s.id, s.incarnation, :turn, :call, :kind, :call_hash, :asked_of, :text, :options, :now, :expires_at, :asked_by
+                       asked_by, of_owner, offers)
+SELECT :id, s.id, s.incarnation, :turn, :call, :kind, :call_hash, :asked_of, :text, :options, :now, :expires_at, :asked_by,
+       :of_owner, :offers
 FROM sessions s WHERE s.id = :session
 
 -- name: add_process

@@ -1,20 +1,22 @@
-"""Minds one background process: a program of its own, run as `python -I -S minder.py FOLDER`.
+"""Minds one background process; its argument is the folder with the plan.
 
 It stands between the gateway and the command, in a session of its own, so that neither a kill nor a restart
-of the gateway reaches them. It gives the command its input from a pipe with a name, keeps what it puts out
-within bounds, and leaves its exit code behind. It ends when the command has ended and nobody holds its output
-any more.
-
-Nothing but the standard library, and as little of that as possible: there is one of these per process.
+of the gateway reaches them. It stays outside the containment of the command, gives it its input from a pipe
+with a name, keeps its output and what it uses within bounds, and leaves its exit code behind. It ends when
+the command and everything that the command started have ended; when it is killed they end with it.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
+import select
 import signal
-import sys
+from typing import Any
+
+from .child import STATUS, start, status_from
+from .kernel import adopt_orphans
+from .limits import Watch, end_all
 
 PLAN = "plan.json"
 STARTED = "started.json"
@@ -24,8 +26,10 @@ INPUT = "input"
 OUTPUT = "output."
 """Followed by a number: each of these files holds as much, and the oldest go first."""
 
+LOOK_EVERY = 100
+"""Milliseconds between two looks at what it uses: it may run for days."""
 _PIECE = 65_536
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+Plan = dict[str, Any]
 _STATE, _PARENT, _SESSION, _TICKS = 0, 1, 3, 19
 """Places in /proc/PID/stat, counted after the name, which may have anything in it."""
 
@@ -112,39 +116,11 @@ class Kept:
 
 
 def _nothing(_number: int, _frame: object) -> None:
-    """A signal to the whole session is for the command; who minds it stays to see how it ends."""
-
-
-def _go_first() -> None:
-    """Where memory runs out, be ended before the gateway is."""
-    try:
-        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
-            file.write("1000")
-    except OSError:
-        return
-
-
-def _become(command: str, folder: str, stdin: int, stdout: int) -> None:
-    """What the child does: be the command, with nothing of ours."""
-    try:
-        # Ignored signals would be inherited, and so would be the life of a command nobody minds.
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_DFL)
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        _go_first()
-        os.dup2(stdin, 0)
-        os.dup2(stdout, 1)
-        os.dup2(stdout, 2)
-        os.chdir(folder)
-        os.execv("/bin/sh", ["sh", "-c", command])
-    except OSError as error:
-        os.write(2, f"{error}\n".encode())
-    finally:
-        os._exit(127)
+    """A signal to the whole session is for the command; its minder stays to see how it ends."""
 
 
 def mind(folder: str, ready: int) -> None:
-    """Start the command that stands in this folder's plan, unless somebody has, and see it to its end."""
+    """Start the command of this folder's plan, unless that was done before, and see it to its end."""
     os.chdir(folder)
     with open(PLAN, encoding="utf-8") as file:
         plan = json.load(file)
@@ -159,42 +135,76 @@ def mind(folder: str, ready: int) -> None:
     os.close(ready)
     if not first:
         return
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD):
         signal.signal(number, _nothing)
-    # What the command leaves behind, in whichever session, comes to us: so it can be found and ended.
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    # Orphans of the command, in whichever session, come to us: so they can be found and ended.
+    adopt_orphans()
+    code = _run(plan)
+    os.close(held)
+    write_whole(ENDED, {"code": code})
+
+
+def _run(plan: Plan) -> int:
+    """Run the command until nothing of it is left; its exit code."""
     stdin = os.open(INPUT, os.O_RDONLY)
     out, into = os.pipe()
-    child = os.fork()
-    if child == 0:
-        _become(plan["command"], plan["folder"], stdin, into)
-    ended: list[int] = []
-    signal.signal(signal.SIGCHLD, lambda _number, _frame: _reap(child, ended))
-    os.close(into)
-    os.close(stdin)
+    status_in, status_out = os.pipe()
+    child = start(plan["argv"], {0: stdin, 1: into, 2: into, STATUS: status_out})
+    for ours in (stdin, into, status_out):
+        os.close(ours)
     kept = Kept(plan["segment"], plan["keep"])
-    while data := os.read(out, _PIECE):
-        kept.add(data)
-    # From here on nobody else takes in who ends.
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    if not ended:
-        ended.append(os.waitpid(child, 0)[1])
-    os.close(held)
-    write_whole(ENDED, {"code": os.waitstatus_to_exitcode(ended[0])})
+    status, over = _see_to_its_end(child, out, kept, Watch(plan["memory"], plan["processes"], LOOK_EVERY))
+    if over:
+        most = f"{plan['memory']} MB" if over == "memory" else f"{plan['processes']} processes"
+        kept.add(f"\n[it used more than {most} and was ended]\n".encode())
+        return -signal.SIGKILL
+    if plan["inside"]:
+        said = status_from(status_in)
+        status = status if said is None else said
+    return os.waitstatus_to_exitcode(status)
 
 
-def _reap(child: int, ended: list[int]) -> None:
-    """Take in those who have ended; of the command it is kept how."""
+def _see_to_its_end(child: int, out: int, kept: Kept, usage: Watch) -> tuple[int, str | None]:
+    """Keep what it puts out until none of its processes is left; how the child ended, or why it was ended."""
+    woken, wakes = os.pipe()
+    for fd in (out, woken, wakes):
+        os.set_blocking(fd, False)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    eyes = select.poll()
+    eyes.register(out, select.POLLIN)
+    eyes.register(woken, select.POLLIN)
+    status, over = 0, None
+    while True:
+        events = dict(eyes.poll(usage.every))
+        if woken in events:
+            os.read(woken, _PIECE)
+        if out in events and not _take(out, kept):
+            eyes.unregister(out)
+        over = usage.over()
+        if over:
+            end_all(child)
+        try:
+            while (found := os.waitpid(-1, os.WNOHANG))[0]:
+                status = found[1] if found[0] == child else status
+        except ChildProcessError:
+            while _take(out, kept):
+                continue
+            return status, over
+
+
+def _take(out: int, kept: Kept) -> bool:
+    """Keep a piece of the output; False when there is none."""
     try:
-        while (found := os.waitpid(-1, os.WNOHANG))[0]:
-            if found[0] == child:
-                ended.append(found[1])
-    except ChildProcessError:
-        return
+        data = os.read(out, _PIECE)
+    except BlockingIOError:
+        return False
+    kept.add(data)
+    return bool(data)
 
 
-def main(folder: str) -> int:
+def main(arguments: list[str]) -> int:
     """Leave a minder behind, of which nobody is the parent, and return once it has begun."""
+    (folder,) = arguments
     heard, ready = os.pipe()
     if os.fork():
         os.close(ready)
@@ -209,7 +219,3 @@ def main(folder: str) -> int:
         os.write(2, f"{error!r}\n".encode())
     finally:
         os._exit(code)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,101 @@
+"""Which values are secrets of this gateway, by its configuration; read here and shown to nobody."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from holdfast.errors import BadConfig, Unusable
+from holdfast.platforms.webhook_secret import webhook_secret
+from holdfast.telemetry import KnownSecrets, is_secret_name
+
+from .config import load_settings, secret, variable
+from .home import TOKEN
+from .settings import Settings
+
+_VARIABLE = re.compile(r"\$(\w+)")
+_Stamp = tuple[int, int, int] | None
+
+
+class HomeSecrets:
+    """The secrets of one home (`Secrets`): the keys of its configuration, and the token as its file is now.
+
+    The token can be replaced while the gateway runs. A replaced one stays masked until the gateway ends.
+    """
+
+    def __init__(self, token: Path, values: frozenset[str]) -> None:
+        self._token = token
+        self._values = values
+        self._stamp: _Stamp = None
+        self._known = KnownSecrets(values)
+
+    def __call__(self) -> KnownSecrets:
+        stamp = _stamp(self._token)
+        if stamp != self._stamp:
+            self._stamp = stamp
+            with suppress(OSError, UnicodeDecodeError):
+                self._values |= {self._token.read_text(encoding="ascii").strip()}
+            self._known = KnownSecrets(self._values)
+        return self._known
+
+
+def secrets_of(settings: Settings, environment: Mapping[str, str] | None = None) -> HomeSecrets:
+    """What this configuration names; a variable that is not set is no secret."""
+    return HomeSecrets(settings.home / TOKEN, frozenset(_values(settings, environment)))
+
+
+def secrets_at(home: Path) -> HomeSecrets:
+    """The same for a command beside the gateway: also where the configuration cannot be used."""
+    try:
+        return secrets_of(load_settings(home).settings)
+    except Unusable:
+        return HomeSecrets(home / TOKEN, frozenset())
+
+
+def _values(settings: Settings, environment: Mapping[str, str] | None) -> Iterator[str]:
+    home, telegram = settings.home, settings.telegram
+    named = [("key", one.key_env, one.key_file) for one in settings.agents.values()]
+    for key, name, file in (*named, ("token", telegram.token_env, telegram.token_file)):
+        with suppress(BadConfig):
+            found = secret(key, name, file, home, environment) or ""
+            yield found
+            if key == "token":
+                yield webhook_secret(found)
+    for name in _variables(settings):
+        value = variable(name, environment)
+        if is_secret_name(name) or not _is_setting(value):
+            yield value
+    for table in settings.platform_tables.values():
+        yield from (str(value) for name, value in table.items() if is_secret_name(name))
+
+
+def _variables(settings: Settings) -> Iterator[str]:
+    """Variables of the environment that MCP servers and commands are given by name."""
+    for server in settings.mcp.values():
+        yield from server.env
+        for _, value in server.headers:
+            yield from _VARIABLE.findall(value)
+    yield from (name for name in settings.gateway.tools.terminal.env if is_secret_name(name))
+
+
+def _is_setting(value: str) -> bool:
+    """Whether a value is plainly no secret: a place on this machine, or a server without anything after it.
+
+    Such values stand in many texts, and a command without them would be another command.
+    """
+    parts = urlsplit(value) if "://" in value else None
+    if parts is None:
+        return value.startswith(("/", "~", "./")) and "\n" not in value
+    return not (parts.username or parts.query or parts.path.strip("/"))
+
+
+def _stamp(path: Path) -> _Stamp:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size

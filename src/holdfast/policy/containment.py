@@ -1,0 +1,96 @@
+"""How contained the programs of an agent are, in words for people, and which paths may be opened to them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import PurePath
+
+from holdfast.records import dataclass
+
+
+class Containment(StrEnum):
+    """How contained a program is that an agent causes to run."""
+
+    BUBBLEWRAP = "bubblewrap"
+    """It sees a file system and processes of its own, made of what is allowed."""
+    LANDLOCK = "landlock"
+    """It sees the machine's files and may use those that are allowed."""
+    NONE = "none"
+
+    @property
+    def words(self) -> str:
+        """What a person is told of it, on cards, in `status` and by `doctor`."""
+        return _WORDS[self]
+
+
+_WORDS = {
+    Containment.BUBBLEWRAP: "contained",
+    Containment.LANDLOCK: "contained by Landlock only",
+    Containment.NONE: "not contained",
+}
+
+
+def card_words(found: Containment, required: bool) -> str:
+    """What a consent card says of a call that starts a program."""
+    if found is Containment.NONE:
+        return _REFUSED if required else _NOT_CONTAINED
+    return (
+        f"The program runs {found.words}: it can change the workspace and the configured folders, and cannot "
+        f"{_NOT_REACHED[found]}."
+    )
+
+
+_REFUSED = (
+    "The program will be refused: this machine cannot contain it. `holdfast doctor` says what to install."
+)
+_NOT_CONTAINED = (
+    "The program runs NOT contained: it can read and change every file of the user who runs the gateway, "
+    "and read the gateway's token."
+)
+_NOT_REACHED = {
+    Containment.BUBBLEWRAP: "see your other files or those of the gateway",
+    Containment.LANDLOCK: "open your other files or those of the gateway, but can see that they exist",
+}
+
+
+class Requirement(StrEnum):
+    """Whether code of an agent may run where the machine cannot contain it."""
+
+    REQUIRED = "required"
+    OFF = "off"
+    """Nothing is contained, on any machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The folders that no configuration opens to code of an agent."""
+
+    home: PurePath
+    """The gateway's home: token, configuration, ledger, socket, logs."""
+    installation: tuple[PurePath, ...]
+    """What the gateway itself runs."""
+    user: PurePath
+    """The home of the user who runs it."""
+
+
+def refused_path(path: PurePath, write: bool, kept: Kept) -> str | None:
+    """Why this path, with every link in it resolved, may not be opened; None if it may.
+
+    The installation may be read: it holds no secret, and programs of it are visible anyway.
+    """
+    if _touch(path, kept.home):
+        return f"it is, holds or lies in the gateway's home {kept.home}"
+    if not write:
+        return None
+    if path == PurePath(path.anchor):
+        return "it is the whole machine"
+    if path == kept.user or kept.user.is_relative_to(path):
+        return "it is, or holds, the home of the user who runs the gateway"
+    for folder in kept.installation:
+        if _touch(path, folder):
+            return f"it is, holds or lies in the installation {folder}"
+    return None
+
+
+def _touch(one: PurePath, other: PurePath) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)

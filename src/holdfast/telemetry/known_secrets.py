@@ -1,0 +1,215 @@
+"""The exact values of this gateway's secrets, and how they are removed from text.
+
+A value is looked for as it is, and as it looks in an address, in JSON and in base64. Each form is one
+`str.find`: the interpreter's own substring search is linear, and for the some dozens of forms of a gateway
+it is five times as fast as one compiled alternation (and needs no library, as Aho-Corasick would).
+Values that a program changes in another way (cut, reversed, encrypted) are not known; containment, not
+masking, keeps them from programs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
+from urllib.parse import quote, quote_plus
+
+from .secrets import SECRET
+
+SHORTEST = 8
+"""Characters below which a value is not masked: it would be found everywhere by chance."""
+_WRAPPED = 40
+"""Characters of a line of base64 that goes on in the next line, at the least: tools wrap at 64 or 76."""
+_GOES_ON = re.compile(rf"[A-Za-z0-9+/_-]{{{_WRAPPED}}}(?:\r?\n[A-Za-z0-9+/_-]*|\r)\Z")
+
+Span = tuple[int, int]
+
+
+class KnownSecrets:
+    """A set of secret values that never changes. Its representation shows none of them."""
+
+    __slots__ = ("_encoded", "_forms", "_longest")
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        known = {value for value in values if len(value) >= SHORTEST}
+        encoded = {form for value in known for form in _base64_forms(value)}
+        self._encoded = tuple(sorted(encoded))
+        self._forms = tuple(sorted({form for value in known for form in _plain_forms(value)} | encoded))
+        self._longest = max(map(len, self._forms), default=0)
+
+    def __bool__(self) -> bool:
+        return bool(self._forms)
+
+    def __repr__(self) -> str:
+        return f"KnownSecrets({len(self._forms)} forms)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KnownSecrets) and self._forms == other._forms
+
+    def __hash__(self) -> int:
+        return hash(self._forms)
+
+    def without(self, text: str) -> str:
+        """The text with every known value replaced; the same object if it holds none."""
+        spans = self.spans(text)
+        return _replaced(text, spans) if spans else text
+
+    def spans(self, text: str) -> list[Span]:
+        """Where known values stand, in order; they do not touch each other."""
+        if len(text) < SHORTEST or not self._forms:
+            return []
+        return _merged([*_found(text, self._forms), *self._wrapped(text)])
+
+    def stream(self) -> SecretStream:
+        """Masks a text that comes in pieces."""
+        return SecretStream(self)
+
+    def open_end(self, text: str, before: str = "") -> int:
+        """How many characters at the end of the text, which follows `before`, may begin a secret."""
+        tail = text[-(self._longest * 2) :]
+        most = max((_open_end(tail, form) for form in self._forms), default=0)
+        if _GOES_ON.search(before + tail):
+            lines = _Lines(tail)
+            inside = max((_open_end(lines.joined, form) for form in self._encoded), default=0)
+            if inside:
+                most = max(most, len(tail) - lines.at(len(lines.joined) - inside))
+        return most
+
+    def _wrapped(self, text: str) -> Iterator[Span]:
+        """Where base64 runs over the end of a line."""
+        if "\n" in text:
+            lines = _Lines(text)
+            for first, last in _found(lines.joined, self._encoded):
+                yield lines.at(first), lines.at(last - 1) + 1
+
+
+NONE = KnownSecrets()
+Secrets = Callable[[], KnownSecrets]
+"""The secrets as they are now: a value that is replaced is masked from that moment on."""
+
+
+def no_secrets() -> KnownSecrets:
+    """Nothing is known."""
+    return NONE
+
+
+class SecretStream:
+    """Masks over the borders of pieces: the end of a piece that may begin a secret waits for the next piece.
+
+    What waits is at most as long as the longest form, and a line end lets it go.
+    """
+
+    def __init__(self, known: KnownSecrets) -> None:
+        self._known = known
+        self._before = self._waiting = ""
+
+    def feed(self, piece: str) -> str:
+        """What can be shown after this piece."""
+        text = self._waiting + piece
+        ready = len(text) - self._known.open_end(text, self._before)
+        for first, last in self._known.spans(text):
+            if first < ready < last:
+                # A secret is whole, and its end looks like the beginning of another one.
+                ready = last
+        self._before = (self._before + text[:ready])[-_WRAPPED:]
+        self._waiting = text[ready:]
+        return self._known.without(text[:ready])
+
+    def end(self) -> str:
+        """The rest; nothing follows it."""
+        rest, self._waiting = self._waiting, ""
+        return self._known.without(rest)
+
+
+class GrowingText:
+    """Masks a text that is given whole each time it has grown; each time only what is new is looked at."""
+
+    def __init__(self, known: KnownSecrets) -> None:
+        self._known = known
+        self._stream = known.stream()
+        self._text = self._shown = ""
+
+    def shown(self, text: str) -> str:
+        """As much of it as can be shown now."""
+        if not self._known:
+            return text
+        if not text.startswith(self._text):
+            self._stream, self._text, self._shown = self._known.stream(), "", ""
+        self._shown += self._stream.feed(text[len(self._text) :])
+        self._text = text
+        return self._shown
+
+
+class _Lines:
+    """A text without its line ends, and where each character of that stands in the text."""
+
+    def __init__(self, text: str) -> None:
+        whole = text.split("\n")
+        lines = [line.removesuffix("\r") for line in whole]
+        self.joined = "".join(lines)
+        self._from = [0, *accumulate(len(line) + 1 for line in whole[:-1])]
+        self._to = [0, *accumulate(len(line) for line in lines[:-1])]
+
+    def at(self, index: int) -> int:
+        line = bisect_right(self._to, index) - 1
+        return self._from[line] + index - self._to[line]
+
+
+def _plain_forms(value: str) -> set[str]:
+    """The value as it is, in an address, and in JSON."""
+    data = value.encode("utf-8", "surrogateescape")
+    escaped = {quote(data, safe=""), quote(data), quote_plus(data)}
+    lowered = {re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), one) for one in escaped}
+    quoted = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    return {value, *escaped, *lowered, *quoted}
+
+
+def _base64_forms(value: str) -> Iterator[str]:
+    """What base64 makes of the value wherever it begins, without characters that its neighbours decide."""
+    data = value.encode("utf-8", "surrogateescape")
+    for before in range(3):
+        whole = b64encode(bytes(before) + data).decode()
+        form = whole[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
+        yield form
+        yield form.replace("+", "-").replace("/", "_")
+
+
+def _found(text: str, forms: Iterable[str]) -> Iterator[Span]:
+    for form in forms:
+        at = text.find(form)
+        while at >= 0:
+            yield at, at + len(form)
+            at = text.find(form, at + len(form))
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    """Spans in order; those that touch are one, so that no part of a secret is left between two."""
+    merged: list[Span] = []
+    for first, last in sorted(spans):
+        if merged and first <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        else:
+            merged.append((first, last))
+    return merged
+
+
+def _replaced(text: str, spans: list[Span]) -> str:
+    parts: list[str] = []
+    done = 0
+    for first, last in spans:
+        parts += (text[done:first], SECRET)
+        done = last
+    return "".join((*parts, text[done:]))
+
+
+def _open_end(text: str, form: str) -> int:
+    """How long the longest end of the text is that begins this form, and is not all of it."""
+    at = text.find(form[0], max(0, len(text) - len(form) + 1))
+    while at >= 0:
+        if form.startswith(text[at:]):
+            return len(text) - at
+        at = text.find(form[0], at + 1)
+    return 0

@@ -1,0 +1,234 @@
+"""Stands between the gateway and the program of an MCP server, in a process of its own.
+
+Everything the program starts ends with it, and with the gateway, however that ends. What it writes for people
+goes to a log that does not grow; of what it writes to the gateway only lines that may be messages come
+through, and none that could fill the memory of the reader.
+
+    mcp_program ORDER COMMAND [ARGUMENT ...]
+
+ORDER is JSON: `parent`, the gateway's process; `log`, a path; `secrets`, the names of the variables whose
+values are left out of the log; `memory` in megabytes and `processes`, which it may use; `inside`, whether
+the first process of its namespaces says how it ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import selectors
+import signal
+from types import FrameType
+from typing import Any
+
+from .child import STATUS, start, status_from
+from .kernel import adopt_orphans, die_with_parent
+from .limits import Watch, end_all
+
+LONGEST_MESSAGE = 8 * 1024 * 1024
+"""Bytes of one line to the gateway; a program that writes a longer one is ended."""
+LONGEST_LINE = 16 * 1024
+LARGEST_LOG = 1024 * 1024
+"""Bytes of a log, after which it is put aside and a new one begun; one that was put aside is kept."""
+SHORTEST_SECRET = 6
+LOOK_EVERY = 100
+"""Milliseconds between two looks at what it uses."""
+_AT_ONCE = 64 * 1024
+_MOMENT, _TRIES = 0.1, 5
+
+
+class Log:
+    """A file that is never larger than so much, of lines without secrets."""
+
+    def __init__(self, path: str, secrets: list[bytes]) -> None:
+        self._path = path
+        self._secrets = sorted(secrets, key=len, reverse=True)
+        self._rest = b""
+        self._open()
+
+    def write(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > LONGEST_LINE:
+            lines.append(self._rest)
+            self._rest = b""
+        for line in lines:
+            self.line(line)
+
+    def line(self, line: bytes) -> None:
+        for secret in self._secrets:
+            line = line.replace(secret, b"[secret]")
+        written = line[:LONGEST_LINE] + b"\n"
+        if self._size + len(written) > LARGEST_LOG:
+            self._turn()
+        with contextlib.suppress(OSError):  # a full disk is no reason to end a server
+            self._size += self._file.write(written)
+
+    def end(self, words: str) -> None:
+        if self._rest:
+            self.line(self._rest)
+        self.line(words.encode())
+
+    def _open(self) -> None:
+        try:
+            self._file = open(self._path, "ab", buffering=0)  # noqa: SIM115 - kept until the process ends
+        except OSError:
+            self._file = open(os.devnull, "ab", buffering=0)  # noqa: SIM115 - as above
+        self._size = self._file.tell()
+
+    def _turn(self) -> None:
+        self._file.close()
+        with contextlib.suppress(OSError):
+            os.replace(self._path, f"{self._path}.1")
+        self._open()
+
+
+class Messages:
+    """Lines that may be messages, passed on whole; the rest is for the log."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._parts: list[bytes] = []
+        self._length = 0
+
+    def take(self, data: bytes) -> bool:
+        """Pass on what is complete; False when a line is too long or nobody reads any more."""
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            if not self._pass_on(b"".join((*self._parts, line))):
+                return False
+            self._parts, self._length = [], 0
+        self._parts.append(rest)
+        self._length += len(rest)
+        return self._length <= LONGEST_MESSAGE
+
+    def _pass_on(self, line: bytes) -> bool:
+        if not line.lstrip().startswith(b"{"):
+            if line.strip():
+                self._log.line(line)
+            return True
+        if len(line) > LONGEST_MESSAGE:
+            return False
+        left = memoryview(line + b"\n")
+        try:
+            while left:
+                left = left[os.write(1, left) :]
+        except OSError:
+            return False
+        return True
+
+
+def main(arguments: list[str]) -> int:
+    """Run the program until it ends, or we are told to; its exit code."""
+    order: dict[str, Any] = json.loads(arguments[0])
+    values = [os.environb.get(name.encode(), b"") for name in order["secrets"]]
+    log = Log(order["log"], [one for one in values if len(one) >= SHORTEST_SECRET])
+    woken, told = _listen()
+    adopt_orphans()
+    die_with_parent(signal.SIGTERM)
+    if os.getppid() != order["parent"]:
+        return 0  # it ended before we could ask to be told
+    program = Program(order, arguments[1:])
+    try:
+        why = _relay(program, log, woken, told)
+    finally:
+        code = program.end()
+    log.end(why or (f"ended with code {code}" if code >= 0 else f"was killed by signal {-code}"))
+    return code if code >= 0 else 128 - code
+
+
+def _listen() -> tuple[int, list[int]]:
+    """What becomes readable when a signal comes, and the signals that ask for an end."""
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    os.set_blocking(woken, False)
+    signal.set_wakeup_fd(wake)
+    told: list[int] = []
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        told.append(number)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, hear)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    return woken, told
+
+
+class Program:
+    """The program of the server, and everything that it starts."""
+
+    def __init__(self, order: dict[str, Any], argv: list[str]) -> None:
+        self._inside = order["inside"]
+        self._memory, self._processes = order["memory"], order["processes"]
+        self._status: int | None = None
+        out, into = os.pipe()
+        err, into_err = os.pipe()
+        self._said, status = os.pipe()
+        self._pid = start(argv, {0: 0, 1: into, 2: into_err, STATUS: status})
+        # Only the program reads what the gateway writes: when it is gone, writing fails.
+        for ours in (0, into, into_err, status):
+            os.close(ours)
+        self.out, self.err = out, err
+        self._usage = Watch(self._memory, self._processes, LOOK_EVERY)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the program itself has ended; orphans of it are taken in."""
+        try:
+            while self._status is None and (found := os.waitpid(-1, os.WNOHANG))[0]:
+                if found[0] == self._pid:
+                    self._status = found[1]
+        except ChildProcessError:
+            return True
+        return self._status is not None
+
+    def too_much(self) -> str | None:
+        """What it uses more of than it may, in words."""
+        over = self._usage.over()
+        if over is None:
+            return None
+        return f"{self._memory} MB" if over == "memory" else f"{self._processes} processes"
+
+    def end(self) -> int:
+        """End everything that is left; how the program ended."""
+        ended_itself = self.has_ended
+        end_all(self._pid)
+        said = status_from(self._said) if self._inside and ended_itself else None
+        status = self._status if said is None else said
+        return -signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
+
+
+def _relay(program: Program, log: Log, woken: int, told: list[int]) -> str:
+    """Carry what the program writes until it has ended; why it is ended, if it is not its own doing."""
+    out, err = program.out, program.err
+    messages = Messages(log)
+    with selectors.DefaultSelector() as ready:
+        for file in (out, err, woken):
+            ready.register(file, selectors.EVENT_READ)
+        while True:
+            ended = program.has_ended
+            # What it wrote before its end is still carried; what others hold open is not waited for.
+            wait = 0 if ended else LOOK_EVERY / 1_000
+            found = {key.fd: os.read(key.fd, _AT_ONCE) for key, _ in ready.select(wait)}
+            if told:
+                return f"was ended by signal {told[0]}"
+            if found.get(out) == b"" or (ended and not found.keys() & {out, err}):
+                return "" if _ends(program, woken) else "closed its output, and was ended"
+            if found.get(err) == b"":
+                ready.unregister(err)
+            log.write(found.get(err, b""))
+            if not messages.take(found.get(out, b"")):
+                return "wrote a line that is too long, or that nobody reads, and was ended"
+            over = program.too_much()
+            if over:
+                return f"used more than {over} and was ended"
+
+
+def _ends(program: Program, woken: int) -> bool:
+    """Whether it ends by itself within a moment."""
+    for _ in range(_TRIES):
+        if program.has_ended:
+            return True
+        if select.select([woken], [], [], _MOMENT)[0]:
+            os.read(woken, _AT_ONCE)
+    return program.has_ended

@@ -1,0 +1,70 @@
+"""What a contained program may see and use: an allow-list. All that it does not name is absent or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from holdfast.records import dataclass
+
+HOME, TEMPORARY = "home", "tmp"
+"""The two folders of a program's private folder."""
+_PRIVATE = "private"
+
+
+def private_of_session(workspace: Path, session: str) -> Path:
+    """The private folder of a session's commands and background processes; `workspace` is that of all."""
+    return workspace.parent.joinpath(_PRIVATE, "sessions", session)
+
+
+def private_of_server(workspace: Path, name: str) -> Path:
+    """The private folder of an MCP program."""
+    return workspace.parent.joinpath(_PRIVATE, "mcp", name)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a program and all that it starts may use together."""
+
+    memory: int = 2_048
+    """Megabytes."""
+    processes: int = 256
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The view of one program; the machine's own folders are `Machine`'s."""
+
+    workspace: Path
+    """Writable, at its own path."""
+    private: Path
+    """A folder of the program alone, kept from one run to the next: its HOME and its temporary files."""
+    read: tuple[Path, ...] = ()
+    """What else it may read."""
+    write: tuple[Path, ...] = ()
+    """What else it may change."""
+    protected: tuple[Path, ...] = ()
+    """Files and folders in the workspace or in `write` that stay read-only."""
+    pinned: tuple[Path, ...] = ()
+    """The folders above those, which may not be renamed: another could be put in their place."""
+    hidden: Path | None = None
+    """The gateway's home, of which only the workspace and the private folder are seen."""
+    network: bool = True
+    limits: Limits = Limits()
+
+    @property
+    def home(self) -> Path:
+        return self.private / HOME
+
+    @property
+    def temporary(self) -> Path:
+        return self.private / TEMPORARY
+
+    @property
+    def writable(self) -> tuple[Path, ...]:
+        """Every folder and file it may change, at its own path."""
+        return (self.workspace, self.home, self.temporary, *self.write)
+
+    def environment(self, known: Mapping[str, str], temporary: Path) -> dict[str, str]:
+        """These variables as the program gets them: with a HOME and a temporary folder of its own."""
+        return {**known, "HOME": str(self.home), "TMPDIR": str(temporary)}

@@ -1,0 +1,109 @@
+"""Parsers that other people's files reach, each run in a child process that can harm nothing.
+
+A child is new for each input. It has no environment and no files, little memory and little time, and is
+killed at its deadline. So no page, and later no PDF, can stop the event loop, fill the memory or end the
+gateway, whatever the parser does with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from contextlib import suppress
+from pathlib import Path
+
+from holdfast.clock import Clock, in_time
+from holdfast.records import dataclass
+
+from . import child_limits
+
+_AT_ONCE = 64 * 1024
+
+
+class ChildFailed(Exception):
+    """A child gave no result; the words say why, for whoever wanted the input read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChildLimits:
+    """What one child may use."""
+
+    cpu: int = 10
+    """Seconds of processor time."""
+    deadline: float = 20.0
+    """Seconds from its start to its end."""
+    memory: int = 512 * 1024 * 1024
+    """Bytes, those of the interpreter included."""
+    most_in: int = 16 * 1024 * 1024
+    most_out: int = 8 * 1024 * 1024
+
+
+class LimitedChildren:
+    """Runs parsers, a few at a time: further ones wait for their turn."""
+
+    def __init__(self, clock: Clock, limits: ChildLimits = ChildLimits(), at_once: int = 2) -> None:  # noqa: B008 - frozen
+        self._clock = clock
+        self._limits = limits
+        self._turns = asyncio.Semaphore(at_once)
+
+    async def run(self, parser: Path, function: str, data: bytes) -> bytes:
+        """What `function` (bytes to bytes) in the file `parser` makes of the data, or `ChildFailed`."""
+        limits = self._limits
+        if len(data) > limits.most_in:
+            raise ChildFailed(f"it has more than {limits.most_in} bytes")
+        async with self._turns:
+            child = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-I", child_limits.__file__, str(parser), function),
+                *(str(limits.cpu), str(limits.memory)),
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=DEVNULL,
+                env={},
+                cwd="/",
+                start_new_session=True,
+            )
+            try:
+                result = await in_time(self._clock, limits.deadline, _talk(child, data, limits.most_out))
+            except TimeoutError:
+                raise ChildFailed(f"reading it took longer than {limits.deadline:g} seconds") from None
+            finally:
+                if child.returncode is None:
+                    with suppress(ProcessLookupError):
+                        child.kill()
+                    await child.wait()
+        return _given(result, child.returncode, limits)
+
+
+async def _talk(child: Process, data: bytes, most: int) -> bytes:
+    """Give the input and take the output, at most one byte more than is allowed; then it has to end."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    giving = asyncio.ensure_future(_give(child.stdin, data))
+    try:
+        result = bytearray()
+        while len(result) <= most and (piece := await child.stdout.read(_AT_ONCE)):
+            result += piece
+        if len(result) <= most:
+            await child.wait()
+        return bytes(result)
+    finally:
+        giving.cancel()
+
+
+async def _give(stdin: asyncio.StreamWriter, data: bytes) -> None:
+    # A child that ends before it has read everything says why by its exit code.
+    with suppress(ConnectionError):
+        stdin.write(data)
+        await stdin.drain()
+        stdin.close()
+
+
+def _given(result: bytes, code: int | None, limits: ChildLimits) -> bytes:
+    if len(result) > limits.most_out:
+        raise ChildFailed(f"its text has more than {limits.most_out} bytes")
+    if code == child_limits.TOO_LARGE:
+        raise ChildFailed(f"reading it takes more than {limits.memory // 1024 // 1024} MB of memory")
+    if code:
+        raise ChildFailed(f"reading it takes more than {limits.cpu} seconds, or it cannot be read at all")
+    return result

@@ -1,0 +1,1 @@
+"""Attacks on the gateway, each as a test that fails where the defence is missing."""

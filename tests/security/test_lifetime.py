@@ -1,0 +1,77 @@
+"""Nothing of a contained program outlives what holds it, whichever moment that is killed in."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.tools.containment import ALL, helper_command
+from holdfast.tools.containment.helper.limits import below
+from tests.support.contained import Scene
+from tests.support.machine import gone
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="code of agents is contained on Linux alone")
+
+
+def marked(mark: str) -> list[int]:
+    """Every process of this machine that has this word in its command line."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if mark.encode() in words and int(pid) != os.getpid():
+            found.append(int(pid))
+    return found
+
+
+def is_waiting_setup(pid: int) -> bool:
+    """Whether this is bubblewrap's own child before it runs anything of ours.
+
+    An ordinary user's waits for its parent to map its users, and for ever if that was killed in this very
+    moment. It has run nothing of the agent and never will.
+    """
+    try:
+        waits, name = (Path(f"/proc/{pid}/{file}").read_text().strip() for file in ("wchan", "comm"))
+        return name == "bwrap" and waits in ("do_wait_intr_irq", "eventfd_read")
+    except OSError:
+        return False
+
+
+@pytest.mark.guards("R22.1")
+@pytest.mark.parametrize("containment", ALL)
+def test_a_helper_killed_at_any_moment_takes_its_program_along(tmp_path: Path, containment: object) -> None:
+    """Also while bubblewrap still builds the view, when it does not watch for its parent's end yet."""
+    scene = Scene(tmp_path, containment)  # type: ignore[arg-type]
+    mark = f"lifetime-{os.getpid()}"
+    script = "import sys, signal; signal.pause()"
+    for moment in range(20):
+        prepared = scene.launcher.prepare(scene.view(), (sys.executable, "-S", "-c", script, mark))
+        order = json.dumps({**prepared.order, "argv": prepared.argv}).encode() + b"\n"
+        with subprocess.Popen(
+            helper_command("command"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=dict(prepared.environment),
+        ) as helper:
+            assert helper.stdin is not None
+            helper.stdin.write(order)
+            helper.stdin.flush()
+            # From the very moment on in which the process is there that becomes the first inside.
+            while len(seen := below(helper.pid)) < 1 + prepared.order["inside"]:
+                continue
+            for _ in range(moment):
+                seen = below(helper.pid)
+            helper.send_signal(signal.SIGKILL)
+        # One that was started after the last look ends as well, waited for as the others are.
+        for pid in {*seen, *marked(mark)}:
+            if is_waiting_setup(pid):
+                os.kill(pid, signal.SIGKILL)
+            gone(pid)
+    assert marked(mark) == []

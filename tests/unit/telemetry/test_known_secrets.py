@@ -1,0 +1,85 @@
+"""Exact values are removed from text, in every form and over every border of pieces."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode, urlsafe_b64encode
+from textwrap import wrap
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.telemetry import SECRET, KnownSecrets
+
+VALUE = "c4n4ry/+ \"1000:AAE'x?&=é-end"
+OTHER = "bot-9d2f6c1e-1f"
+KNOWN = KnownSecrets((VALUE, OTHER))
+
+
+@pytest.mark.guards("R22.7")
+@pytest.mark.parametrize("write", [str, json.dumps, quote, quote_plus, lambda text: quote(text, safe="")])
+def test_a_value_is_removed_as_it_is_and_as_addresses_and_json_write_it(write: object) -> None:
+    text = f"before {write(VALUE)} after"  # type: ignore[operator]
+    assert write(VALUE).strip('"') not in KNOWN.without(text)  # type: ignore[operator]
+    assert KNOWN.without(text).replace('"', "") == f"before {SECRET} after"
+
+
+@pytest.mark.guards("R22.7")
+@pytest.mark.parametrize("encode", [b64encode, urlsafe_b64encode])
+@pytest.mark.parametrize("before", range(7))
+def test_a_value_is_removed_from_base64_wherever_it_begins(encode: object, before: int) -> None:
+    data = b"x" * before + OTHER.encode() + b"yyyy"
+    text = encode(data).decode()  # type: ignore[operator]
+    assert SECRET in KNOWN.without(text)
+    assert SECRET in KNOWN.without(quote(text))
+
+
+@pytest.mark.guards("R22.7")
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_value_is_removed_from_base64_that_runs_over_the_end_of_a_line(end: str) -> None:
+    for before in range(40, 70):
+        lines = wrap(b64encode(b"x" * before + OTHER.encode() + b"y" * 60).decode(), 76)
+        masked = KNOWN.without(end.join(lines))
+        assert SECRET in masked
+        stream = KNOWN.stream()
+        shown = "".join(map(stream.feed, end.join(lines))) + stream.end()
+        assert shown == masked
+
+
+@pytest.mark.guards("R22.7", "R22.8")
+@given(st.lists(st.sampled_from([VALUE, OTHER, "c4n4", "b", "bot-", "\n", "x", VALUE[:-1], OTHER[1:]])))
+def test_a_stream_shows_what_the_whole_text_would_however_it_is_cut(parts: list[str]) -> None:
+    text = "".join(parts)
+    whole = KNOWN.without(text)
+    for size in (1, 2, 3, 7, 1_000):
+        stream = KNOWN.stream()
+        pieces = [text[at : at + size] for at in range(0, len(text), size)]
+        shown = "".join(map(stream.feed, pieces)) + stream.end()
+        assert VALUE not in shown and OTHER not in shown
+        # Values side by side are one gap in a whole text.
+        assert re.sub(rf"(?:{re.escape(SECRET)})+", SECRET, shown) == whole
+
+
+def test_a_line_is_shown_whole_as_soon_as_it_ends() -> None:
+    stream = KNOWN.stream()
+    assert stream.feed("ready: b") == "ready: "
+    assert stream.feed("\n") == "b\n"
+
+
+def test_parts_of_two_values_in_each_other_leave_nothing_between() -> None:
+    known = KnownSecrets(("abcdefghij", "ghijklmnop"))
+    assert known.without("<abcdefghijklmnop>") == f"<{SECRET}>"
+
+
+def test_short_values_are_no_secrets_and_a_text_without_any_is_the_same_object() -> None:
+    text = "the port is 8080808"
+    assert KnownSecrets(("8080808", "")).without(text) is text
+    assert KNOWN.without(text) is text
+
+
+def test_values_are_not_shown_by_their_holder() -> None:
+    assert VALUE not in repr(KNOWN) and OTHER not in repr(KNOWN)
+    assert KnownSecrets(("\udcff-not-utf-8",)).without("\udcff-not-utf-8") == SECRET
