@@ -54,7 +54,7 @@ def grows(data):
     return data * 10**9
 
 def pours(data):
-    while True: sys.stdout.buffer.write(data * 1000)
+    while True: sys.stdout.buffer.write(data * 10_000)
 
 def looks(data):
     tried = []
@@ -94,6 +94,11 @@ async def test_a_parser_that_an_input_has_taken_over_can_do_nothing(tmp_path: Pa
     }.items():
         with pytest.raises(ChildFailed, match=words):
             await children.run(parser, function, b"x" * 100)
+    # The reader is behind when it has had enough: what it has not read keeps no child from its end.
+    children = LimitedChildren(SystemClock(), ChildLimits(1, 30.0, 256 * 1024 * 1024, 1_000, 4_000_000))
+    for _ in range(10):
+        with pytest.raises(ChildFailed, match="more than 4000000 bytes"):
+            await children.run(parser, "pours", b"x" * 100)
     with pytest.raises(ChildFailed, match="more than 1000 bytes"):
         await children.run(parser, "looks", b"x" * 1_001)
     children = LimitedChildren(SystemClock(), ChildLimits(deadline=0.5))

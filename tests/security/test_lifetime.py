@@ -5,6 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,7 @@ import pytest
 from holdfast.tools.containment import ALL, helper_command
 from holdfast.tools.containment.helper.limits import below
 from tests.support.contained import Scene
-from tests.support.machine import gone
+from tests.support.machine import gone, parent_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="code of agents is contained on Linux alone")
 
@@ -64,7 +67,7 @@ def test_a_helper_killed_at_any_moment_takes_its_program_along(tmp_path: Path, c
             helper.stdin.write(order)
             helper.stdin.flush()
             # From the very moment on in which the process is there that becomes the first inside.
-            while len(seen := below(helper.pid)) < 1 + prepared.order["inside"]:
+            while len(seen := below(helper.pid)) < 2:
                 continue
             for _ in range(moment):
                 seen = below(helper.pid)
@@ -75,3 +78,57 @@ def test_a_helper_killed_at_any_moment_takes_its_program_along(tmp_path: Path, c
                 os.kill(pid, signal.SIGKILL)
             gone(pid)
     assert marked(mark) == []
+
+
+FAMILY = """
+import os, signal, sys
+for _ in range(2):
+    if os.fork() == 0:
+        os.setsid()
+signal.pause()
+"""
+"""Four processes, three of them in sessions of their own."""
+
+
+def family(mark: str) -> list[int]:
+    """The processes of the program, without the helpers that name it in their arguments."""
+    found = []
+    for pid in marked(mark):
+        with suppress(OSError):
+            if b"containment" not in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+    return found
+
+
+def minder_above(pid: int, helper: str) -> int:
+    """The helper of this name above a process."""
+    while f"\0{helper}\0".encode() not in Path(f"/proc/{pid}/cmdline").read_bytes() + b"\0":
+        pid = parent_of(pid)
+    return pid
+
+
+def ended_early(scene: Scene, kind: str, program: Sequence[str]) -> None:
+    """Run a program whose minder leaves no word of how it ended."""
+    with suppress(FileNotFoundError):
+        scene.run(kind, program)
+
+
+@pytest.mark.guards("R22.1")
+@pytest.mark.parametrize("containment", ALL)
+@pytest.mark.parametrize(
+    ("kind", "helper"), [("command", "command"), ("mcp", "mcp_program"), ("background", "process_minder")]
+)
+def test_a_helper_that_is_killed_takes_along_all_that_its_program_started(
+    tmp_path: Path, containment: object, kind: str, helper: str
+) -> None:
+    scene = Scene(tmp_path, containment)  # type: ignore[arg-type]
+    mark = f"family-{os.getpid()}-{kind}"
+    program = (sys.executable, "-S", "-c", FAMILY, mark)
+    running = threading.Thread(target=ended_early, args=(scene, kind, program))
+    running.start()
+    while len(found := family(mark)) < 4:
+        assert running.is_alive()
+    os.kill(minder_above(found[0], helper), signal.SIGKILL)
+    for pid in found:
+        gone(pid)
+    running.join()

@@ -309,6 +309,6 @@ def test_a_square_is_noticed() -> None:
     """What this file can see: a reader that looks at all of the text for each of its characters."""
 
     def square(text: str) -> int:
-        return sum(text.count("b", at) for at in range(0, len(text), 50))
+        return sum(1 for at in range(0, len(text), 50) for _ in range(at, len(text), 50))
 
     assert [one for one in _measured(square, "a") if one[1] > one[0] * STEEPEST]

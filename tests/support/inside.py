@@ -178,6 +178,7 @@ async def _freeze(tag: str, _context: ToolContext) -> None:
 
 async def _seize(tag: str, _context: ToolContext) -> None:
     """A call of the C library that keeps the interpreter's lock."""
+    await pass_by(f"before seize {tag}")
     write_down(READS, tag=tag)
     while is_held(f"seize {tag}"):
         ctypes.PyDLL(None).sleep(3600)

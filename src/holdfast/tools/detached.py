@@ -86,9 +86,8 @@ class Detached:
         before = await self.stands(id, identity)
         if before.ended:
             return before
-        inside = bool((await _off_loop(lambda: _read(self._root / id / minder.PLAN))).get("inside"))
         for number in (signal.SIGTERM, signal.SIGKILL):
-            await self._signal(identity, number, inside)
+            await self._signal(identity, number)
             if await self._gone(id, identity, self._settings.grace / SECOND):
                 return before
         # Somebody out of our reach still holds its output: then nobody minds it any longer.
@@ -204,13 +203,13 @@ class Detached:
             return None
         return Found(launch, _identity(_read(folder / minder.STARTED)))
 
-    async def _signal(self, identity: Identity, number: signal.Signals, inside: bool) -> None:
+    async def _signal(self, identity: Identity, number: signal.Signals) -> None:
         """Send it to all that it has begun, but not to its minder, which stays to see how it ends.
 
-        Asked to end, the process that holds the namespaces would take the command with it at once.
+        Asked to end, the process between them would take the command with it at once.
         """
         rounds = 1 if number is signal.SIGTERM else _ROUNDS
-        spared = inside and number is signal.SIGTERM
+        spared = number is signal.SIGTERM
         for _ in range(rounds):
             members = await _off_loop(lambda: _members(identity, spared))
             for pid, ticks in members:

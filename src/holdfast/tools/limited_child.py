@@ -8,6 +8,8 @@ gateway, whatever the parser does with it.
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from contextlib import suppress
@@ -19,6 +21,8 @@ from holdfast.records import dataclass
 from . import child_limits
 
 _AT_ONCE = 64 * 1024
+_ENDS = 3.0
+"""Seconds in which a child that was killed is gone."""
 
 
 class ChildFailed(Exception):
@@ -68,11 +72,25 @@ class LimitedChildren:
             except TimeoutError:
                 raise ChildFailed(f"reading it took longer than {limits.deadline:g} seconds") from None
             finally:
-                if child.returncode is None:
-                    with suppress(ProcessLookupError):
-                        child.kill()
-                    await child.wait()
+                await self._end(child)
         return _given(result, child.returncode, limits)
+
+    async def _end(self, child: Process) -> None:
+        """Kill the child if it still runs, and return when it is gone."""
+        if child.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            # Bounded: a parser that was taken over could have left somebody with the other end of the pipe.
+            with suppress(TimeoutError):
+                await in_time(self._clock, _ENDS, _gone(child))
+
+
+async def _gone(child: Process) -> None:
+    """Read its output to the end, without which asyncio does not see that it has ended."""
+    assert child.stdout is not None
+    while await child.stdout.read(_AT_ONCE):
+        continue
+    await child.wait()
 
 
 async def _talk(child: Process, data: bytes, most: int) -> bytes:

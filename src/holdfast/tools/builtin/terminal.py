@@ -197,11 +197,19 @@ class _Running:
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
-            await in_time(self._clock, _ENDS, self._process.wait())
+            await in_time(self._clock, _ENDS, self._gone())
         except TimeoutError:
             # Its death is the command's as well, wherever the machine can promise that.
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+
+    async def _gone(self) -> None:
+        """Read its output to the end, without which asyncio does not see that it has ended."""
+        for stream in (self._process.stdout, self._process.stderr):
+            assert stream is not None
+            while await stream.read(_PIECE):
+                continue
+        await self._process.wait()
 
 
 class _Kept:

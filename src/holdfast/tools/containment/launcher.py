@@ -67,8 +67,6 @@ class Prepared:
         return {
             "memory": self.limits.memory,
             "processes": self.limits.processes,
-            # In namespaces, the first process says how the program ended.
-            "inside": self.containment is Containment.BUBBLEWRAP,
         }
 
 
@@ -200,7 +198,6 @@ class Launcher:
             "memory": view.limits.memory,
             "processes": view.limits.processes,
             "contained": contained is not Containment.NONE,
-            "first": contained is Containment.BUBBLEWRAP,
             "same": [] if contained is Containment.NONE else _identities(view),
             "rules": (),
             "filter": "",

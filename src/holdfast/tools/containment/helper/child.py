@@ -11,9 +11,9 @@ from contextlib import suppress
 from .kernel import die_with_parent
 
 STATUS = 4
-"""The descriptor on which the first process of a namespace says how the program ended."""
+"""The descriptor on which the parent of the program (`entry`) says how the program ended."""
 LIFELINE = 5
-"""The descriptor whose end tells that first process that its helper outside is gone."""
+"""The descriptor whose end tells that parent that its helper outside is gone."""
 _HIGH = 20
 _DEFAULTS = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CANNOT = 127
@@ -22,8 +22,8 @@ _CANNOT = 127
 def start(argv: Sequence[str], files: Mapping[int, int]) -> int:
     """Start it with these descriptors and no others (its own number, ours); its process id.
 
-    It ends with this process. bubblewrap sees to that only from the end of its setup on; the first process
-    inside looks at the lifeline, of which this process alone keeps the other end.
+    It ends with this process, and so does all that it started: its parent inside looks at the lifeline, of
+    which this process alone keeps the other end.
     """
     parent = os.getpid()
     life, _kept_until_the_end = os.pipe()

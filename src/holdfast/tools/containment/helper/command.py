@@ -1,6 +1,6 @@
 """Runs one command of a terminal and ends all that it started.
 
-A line of JSON on its input says what to run: `{"argv": [...], "memory": MB, "processes": N, "inside": bool}`.
+A line of JSON on its input says what to run: `{"argv": [...], "memory": MB, "processes": N}`.
 The input then stays open: when it ends, because the gateway wants the command's end or has itself ended in
 whatever way, everything the command has started is killed. The command's output goes to this program's own
 output; how it ended is a line of JSON on its error output.
@@ -51,8 +51,9 @@ def run(order: Order, woken: int) -> dict[str, object]:
         os.close(ours)
     why, status = watch(Watch(order["memory"], order["processes"], LOOK_EVERY), child, woken)
     end_all(child)
-    if order["inside"] and why is None:
-        status = status_from(status_in)
+    if why is None:
+        said = status_from(status_in)
+        status = status if said is None else said
     return {"cwd": last_line(cwd_in), **ended(why, status)}
 
 

@@ -2,8 +2,8 @@
 
     entry ORDER COMMAND [ARGUMENT ...]
 
-ORDER is JSON (see `launcher.py`). In namespaces this process stays as the first of them: it takes in
-orphans, says how the program ended, and everything inside ends with it.
+ORDER is JSON (see `launcher.py`). This process stays as the parent of the program: it takes in orphans, says
+how the program ended, and ends everything that the program started, also when its helper outside is killed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,17 @@ from contextlib import suppress
 from typing import Any
 
 from .child import LIFELINE, STATUS
-from .kernel import Refused, die_with_parent, drop_capabilities, filter_calls, gain_nothing
+from .kernel import (
+    Refused,
+    adopt_orphans,
+    die_with_parent,
+    drop_capabilities,
+    filter_calls,
+    gain_nothing,
+    outlive_parent,
+)
 from .landlock import restrict
-from .limits import MEGABYTE, limit, processes_of
+from .limits import MEGABYTE, end_all, limit, processes_of
 
 CANNOT = 126
 _NICE = 5
@@ -33,9 +41,7 @@ def main(arguments: list[str]) -> int:
     changed = moved(order["same"])
     if changed is not None:
         return say(f"{changed} was exchanged while the program was about to start; nothing was run")
-    if order["first"]:
-        return attend(order, arguments[1:])
-    return become(order, arguments[1:])
+    return attend(order, arguments[1:])
 
 
 def moved(expected: Sequence[tuple[str, int, int]]) -> str | None:
@@ -51,32 +57,40 @@ def moved(expected: Sequence[tuple[str, int, int]]) -> str | None:
 
 
 def attend(order: Order, command: Sequence[str]) -> int:
-    """As the first process: start the program, take in orphans, say how it ended."""
+    """Start the program, take in orphans, say how it ended, and end what is left."""
+    adopt_orphans()
+    # The lifeline tells of the helper's end: a signal would leave nobody to end what the program started.
+    outlive_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     woken, wakes = os.pipe()
     for fd in (woken, wakes):
         os.set_blocking(fd, False)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    attendant = os.getpid()
     child = os.fork()
     if child == 0:
         signal.set_wakeup_fd(-1)
         for ours in (signal.SIGCHLD, signal.SIGINT):
             signal.signal(ours, signal.SIG_DFL)
-        os._exit(become(order, command))
+        os._exit(become(order, command, attendant))
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(STATUS):
         os.dup2(nothing, number)
+    stay_for(child, woken, order["lingers"])
+    end_all(child)
+    return 0
+
+
+def stay_for(child: int, woken: int, lingers: bool) -> None:
+    """Wait until nothing is left to stay for, or the helper outside is gone."""
     eyes = select.poll()
     eyes.register(LIFELINE, select.POLLIN)
     eyes.register(woken, select.POLLIN)
-    while True:
-        events = dict(eyes.poll())
-        if LIFELINE in events:
-            return 0
+    while LIFELINE not in dict(eyes.poll()):
         os.read(woken, 4096)
-        if not took_in(child, order["lingers"]):
-            return 0
+        if not took_in(child, lingers):
+            return
 
 
 def took_in(child: int, lingers: bool) -> bool:
@@ -92,13 +106,12 @@ def took_in(child: int, lingers: bool) -> bool:
     return True
 
 
-def become(order: Order, command: Sequence[str]) -> int:
+def become(order: Order, command: Sequence[str], attendant: int) -> int:
     """Be the program; returns only if that fails."""
-    if not order["first"]:
-        die_with_parent()
-    # Whoever started us may have done so already.
-    with suppress(PermissionError):
-        os.setsid()
+    die_with_parent()
+    if os.getppid() != attendant:
+        return CANNOT
+    os.setsid()
     os.nice(_NICE)
     limit(resource.RLIMIT_CORE, 0)
     # What is reserved and never used does not count, as it would for RLIMIT_AS; some reserve a lot.

@@ -47,6 +47,12 @@ def die_with_parent(number: int = signal.SIGKILL) -> None:
         prctl(_PDEATHSIG, number)
 
 
+def outlive_parent() -> None:
+    """Get no signal when the parent ends."""
+    with suppress(Refused):
+        prctl(_PDEATHSIG, 0)
+
+
 def adopt_orphans() -> None:
     """Become the parent of every descendant whose own parent ends."""
     with suppress(Refused):

@@ -7,8 +7,7 @@ through, and none that could fill the memory of the reader.
     mcp_program ORDER COMMAND [ARGUMENT ...]
 
 ORDER is JSON: `parent`, the gateway's process; `log`, a path; `secrets`, the names of the variables whose
-values are left out of the log; `memory` in megabytes and `processes`, which it may use; `inside`, whether
-the first process of its namespaces says how it ended.
+values are left out of the log; `memory` in megabytes and `processes`, which it may use.
 """
 
 from __future__ import annotations
@@ -158,7 +157,6 @@ class Program:
     """The program of the server, and everything that it starts."""
 
     def __init__(self, order: dict[str, Any], argv: list[str]) -> None:
-        self._inside = order["inside"]
         self._memory, self._processes = order["memory"], order["processes"]
         self._status: int | None = None
         out, into = os.pipe()
@@ -193,7 +191,7 @@ class Program:
         """End everything that is left; how the program ended."""
         ended_itself = self.has_ended
         end_all(self._pid)
-        said = status_from(self._said) if self._inside and ended_itself else None
+        said = status_from(self._said) if ended_itself else None
         status = self._status if said is None else said
         return -signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
 

@@ -158,10 +158,8 @@ def _run(plan: Plan) -> int:
         most = f"{plan['memory']} MB" if over == "memory" else f"{plan['processes']} processes"
         kept.add(f"\n[it used more than {most} and was ended]\n".encode())
         return -signal.SIGKILL
-    if plan["inside"]:
-        said = status_from(status_in)
-        status = status if said is None else said
-    return os.waitstatus_to_exitcode(status)
+    said = status_from(status_in)
+    return os.waitstatus_to_exitcode(status if said is None else said)
 
 
 def _see_to_its_end(child: int, out: int, kept: Kept, usage: Watch) -> tuple[int, str | None]:
