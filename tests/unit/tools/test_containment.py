@@ -1,6 +1,7 @@
 """What a view becomes: arguments of bubblewrap, rules of Landlock, a filter of calls; what belongs to it."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path, PurePosixPath
 
@@ -276,3 +277,12 @@ def test_where_bubblewrap_cannot_be_installed_nobody_is_told_to() -> None:
     assert "bubblewrap" not in advice("darwin")
     assert 'tools.containment to "off"' in advice("darwin")
     assert "all your rights" in advice("darwin")
+
+
+def test_what_is_installed_later_is_found_without_a_restart(tmp_path: Path) -> None:
+    launcher = Launcher(ToolSettings(), {"PATH": str(tmp_path)}, tmp_path, (Containment.BUBBLEWRAP,))
+    assert launcher.probe().trouble == "bubblewrap is not installed"
+    found = shutil.which("bwrap")
+    assert found is not None
+    (tmp_path / "bwrap").symlink_to(found)
+    assert launcher.probe().containment is Containment.BUBBLEWRAP

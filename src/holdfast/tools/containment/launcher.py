@@ -100,7 +100,7 @@ class Launcher:
         self._known = dict(known)
         self._home = home
         self._allowed = allowed
-        self._bubblewrap = bubblewrap(self._known.get("PATH", os.defpath))
+        self._bubblewrap: str | None = None
         self._lock = threading.Lock()
         self._probe: Probe | None = None
 
@@ -113,9 +113,10 @@ class Launcher:
         return Limits(self._settings.terminal.memory, self._settings.terminal.processes)
 
     def probe(self) -> Probe:
-        """How programs are contained here: found out once, by really running one."""
+        """How programs are contained here: found out by really running one, and again until one can be."""
         with self._lock:
-            if self._probe is None:
+            if self._probe is None or (self.required and self._probe.containment is Containment.NONE):
+                self._bubblewrap = bubblewrap(self._known.get("PATH", os.defpath))
                 self._probe = self._found()
             return self._probe
 
