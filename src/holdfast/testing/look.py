@@ -25,7 +25,9 @@ _CUT_OFF = """
 SELECT id, quarantined FROM turns WHERE ended_at IS NULL AND state <> 'running' AND interruptions > noted"""
 _ANSWERABLE = """
 SELECT id, progress_at, progress_mark FROM turns
-WHERE ended_at IS NULL AND state <> 'running' AND (interruptions <= noted OR consented = interruptions)"""
+WHERE ended_at IS NULL AND state <> 'running' AND (interruptions <= noted OR consented = interruptions
+   OR EXISTS (SELECT 1 FROM questions q
+              WHERE q.turn = turns.id AND q.state = 'answered' AND q.closed_at = turns.progress_at))"""
 _IN_LINE = """
 SELECT t.id, t.state = 'running', t.interruptions FROM turns t JOIN sessions s ON s.id = t.session
 WHERE t.ended_at IS NULL AND (t.state = 'running'
