@@ -164,6 +164,39 @@ def test_a_message_that_was_taken_up_is_not_shown_among_the_waiting_as_well(page
     assert shown == [[7, 8, 9], [8, 9], [8, 9], [8, 9]]
 
 
+def test_what_was_cut_off_is_not_shown_beside_what_took_its_place(page: Page) -> None:
+    """The page hears the step or the answer on another way than the standing, and sometimes before."""
+    shown = page.evaluate("""async () => {
+        const { Conversation } = await import("/conversation.js");
+        const begun = (...cut_off) => {
+            const talk = new Conversation("a");
+            const turn = { id: "t", cut_off };
+            talk.hearStanding({ session: "s", turn, said: [], interruptions: [], cursor: { session: "s", seq: 1 } });
+            talk.hearStep({ seq: 1, turn: "t", at: 1, kind: "replied", text: "Step 1", calls: [{ id: "c" }] }, "s");
+            return talk;
+        };
+        const shown = (talk) => talk.items().map((item) => [item.kind, item.text, item.cut ?? false]);
+        const half = { call: null, text: "The ans" };
+        const stays = begun(half);
+        const answer = begun(half);
+        answer.hearDelivery({ number: 1, kind: "reply", text: "The answer", at: 2, turn: "t", files: [] });
+        const step = begun(half);
+        step.hearStep({ seq: 2, turn: "t", at: 2, kind: "replied", text: "Step 2", calls: [{ id: "d" }] }, "s");
+        const output = begun({ call: "c", text: "1 of 2" });
+        const before = shown(output);
+        output.hearStep({ seq: 2, turn: "t", at: 2, kind: "returned", call: "c", state: "done", text: "" }, "s");
+        return [shown(stays), shown(answer), shown(step), before, shown(output)];
+    }""")
+    first = ["step", "Step 1", False]
+    assert shown == [
+        [first, ["live", "The ans", True]],
+        [first, ["reply", "The answer", False]],
+        [first, ["step", "Step 2", False]],
+        [first, ["output", "1 of 2", True]],
+        [first],
+    ]
+
+
 def test_the_demonstration_kills_for_real_and_the_line_unfolds_to_say_why(page: Page, house: House) -> None:
     house.hold(WORDS)
     say(page, "say still here")

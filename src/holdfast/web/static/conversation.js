@@ -140,9 +140,16 @@ export class Conversation {
     return items;
   }
 
-  /** What was shown before a cut and is not finished yet: the reply's place is that of the one written in its stead. */
+  /**
+   * What was shown before a cut and is not finished yet: the reply's place is that of the one written in its stead. A step or the
+   * answer may tell that it is finished before the standing does.
+   */
   #cutOff() {
-    return (this.turn?.cut_off ?? []).map(({ call, text }) =>
+    const { session, seq } = this.standing?.cursor ?? {};
+    const newer = [...this.entries.values()].filter((one) => one.turn === this.turn?.id && !(one.session === session && one.seq <= seq));
+    const answered = [...this.deliveries.values()].some((one) => one.kind === "reply" && one.turn === this.turn?.id && !one.files.length);
+    const isFinished = (call) => (call ? newer.some((one) => one.kind === "returned" && one.call === call) : answered || newer.some((one) => one.kind === "replied"));
+    return (this.turn?.cut_off ?? []).filter(({ call }) => !isFinished(call)).map(({ call, text }) =>
       call ? { kind: "output", key: `cut:${call}`, text, cut: true } : { kind: "live", key: `live:${this.live}`, text, cut: true },
     );
   }
