@@ -18,6 +18,23 @@ approvals.rules = [{{tool = "delete_*", then = "ask"}}]
 FITS = """[...document.querySelectorAll("html, #scroll, .question pre")]
     .every((one) => one.scrollWidth <= one.clientWidth)"""
 """Nothing has to be scrolled to the side to be read."""
+ROWS = """(pre) => {
+    const texts = document.createTreeWalker(pre, NodeFilter.SHOW_TEXT);
+    const seen = document.createRange(), rows = new Map();
+    let at = 0;
+    for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+        for (let place = 0; place < node.length; place += 1, at += 1) {
+            if (!node.data[place].trim()) continue;
+            seen.setStart(node, place);
+            seen.setEnd(node, place + 1);
+            const { top, left } = seen.getBoundingClientRect();
+            const row = Math.round(top);
+            if (!rows.has(row) || rows.get(row)[1] > left) rows.set(row, [at, left]);
+        }
+    }
+    return [...rows.values()];
+}"""
+"""Of each row of a text the place in the text of what is first seen in it, and how far right that stands."""
 
 
 @pytest.fixture(scope="module")
@@ -197,3 +214,30 @@ def test_a_long_call_can_be_allowed_only_once_its_end_was_in_sight(
     picture(page, f"permission-long-{width}-read")
     allow.click()
     expect(closed(page)).to_contain_text("Allowed, this once")
+
+
+@pytest.mark.guards("R22.4")
+@pytest.mark.parametrize(
+    "value",
+    [f"{'-' * 11} {'force: false ' * 9}end", "old.txt\nforce: false\n\n  path: b"],
+    ids=["wrapped", "lines"],
+)
+def test_on_a_narrow_screen_only_an_argument_stands_where_arguments_begin(
+    page: Page, context: BrowserContext, value: str
+) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    say(page, f"delete {value}")
+    code = card(page).locator("pre")
+    first = f"path: {value}\n".replace("\n", "\n  ").removesuffix("  ")
+    expect(card(page)).to_contain_text("force: true")
+    assert code.text_content() == f"{first}force: true"
+    picture(page, f"permission-rows-{len(value)}")
+    rows = dict(code.evaluate(ROWS))
+    margin = rows.pop(0)
+    assert rows.pop(len(first)) == margin, "the other argument begins a row, as far left"
+    assert len(rows) >= 2 and min(rows.values()) > margin + 20, "what is no argument does not"
+    assert page.evaluate(FITS)
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    code.evaluate("(pre) => getSelection().selectAllChildren(pre)")
+    page.keyboard.press("Control+C")
+    assert page.evaluate("navigator.clipboard.readText()") == f"{first}force: true"

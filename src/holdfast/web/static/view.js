@@ -160,6 +160,7 @@ function fillQuestion(node, item, acts) {
   node.className = `question${isOpen ? " open" : ""}${isConsent ? " consent" : ""}`;
   const words = el("div", "md");
   showMarkdown(words, item.text);
+  if (isConsent) setArgumentsApart(words);
   const label = isConsent ? (isOpen ? "Your permission is needed" : "Permission") : isOpen ? "A question for you" : "Question";
   node.replaceChildren(el("p", "label", label), words);
   if (!asked) return;
@@ -175,6 +176,15 @@ function fillQuestion(node, item, acts) {
   else if (isConsent) allowOnceRead(asked.id, words, ways);
 }
 
+/** Each argument in a block of its own, whose further rows stand to the right: none of them looks like another argument. */
+function setArgumentsApart(words) {
+  for (const code of words.querySelectorAll("pre > code")) {
+    // Further lines of a value begin with two spaces. The line ends stay in the text, for who copies it.
+    const texts = code.textContent.split(/(?<=\n)(?! {2})/);
+    code.replaceChildren(...texts.map((text) => el("span", "argument", text)));
+  }
+}
+
 const read = new Set(); // permissions whose call was seen to its end
 
 /** Nothing can be allowed before the end of the call was in sight; it can be refused at any time. */
@@ -186,7 +196,7 @@ function allowOnceRead(question, words, ways) {
   for (const one of allowing) one.disabled = true;
   ways.before(hint);
   const end = el("span", "end");
-  code.append(end);
+  (code.querySelector(".argument:last-child") ?? code).append(end);
   const watch = new IntersectionObserver((seen) => {
     if (!seen.some((one) => one.isIntersecting)) return;
     watch.disconnect();
