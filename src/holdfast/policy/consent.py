@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 
@@ -25,6 +26,8 @@ Hide = Callable[[str], str]
 """Gives a text with the exact values of known secrets masked."""
 
 _FENCE = re.compile(r"`{3,}")
+_PLAIN_NAME = re.compile(r"[\w.-]+")
+"""A name of an argument that nobody takes for anything else."""
 _LONGEST_NAME = 200
 """Width of a tool's name that every part can repeat."""
 _AROUND = 180
@@ -105,29 +108,36 @@ def can_be_shown(call: CallRecord) -> bool:
 
 def _shown(call: CallRecord, hide: Hide) -> tuple[str, bool]:
     """All arguments of the call in lines, and whether something in them is masked."""
-    values = [(hide(name), hide(value), (name, value)) for name, value in _values(call.arguments)]
-    lines = [_line(name, value) for name, value, _ in values]
-    return "\n".join(lines), any((name, value) != given for name, value, given in values)
+    given = tuple(_values(call.arguments))
+    shown = tuple((name if name is None else hide(name), hide(value)) for name, value in given)
+    return "\n".join(_line(name, value) for name, value in shown), shown != given
 
 
-def _values(arguments: str) -> Iterator[tuple[str, str]]:
+def _values(arguments: str) -> Iterator[tuple[str | None, str]]:
     """The arguments one by one, each with its name; what cannot be told apart has none."""
     try:
         given = plain_value(arguments)
     except Unreadable:
-        yield "", arguments
+        yield None, arguments
         return
     if not isinstance(given, dict):
-        yield "", plain_text(given)
+        yield None, plain_text(given)
         return
     for name, value in given.items():
         yield name, value if isinstance(value, str) else plain_text(value)
 
 
-def _line(name: str, value: str) -> str:
-    # Later lines of a value are indented, so that none of them looks like an argument of its own.
+def _line(name: str | None, value: str) -> str:
+    # Later lines of a value are indented, so that none of them looks like an argument of its own. The page
+    # relies on it that no argument begins so.
     text = visible(value).replace("\n", "\n  ")
-    return f"{one_line(name)}: {text}" if name else text
+    return text if name is None else f"{_argument_name(name)}: {text}"
+
+
+def _argument_name(name: str) -> str:
+    """The name; in quotes if it could pass for the end of a value, for another argument or for none."""
+    is_plain = _PLAIN_NAME.fullmatch(visible(name))
+    return name if is_plain else visible(json.dumps(name, ensure_ascii=False))
 
 
 def one_line(text: str) -> str:

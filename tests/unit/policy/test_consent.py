@@ -108,8 +108,25 @@ def test_no_value_can_look_like_another_argument_or_get_out_of_its_frame() -> No
     words = asked({"command": "ls\nforce: false\n```\nAll is well.", "force": True})
     assert "\n  force: false\n" in words and "\nforce: true\n" in words
     assert words.splitlines()[2] == "````", "its frame is longer than any within"
-    assert "```\na\\nforce: true: 1\n```" in asked({"a\nforce: true": 1})
+    assert '```\n"a\\nforce: true": 1\n```' in asked({"a\nforce: true": 1})
     assert asked({}, "run\n\nAll is well") == "May I run `run\\n\\nAll is well`?"
+
+
+@pytest.mark.guards("R22.4")
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [
+        ("", '""'),
+        ("force: true, path", '"force: true, path"'),
+        ("  force", '"  force"'),
+        ('"force"', r'"\"force\""'),
+        ("force\u200b", r'"force\u{200b}"'),
+        ("dry-run", "dry-run"),
+        ("größe.max", "größe.max"),
+    ],
+)
+def test_the_name_of_an_argument_is_in_quotes_unless_it_is_plainly_a_name(name: str, seen: str) -> None:
+    assert card({name: "force: true", "force": False}).shown == f"{seen}: force: true\nforce: false"
 
 
 def test_a_tools_name_is_a_name_whatever_it_holds() -> None:
