@@ -23,6 +23,7 @@ from holdfast.app.door import Inside, Open
 from holdfast.app.known_secrets import secrets_of
 from holdfast.app.process import run_gateway
 from holdfast.app.settings import GatewaySettings, Settings
+from holdfast.model import Batch
 from holdfast.web import open_page
 
 _CONFIGURATION = ("config", "keys", "sections", "platform_keys", "settings", "approvals")
@@ -69,6 +70,9 @@ class Calls:
         module = str(frame.f_globals.get("__name__"))
         if not module.startswith("holdfast.") or module in NOT_COUNTED:
             return
+        batch = frame.f_locals.get("batch")
+        if isinstance(batch, Batch) and not batch.messages:
+            return  # Nothing in it is judged by a setting: an alert keeps its place so.
         code = frame.f_code
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         for name in names:
@@ -77,7 +81,7 @@ class Calls:
 
 
 class Life:
-    """One message that is answered, one look, and the end."""
+    """One message that is answered, one command, one look, and the end."""
 
     def __init__(self) -> None:
         self.status: Any = None
@@ -95,6 +99,7 @@ class Life:
             async for event in inside.following.follow("terminal"):
                 if "delivery" in event:
                     break
+            await inside.verbs["stop"].run({"chat": "terminal"})
             self.status = await inside.verbs["status"].run({})
         finally:
             await inside.verbs["shutdown"].run({})

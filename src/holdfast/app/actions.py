@@ -148,7 +148,7 @@ class Actions:
             words,
             InboxKind.COMMAND,
         )
-        (accepted,) = await self.store.accept(Batch(ACCOUNT, (row,)))
+        (accepted,) = await self.store.accept(Batch(ACCOUNT, (row,)), self.arrival())
         try:
             state, reason = await in_time(self.clock, _PATIENCE, self._carried_out(accepted.position))
         except TimeoutError:
