@@ -1,9 +1,9 @@
 """Whatever comes from outside, the time to read it grows no faster than its length.
 
-Each function that text from outside reaches on the event loop is given hostile texts of n and of 2n
-characters. Of what takes twice as long for twice as much nothing is said; what takes four times as long is
-what one message, page or result could stop a gateway with. Only processor time of this thread is compared,
-the least of several runs: a busy machine changes none of it.
+Each function that text from outside reaches on the event loop is given hostile texts of n and of 4n
+characters. Of what takes four times as long for four times as much nothing is said; what takes sixteen times
+as long is what one message, page or result could stop a gateway with. Only processor time of this thread is
+compared, the least of several runs where the first looks steep: a busy machine changes none of it.
 """
 
 from __future__ import annotations
@@ -104,6 +104,8 @@ UNITS = {
     "tables": "|a|b\n|-|-\n",
     "slashes": "/",
     "commands": "/a@b ",
+    "commands for a shell": "curl|",
+    "one letter": "a",
     "dots": ".",
     "backslashes": "\\",
     "escapes": "\x1b[0",
@@ -126,11 +128,15 @@ UNITS = {
 LARGEST = 100_000
 SMALL = 0.005
 """Seconds of processor time below which nothing can be compared, nor stopped."""
-STEEPEST = 3.2
-"""Twice as much may take so many times as long: four times would be the square."""
+STEEPEST = 9.0
+"""Four times as much may take so many times as long: sixteen times would be the square."""
 
 KNOWN = KnownSecrets(("c4n4ry-of-the-gateway", "a" * 40, "QUJDQUJDQUJE"))
-RULE = Rule(Ruling.ALLOW, tools=("*a*b*c*",), chat="web/*/*a*b", matches=r"^\{.*\}$")
+RULES = tuple(
+    Rule(Ruling.ALLOW, tools=("*a*b*c*",), chat="web/*/*a*b", matches=pattern, arguments=(("command", pattern),))
+    for pattern in (r"^\{.*\}$", r"curl.*\|.*sh", r"(\s*a+\s*)+$", r"(.*)(.*)(.*)x")
+)
+"""Patterns as owners write them; those that try again and again need minutes for some of these texts."""
 
 
 def _stream(text: str) -> None:
@@ -157,8 +163,9 @@ def _answer(text: str) -> None:
 
 
 def _fits(text: str) -> None:
-    fits(RULE, _call(json.dumps({"command": text})), ChatAddress("web/main/aab"))
-    fits(RULE, replace(_call(text), name=text), ChatAddress(text))
+    for rule in RULES:
+        fits(rule, _call(json.dumps({"command": text})), ChatAddress("web/main/aab"))
+        fits(rule, replace(_call(text), name=text), ChatAddress(text))
 
 
 def _update(text: str) -> None:
@@ -276,7 +283,7 @@ EXPECTED = (ValueError, HoldfastError, UnicodeError)
 @pytest.mark.parametrize("reader", READERS)
 def test_reading_takes_time_that_grows_no_faster_than_the_text(reader: str) -> None:
     steep = [
-        f"{name}: {large * 1_000:.0f} ms for {LARGEST}, {small * 1_000:.0f} ms for half of it"
+        f"{name}: {large * 1_000:.0f} ms for {LARGEST}, {small * 1_000:.0f} ms for a quarter of it"
         for name, unit in UNITS.items()
         for small, large in _measured(READERS[reader], unit)
         if large > small * STEEPEST
@@ -285,12 +292,13 @@ def test_reading_takes_time_that_grows_no_faster_than_the_text(reader: str) -> N
 
 
 def _measured(read: Callable[[str], object], unit: str) -> Iterator[tuple[float, float]]:
-    """What half a text and a whole text take; nothing if even the whole is read in no time."""
+    """What a quarter of a text and the whole take, if that is worth a second look."""
     whole = (unit * LARGEST)[:LARGEST]
-    if _time(read, whole) < SMALL:
+    quarter = whole[: LARGEST // 4]
+    once = _time(read, whole)
+    if once < SMALL or once <= STEEPEST * _time(read, quarter):
         return
-    half = whole[: LARGEST // 2]
-    yield min(_time(read, half) for _ in range(4)), min(_time(read, whole) for _ in range(4))
+    yield min(_time(read, quarter) for _ in range(4)), min(_time(read, whole) for _ in range(4))
 
 
 def _time(read: Callable[[str], object], text: str) -> float:

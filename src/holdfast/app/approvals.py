@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 
 from holdfast.model import EffectClass
+from holdfast.policy.patterns import check
 from holdfast.policy.settings import Rule, Ruling
 
 _NAMES = ("tool", "effect", "chat", "matches", "arguments", "then")
@@ -75,8 +75,5 @@ def _text(given: Mapping[str, object], name: str, otherwise: str) -> str:
 def _pattern(text: object) -> str:
     if not isinstance(text, str):
         raise ValueError
-    try:
-        re.compile(text)
-    except re.error as fault:
-        raise ValueError(str(fault)) from fault
+    check(text)
     return text

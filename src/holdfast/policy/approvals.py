@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
@@ -21,14 +20,14 @@ from holdfast.records import dataclass
 
 from .ages import age
 from .allowed_calls import covers
+from .patterns import is_found, is_whole
 from .plain import Unreadable, plain_value
 from .processes import STARTING
 from .settings import ApprovalSettings, Approver, Rule, Ruling
 
+RESTARTING = "restart_gateway"
 ASKING = "ask_person"
 """The tool that asks a person: whether it may ask, nobody is asked."""
-LONGEST_MATCHED = 20_000
-"""Characters of a text that an owner's pattern is tried on."""
 
 
 def _nobody(person: PersonId) -> bool:
@@ -88,8 +87,11 @@ OPEN_GATE = Gate(ApprovalSettings(people=Approver.OWN))
 
 
 def consent_class(call: CallRecord) -> EffectClass:
-    """What a call does, as consent sees it: that a start can be repeated says nothing of what is started."""
-    return EffectClass.EFFECT if call.name == STARTING else call.effect
+    """What a call does, as consent sees it.
+
+    That a start or a restart can be asked for twice says nothing of what is started, or of whose work stops.
+    """
+    return EffectClass.EFFECT if call.name in (STARTING, RESTARTING) else call.effect
 
 
 def default_for(effect: EffectClass, settings: ApprovalSettings) -> Ruling:
@@ -117,24 +119,17 @@ def fits(rule: Rule, call: CallRecord, chat: ChatAddress) -> bool:
 def _fits_arguments(rule: Rule, arguments: str) -> bool:
     try:
         given = plain_value(arguments)
-        if rule.matches and not re.search(rule.matches, _bounded(plain_text(given))):
+        if rule.matches and not is_found(rule.matches, plain_text(given)):
             return False
         named = given if isinstance(given, dict) else {}
         return all(
-            name in named and re.fullmatch(pattern, _bounded(_value_text(named[name])))
+            name in named and is_whole(pattern, _value_text(named[name]))
             for name, pattern in rule.arguments
         )
-    except (Unreadable, RecursionError):
+    except (Unreadable, UnicodeError, RecursionError):
         # What a tool makes of it nobody can say: it must not slip past a rule that keeps it back, nor
         # through one that lets it pass.
         return rule.then is not Ruling.ALLOW
-
-
-def _bounded(text: str) -> str:
-    """The text, if a pattern may be tried on it: nobody knows how long that takes for a longer one."""
-    if len(text) > LONGEST_MATCHED:
-        raise Unreadable("it is too long for a pattern")
-    return text
 
 
 def plain_text(value: object) -> str:

@@ -19,7 +19,7 @@ from holdfast.model import (
     QuestionRecord,
     QuestionState,
 )
-from holdfast.policy.approvals import LONGEST_MATCHED, Gate, fits
+from holdfast.policy.approvals import Gate, fits
 from holdfast.policy.plain import call_hash
 from holdfast.policy.settings import HOUR, ApprovalSettings, Approver, Rule, Ruling
 from holdfast.policy.steps import AskConsent, NextStep, RunTools, Settle, WaitForPerson, next_step
@@ -60,6 +60,7 @@ def ruling(*rules: Rule, of: CallRecord) -> Ruling:
         ((Rule(ASK),), call("ask_person", effect=READ), ALLOW),
         ((Rule(DENY, ("ask_*",)),), call("ask_person", effect=READ), DENY),
         ((Rule(DENY, effect=EFFECT),), call("process_start", effect=IDEMPOTENT), DENY),
+        ((Rule(DENY, effect=EFFECT),), call("restart_gateway", effect=IDEMPOTENT), DENY),
         ((Rule(DENY, chat="telegram/*"),), call(), DENY),
         ((Rule(DENY, chat="web/*"),), call(), ALLOW),
         ((Rule(ALLOW, ("terminal",)), Rule(DENY)), call(), ALLOW),
@@ -187,11 +188,10 @@ def test_consent_is_bound_to_the_very_arguments() -> None:
     assert call_hash("pay", '{"to": "ann", "sum": 1}') != call_hash("pay", '{"to": "ann", "sum": 10}')
 
 
-@pytest.mark.guards("R22.8")
 @pytest.mark.parametrize(
     "rule", [Rule(ALLOW, matches="rm"), Rule(ALLOW, arguments=(("command", ".*"),))], ids=["found", "whole"]
 )
-def test_a_text_too_long_for_a_pattern_is_let_through_by_no_rule_and_held_by_the_others(rule: Rule) -> None:
-    long = call(arguments=json.dumps({"command": "rm " * LONGEST_MATCHED}))
-    assert not fits(rule, long, CHAT)
-    assert fits(replace(rule, then=ASK), long, CHAT) and fits(replace(rule, then=DENY), long, CHAT)
+def test_a_text_with_half_a_character_is_let_through_by_no_rule_and_held_by_the_others(rule: Rule) -> None:
+    half = call(arguments=json.dumps({"command": "rm \ud83d"}))
+    assert not fits(rule, half, CHAT)
+    assert fits(replace(rule, then=ASK), half, CHAT) and fits(replace(rule, then=DENY), half, CHAT)

@@ -5,6 +5,7 @@ import os
 import resource
 import sys
 import threading
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,22 @@ async def test_an_edit_that_is_not_certain_is_not_made(
     with pytest.raises(ToolFailed, match=words):
         await desk.do("edit_file", path="a", **arguments)
     assert (desk.root / "a").read_text() == "one\ntwo\n"
+
+
+@pytest.mark.guards("R22.8")
+@on_a_loop
+async def test_a_letter_replaced_everywhere_by_a_long_text_is_refused_before_it_is_made(desk: Desk) -> None:
+    before = "a" * 10_000
+    await desk.do("write_file", path="a", content=before)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ToolFailed, match="would be larger"):
+            await desk.do("edit_file", path="a", old="a", new="b" * 10_000, everywhere=True)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 10_000_000, "ten times as much would be needed to make it"
+    assert (desk.root / "a").read_text() == before
 
 
 OUT = [

@@ -22,8 +22,8 @@ HEAD = """\
 
 An agent of the configuration has all of these but `restart`, unless its `agents.NAME.tools` says which. Any other is given them
 besides its own by `tools.use = ["terminal", "files"]`; without that it has none. The class of a tool says what may be done with a
-call that was cut off ([what that means](../howto/bring-your-own-agent.md)); those of class `effect`, and `process_start`,
-[need consent](../howto/questions-and-approvals.md).
+call that was cut off ([what that means](../howto/bring-your-own-agent.md)); those of class `effect`, `process_start` and
+`restart_gateway` [need consent](../howto/questions-and-approvals.md).
 
 """
 

@@ -125,6 +125,9 @@ class Files:
                 raise ToolFailed(
                     f"{path} holds that text {count} times; give more around it, or say everywhere"
                 )
+            # Asked before it is made: a letter that is replaced everywhere can become gigabytes.
+            if len(text) + count * (len(new) - len(old)) > MOST_CHANGED:
+                raise _too_large(path)
             return text.replace(old, new).encode("utf-8")
 
         self._change(context, path, edited)
@@ -236,7 +239,7 @@ class Files:
                 )
             after = make(before.data)
             if len(after) > MOST_CHANGED:
-                raise ToolFailed(f"{path} would be larger than {MOST_CHANGED} bytes")
+                raise _too_large(path)
             put_state(record, json.dumps([_digest(before.data), _digest(after)]))
             with said(path):
                 put_file(folder, names[-1], after, before.mode, context.key)
@@ -250,6 +253,10 @@ class Files:
             if other != mine:
                 shutil.rmtree(other, ignore_errors=True)
         return mine / hashlib.sha256(context.key.encode()).hexdigest()
+
+
+def _too_large(path: str) -> ToolFailed:
+    return ToolFailed(f"{path} would be larger than {MOST_CHANGED} bytes")
 
 
 def _text_lines(file: BinaryIO, path: str) -> Iterator[tuple[int, str]]:

@@ -1,0 +1,40 @@
+"""Regular expressions that owners write. The time to try one grows with the text alone, whatever it says."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+
+class BadPattern(ValueError):
+    """The text is no regular expression of RE2; the message says why."""
+
+
+def check(pattern: str) -> None:
+    """Raise `BadPattern` if nothing can be matched with it."""
+    _compiled(pattern)
+
+
+def is_found(pattern: str, text: str) -> bool:
+    """Whether some part of the text matches; a text with half a character in it raises `UnicodeError`."""
+    return _compiled(pattern).search(text) is not None
+
+
+def is_whole(pattern: str, text: str) -> bool:
+    """Whether the text matches from its beginning to its end."""
+    return _compiled(pattern).fullmatch(text) is not None
+
+
+@lru_cache(maxsize=1_000)
+def _compiled(pattern: str) -> Any:
+    # The standard library's engine goes back and tries again: a natural pattern such as `curl.*\|.*sh` takes
+    # minutes for a command that was made for it. It is imported here because most gateways have no patterns.
+    import re2  # noqa: PLC0415
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as fault:
+        said = fault.args[0] if fault.args else ""
+        raise BadPattern(said.decode(errors="replace") if isinstance(said, bytes) else str(said)) from fault
