@@ -168,23 +168,26 @@ def test_what_was_cut_off_is_not_shown_beside_what_took_its_place(page: Page) ->
     """The page hears the step or the answer on another way than the standing, and sometimes before."""
     shown = page.evaluate("""async () => {
         const { Conversation } = await import("/conversation.js");
+        const hear = (talk, step) => talk.hearStep({ turn: "t", at: Date.now(), ...step }, "s");
         const begun = (...cut_off) => {
             const talk = new Conversation("a");
             const turn = { id: "t", cut_off };
-            talk.hearStanding({ session: "s", turn, said: [], interruptions: [], cursor: { session: "s", seq: 1 } });
-            talk.hearStep({ seq: 1, turn: "t", at: 1, kind: "replied", text: "Step 1", calls: [{ id: "c" }] }, "s");
+            const cursor = { session: "s", seq: 1 };
+            talk.hearStanding({ session: "s", turn, said: [], interruptions: [], cursor });
+            hear(talk, { seq: 1, kind: "replied", text: "Step 1", calls: [{ id: "c" }] });
             return talk;
         };
         const shown = (talk) => talk.items().map((item) => [item.kind, item.text, item.cut ?? false]);
         const half = { call: null, text: "The ans" };
         const stays = begun(half);
         const answer = begun(half);
-        answer.hearDelivery({ number: 1, kind: "reply", text: "The answer", at: 2, turn: "t", files: [] });
+        const reply = { number: 1, kind: "reply", text: "The answer", turn: "t", files: [] };
+        answer.hearDelivery({ ...reply, at: Date.now() });
         const step = begun(half);
-        step.hearStep({ seq: 2, turn: "t", at: 2, kind: "replied", text: "Step 2", calls: [{ id: "d" }] }, "s");
+        hear(step, { seq: 2, kind: "replied", text: "Step 2", calls: [{ id: "d" }] });
         const output = begun({ call: "c", text: "1 of 2" });
         const before = shown(output);
-        output.hearStep({ seq: 2, turn: "t", at: 2, kind: "returned", call: "c", state: "done", text: "" }, "s");
+        hear(output, { seq: 2, kind: "returned", call: "c", state: "done", text: "" });
         return [shown(stays), shown(answer), shown(step), before, shown(output)];
     }""")
     first = ["step", "Step 1", False]

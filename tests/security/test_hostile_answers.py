@@ -1,6 +1,9 @@
 """Pages and answers that are made to stop, fill or break whoever fetches them."""
 
+import asyncio
 import gzip
+import socket
+import threading
 import time
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -8,8 +11,11 @@ from pathlib import Path
 import pytest
 
 from holdfast.clock import SystemClock
-from holdfast.tools import ToolFailed
-from holdfast.tools.builtin.fetching import is_public
+from holdfast.model import SessionId, TurnId
+from holdfast.policy.settings import FetchSettings
+from holdfast.tools import ToolContext, ToolFailed
+from holdfast.tools.builtin import fetching
+from holdfast.tools.builtin.fetching import Fetching, Resolver, is_public
 from holdfast.tools.builtin.pages import page_text
 from holdfast.tools.limited_child import ChildFailed, ChildLimits, LimitedChildren
 from tests.support.loops import on_a_loop
@@ -113,7 +119,15 @@ async def test_a_parser_that_an_input_has_taken_over_can_do_nothing(tmp_path: Pa
         *("fec0::1", "fed0::1", "3fff::1", "3fff:fff::1", "192.88.99.1", "192.0.0.9", "192.31.196.1"),
         *("192.52.193.1", "192.175.48.1", "198.18.0.1", "203.0.113.7", "255.255.255.255", "240.0.0.1"),
         *("100::1", "100:0:0:1::1", "2001::1", "2001:20::1", "2001:db8::1", "2620:4f:8000::1", "5f00::1"),
-        *("64:ff9b:1::1", "2002:0101:0101::1", "4000::1", "::1.1.1.1", "::ffff:192.88.99.1", "ff0e::1"),
+        *(
+            "168.63.129.16",
+            "64:ff9b:1::1",
+            "2002:0101:0101::1",
+            "4000::1",
+            "::1.1.1.1",
+            "::ffff:192.88.99.1",
+            "ff0e::1",
+        ),
     ],
 )
 def test_no_address_for_a_special_purpose_is_public(address: str) -> None:
@@ -179,3 +193,36 @@ async def test_an_answer_that_breaks_off_is_said_to(net: Net) -> None:
     packed = gzip.compress(b"hello " * 1_000)[:-20]
     net.answers["/"] = bare(200, ("Content-Type", "text/plain"), ("Content-Encoding", "gzip"), body=packed)
     assert "this is its beginning" in await fetch(net, net.url("/"))
+
+
+@pytest.mark.guards("R22.8")
+@on_a_loop
+async def test_names_that_nobody_answers_for_keep_no_other_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered = threading.Event()
+
+    def nobody(*_: object, **__: object) -> list[object]:
+        answered.wait()
+        raise socket.gaierror("no such name")
+
+    monkeypatch.setattr(socket, "getaddrinfo", nobody)
+    resolver = Resolver()
+    lookups = [asyncio.ensure_future(resolver(f"a{one}.example", 80)) for one in range(100)]
+    assert await asyncio.to_thread(lambda: "done") == "done", "other work has threads while all names wait"
+    assert not any(one.done() for one in lookups)
+    answered.set()
+    assert all(isinstance(one, OSError) for one in await asyncio.gather(*lookups, return_exceptions=True))
+
+
+@pytest.mark.guards("R22.8")
+@on_a_loop
+async def test_an_address_of_this_machine_is_not_fetched_from_whatever_its_number(
+    net: Net, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a server whose own interface has a public address."""
+    monkeypatch.setattr(fetching, "is_public", lambda address: True)
+    net.answers["/a"] = says(b"inside")
+    clock = SystemClock()
+    tool = Fetching(clock, FetchSettings(), LimitedChildren(clock), net.resolve)
+    with pytest.raises(ToolFailed, match="is not on the public net"):
+        await tool.fetch_url(ToolContext(SessionId("s"), TurnId("t"), 1, Path("w"), "t:c"), net.url("/a"))
+    assert net.asked == []

@@ -133,7 +133,13 @@ STEEPEST = 9.0
 
 KNOWN = KnownSecrets(("c4n4ry-of-the-gateway", "a" * 40, "QUJDQUJDQUJE"))
 RULES = tuple(
-    Rule(Ruling.ALLOW, tools=("*a*b*c*",), chat="web/*/*a*b", matches=pattern, arguments=(("command", pattern),))
+    Rule(
+        Ruling.ALLOW,
+        tools=("*a*b*c*",),
+        chat="web/*/*a*b",
+        matches=pattern,
+        arguments=(("command", pattern),),
+    )
     for pattern in (r"^\{.*\}$", r"curl.*\|.*sh", r"(\s*a+\s*)+$", r"(.*)(.*)(.*)x")
 )
 """Patterns as owners write them; those that try again and again need minutes for some of these texts."""

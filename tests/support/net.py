@@ -78,7 +78,8 @@ async def fetch(
     limits: ChildLimits = ChildLimits(),  # noqa: B008 - frozen
 ) -> str:
     clock = SystemClock()
-    (tool,) = Fetching(clock, settings, LimitedChildren(clock, limits), net.resolve).tools()
+    children = LimitedChildren(clock, limits)
+    (tool,) = Fetching(clock, settings, children, net.resolve, lambda address: False).tools()
     context = ToolContext(SessionId("s"), TurnId("t"), 1, Path("workspace"), "t:c")
     found = await tool.run(context, json.dumps({"url": url}))
     assert isinstance(found, str)

@@ -123,8 +123,7 @@ def _fits_arguments(rule: Rule, arguments: str) -> bool:
             return False
         named = given if isinstance(given, dict) else {}
         return all(
-            name in named and is_whole(pattern, _value_text(named[name]))
-            for name, pattern in rule.arguments
+            name in named and is_whole(pattern, _value_text(named[name])) for name, pattern in rule.arguments
         )
     except (Unreadable, UnicodeError, RecursionError):
         # What a tool makes of it nobody can say: it must not slip past a rule that keeps it back, nor

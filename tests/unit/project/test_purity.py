@@ -24,7 +24,18 @@ ALLOWED = {
         "json",
         "math",
     ),
-    *("operator", "re", "re2", "string", "struct", "textwrap", "types", "typing", "unicodedata", "urllib.parse"),
+    *(
+        "operator",
+        "re",
+        "re2",
+        "string",
+        "struct",
+        "textwrap",
+        "types",
+        "typing",
+        "unicodedata",
+        "urllib.parse",
+    ),
     *("holdfast.errors", "holdfast.model", "holdfast.records"),
 }
 ALSO_ALLOWED = {"model": set[str](), "policy": {"holdfast.policy"}}

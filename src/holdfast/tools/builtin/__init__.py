@@ -25,7 +25,7 @@ from ..containment import Launcher
 from ..intentions import Reach
 from ..limited_child import LimitedChildren
 from ..process import goal_tool, process_tools
-from .fetching import Fetching, Resolve, resolve
+from .fetching import Fetching, Resolve, Resolver
 from .files import Files
 from .gateway import history_search, read_output, restart_gateway
 from .places import Places
@@ -49,7 +49,7 @@ def builtin_tools(
     read: tuple[Path, ...] = (),
     write: tuple[Path, ...] = (),
     known: Mapping[str, str] = _NOTHING,
-    resolve: Resolve = resolve,
+    resolve: Resolve | None = None,
 ) -> tuple[Tool, ...]:
     """The built-in tools by these names; with any of them, the one that reads long results.
 
@@ -67,7 +67,9 @@ def builtin_tools(
             clock, settings.terminal, places, known, started_by, read, write
         ).tools(),
         "files": lambda: Files(places, settings.protected).tools(),
-        "fetch": lambda: Fetching(clock, settings.fetch, LimitedChildren(clock), resolve).tools(),
+        "fetch": lambda: Fetching(
+            clock, settings.fetch, LimitedChildren(clock), resolve or Resolver()
+        ).tools(),
         "todo": lambda: Todo(places).tools(),
         "history": lambda: (history_search,),
         "ask": lambda: (AskPerson(),),

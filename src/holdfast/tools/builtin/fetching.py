@@ -13,7 +13,9 @@ import ipaddress
 import socket
 import zlib
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urljoin, urlsplit
@@ -35,6 +37,7 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 """The addresses a name has now."""
 
 REDIRECTS = 5
+_LOOKED_UP_AT_ONCE = 4
 _BEYOND = 5.0
 _PORTS = {"http": 80, "https": 443}
 _TEXTS = ("text/", "application/json", "application/xml", "application/javascript", "application/xhtml")
@@ -60,6 +63,7 @@ _SPECIAL = tuple(
         *("192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24"),
         *("192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
         *("224.0.0.0/4", "240.0.0.0/4"),
+        "168.63.129.16/32",  # Public by its number; on a machine of Azure it is the host below.
         *("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"),
     )
 )
@@ -72,10 +76,28 @@ _ASKING = {
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-async def resolve(host: str, port: int) -> list[str]:
-    """The addresses a name has now, as this machine finds them."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(one[4][0]) for one in found))
+class Resolver:
+    """Looks names up in threads of its own: names that nobody answers for keep no other work waiting."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(_LOOKED_UP_AT_ONCE, thread_name_prefix="names")
+
+    async def __call__(self, host: str, port: int) -> list[str]:
+        """The addresses a name has now, as this machine finds them."""
+        look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        found = await asyncio.get_running_loop().run_in_executor(self._threads, look_up)
+        return list(dict.fromkeys(str(one[4][0]) for one in found))
+
+
+def is_own(address: str) -> bool:
+    """Whether an address is one of this machine: what is sent to it would come from it."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as unsent:
+            unsent.connect((address, _PORTS["http"]))
+            return str(unsent.getsockname()[0]) == address
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +108,8 @@ class Fetching:
     settings: FetchSettings
     children: LimitedChildren
     """What makes text of pages."""
-    resolve: Resolve = resolve
+    resolve: Resolve
+    is_own: Callable[[str], bool] = is_own
 
     def tools(self) -> tuple[Tool, ...]:
         return (
@@ -131,7 +154,7 @@ class Fetching:
             known = [str(ipaddress.ip_address(host))]
         except ValueError:
             known = await self._resolved(host, parts.port or _PORTS[parts.scheme])
-        private = [one for one in known if not is_public(one)]
+        private = [one for one in known if not is_public(one) or self.is_own(one)]
         if private and not self.settings.allow_private:
             raise ToolFailed(f"{host} is not on the public net ({private[0]}); that is not fetched from")
         return known[0]
