@@ -9,6 +9,7 @@ from holdfast.model import (
     Claimed,
     EffectClass,
     InboxState,
+    Partial,
     Returned,
     StopKind,
     Tail,
@@ -156,6 +157,21 @@ async def test_strikes_follow_the_rule_however_a_run_ends(
             await ledger.crash()
             await ledger.store.interrupt_orphans()
     assert (await ledger.store.session(session)).strikes == after_end(strikes, how, productive)
+
+
+@pytest.mark.guards("R8.1", "R8.6")
+@pytest.mark.parametrize(
+    ("shown", "strikes"),
+    [(Partial("half of an ans"), 0), (Partial("1 of 3 files", CallId("c1")), 1), (Partial(""), 1)],
+    ids=["reply", "output", "nothing"],
+)
+async def test_a_drain_after_the_first_words_of_a_reply_leaves_no_strike(
+    ledger: Ledger, shown: Partial, strikes: int
+) -> None:
+    claimed = await ledger.begin()
+    await ledger.store.progress(claimed.fence, (shown,))
+    await ledger.store.interrupt(claimed.fence, "restart_timeout")
+    assert (await ledger.store.session(claimed.session.id)).strikes == strikes
 
 
 async def test_a_new_message_takes_no_strike_back(ledger: Ledger) -> None:

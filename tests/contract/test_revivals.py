@@ -335,6 +335,19 @@ async def test_a_session_is_reopened_only_if_it_ended_and_nothing_is_under_way(l
         await ledger.store.reopen(id, by, TOLD)
 
 
+async def test_no_other_session_takes_over_a_message_that_a_resume_has_made(ledger: Ledger) -> None:
+    """Its person was told that the parked work goes on, and nothing has taken it up yet."""
+    first = await parked(ledger)
+    second = (await ledger.complete("starts a fresh one")).session.id
+    one = await ledger.command("/resume first")
+    await ledger.store.reopen(first, one, TOLD, "Go on.")
+    two = await ledger.command("/resume second")
+    async with ledger.refused(WrongState):
+        await ledger.store.reopen(second, two, ())
+    following = await ledger.claim(never_asked)
+    assert (following.session.id, following.cause.position) == (first, one)
+
+
 # Find
 
 

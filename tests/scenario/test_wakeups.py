@@ -19,6 +19,7 @@ from holdfast.app.previews import Previews
 from holdfast.app.requests import Requests
 from holdfast.clock import Bell, Clock, first_of
 from holdfast.inbox import Commands, Desk, Watcher
+from holdfast.model import StopKind, TurnState
 from holdfast.outbox import Closing, Sender
 from holdfast.platforms import Ack, Capabilities
 from holdfast.policy.access import Access
@@ -28,9 +29,9 @@ from holdfast.store import Store
 from holdfast.store.sqlite.changes import Changes
 from holdfast.testing import ManualClock, SimProcesses
 from holdfast.turns import Pool, PoolSettings, Runner, Showing
-from tests.support.ledger import SETTINGS, Ledger, address, resume_all
+from tests.support.ledger import SETTINGS, Ledger, address, key, resume_all
 from tests.support.platforms import FakePlatform, HalfRng
-from tests.support.stage import soon
+from tests.support.stage import Stage, hangs, soon
 
 SHORT = 0.3
 """Seconds that pass at once here: what a worker waits between two looks at the least."""
@@ -168,3 +169,22 @@ async def test_what_is_committed_during_a_look_is_looked_at_at_once(ledger: Ledg
     finally:
         task.cancel()
         await asyncio.wait([task])
+
+
+async def test_a_stop_that_comes_during_the_look_for_stops_is_heard(ledger: Ledger) -> None:
+    """Nothing else wakes the look for stops: one that it missed would wait for the next stop."""
+    chats = ("c1", "c2")
+    for chat in chats:
+        await ledger.say("work", chat=chat)
+
+    async def stop_the_other() -> None:
+        await ledger.store.stop(key("c2"), StopKind.STOP, None)
+
+    async with Stage(ledger, hangs, hangs) as stage:
+        while len(stage.model.shown) < 2:
+            stage.model.asked.clear()
+            await soon(stage.model.asked.wait())
+        stage.store.after["stops"] = stop_the_other
+        await ledger.store.stop(key("c1"), StopKind.STOP, None)
+        await stage.quiet()
+        assert [(await stage.turn(chat)).state for chat in chats] == [TurnState.CANCELLED] * 2

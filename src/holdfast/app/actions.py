@@ -27,6 +27,7 @@ from holdfast.model import (
 from holdfast.outbox import line_for
 from holdfast.platforms import Arrival
 from holdfast.platforms.web import NotTaken, WebChat
+from holdfast.policy.attachments import short_name
 from holdfast.records import dataclass
 from holdfast.recovery import SAFE_MODE_OFF, SAFE_MODE_ON
 from holdfast.store import ArrivalSettings, Edit, Store
@@ -39,7 +40,6 @@ from .shown import Json
 
 ACCOUNT = "holdfast"
 """The account under which what operators ask for is accepted."""
-_LONGEST_FILE_NAME = 100
 _LOOK_AGAIN = 0.2
 _PATIENCE = 10.0
 _MANY = 10_000
@@ -106,7 +106,7 @@ class Actions:
     async def _attachment(self, given: str | Mapping[str, str]) -> Attachment:
         digest, name = (given, "") if isinstance(given, str) else (given["digest"], given.get("name", ""))
         blob = await self.store.bring_blob(digest)
-        return Attachment(digest, name[:_LONGEST_FILE_NAME] or digest[:12], blob.media_type, blob.size)
+        return Attachment(digest, short_name(name) or digest[:12], blob.media_type, blob.size)
 
     async def revise(self, chat: str, position: int, text: str) -> Json:
         """Change what a message says that still waits."""

@@ -49,12 +49,20 @@ def paths_of(entries: Sequence[Entry]) -> Mapping[Place, str]:
 
 def _safe(name: str) -> str:
     """A plain file name: never hidden, never a path, and no longer than every disk takes."""
-    plain = _UNFIT.sub("_", _visible(name)).strip(" .")
-    stem, dot, ending = plain.rpartition(".")
+    return _shortened(_UNFIT.sub("_", _visible(name)).strip(" ."))
+
+
+def short_name(name: str) -> str:
+    """The name as it is kept: one that is too long is cut, and keeps its ending."""
+    return name if len(name.encode("utf-8", "replace")) <= _LONGEST else _shortened(name)
+
+
+def _shortened(name: str) -> str:
+    stem, dot, ending = name.rpartition(".")
     if not stem:
-        stem, dot, ending = plain, "", ""
+        stem, dot, ending = name, "", ""
     ending = ending[:16]
-    room = _LONGEST - len(ending.encode()) - len(dot)
+    room = _LONGEST - len(ending.encode("utf-8", "replace")) - len(dot)
     return f"{_cut(stem, room) or _BLANK}{dot}{ending}"
 
 
@@ -64,7 +72,7 @@ def _visible(name: str) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    return text.encode()[:most].decode("utf-8", "ignore").rstrip(" .")
+    return text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore").rstrip(" .")
 
 
 def _unused(name: str, taken: dict[str, int]) -> str:

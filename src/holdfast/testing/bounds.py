@@ -23,7 +23,10 @@ SLACK = 60_000
 ROWS_PER_MESSAGE = 60
 ROWS_PER_BOOT = 40
 TOLD = frozenset(
-    {"resume_produced_nothing", "too_many_strikes", "too_many_interruptions", "too_old", "chat_says_never"}
+    {
+        *("resume_produced_nothing", "too_many_strikes", "too_many_interruptions", "too_old"),
+        *("chat_says_never", "approval_expired"),
+    }
 )
 """Reasons to leave work that people hear of. By name: a table that forgets one of them is wrong."""
 

@@ -5,7 +5,7 @@ from time import process_time
 import pytest
 
 from holdfast.model import Attachment, Entry, PersonId, Said, TurnId
-from holdfast.policy.attachments import BEGINNING, INLINE, paths_of, shown_file
+from holdfast.policy.attachments import BEGINNING, INLINE, paths_of, short_name, shown_file
 
 DIGEST = "a" * 64
 
@@ -48,6 +48,12 @@ def test_a_long_name_is_cut_and_keeps_its_ending() -> None:
     (found,) = names(said(1, "ä" * 300 + ".txt"))
     assert found.endswith(".txt")
     assert len(found.encode()) <= 100
+
+
+def test_a_name_that_is_too_long_to_keep_keeps_its_ending() -> None:
+    kept = short_name("quarterly figures " * 7 + ".csv")
+    assert kept.endswith(".csv") and len(kept) <= 100
+    assert short_name("notes of the last meeting.txt") == "notes of the last meeting.txt"
 
 
 def test_no_two_files_have_one_path_whatever_they_are_called() -> None:

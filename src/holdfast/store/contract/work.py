@@ -213,7 +213,7 @@ class Work(Protocol):
 
         The one that was live ends (`resumed_other`), with its wake-ups; messages that wait go on in the
         reopened one, whose incarnation is one nobody had. Raises `WrongState` when this one is live already
-        or the live one has an unfinished turn.
+        or the live one has an unfinished turn or a message that a command made for it.
         """
         ...
 

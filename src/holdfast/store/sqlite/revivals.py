@@ -120,6 +120,9 @@ def reopen(
     if live is not None:
         if live[13] is not None and live[30] is None:
             raise WrongState(f"turn {live[13]}", live[16], "ended before another conversation is taken up")
+        if made := tx.one("made_message_waiting", key=key):
+            # Its person was told that the work of this session goes on: no other session takes it over.
+            raise WrongState(f"inbox row {made[0]}", InboxState.WAITING, "taken up by the live conversation")
         end_session(tx, SessionId(live[0]), "resumed_other")
     # Who resumes a parked session trusts it; any other that is taken up after a park follows that park.
     strikes, follows_park, fatal = (0, 0, 0) if is_suspended else after_park(tx, key)

@@ -101,7 +101,12 @@ class Passed(NamedTuple):
 
 
 def pass_fence(
-    tx: Tx, fence: Fence, tail: Tail | None = None, append: Sequence[Body] = (), alive: bool = False
+    tx: Tx,
+    fence: Fence,
+    tail: Tail | None = None,
+    append: Sequence[Body] = (),
+    alive: bool = False,
+    written: bool = False,
 ) -> Passed:
     """Refuse a stale owner; else note progress and the tail, and reserve places for what is appended."""
     progress, produced, noted = weigh(append)
@@ -114,7 +119,7 @@ def pass_fence(
         tail=tail and str(tail),
         noted=noted,
         progress=int(alive or progress),
-        productive=int(produced),
+        productive=int(written or produced),
         count=len(append),
         now=tx.now,
         mark=tx.mark,
@@ -358,7 +363,9 @@ def spent(read: Read, turn: TurnId, chat: ChatAddress, since: int) -> Spent:
 
 
 def progress(tx: Tx, fence: Fence, shown: tuple[Partial, ...] = ()) -> None:
-    passed = pass_fence(tx, fence, alive=True)
+    # A reply as far as it is written is new output of the model; what a tool puts out is no result of it yet.
+    written = any(one.call is None and one.text for one in shown)
+    passed = pass_fence(tx, fence, alive=True, written=written)
     keep_partials(tx, fence, shown, passed.last_seq)
 
 
