@@ -213,7 +213,8 @@ MEASURED = """async (texts) => {
     };
     const least = (text) => Math.min(timed(text), timed(text), timed(text));
     // A busy machine makes one comparison wrong, not three in a row.
-    const isSteep = (made) => [1, 2, 3].every(() => least(made(40_000)) > Math.max(SMALL, 9 * least(made(10_000))));
+    const isOnce = (made) => least(made(40_000)) > Math.max(SMALL, 9 * least(made(10_000)));
+    const isSteep = (made) => isOnce(made) && isOnce(made) && isOnce(made);
     const steep = [];
     for (const [begin, unit, end] of texts) {
         const made = (n) => begin + unit.repeat(Math.ceil(n / unit.length)) + end;
