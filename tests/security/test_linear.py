@@ -58,7 +58,7 @@ from holdfast.policy import (
 from holdfast.policy.approvals import fits
 from holdfast.policy.settings import Rule, Ruling
 from holdfast.policy.views import Message, Role
-from holdfast.telemetry import GrowingText, KnownSecrets, masked, without_secrets
+from holdfast.telemetry import GrowingText, KnownSecrets, controls_named, masked, without_secrets
 from holdfast.tools import ToolFailed
 from holdfast.tools.functions import tool
 from holdfast.tools.mcp import naming
@@ -95,6 +95,7 @@ UNITS = {
     "numbers": "1234567:",
     "spaces": " ",
     "spaces and lines": " \n",
+    "blanks of several kinds": " \t\n \n\t",
     "tabs": "\t",
     "lines": "\n",
     "returns": "\r",
@@ -272,6 +273,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "whole characters": wire.whole_text,
     "a question to the demonstration": steps_wanted,
     "letters that cannot be seen": visible_text.visible,
+    "letters that control a terminal": controls_named,
     "cookies of a request": lambda text: Proofs("holdfast").of(Headers({"cookie": text})),
     "a request's own name": lambda text: Names.of("127.0.0.1", 80, frozenset()).is_origin(text),
     "words of a provider's fault": lambda text: (

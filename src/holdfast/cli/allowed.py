@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from holdfast.app.allowed import revoke_at_rest
 from holdfast.app.client import NotRunning, ask
@@ -44,15 +43,15 @@ def allowed(
         print_json(found)
         return
     if not found["allowed"]:
-        stdout().print(_NONE, markup=False)
+        stdout().print(_NONE)
         return
     now = SystemClock().now()
     rows = [
         (
             str(one["id"]),
-            escape(one["chat"]),
-            escape(one["covers"]),
-            escape(one["allowed_by"]),
+            one["chat"],
+            one["covers"],
+            one["allowed_by"],
             ago(one["allowed_at"], now),
         )
         for one in found["allowed"]
@@ -71,7 +70,7 @@ def revoke(
     if as_json:
         print_json(found)
     else:
-        stdout().print(f"Rule {rule} is revoked. The gateway asks again before such a call.", markup=False)
+        stdout().print(f"Rule {rule} is revoked. The gateway asks again before such a call.")
 
 
 async def _allowed(home: Home, chat: str | None) -> Json:

@@ -21,6 +21,7 @@ from holdfast.clock import SystemClock, SystemIds
 from .options import AsJson, Home, run
 from .output import complain, print_json, print_table, stderr, stdout
 from .tables import counted
+from .terminal_text import styled
 from .words import ago, moment, one_line, plural
 
 Force = Annotated[bool, typer.Option("--force", help="Replace what stands there.")]
@@ -80,8 +81,8 @@ def backup(
         )
         return
     out = stdout()
-    out.print(f"Wrote {made.path} ({made.size:,} bytes): the ledger is [green]sound[/], ", end="")
-    out.print(f"{plural(made.blobs, 'attachment')}.")
+    wrote = f"Wrote {made.path} ({made.size:,} bytes): the ledger is "
+    out.print(styled(wrote, ("sound", "green"), f", {plural(made.blobs, 'attachment')}."))
     if made.left_out:
         out.print(f"Secrets are not in it; set them anew after a restore: {', '.join(made.left_out)}.")
 
@@ -112,10 +113,11 @@ def restore(
         out.print(f"What stood there before is kept in {done.before}.")
     numbers = [plural(count, kind[:-1]) for kind, count in done.held.items() if count]
     if numbers:
-        out.print(
-            f"Held for you: [yellow]{', '.join(numbers)}[/], open when the backup was made. Nothing of it is "
-            "run or sent by itself: `holdfast release` lists it, and lets it go on or drops it."
+        words = (
+            ", open when the backup was made. Nothing of it is run or sent by itself: `holdfast release` "
+            "lists it, and lets it go on or drops it."
         )
+        out.print(styled("Held for you: ", (", ".join(numbers), "yellow"), words))
     else:
         out.print("Nothing was open when the backup was made.")
 

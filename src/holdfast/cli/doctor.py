@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import typer
-from rich.markup import escape
 
 from holdfast.app.config import load_settings
 from holdfast.app.doctor import look_over, unit_files
@@ -15,6 +14,7 @@ from holdfast.policy.health import Grade
 
 from .options import AsJson, Home, run
 from .output import print_json, print_table, stdout
+from .terminal_text import styled
 
 _COLOURS = {Grade.WELL: "green", Grade.WARN: "yellow", Grade.BAD: "red"}
 
@@ -39,8 +39,7 @@ def doctor(home: Home = None, as_json: AsJson = False) -> None:
         )
     else:
         rows = [
-            (one.check, f"[{_COLOURS[one.grade]}]{one.grade.value}[/]", escape(one.words), escape(one.fix))
-            for one in found
+            (one.check, styled((one.grade.value, _COLOURS[one.grade])), one.words, one.fix) for one in found
         ]
         print_table(stdout(), ("check", "", "what", "what to do"), rows)
     if bad:

@@ -44,7 +44,7 @@ def file(
     if as_json:
         print_json({"path": str(place)})
     else:
-        stdout().print(str(place), markup=False, highlight=False, soft_wrap=True)
+        stdout().print(str(place), soft_wrap=True)
 
 
 def _copied(kept: Path, to: Path) -> Path:

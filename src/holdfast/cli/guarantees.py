@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from holdfast.app.shown import Json
 from holdfast.platforms.guarantees import Holds, guarantees
@@ -13,6 +12,7 @@ from holdfast.platforms.known import Known, known
 
 from .options import AsJson, Home
 from .output import print_json, print_table, stdout
+from .terminal_text import styled
 
 _COLOURS = {Holds.YES: "green", Holds.PARTLY: "yellow", Holds.NO: "red"}
 
@@ -37,9 +37,9 @@ def print_guarantees(
         return
     out = stdout()
     for one in found:
-        out.print(f"[bold]{escape(one.name)}[/]  [dim]comes with {escape(one.come_from)}[/]")
+        out.print(styled((one.name, "bold"), (f"  comes with {one.come_from}", "dim")))
         rows = [
-            (each.about.value, f"[{_COLOURS[each.holds]}]{each.holds.value}[/]", escape(each.words))
+            (each.about.value, styled((each.holds.value, _COLOURS[each.holds])), each.words)
             for each in guarantees(one.capabilities)
         ]
         print_table(out, ("what", "promised", "how"), rows)

@@ -23,6 +23,7 @@ from .finding import find_session
 from .options import AsJson, Home, looking, run
 from .output import print_json, print_table, stdout
 from .show import SHORTEST_ID
+from .terminal_text import styled
 from .words import coloured, plural
 
 
@@ -103,10 +104,10 @@ def replay(
         rows = [(turn, coloured(then), coloured(now)) for turn, then, now in found.turns]
         print_table(out, ("turn", "then", "now"), rows)
         for words in found.left_out:
-            out.print(f"not played: {words}", markup=False)
+            out.print(f"not played: {words}")
         for words in found.violations:
-            out.print(f"[red]broken:[/] {words}")
+            out.print(styled(("broken:", "red"), f" {words}"))
         if not found.violations:
-            out.print("[green]No promise is broken.[/]")
+            out.print(styled(("No promise is broken.", "green")))
     if found.violations:
         raise typer.Exit(FAILED)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from holdfast.app.config import find_home
 from holdfast.app.looks import MOST_LISTED, SESSION_STATES
@@ -16,6 +15,7 @@ from holdfast.clock import SystemClock
 from .options import AsJson, Home, looking, run
 from .output import print_json, print_table, stderr, stdout
 from .tables import print_sessions
+from .terminal_text import styled
 from .words import ago, one_line
 
 SHOWN = 50
@@ -143,8 +143,7 @@ def set_aside(
     else:
         now = SystemClock().now()
         rows = [
-            (str(one["id"]), escape(one["account"]), ago(one["at"], now), escape(one["reason"]))
-            + (one_line(one["payload"]),)
+            (str(one["id"]), one["account"], ago(one["at"], now), one["reason"]) + (one_line(one["payload"]),)
             for one in found
         ]
         print_table(stdout(), ("id", "from", "came", "why", "begins"), rows)
@@ -159,4 +158,4 @@ async def _set_aside(home: Path, before: int | None, most: int) -> list[Json]:
 
 def _tell_more(following: object) -> None:
     if following is not None:
-        stderr().print(f"[dim]There may be more: --before {following}[/]")
+        stderr().print(styled((f"There may be more: --before {following}", "dim")))

@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from holdfast.app.config import find_home
 from holdfast.app.logs import follow, last_lines
@@ -18,6 +17,7 @@ from holdfast.clock import SystemClock
 
 from .options import AsJson, Home, run
 from .output import Json, print_table, stderr, stdout
+from .terminal_text import Cell, joined, styled
 
 SHOWN = 50
 _COLOURS = {"critical": "bold red", "error": "red", "warning": "yellow", "info": "green", "debug": "dim"}
@@ -45,7 +45,7 @@ def logs(
     elif lines:
         print_table(stdout(), _COLUMNS, map(_cells, lines))
     elif not following:
-        stderr().print(f"There is no log in {where} yet.", markup=False)
+        stderr().print(f"There is no log in {where} yet.")
     if following:
         with suppress(KeyboardInterrupt):
             run(_follow(where, as_json))
@@ -66,22 +66,21 @@ def _print_json(lines: list[Json]) -> None:
 
 
 def _print_line(out: Console, line: Json) -> None:
-    out.print("  ".join(cell for cell in _cells(line) if cell), soft_wrap=True)
+    out.print(joined("  ", filter(None, _cells(line))), soft_wrap=True)
     out.file.flush()
 
 
-def _cells(line: Json) -> tuple[str, str, str, str]:
+def _cells(line: Json) -> tuple[Cell, ...]:
     level = str(line.get("level", ""))
-    colour = _COLOURS.get(level)
     named = [f"{name} {line[name]}" for name in _NAMED if line.get(name)]
     what = str(line.get("what", ""))
     if fault := line.get("exception"):
         what += f"\n{fault}"
     return (
         _local(str(line.get("at", ""))),
-        f"[{colour}]{level}[/]" if colour else escape(level),
-        escape(what),
-        escape(", ".join(named)),
+        styled((level, _COLOURS.get(level, ""))),
+        what,
+        ", ".join(named),
     )
 
 
@@ -90,4 +89,4 @@ def _local(at: str) -> str:
     try:
         return f"{datetime.fromisoformat(at).astimezone():%m-%d %H:%M:%S.%f}"[:-3]
     except ValueError:
-        return escape(at)
+        return at

@@ -18,6 +18,7 @@ from .finding import find_session
 from .options import AsJson, Home, looking, run
 from .output import complain, print_json, stdout
 from .reading import Which
+from .terminal_text import styled
 from .words import moment, plural
 
 _LOOK_AGAIN = 0.1
@@ -88,7 +89,8 @@ def safe_mode(
         print_json(found)
     elif found["active"]:
         ends = f" It ends by itself at {moment(found['ends_at'])}." if found["ends_at"] else ""
-        stdout().print(f"Safe mode is [yellow]on[/] since {moment(found['since'])}: {found['why']}.{ends}")
+        since = f" since {moment(found['since'])}: {found['why']}.{ends}"
+        stdout().print(styled("Safe mode is ", ("on", "yellow"), since))
     else:
         stdout().print("Safe mode is off.")
     if what is not Switch.STATUS and found["active"] is not (what is Switch.ON):
@@ -124,10 +126,10 @@ def _tell(found: Json, as_json: bool, done: str) -> None:
     if as_json:
         print_json(found)
     elif found["state"] == "executed":
-        stdout().print(done, markup=False)
+        stdout().print(done)
     elif found["state"] == "waiting":
         stdout().print("It is asked for and not done yet; it will be, also after a restart.")
     else:
-        stdout().print(f"Refused: {found['reason'].replace('_', ' ')}; {_SESSIONS_REPLY}.", markup=False)
+        stdout().print(f"Refused: {found['reason'].replace('_', ' ')}; {_SESSIONS_REPLY}.")
     if found["state"] == "refused":
         raise typer.Exit(FAILED)

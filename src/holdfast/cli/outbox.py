@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
+from rich.text import Text
 
 from holdfast.app.client import ask
 from holdfast.app.config import find_home
@@ -15,6 +15,7 @@ from holdfast.clock import SystemClock
 
 from .options import AsJson, Home, looking, run
 from .output import print_json, print_table, stderr, stdout
+from .terminal_text import Cell, styled
 from .words import ago, coloured, owed_words
 
 _PAGE = 500
@@ -47,9 +48,8 @@ def outbox(
     else:
         print_table(stdout(), ("id", "chat", "made", "state", "tried", "text"), _rows(found))
         if any(one["state"] == "unknown" for one in found):
-            stderr().print(
-                "[dim]Look into the chat, then: holdfast outbox settle ID --sent|--retry|--drop[/]"
-            )
+            words = "Look into the chat, then: holdfast outbox settle ID --sent|--retry|--drop"
+            stderr().print(styled((words, "dim")))
 
 
 async def _outbox(home: Path, chat: str | None, unknown: bool) -> list[Json]:
@@ -64,14 +64,14 @@ async def _outbox(home: Path, chat: str | None, unknown: bool) -> list[Json]:
             after = page[-1][mark]
 
 
-def _rows(found: list[Json]) -> list[tuple[str, ...]]:
+def _rows(found: list[Json]) -> list[tuple[Cell, ...]]:
     now = SystemClock().now()
     return [
         (
             str(one["id"]),
-            escape(one["chat"]),
+            one["chat"],
             ago(one["at"], now),
-            coloured(one["state"]) + _why(one),
+            styled(coloured(one["state"]), _why(one)),
             f"{one['attempts']}×",
             owed_words(one),
         )
@@ -79,10 +79,10 @@ def _rows(found: list[Json]) -> list[tuple[str, ...]]:
     ]
 
 
-def _why(one: Json) -> str:
+def _why(one: Json) -> Text:
     """Why it is in this state, and whether later replies go on without it."""
     reasons = [*(["stepped aside"] if one["stepped_aside_at"] else []), *filter(None, [one["reason"]])]
-    return f" [dim]({escape('; '.join(reasons))})[/]" if reasons else ""
+    return styled((f" ({'; '.join(reasons)})", "dim")) if reasons else styled()
 
 
 @app.command()

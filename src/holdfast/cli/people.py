@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from holdfast.app.client import NotRunning, ask
 from holdfast.app.config import load_settings
@@ -18,6 +17,7 @@ from holdfast.store import LEDGER
 
 from .options import AsJson, Home, looking, run
 from .output import print_json, print_table, stderr, stdout
+from .terminal_text import styled
 from .words import ago, span
 
 app = typer.Typer(invoke_without_command=True)
@@ -46,7 +46,7 @@ def pair(
         print_json(found)
     else:
         role = "an owner now" if owner else "let in"
-        stdout().print(f"{found['person']} is {role}, and is told so.", markup=False)
+        stdout().print(f"{found['person']} is {role}, and is told so.")
 
 
 @app.callback()
@@ -63,15 +63,15 @@ def people(context: typer.Context, home: Home = None, as_json: AsJson = False) -
         print_json(found)
         return
     now = SystemClock().now()
-    rows = [(one["role"], escape(one["who"]), one["by"], ago(one["since"], now)) for one in found["let_in"]]
+    rows = [(one["role"], one["who"], one["by"], ago(one["since"], now)) for one in found["let_in"]]
     print_table(stdout(), ("may", "who", "let in by", "since"), rows)
     if found["asking"]:
         asking = [
-            (escape(one["person"]), ago(one["asked_at"], now), span(max(0, one["expires_at"] - now)))
+            (one["person"], ago(one["asked_at"], now), span(max(0, one["expires_at"] - now)))
             for one in found["asking"]
         ]
         print_table(stdout(), ("asks to be let in", "asked", "code good for"), asking)
-        stderr().print("[dim]They have a code: `holdfast pair CODE` lets its person in.[/]")
+        stderr().print(styled(("They have a code: `holdfast pair CODE` lets its person in.", "dim")))
 
 
 @app.command()
@@ -81,7 +81,7 @@ def allow(who: Who, owner: AsOwner = False, home: Home = None, as_json: AsJson =
     if as_json:
         print_json(found)
     else:
-        stdout().print(f"{who} is let in{'' if found['fresh'] else ', as before'}.", markup=False)
+        stdout().print(f"{who} is let in{'' if found['fresh'] else ', as before'}.")
 
 
 @app.command()
@@ -95,7 +95,7 @@ def remove(who: Who, home: Home = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json(found)
     else:
-        stdout().print(f"{who} is not let in any more.", markup=False)
+        stdout().print(f"{who} is not let in any more.")
 
 
 async def _people(settings: Settings) -> Json:

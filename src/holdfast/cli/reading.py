@@ -19,6 +19,7 @@ from .options import AsJson, Home, looking, run
 from .output import print_json, print_table, stdout
 from .standing import standing_of
 from .tables import print_reports, print_standing, print_trace
+from .terminal_text import styled
 
 STARTS_SHOWN = 3
 
@@ -124,13 +125,12 @@ def verify(home: Home = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json(found)
     elif found["sound"]:
-        stdout().print("The ledger is [green]sound[/].")
+        stdout().print(styled("The ledger is ", ("sound", "green"), "."))
     else:
-        stdout().print(
-            "The ledger is [red]broken[/]; nothing was changed. Keep a copy before you start it again:"
-        )
+        words = "; nothing was changed. Keep a copy before you start it again:"
+        stdout().print(styled("The ledger is ", ("broken", "red"), words))
         for problem in found["problems"]:
-            stdout().print(f"  {problem}", markup=False)
+            stdout().print(f"  {problem}")
     if not found["sound"]:
         raise typer.Exit(FAILED)
 
@@ -151,7 +151,7 @@ def config(home: Home = None, as_json: AsJson = False) -> None:
     rows = [
         (
             one.key,
-            str(one.value) if one.source == "default" else f"[bold]{one.value}[/]",
+            styled((str(one.value), "" if one.source == "default" else "bold")),
             one.source,
             one.help,
         )

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from holdfast.app.client import ask
 from holdfast.app.config import find_home, load_settings
@@ -81,10 +80,10 @@ def sign_ins(
     if as_json:
         print_json(found)
     elif revoke is not None:
-        stdout().print(f"Sign-ins ended: {found['ended']}.", markup=False)
+        stdout().print(f"Sign-ins ended: {found['ended']}.")
     else:
         now = SystemClock().now()
-        rows = [(one["id"], ago(one["at"], now), escape(one["browser"])) for one in found["sign_ins"]]
+        rows = [(one["id"], ago(one["at"], now), one["browser"]) for one in found["sign_ins"]]
         print_table(stdout(), ("id", "signed in", "browser"), rows)
 
 
@@ -134,7 +133,7 @@ def _tell(outcome: ending.Outcome, as_json: bool) -> None:
     if as_json:
         print_json({"done": outcome.done, **outcome.facts, "words": outcome.words})
     else:
-        stdout().print(outcome.words, markup=False)
+        stdout().print(outcome.words)
     if not outcome.done:
         raise typer.Exit(FAILED)
 

@@ -21,6 +21,7 @@ from .options import AsJson, Home, run
 from .output import print_json, stdout
 from .setup_tools import tools
 from .standing import answers
+from .terminal_text import styled
 
 TOKEN_FILE = Path("telegram.token")
 app = typer.Typer(
@@ -68,7 +69,7 @@ def telegram(
     where = base_url or settings.telegram.base_url
     bot, hook = run(_checked(where, token, drop_webhook))
     if asks:
-        stdout().print(f"This is [bold]{bot.name}[/], @{bot.username}.")
+        stdout().print(styled("This is ", (bot.name, "bold"), f", @{bot.username}."))
         owner = owner or _asked_owner()
     written = _write(settings, bot, where, token, token_env, _owner(owner))
     running = run(answers(settings.home))
@@ -171,29 +172,24 @@ def _write(
 def _tell(bot: Bot, hook: Hook, written: Json, running: bool) -> None:
     out = stdout()
     token = f"its token is in {written['token_in']}"
-    out.print(f"@{bot.username} is set up in {written['config']}; {token}.", markup=False)
+    out.print(f"@{bot.username} is set up in {written['config']}; {token}.")
     if hook.url:
         out.print(
             "A webhook is set for this bot: while it is, nothing can be asked for. If it is not there on "
             "purpose, say: holdfast setup telegram --drop-webhook",
-            markup=False,
         )
     if hook.waiting:
         out.print(f"{hook.waiting} updates wait for it already; they are fetched, none is dropped.")
-    out.print(f"Next: {'holdfast restart' if running else 'holdfast up'}", markup=False)
+    out.print(f"Next: {'holdfast restart' if running else 'holdfast up'}")
     if written["owner"] is None:
         out.print(
             f"Then write to @{bot.username}: it answers with a code, and `holdfast pair CODE --owner` lets "
             "you in.",
-            markup=False,
         )
     else:
-        out.print(
-            f"Then write to @{bot.username}. `holdfast doctor` looks whether all is well.", markup=False
-        )
+        out.print(f"Then write to @{bot.username}. `holdfast doctor` looks whether all is well.")
     if not bot.reads_groups:
         out.print(
             "In groups it sees only commands and replies to it; for more, turn privacy off with /setprivacy "
             "at @BotFather, and add it to the group anew.",
-            markup=False,
         )

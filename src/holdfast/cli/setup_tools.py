@@ -57,9 +57,9 @@ def tools(
         )
     elif chosen is not known.containment:
         line = f'tools.containment = "{chosen.value}" stands in {settings.home / FILE}.'
-        stdout().print(line if chosen is Requirement.REQUIRED else f"{line} {_OFF}", markup=False)
+        stdout().print(line if chosen is Requirement.REQUIRED else f"{line} {_OFF}")
         if run(answers(settings.home)):
-            stdout().print("Next: holdfast restart", markup=False)
+            stdout().print("Next: holdfast restart")
 
 
 def _tell(probe: Probe, chosen: Requirement) -> None:
@@ -68,15 +68,15 @@ def _tell(probe: Probe, chosen: Requirement) -> None:
         Containment.NONE if is_off else probe.containment, not is_off, probe.trouble, INSTALL
     )
     out = stdout()
-    out.print(f"{found.words}.", markup=False)
+    out.print(f"{found.words}.")
     if found.fix:
-        out.print(f"To change that: {found.fix}.", markup=False)
+        out.print(f"To change that: {found.fix}.")
 
 
 def _asked() -> Requirement:
     out = stdout()
     out.print("Agents can talk, fetch pages and use files as they are. You can also let them run programs:")
-    out.print(_OFF, markup=False)
+    out.print(_OFF)
     if typer.confirm("Run programs without containment on this machine?", default=False):
         return Requirement.OFF
     return Requirement.REQUIRED

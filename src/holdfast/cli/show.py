@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from holdfast.app.looks import Looks
 from holdfast.app.shown import delivery, shown
@@ -11,6 +11,7 @@ from holdfast.model import Delivery, Session, Turn
 from holdfast.store import ReadOnlyLedger
 
 from .output import Json, print_pairs, print_table
+from .terminal_text import Cell, Part, joined, styled
 from .words import CALL_MARKS, coloured, moment, one_line, owed_words
 
 SHORTEST_ID = 16
@@ -61,7 +62,7 @@ def print_session(console: Console, found: Json) -> None:
         console,
         [
             ("session", session["id"]),
-            ("conversation", escape(session["key"])),
+            ("conversation", session["key"]),
             ("began", f"{moment(session['began_at'])} ({session['began']})"),
             ("state", f"{state}, generation {session['generation']}, strikes {session['strikes']}"),
         ],
@@ -76,8 +77,8 @@ def print_session(console: Console, found: Json) -> None:
         _heading(console, "Tool journal")
         calls = [
             (
-                f"{CALL_MARKS[one['state']]} {one['state']}",
-                escape(one["name"]),
+                styled(CALL_MARKS[one["state"]], f" {one['state']}"),
+                one["name"],
                 one["effect"],
                 one_line(one["arguments"]),
             )
@@ -98,32 +99,35 @@ def print_session(console: Console, found: Json) -> None:
 
 
 def _heading(console: Console, words: str) -> None:
-    console.print(f"\n[bold]{words}[/]")
+    console.print(styled("\n", (words, "bold")))
 
 
-def _line(entry: Json) -> str:
-    head = f"[dim]{entry['seq']:>4} {moment(entry['at'])}[/] "
+def _line(entry: Json) -> Text:
+    when = (f"{entry['seq']:>4} {moment(entry['at'])} ", "dim")
+    return styled(when, *_told(entry))
+
+
+def _told(entry: Json) -> tuple[Part, ...]:
     match entry["kind"]:
         case "said":
-            who = "[bold yellow]gateway[/]" if entry["woken"] else f"[bold cyan]{escape(entry['sender'])}[/]"
-            return f"{head}{who}{_TAB}{escape(entry['text'])}"
+            who = ("gateway", "bold yellow") if entry["woken"] else (entry["sender"], "bold cyan")
+            return (who, _TAB, entry["text"])
         case "replied":
-            calls = "".join(
-                f"\n{_TAB * 12}[dim]calls {escape(call['name'])} {escape(call['arguments'])}[/]"
-                for call in entry["calls"]
-            )
-            return f"{head}[bold]agent[/]{_TAB}{escape(entry['text'])}{calls}"
+            calls = [
+                (f"\n{_TAB * 12}calls {call['name']} {call['arguments']}", "dim") for call in entry["calls"]
+            ]
+            return (("agent", "bold"), _TAB, entry["text"], *calls)
         case "returned":
-            return f"{head}{CALL_MARKS[entry['state']]} {escape(entry['text'].strip())}"
+            return (CALL_MARKS[entry["state"]], " ", entry["text"].strip())
         case "noted":
-            return f"{head}[dim](the agent is told: {one_line(entry['text'], 100)})[/]"
+            return ((f"(the agent is told: {one_line(entry['text'], 100)})", "dim"),)
         case "undone":
-            return f"{head}[dim](entries {entry['first']} to {entry['last']} were undone)[/]"
+            return ((f"(entries {entry['first']} to {entry['last']} were undone)", "dim"),)
         case kind:
-            return f"{head}[dim]({kind})[/] {one_line(entry.get('text', ''), 100)}"
+            return ((f"({kind})", "dim"), f" {one_line(entry.get('text', ''), 100)}")
 
 
-def _turn_row(turn: Json) -> tuple[str, ...]:
+def _turn_row(turn: Json) -> tuple[Cell, ...]:
     interrupted = f"{turn['interruptions']}× ({turn['interruption']})" if turn["interruptions"] else "–"
     return (
         turn["id"],
@@ -131,20 +135,21 @@ def _turn_row(turn: Json) -> tuple[str, ...]:
         coloured(turn["state"]),
         interrupted,
         moment(turn["begun_at"]),
-        escape(turn["why"] or turn["held"] or "–"),
+        turn["why"] or turn["held"] or "–",
     )
 
 
-def _decision(one: Json) -> str:
+def _decision(one: Json) -> Text:
     """What happened to a turn beside its work, why, and the facts that were known."""
-    lines = [f"{_TAB}[dim]{moment(one['at'])} {one['turn']}[/]  {escape(_headline(one))}"]
+    when = (f"{_TAB}{moment(one['at'])} {one['turn']}  ", "dim")
+    lines: list[Part] = [styled(when, _headline(one))]
     if one["sentence"]:
-        lines.append(escape(one["sentence"]))
+        lines.append(one["sentence"])
     if one["found"]:
-        lines.append(f"[dim]row {one['row']}: {escape(one['found'])}[/]")
+        lines.append((f"row {one['row']}: {one['found']}", "dim"))
     if one["facts"]:
-        lines.append(f"[dim]known then: {escape('; '.join(one['facts']))}[/]")
-    return f"\n{_TAB * 3}".join(lines)
+        lines.append((f"known then: {'; '.join(one['facts'])}", "dim"))
+    return joined(f"\n{_TAB * 3}", lines)
 
 
 def _headline(one: Json) -> str:
@@ -163,6 +168,6 @@ _WHY_CUT = {
 }
 
 
-def _owed_row(one: Json) -> tuple[str, ...]:
-    reason = f" ({escape(one['reason'])})" if one["reason"] else ""
-    return (str(one["number"]), one["kind"], coloured(one["state"]) + reason, owed_words(one, 100))
+def _owed_row(one: Json) -> tuple[Cell, ...]:
+    reason = f" ({one['reason']})" if one["reason"] else ""
+    return (str(one["number"]), one["kind"], styled(coloured(one["state"]), reason), owed_words(one, 100))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from rich.markup import escape
+from rich.text import Text
 
 from holdfast.app.shown import Json
 from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND
+from holdfast.telemetry import controls_named
+
+from .terminal_text import styled
 
 _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s"))
 
@@ -28,12 +31,12 @@ _COLOURS = {
 }
 
 CALL_MARKS = {
-    "planned": "[dim]·[/]",
-    "started": "[cyan]…[/]",
-    "done": "[green]✓[/]",
-    "failed": "[red]✗[/]",
-    "unknown": "[yellow]?[/]",
-    "skipped": "[dim]–[/]",
+    "planned": ("·", "dim"),
+    "started": ("…", "cyan"),
+    "done": ("✓", "green"),
+    "failed": ("✗", "red"),
+    "unknown": ("?", "yellow"),
+    "skipped": ("–", "dim"),
 }
 
 
@@ -63,16 +66,15 @@ def plural(number: int, thing: str, things: str | None = None) -> str:
     return f"{number} {thing if number == 1 else things or thing + 's'}"
 
 
-def coloured(state: str) -> str:
+def coloured(state: str) -> Text:
     """A state in its colour."""
-    colour = _COLOURS.get(state)
-    return f"[{colour}]{state}[/]" if colour else escape(state)
+    return styled((state, _COLOURS.get(state, "")))
 
 
 def one_line(text: str, most: int = 72) -> str:
-    """A text in one line that is safe to print, cut where it gets long."""
-    line = " ".join(text.split())
-    return escape(line if len(line) <= most else line[: most - 1] + "…")
+    """A text in one line, cut where it gets long."""
+    line = " ".join(controls_named(text).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def owed_words(part: Json, most: int = 72) -> str:

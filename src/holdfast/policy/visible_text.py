@@ -22,22 +22,36 @@ _BLANK_LETTERS = frozenset(
 )
 _PLAIN = " \n\t"
 _LONGEST_RUN = 40
-"""Spaces, line ends or tabs in a row that are shown as they are; more could push text out of sight, and more
-backticks would need a frame that no platform takes."""
-_RUN = re.compile(rf"([`{_PLAIN}])\1{{{_LONGEST_RUN},}}")
+"""Spaces, line ends and tabs in a row, mixed or not, that are shown as they are; more could push text out of
+sight. More backticks would need a frame that no platform takes."""
+_RUN = re.compile(rf"`{{{_LONGEST_RUN + 1},}}|[{_PLAIN}]{{{_LONGEST_RUN + 1},}}")
+_REPEATED = re.compile(r"(.{1,4}?)\1+|.", re.DOTALL)
+"""A few characters and how often they come; a long gap may be made of several kinds of blanks in turn."""
+_UNUSUAL = re.compile(r"[^\n\t -~]")
+"""Characters that have to be looked at one by one."""
 
 
 def visible(text: str) -> str:
     """The text with every character that cannot be seen named by its number, and long gaps counted."""
-    return "".join(map(_visible, _RUN.sub(_counted, text)))
+    return _UNUSUAL.sub(_visible, _RUN.sub(_counted, text))
 
 
 def _counted(run: re.Match[str]) -> str:
-    return f"{_name(run[1])}×{len(run[0])}"
+    """All of a gap, in its order: each few characters that repeat with their number."""
+    return "".join(map(_times, _REPEATED.finditer(run[0])))
 
 
-def _visible(character: str) -> str:
-    return _name(character) if is_unseen(character) else character
+def _times(found: re.Match[str]) -> str:
+    unit = found[1] or found[0]
+    names = "".join(map(_name, unit))
+    number = len(found[0]) // len(unit)
+    if number == 1:
+        return names
+    return f"{names}×{number}" if len(unit) == 1 else f"({names})×{number}"
+
+
+def _visible(found: re.Match[str]) -> str:
+    return _name(found[0]) if is_unseen(found[0]) else found[0]
 
 
 def is_unseen(character: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .control_characters import controls_named
 from .known_secrets import GrowingText, KnownSecrets, Secrets, SecretStream, no_secrets
 from .masked_values import masked
 from .secrets import SECRET, is_secret_name, without_secrets
@@ -12,6 +13,7 @@ __all__ = [
     "KnownSecrets",
     "SecretStream",
     "Secrets",
+    "controls_named",
     "is_secret_name",
     "masked",
     "no_secrets",

@@ -17,6 +17,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from .control_characters import controls_named
 from .known_secrets import NONE, KnownSecrets, Secrets, no_secrets
 from .secrets import SECRET, is_secret_name, without_secrets
 
@@ -131,11 +132,14 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "taskName"}
 
 
 def event_of(record: logging.LogRecord, known: KnownSecrets = NONE) -> dict[str, Any]:
-    """When, how grave, what; then what it is about; and where a fault happened. Without secrets."""
+    """When, how grave, what; then what it is about; and where a fault happened.
+
+    Without secrets, and without characters that would control the terminal of a reader.
+    """
 
     def shown(text: str) -> str:
         # What is known exactly comes first: a shape may end in the middle of it.
-        return without_secrets(known.without(text))
+        return controls_named(without_secrets(known.without(text)))
 
     event: dict[str, Any] = {
         "at": moment(int(record.created * 1_000)),

@@ -16,6 +16,6 @@ PART = Delivery(
 
 
 def test_a_part_that_stepped_aside_is_shown_as_such_with_its_reason() -> None:
-    assert _why(delivery(PART)) == ""
+    assert _why(delivery(PART)).plain == ""
     assert "(502)" in _why(delivery(PART._replace(reason="502")))
     assert "(stepped aside; 502)" in _why(delivery(PART._replace(reason="502", aside_at=9)))

@@ -7,6 +7,7 @@ from rich.console import Console
 from holdfast.cli.output import complain, print_json, print_pairs, print_table
 from holdfast.cli.show import print_session
 from holdfast.cli.tables import print_plan, print_reports, print_sessions, print_standing, print_trace
+from holdfast.cli.terminal_text import styled
 from holdfast.cli.words import moment
 
 NOW = 1_700_000_100_000
@@ -26,20 +27,20 @@ def said(of: Console) -> str:
 
 def test_a_pipe_gets_lines_with_tabs_and_no_colour() -> None:
     out = console()
-    print_table(out, ("one", "two"), [("[red]a[/]", "b " * 100)])
+    print_table(out, ("one", "two"), [(styled(("a", "red")), "b " * 100)])
     assert said(out).splitlines() == ["ONE\tTWO", "a\t" + "b " * 100]
 
 
 def test_a_terminal_gets_a_table_in_colour() -> None:
     out = console(terminal=True)
-    print_table(out, ("one", "two"), [("[red]a[/]", "b")])
+    print_table(out, ("one", "two"), [(styled(("a", "red")), "b")])
     assert "\x1b[31ma" in said(out)
     assert "one" in said(out)
 
 
 def test_pairs_stand_one_a_line() -> None:
     out = console()
-    print_pairs(out, [("home", "/h"), ("gateway", "[green]running[/]")])
+    print_pairs(out, [("home", "/h"), ("gateway", styled(("running", "green")))])
     assert said(out) == "home\t/h\ngateway\trunning\n"
 
 

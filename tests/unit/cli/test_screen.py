@@ -5,6 +5,7 @@ import pytest
 from rich.console import Console
 
 from holdfast.cli.chat.screen import Screen, event_line
+from holdfast.cli.terminal_text import styled
 
 REPLY = {"number": 1, "kind": "reply", "text": "done [x]", "options": [], "files": []}
 FILE = {"digest": "ab" * 32, "name": "a [x].pdf", "media_type": "application/pdf", "size": 1_234_567}
@@ -80,7 +81,7 @@ def test_what_was_said_is_shown_where_nobody_typed_it() -> None:
 
 def test_a_line_printed_while_somebody_types_puts_their_words_back() -> None:
     out = Console(file=io.StringIO(), width=80)
-    Screen(out, lambda: "half a sen").line("news")
+    Screen(out, lambda: "half a sen").line(styled("news"))
     assert isinstance(out.file, io.StringIO)
     assert out.file.getvalue() == "\r\x1b[Knews\n> half a sen"
 
@@ -100,7 +101,7 @@ def terminal(width: int = 80) -> Console:
 def test_what_is_being_written_stands_in_one_line_until_the_committed_text_takes_its_place() -> None:
     out = terminal()
     assert live(out, "", "Step 1", "Step 1 of [2]") == "\r\x1b[Kagent    Step 1\r\x1b[Kagent    Step 1 of [2]"
-    Screen(out, lambda: "").line("agent    Step 1 of [2]: counting.")
+    Screen(out, lambda: "").line(styled("agent    Step 1 of [2]: counting."))
     assert isinstance(out.file, io.StringIO)
     assert out.file.getvalue().endswith("\r\x1b[Kagent    Step 1 of [2]: counting.\n> ")
 

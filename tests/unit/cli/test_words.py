@@ -28,12 +28,13 @@ def test_a_moment_keeps_its_milliseconds() -> None:
     assert moment(None) == "–"
 
 
-def test_a_text_becomes_one_line_whose_brackets_are_no_markup() -> None:
-    assert one_line("[red]a\n  b[/]") == r"\[red]a b\[/]"
+def test_a_text_becomes_one_line_in_which_control_characters_are_named() -> None:
+    assert one_line("[red]a\n  b[/]") == "[red]a b[/]"
+    assert one_line("a\r\x1cb\x1b[2J") == r"a\u{d}\u{1c}b\u{1b}[2J"
     assert len(one_line("x" * 200, most=20)) == 20
 
 
 def test_numbers_have_their_nouns_and_states_their_colours() -> None:
     assert [plural(1, "turn"), plural(2, "turn")] == ["1 turn", "2 turns"]
-    assert coloured("parked") == "[red]parked[/]"
-    assert coloured("[new]") == r"\[new]"
+    assert coloured("parked").markup == "[red]parked[/red]"
+    assert coloured("[new]").plain == "[new]"

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from holdfast.app.client import Declined, NotRunning, ask
 from holdfast.app.config import find_home
@@ -21,11 +20,12 @@ from holdfast.app.exits import FAILED
 from holdfast.app.shown import Json
 from holdfast.cli.options import AsJson, Home, run
 from holdfast.cli.output import complain, stdout
+from holdfast.cli.terminal_text import styled
 from holdfast.clock import Clock, SystemClock, SystemIds, first_of
 
 from .answers import Answers
 from .client import FIRST_WAIT, Hear, Line
-from .screen import Screen, delivery_line
+from .screen import Screen, ScreenLine, delivery_line
 from .typing import read_terminal, typed_so_far
 
 GOODBYES = ("exit", "quit", "/exit", "/quit")
@@ -64,8 +64,10 @@ async def _in_terminal(home: Path, name: str, wait: float) -> None:
     above, screen = Screen(stdout()), Screen(stdout(), typed_so_far)
     async with _line(home, name, wait, screen.event, above.line) as line:
         pid = (await ask(home, "status"))["pid"]
-        above.line(f"[dim]The gateway is process {pid}: kill -9 it at any moment, and see it go on.[/]")
-        above.line("[dim]Type a line; /help lists commands; Ctrl-D leaves.[/]")
+        above.line(
+            styled((f"The gateway is process {pid}: kill -9 it at any moment, and see it go on.", "dim"))
+        )
+        above.line(styled(("Type a line; /help lists commands; Ctrl-D leaves.", "dim")))
         async for text in read_terminal():
             if text.strip() in GOODBYES:
                 break
@@ -77,7 +79,7 @@ async def _say(line: Line, text: str, screen: Screen) -> None:
     try:
         await line.say(text)
     except Declined as refusal:
-        screen.line(f"[red]not taken:[/] {escape(str(refusal))}")
+        screen.line(styled(("not taken:", "red"), f" {refusal}"))
 
 
 async def _from_pipe(home: Path, name: str, wait: float, as_json: bool) -> bool:
@@ -106,7 +108,7 @@ async def _from_pipe(home: Path, name: str, wait: float, as_json: bool) -> bool:
     return answered
 
 
-def _no_context(line: str) -> None:
+def _no_context(line: ScreenLine) -> None:
     """A pipe gets answers to what it said, and nothing from before."""
 
 
@@ -116,13 +118,13 @@ async def _line(
     name: str,
     wait: float,
     hear: Hear,
-    context: Callable[[str], None] = _no_context,
+    context: Callable[[ScreenLine], None] = _no_context,
 ) -> AsyncIterator[Line]:
     """A line that is followed while it is used; the first connection has to work within `wait` seconds."""
     clock = SystemClock()
     line = Line(home, name, clock, SystemIds(clock), hear)
     for one in await _begin(line, wait, clock):
-        context(f"[dim]earlier:[/] {delivery_line(one)}")
+        context(delivery_line(one, before=("earlier: ", "dim")))
     following = asyncio.ensure_future(line.follow())
     try:
         await first_of(line.heard.since(0), _over(following))

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
-from textwrap import indent
 
 from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from holdfast.app.shown import Json
+from holdfast.cli.terminal_text import Folded, Part, joined, styled
 from holdfast.cli.words import CALL_MARKS, one_line
 from holdfast.model import AskedBy, Attachment, QuestionKind, QuestionState
 from holdfast.model.states import SILENT
 from holdfast.policy.answers import command_label
 from holdfast.policy.closing import closed_words, unanswered_line
 from holdfast.policy.files import file_line
+from holdfast.telemetry import controls_named
 
 _INDENT = "         "
 _BELOW = f"\n{_INDENT}"
+_FURTHER_ROWS = len(_INDENT) + 4
+"""Blanks before the further rows of a long line of a card; the lines themselves begin further left."""
 _MOST_LINES = 12
 """Of what a tool gave back."""
 _LIVE = "agent    "
 _SPOKEN = "gateway  "
+_GATEWAY = (_SPOKEN, "bold yellow")
 PROMPT = "> "
+ScreenLine = Text | Folded
 
 
 class Screen:
@@ -57,12 +63,12 @@ class Screen:
         if line is not None:
             self.line(line)
 
-    def line(self, markup: str) -> None:
+    def line(self, line: ScreenLine) -> None:
         """Print one line, and put back what was being typed."""
         typed = self._typed() if self._typed else None
         if typed is not None:
             self._console.file.write("\r\x1b[K")
-        self._console.print(markup)
+        self._console.print(line)
         if typed is not None:
             self._console.file.write(PROMPT + typed)
         self._console.file.flush()
@@ -96,9 +102,9 @@ class Screen:
         self._console.file.write("\r\x1b[K")
         if text and not typed:
             room = max(1, self._console.width - len(who) - 1)
-            line = " ".join(text.split())
+            line = " ".join(controls_named(text).split())
             shown = line if len(line) <= room else "…" + line[1 - room :]
-            self._console.print(f"[dim]{who}{escape(shown)}[/]", end="", overflow="crop", no_wrap=True)
+            self._console.print(styled((who + shown, "dim")), end="", overflow="crop", no_wrap=True)
         else:
             self._console.file.write(PROMPT + typed)
         self._console.file.flush()
@@ -110,20 +116,20 @@ class Screen:
             self._console.file.flush()
 
 
-def event_line(event: Json, show_said: bool = False) -> str | None:
-    """One event as a line of markup."""
+def event_line(event: Json, show_said: bool = False) -> ScreenLine | None:
+    """One event as a line, if it says something to a person."""
     if "delivery" in event:
         return delivery_line(event["delivery"])
     if "entry" in event:
         return entry_line(event["entry"], show_said)
     if "lost" in event:
-        return "[dim]the gateway is away; what you type is kept and sent when it is back[/]"
+        return styled(("the gateway is away; what you type is kept and sent when it is back", "dim"))
     if "reconnected" in event:
-        return "[dim]reconnected[/]"
+        return styled(("reconnected", "dim"))
     return None
 
 
-def unanswered_words(question: Json) -> str:
+def unanswered_words(question: Json) -> Text:
     """That a question was closed without an answer, and how to go on."""
     state, kind = QuestionState(question["state"]), QuestionKind(question["kind"])
     words = (
@@ -131,49 +137,49 @@ def unanswered_words(question: Json) -> str:
         if kind is QuestionKind.CLARIFY
         else closed_words(kind, state, None, _asked_by(question))
     )
-    return f"[bold yellow]gateway[/]  {escape(words)}"
+    return styled(_GATEWAY, words)
 
 
 def _asked_by(question: Json) -> AskedBy | None:
     return AskedBy(question["asked_by"]) if question.get("asked_by") else None
 
 
-def delivery_line(delivery: Json) -> str:
+def delivery_line(delivery: Json, before: Part = "") -> ScreenLine:
     """A reply, a question or a notice, as the chat got it."""
-    text = escape("\n".join(filter(None, (delivery["text"], *map(_file, delivery["files"])))))
+    text = "\n".join(filter(None, (delivery["text"], *map(_file, delivery["files"]))))
     if delivery["kind"] == "reply":
-        return f"[bold green]agent[/]    {text}"
+        return styled(before, ("agent    ", "bold green"), text)
     if delivery["kind"] == "question":
-        return f"[bold magenta]question[/] {indent(text, _INDENT).strip()}{_options(delivery['options'])}"
-    offered = "".join(f"\n{_INDENT}{escape(f'{command_label(one)}: {one}')}" for one in delivery["options"])
-    return f"[bold yellow]gateway[/]  {text}{offered}"
+        # Rows without text stay empty.
+        card = re.sub(r"\n(?=.)", _BELOW, "\n".join((text, *_options(delivery["options"]))))
+        return Folded(styled(before, ("question ", "bold magenta"), card), _FURTHER_ROWS)
+    offered = [f"{_BELOW}{command_label(one)}: {one}" for one in delivery["options"]]
+    return styled(before, _GATEWAY, text, *offered)
 
 
 def _file(file: Json) -> str:
     return file_line(Attachment(**file))
 
 
-def _options(options: list[str]) -> str:
+def _options(options: list[str]) -> list[str]:
     """What can be chosen, each with its number: that is enough to type."""
-    lines = [f"{number}. {option}" for number, option in enumerate(options, start=1)]
-    return "".join(f"\n{_INDENT}{escape(line)}" for line in lines)
+    return [f"{number}. {option}" for number, option in enumerate(options, start=1)]
 
 
-def entry_line(entry: Json, show_said: bool = False) -> str | None:
+def entry_line(entry: Json, show_said: bool = False) -> Text | None:
     """A committed step; a final answer is shown when it is delivered, not twice."""
     match entry["kind"]:
         case "said" if entry.get("woken"):
-            return f"[bold yellow]gateway[/]  {_lines(entry['text'])}"
+            return styled(_GATEWAY, _lines(entry["text"]))
         case "said" if show_said:
-            return f"[bold cyan]you[/]      {escape(entry['text'])}"
+            return styled(("you      ", "bold cyan"), entry["text"])
         case "replied" if entry["calls"]:
-            lines = [escape(entry["text"])] if entry["text"] else []
-            lines += [f"[dim]{escape(call['name'])} {_gist(call['arguments'])}[/]" for call in entry["calls"]]
-            return f"[bold]agent[/]    {_BELOW.join(lines)}"
+            calls = [(f"{call['name']} {_gist(call['arguments'])}", "dim") for call in entry["calls"]]
+            return styled(("agent    ", "bold"), joined(_BELOW, filter(None, (entry["text"], *calls))))
         case "returned":
-            return f"{_INDENT}{CALL_MARKS[entry['state']]} {_lines(entry['text'])}"
+            return styled(_INDENT, CALL_MARKS[entry["state"]], " ", _lines(entry["text"]))
         case "noted":
-            return f"{_INDENT}[dim](the agent is told: {one_line(entry['text'], 110)})[/]"
+            return styled((f"{_INDENT}(the agent is told: {one_line(entry['text'], 110)})", "dim"))
     return None
 
 
@@ -187,9 +193,9 @@ def _gist(arguments: str) -> str:
     return one_line(texts[0] if texts else arguments)
 
 
-def _lines(text: str) -> str:
+def _lines(text: str) -> Text:
     """The beginning of a text; the rest is in `holdfast show`."""
-    lines = escape(text.strip()).splitlines()
+    lines: list[Part] = [*controls_named(text).strip().split("\n")]
     left = len(lines) - _MOST_LINES
-    shown = lines[:_MOST_LINES] + ([f"[dim]… and {left} more lines[/]"] if left > 0 else [])
-    return _BELOW.join(shown)
+    more: list[Part] = [(f"… and {left} more lines", "dim")] if left > 0 else []
+    return joined(_BELOW, lines[:_MOST_LINES] + more)

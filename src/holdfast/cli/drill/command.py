@@ -16,6 +16,7 @@ from holdfast.app.exits import FAILED
 from holdfast.app.shown import Json
 from holdfast.cli.options import AsJson, run
 from holdfast.cli.output import print_json, print_table, stderr, stdout
+from holdfast.cli.terminal_text import Cell, styled
 from holdfast.clock import SystemRng
 from holdfast.errors import BadConfig
 
@@ -133,7 +134,7 @@ def as_facts(result: Result) -> Json:
 
 def _print(console: Console, result: Result) -> None:
     counts = result.counts
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         (
             "kills",
             str(result.plan.kills),
@@ -146,20 +147,25 @@ def _print(console: Console, result: Result) -> None:
         ("duplicated", _good(counts.duplicated), "answers or parts seen twice"),
         ("phantom", _good(counts.phantom), "answers or effects nobody asked for"),
         ("effects doubled", _good(counts.effects_doubled), "the same step had its effect again"),
-        ("ledger", "[green]sound[/]" if not result.problems else "[red]broken[/]", "by its own check"),
+        (
+            "ledger",
+            styled(("sound", "green") if not result.problems else ("broken", "red")),
+            "by its own check",
+        ),
     ]
     if result.plan.defaults:
         rows[5:5] = _held(result)
     print_table(console, ("", "number", "what it is"), rows)
     for words in (*counts.examples, *result.fates.wrong[:10], *result.problems):
-        console.print(f"  {words}", markup=False)
-    console.print(f"[dim]{result.seconds:.1f} s, {result.breaks} reconnects, seed {result.plan.seed}[/]")
+        console.print(styled(f"  {words}"))
+    after = f"{result.seconds:.1f} s, {result.breaks} reconnects, seed {result.plan.seed}"
+    console.print(styled((after, "dim")))
     if result.plan.sabotage is not None:
-        noticed = "[green]noticed[/]" if not result.sound else "[red]NOT noticed; try more kills[/]"
-        console.print(f"The planted bug, {result.plan.sabotage}, was {noticed}.")
+        noticed = ("noticed", "green") if not result.sound else ("NOT noticed; try more kills", "red")
+        console.print(styled(f"The planted bug, {result.plan.sabotage}, was ", noticed, "."))
 
 
-def _held(result: Result) -> list[tuple[str, str, str]]:
+def _held(result: Result) -> list[tuple[Cell, ...]]:
     fates = result.fates
     mode = "in safe mode" if result.safe_mode else "without safe mode"
     return [
@@ -170,5 +176,5 @@ def _held(result: Result) -> list[tuple[str, str, str]]:
     ]
 
 
-def _good(number: int) -> str:
-    return "[green]0[/]" if number == 0 else f"[red]{number}[/]"
+def _good(number: int) -> Cell:
+    return styled((str(number), "green" if number == 0 else "red"))

@@ -298,7 +298,7 @@ class Telegram:
             return True
         where = {"draft_id": _draft_id(working.by), **chat_and_topic(place)}
         for plain in (False, True):
-            text = text_for(_end_of(working.draft), plain=plain)
+            text = text_for(_end_of(working.draft), plain=plain, commands=False)
             try:
                 await self._shown(place, "sendMessageDraft", {**where, **text})
             except Refusal as refusal:

@@ -35,6 +35,11 @@ _LINKS = re.compile(r"(?:https?://|mailto:)\S+", re.IGNORECASE)
 """Addresses that may be followed by a tap. Others do something in the app itself, or nobody knows what."""
 _MADE_LIVE = re.compile(r"(tg|ton|tonsite)://(?=[a-z0-9_-])", re.IGNORECASE)
 """Telegram makes links of these by itself, wherever they stand, except in code."""
+_COMMAND = re.compile(r"(?<![\w/])/(?=[A-Za-z0-9_]{1,64}(?:@[A-Za-z0-9_]+)?(?![\w/]))")
+"""The slash of what Telegram takes for a command of a bot, wherever it stands, except in code."""
+_WHOLE_COMMAND = re.compile(_COMMAND.pattern + r"[A-Za-z0-9_]+(?:@[A-Za-z0-9_]+)?")
+_OTHER_SLASH = "\u2215"
+"""Looks like a slash and makes no command; where there is no code to put a command into."""
 _CODE = re.compile(r"<(code|pre)\b.*?</\1>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _RULE = "———"
@@ -53,28 +58,35 @@ class Rendered:
         return html.unescape(_TAG.sub("", self.text)) if self.html else self.text
 
 
-def render(markdown: str, mark: str = "") -> Rendered:
-    """The text as Telegram shows it, behind a mark if there is one; plain if its looks do not fit."""
+def render(markdown: str, mark: str = "", commands: bool = True) -> Rendered:
+    """The text as Telegram shows it, behind a mark if there is one; plain if its looks do not fit.
+
+    Without `commands` no command in it can be tapped.
+    """
     source = readable(markdown)
     if not has_something_to_see(source):
         return Rendered(mark + NOTHING_SEEN, html=False)
-    formatted = _formatted(source) if len(source) <= _LONGEST_SOURCE else ""
+    formatted = _formatted(source, commands) if len(source) <= _LONGEST_SOURCE else ""
     looks = Rendered(_escaped(mark) + formatted, html=True)
     fits = width(looks.seen) <= LONGEST and has_something_to_see(Rendered(formatted, html=True).seen)
-    return looks if fits and not _has_live(looks) else Rendered(mark + unlinked(source), html=False)
+    if fits and not _has_live(looks, commands):
+        return looks
+    return Rendered(mark + unlinked(source, commands), html=False)
 
 
-def unlinked(text: str) -> str:
+def unlinked(text: str, commands: bool = True) -> str:
     """The text with a gap in addresses that do something in the app: what a model writes is no button.
 
     It is not longer than before, so that it still fits.
     """
-    return _MADE_LIVE.sub(r"\1: /", text)
+    apart = _MADE_LIVE.sub(r"\1: /", text)
+    return apart if commands else _COMMAND.sub(_OTHER_SLASH, apart)
 
 
-def _has_live(looks: Rendered) -> bool:
-    """Whether such an address is left, in pieces that each look harmless."""
-    return _MADE_LIVE.search(Rendered(_CODE.sub(" ", looks.text), html=True).seen) is not None
+def _has_live(looks: Rendered, commands: bool) -> bool:
+    """Whether such an address, or a command, is left in pieces that each look harmless."""
+    seen = Rendered(_CODE.sub(" ", looks.text), html=True).seen
+    return bool(_MADE_LIVE.search(seen) or (not commands and _COMMAND.search(seen)))
 
 
 def readable(text: str) -> str:
@@ -90,12 +102,12 @@ def has_something_to_see(text: str) -> bool:
     return any(unicodedata.category(char)[0] not in "ZC" for char in text)
 
 
-def _formatted(source: str) -> str:
+def _formatted(source: str, commands: bool) -> str:
     """The text with tags; nothing if it is nested too deep."""
     tokens = _parser().parse(source)
     if any(token.level >= _DEEPEST - 1 for token in tokens):
         return ""
-    return _Writer(source).blocks(SyntaxTreeNode(tokens).children)
+    return _Writer(source, commands).blocks(SyntaxTreeNode(tokens).children)
 
 
 def _parser() -> MarkdownIt:
@@ -109,8 +121,9 @@ def _escaped(text: str) -> str:
 
 
 class _Writer:
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, commands: bool) -> None:
         self._lines = source.split("\n")
+        self._commands = commands
 
     def blocks(self, nodes: Iterable[SyntaxTreeNode], quoted: bool = False, depth: int = 0) -> str:
         written = (self._block(node, quoted, depth) for node in nodes)
@@ -156,7 +169,7 @@ class _Writer:
     def _inline(self, node: SyntaxTreeNode) -> str:
         match node.type:
             case "text":
-                return _escaped(unlinked(node.content))
+                return self._text(node.content)
             case "softbreak" | "hardbreak":
                 return "\n"
             case "code_inline":
@@ -168,6 +181,10 @@ class _Writer:
         tag = _TAGS.get(node.type)
         inner = self._inside(node) if node.children else _escaped(node.content if node.is_root else "")
         return f"<{tag}>{inner}</{tag}>" if tag else inner
+
+    def _text(self, text: str) -> str:
+        escaped = _escaped(unlinked(text))
+        return escaped if self._commands else _WHOLE_COMMAND.sub(r"<code>\g<0></code>", escaped)
 
 
 def _link(address: str, words: str) -> str:

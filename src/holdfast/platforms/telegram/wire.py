@@ -307,7 +307,10 @@ def to_send(delivery: Delivery, plain: bool = False) -> dict[str, object]:
     place = place_at(delivery.chat)
     mark = mark_for(delivery)
     words = caption_for if delivery.files else text_for
-    request = chat_and_topic(place) | words(delivery.text, mark, plain)
+    # The gateway's own notices offer commands on purpose; a model's reply offers none.
+    request = chat_and_topic(place) | words(
+        delivery.text, mark, plain, commands=delivery.kind is not OwedKind.REPLY
+    )
     if delivery.reply_to is not None and delivery.reply_to.isdecimal():
         request["reply_parameters"] = {
             "message_id": int(delivery.reply_to),
@@ -321,18 +324,19 @@ def to_send(delivery: Delivery, plain: bool = False) -> dict[str, object]:
     return request
 
 
-def caption_for(text: str, mark: str = "", plain: bool = False) -> dict[str, object]:
+def caption_for(text: str, mark: str = "", plain: bool = False, commands: bool = True) -> dict[str, object]:
     """The parameters of what is said of a file; there may be nothing."""
     if not has_something_to_see(text):
         return {"caption": mark.strip()} if mark else {}
-    words = text_for(text, mark, plain)
+    words = text_for(text, mark, plain, commands)
     return {"caption": words.pop("text"), **words}
 
 
-def text_for(text: str, mark: str = "", plain: bool = False) -> dict[str, object]:
-    """The parameters of a text, for messages, edits and drafts."""
+def text_for(text: str, mark: str = "", plain: bool = False, commands: bool = True) -> dict[str, object]:
+    """The parameters of a text, for messages, edits and drafts; without `commands` none can be tapped."""
     if plain:
-        return {"text": mark + (unlinked(readable(text)) if has_something_to_see(text) else NOTHING_SEEN)}
-    rendered = render(text, mark)
+        words = unlinked(readable(text), commands) if has_something_to_see(text) else NOTHING_SEEN
+        return {"text": mark + words}
+    rendered = render(text, mark, commands)
     request: dict[str, object] = {"text": rendered.text}
     return request | {"parse_mode": "HTML"} if rendered.html else request

@@ -1,7 +1,8 @@
 // The rules of a chat: which calls run in it without a question, and a button that revokes each.
 import { ask } from "./api.js";
 import { confirmed } from "./shell.js";
-import { Keyed, button, el } from "./view.js";
+import { Keyed } from "./keyed.js";
+import { button, el } from "./view.js";
 import { coded, moment } from "./words.js";
 
 const $ = (id) => document.getElementById(id);

@@ -4,11 +4,12 @@ import { Allowed } from "./allowed.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { Demo } from "./demo.js";
+import { Keyed } from "./keyed.js";
 import { Outbox } from "./outbox.js";
 import { confirmed, toast } from "./shell.js";
 import { Side } from "./side.js";
 import { follow } from "./stream.js";
-import { Keyed, el, fillItem, fillProcess, fillWaiting, glance } from "./view.js";
+import { el, fillItem, fillProcess, fillWaiting, glance } from "./view.js";
 import { cutLine, span } from "./words.js";
 
 const $ = (id) => document.getElementById(id);

@@ -1,21 +1,27 @@
 // Markdown as a tree of nodes. There is no innerHTML here: text stays text whatever it holds, only http and https
-// links become links, and pictures become links too.
+// links become links, and pictures become links too. No pattern here takes longer than its line is long.
 import { highlight } from "./highlight.js";
+import { inline, make } from "./inline.js";
 
-const make = (tag, ...inside) => {
-  const node = document.createElement(tag);
-  node.append(...inside);
-  return node;
-};
-
-/** Show `text` in `element`; blocks that have not changed keep their nodes, so a growing text does not flicker. */
+/** Show `text` in `element`, as it is if its marks cannot be shown: no message keeps others from being drawn. */
 export function showMarkdown(element, text) {
+  try {
+    draw(element, text);
+  } catch (fault) {
+    console.error("A message is shown without its marks:", fault);
+    element.blocks = undefined;
+    element.replaceChildren(make("pre", text));
+  }
+}
+
+/** Blocks that have not changed keep their nodes, so a growing text does not flicker. */
+function draw(element, text) {
   const blocks = split(text.replace(/\r\n?/g, "\n").split("\n"));
   // Levels follow the page's own title without a gap, however deep the first one is written.
   let level = 1;
   for (const block of blocks) {
     if (block.kind !== "heading") continue;
-    level = block.level = Math.min(block.lines[0].match(HEADING)[1].length + 1, level + 1, 6);
+    level = block.level = Math.min(headingOf(block.lines[0]).level + 1, level + 1, 6);
     block.source += level;
   }
   const before = element.blocks ?? [];
@@ -26,16 +32,36 @@ export function showMarkdown(element, text) {
   element.blocks = blocks.map((block) => block.source);
 }
 
-const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([\w+#.-]*)[^`]*$/;
-const HEADING = /^ {0,3}(#{1,6})\s+(.*?)(?:\s+#+)?\s*$/;
+const DEEPEST = 16; // quotes and lists in each other; what is deeper is shown as text
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+const HEADING = /^ {0,3}(#{1,6})(?=\s)/;
 const RULE = /^ {0,3}(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:_\s*){3,})$/;
-const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])(\s+)(.*)$/;
+const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])(\s+)(.*)$/s;
 const QUOTE = /^ {0,3}>/;
-const DIVIDER = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
+const DIVIDER = /^:?-+:?$/;
 const BLANK = /^\s*$/;
 
+/** The fence and the language of a line that begins code; null for any other. */
+function fenceOf(line) {
+  const found = line.match(FENCE);
+  const after = found && line.slice(found[0].length);
+  return found && !after.includes("`") ? { fence: found[1], language: after.trim().match(/^[\w+#.-]*/)[0] } : null;
+}
+
+/** The level and the words of a line that is a heading; null for any other. */
+function headingOf(line) {
+  const found = line.match(HEADING);
+  if (!found) return null;
+  const words = line.slice(found[0].length).trim();
+  let end = words.length;
+  while (words[end - 1] === "#") end -= 1;
+  const isClosed = end > 0 && end < words.length && /\s/.test(words[end - 1]);
+  return { level: found[1].length, words: isClosed ? words.slice(0, end).trimEnd() : words };
+}
+
 /** The blocks of these lines: what each is, its lines, and its source to know it again. */
-function split(lines) {
+function split(lines, depth = 0) {
+  if (depth > DEEPEST) return [{ kind: "paragraph", lines, depth }];
   const blocks = [];
   let at = 0;
   while (at < lines.length) {
@@ -43,7 +69,7 @@ function split(lines) {
     const kind = kindAt(lines, at);
     const end = ENDS[kind](lines, at);
     const own = lines.slice(at, end);
-    blocks.push({ kind, lines: own, source: `${kind}\n${own.join("\n")}` });
+    blocks.push({ kind, lines: own, depth, source: `${kind}\n${own.join("\n")}` });
     at = end;
   }
   return blocks;
@@ -51,14 +77,18 @@ function split(lines) {
 
 function kindAt(lines, at) {
   const line = lines[at];
-  if (FENCE.test(line)) return "code";
-  if (HEADING.test(line)) return "heading";
+  if (fenceOf(line)) return "code";
+  if (headingOf(line)) return "heading";
   if (RULE.test(line)) return "rule";
   if (QUOTE.test(line)) return "quote";
   if (ITEM.test(line)) return "list";
-  if (line.includes("|") && at + 1 < lines.length && lines[at + 1].includes("-") && DIVIDER.test(lines[at + 1])
-    && cells(line).length === cells(lines[at + 1]).length) return "table";
+  if (line.includes("|") && at + 1 < lines.length && isDivider(lines[at + 1], cells(line).length)) return "table";
   return "paragraph";
+}
+
+function isDivider(line, columns) {
+  const marks = line.includes("-") ? cells(line) : [];
+  return marks.length === columns && marks.every((mark) => DIVIDER.test(mark));
 }
 
 const next = (lines, from, goes) => {
@@ -71,7 +101,7 @@ const ENDS = {
   heading: (_, at) => at + 1,
   rule: (_, at) => at + 1,
   code(lines, at) {
-    const [, fence] = lines[at].match(FENCE);
+    const { fence } = fenceOf(lines[at]);
     const end = next(lines, at + 1, (line) => !(line.trim().startsWith(fence) && BLANK.test(line.trim().replaceAll(fence[0], ""))));
     return Math.min(end + 1, lines.length);
   },
@@ -93,23 +123,23 @@ function isItem(line, ordered) {
   return Boolean(found) && !RULE.test(line) && /\d/.test(found[2]) === ordered;
 }
 
-function render({ kind, lines, level }) {
+function render({ kind, lines, level, depth }) {
   switch (kind) {
     case "code": return code(lines);
     case "heading": {
-      const words = inline(lines[0].match(HEADING)[2]);
-      return level ? make(`h${level}`, ...words) : make("p", make("strong", ...words));
+      const words = inline(headingOf(lines[0]).words);
+      return level ? make(`h${level}`, words) : make("p", make("strong", words));
     }
     case "rule": return make("hr");
-    case "quote": return make("blockquote", ...split(lines.map((line) => line.replace(/^ {0,3}> ?/, ""))).map(render));
-    case "list": return list(lines);
+    case "quote": return make("blockquote", split(lines.map((line) => line.replace(/^ {0,3}> ?/, "")), depth + 1).map(render));
+    case "list": return list(lines, depth + 1);
     case "table": return table(lines);
-    default: return make("p", ...inline(lines.map((line) => line.trimStart()).join("\n")));
+    default: return make("p", inline(lines.map((line) => line.trimStart()).join("\n")));
   }
 }
 
 function code(lines) {
-  const [, fence, language] = lines[0].match(FENCE);
+  const { fence, language } = fenceOf(lines[0]);
   const closed = lines.length > 1 && lines.at(-1).trim().startsWith(fence);
   const source = lines.slice(1, closed ? -1 : undefined).join("\n");
   const inner = make("code");
@@ -133,7 +163,7 @@ function code(lines) {
   return figure;
 }
 
-function list(lines) {
+function list(lines, depth) {
   const ordered = /\d/.test(lines[0].match(ITEM)[2]);
   const items = [];
   let width = 0;
@@ -151,9 +181,9 @@ function list(lines) {
   const first = ordered ? Number.parseInt(lines[0].trim(), 10) : 1;
   if (first !== 1) node.start = first;
   for (const item of items) {
-    const blocks = split(item);
+    const blocks = split(item, depth);
     const loose = item.some((line, n) => BLANK.test(line) && n + 1 < item.length);
-    node.append(make("li", ...blocks.flatMap((block) =>
+    node.append(make("li", blocks.flatMap((block) =>
       block.kind === "paragraph" && !loose ? inline(block.lines.map((line) => line.trimStart()).join("\n")) : [render(block)])));
   }
   return node;
@@ -164,86 +194,18 @@ const cells = (line) => line.trim().replace(/^\||(?<!\\)\|$/g, "").split(/(?<!\\
 function table(lines) {
   const [head, marks, ...rows] = lines.map(cells);
   const sides = marks.map((mark) => (/^:-+:$/.test(mark) ? "center" : /-:$/.test(mark) ? "right" : ""));
-  const row = (tag, words) => make("tr", ...sides.map((side, n) => {
-    const cell = make(tag, ...inline(words[n] ?? ""));
-    if (side) cell.className = side;
-    return cell;
-  }));
-  const around = make("div", make("table", make("thead", row("th", head)), make("tbody", ...rows.map((words) => row("td", words)))));
+  const row = (tag, words) => {
+    const shown = words.slice(0, sides.length).map((word, n) => {
+      const cell = make(tag, inline(word));
+      if (sides[n]) cell.className = sides[n];
+      return cell;
+    });
+    // One wide cell for all that are missing: short rows of a wide table would be many times as long as their text.
+    if (shown.length < sides.length) shown.push(Object.assign(make(tag), { colSpan: sides.length - shown.length }));
+    return make("tr", shown);
+  };
+  const around = make("div", make("table", make("thead", row("th", head)), make("tbody", rows.map((words) => row("td", words)))));
   around.className = "table";
   around.tabIndex = 0;
   return around;
-}
-
-// Inline: the first of these that fits at a place wins. Emphasis holds more of the same, code and links do not nest.
-const INLINE = new RegExp([
-  String.raw`\\(?<escaped>[\\${"`"}*_{}\[\]()#+.!|>~-])`,
-  String.raw`(?<ticks>${"`"}+)(?<code>[\s\S]*?[^${"`"}])\k<ticks>(?!${"`"})`,
-  String.raw`!?\[(?<label>(?:\[[^\[\]\n]*\]|[^\[\]])*)\]\((?<target><[^<>\n]*>|(?:\([^()\s]*\)|[^()\s])*)(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\)`,
-  String.raw`<(?<angled>https?:\/\/[^\s<>]+)>`,
-  String.raw`(?<bare>https?:\/\/[^\s<>"'${"`"}]+)`,
-  String.raw`\*\*(?<strong>(?=\S)[\s\S]*?[^\s*])\*\*(?!\*)|(?<![\w])__(?<strong2>(?=\S)[\s\S]*?\S)__(?!\w)`,
-  String.raw`\*(?<em>(?![\s*])(?:[^*]|\*\*[^*]*\*\*)*?[^\s*])\*(?!\*)|(?<![\w])_(?<em2>(?![\s_])[^_]*?[^\s_])_(?!\w)`,
-  String.raw`~~(?<gone>(?=\S)[\s\S]*?\S)~~`,
-  String.raw`(?<break> {2,}\n|\\\n)`,
-].join("|"), "g");
-
-const LONGEST = 10_000; // what no person writes as one paragraph is shown as it is
-
-export function inline(text, deep = 0) {
-  const nodes = [];
-  let last = 0;
-  const plain = (end) => { if (end > last) nodes.push(text.slice(last, end)); };
-  if (deep > 8 || text.length > LONGEST) return [text];
-  for (const found of text.matchAll(INLINE)) {
-    const node = inlineNode(found, deep);
-    if (node === null) continue;
-    plain(found.index);
-    nodes.push(...[node].flat());
-    last = found.index + found[0].length;
-  }
-  plain(text.length);
-  return nodes;
-}
-
-function inlineNode(found, deep) {
-  const g = found.groups;
-  if (g.escaped) return g.escaped;
-  if (g.code) return make("code", g.code.replace(/^ (.*\S.*) $/s, "$1").replaceAll("\n", " "));
-  if (g.label !== undefined) {
-    let words = g.label ? inline(g.label, deep + 4) : [g.target];
-    if (make("span", ...words).querySelector("a")) words = [g.label];
-    const target = link(g.target.replace(/^<|>$/g, ""), words);
-    return target ?? words;
-  }
-  if (g.angled) return link(g.angled, [g.angled]);
-  if (g.bare) return bare(g.bare);
-  if (g.strong ?? g.strong2) return make("strong", ...inline(g.strong ?? g.strong2, deep + 1));
-  if (g.em ?? g.em2) return make("em", ...inline(g.em ?? g.em2, deep + 1));
-  if (g.gone) return make("del", ...inline(g.gone, deep + 1));
-  if (g.break) return make("br");
-  return null;
-}
-
-/** An address in running text ends before the sentence's own marks. */
-function bare(found) {
-  let end = found.replace(/[.,;:!?*_~]+$/, "");
-  while (end.endsWith(")") && end.split(")").length > end.split("(").length) end = end.slice(0, -1);
-  return [link(end, [end]) ?? end, found.slice(end.length)];
-}
-
-/** A link to the web, or nothing: no other kind of address is ever followed. */
-function link(target, words) {
-  let url;
-  try {
-    url = new URL(target);
-  } catch {
-    return null;
-  }
-  if (url.protocol !== "https:" && url.protocol !== "http:") return null;
-  const node = make("a", ...words);
-  node.href = url.href;
-  node.target = "_blank";
-  node.rel = "noopener noreferrer nofollow";
-  return node;
 }

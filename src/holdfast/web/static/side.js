@@ -1,6 +1,7 @@
 // The list of chats at the side; on a phone a drawer.
 import { get } from "./api.js";
-import { Keyed, fillChat } from "./view.js";
+import { Keyed } from "./keyed.js";
+import { fillChat } from "./view.js";
 
 const $ = (id) => document.getElementById(id);
 const EVERY = 20_000;

@@ -1,5 +1,5 @@
-// Draws the items of a conversation. Every item has a key; its node stays the same node for as long as the item is
-// there, and is filled again only when what it shows has changed.
+// Draws the items of a conversation. Each item keeps its node (`keyed.js`), which is filled again only when what it shows
+// has changed.
 import { bytes, get } from "./api.js";
 import { showMarkdown } from "./markdown.js";
 import { toast } from "./shell.js";
@@ -27,43 +27,6 @@ export function button(className, words, press) {
   node.type = "button";
   node.addEventListener("click", press);
   return node;
-}
-
-/** Keeps the children of `list` equal to the items, by key. */
-export class Keyed {
-  #list;
-  #fill;
-  #nodes = new Map();
-
-  constructor(list, fill) {
-    this.#list = list;
-    this.#fill = fill;
-  }
-
-  show(items, still = false) {
-    const old = this.#nodes;
-    this.#nodes = new Map();
-    let at = this.#list.firstElementChild;
-    for (const item of items) {
-      const node = old.get(item.key) ?? el("li");
-      const shown = JSON.stringify(item);
-      if (node.shown !== shown) {
-        this.#fill(node, item);
-        if (!node.shown && !still && item.kind !== "said") node.classList.add("fresh");
-        node.shown = shown;
-      }
-      old.delete(item.key);
-      this.#nodes.set(item.key, node);
-      if (node === at) at = at.nextElementSibling;
-      else this.#list.insertBefore(node, at);
-    }
-    for (const node of old.values()) node.remove();
-  }
-
-  clear() {
-    this.#nodes.clear();
-    this.#list.replaceChildren();
-  }
 }
 
 // One filler for each kind of item.

@@ -1,0 +1,74 @@
+"""Text for a terminal: text of a model, a tool, a person or a server is shown whole, and controls nothing.
+
+Rich's markup cannot hold such text: its function for escaping loses a backslash in front of a bracket. So
+commands give styles beside the text, never in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from holdfast.telemetry import controls_named
+
+Part = str | tuple[str, str] | Text
+"""Text as it is, text with a style, or several of these made into one."""
+Cell = str | Text
+_TAB = 8
+
+
+def styled(*parts: Part) -> Text:
+    """These parts as one text, in which every control character is named."""
+    return reduce(_appended, parts, Text())
+
+
+def _appended(whole: Text, part: Part) -> Text:
+    if isinstance(part, Text):
+        return whole.append_text(part)
+    words, style = (part, None) if isinstance(part, str) else part
+    return whole.append(controls_named(words), style)
+
+
+def joined(between: str, parts: Iterable[Part]) -> Text:
+    """These parts with something between each two."""
+    whole = Text()
+    for number, part in enumerate(parts):
+        whole = _appended(_appended(whole, between) if number else whole, part)
+    return whole
+
+
+class Folded:
+    """A text whose lines are cut where the screen ends, at any character. Every character is kept.
+
+    Word wrap would drop blanks. Further rows of a line are indented: none looks like a line of its own.
+    """
+
+    def __init__(self, text: Text, indent: int) -> None:
+        self.text = text
+        self._indent = " " * indent
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if options.no_wrap:
+            yield self.text
+            return
+        width = max(options.max_width, len(self._indent) + 2)
+        for line in self.text.split("\n", allow_blank=True):
+            line.expand_tabs(_TAB)
+            for row in self._rows(line, width):
+                row.no_wrap, row.overflow = True, "ignore"
+                yield row
+
+    def _rows(self, line: Text, width: int) -> Iterable[Text]:
+        cuts, used = [], 0
+        for place, character in enumerate(line.plain):
+            wide = cell_len(character)
+            if used + wide > width:
+                cuts.append(place)
+                used = len(self._indent)
+            used += wide
+        first, *further = line.divide(cuts)
+        return [first, *(Text(self._indent).append_text(row) for row in further)]
