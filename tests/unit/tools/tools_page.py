@@ -94,11 +94,14 @@ Where neither works, and on systems other than Linux, programs are refused in wo
 can do, and asks whether you want them all the same. `tools.containment = "off"` runs them anyway,
 with all rights of the gateway's user; cards, `status` and `doctor` say "not contained" then.
 
-**Protected places.** In a folder of yours (`write`), `.git/hooks` and `.git/config` of every repository that is there, those of its
-modules included, stay as they are, and the folders above them cannot be renamed. `tools.protected` names more places, for every
-workspace; the file tools follow the same list. A folder that cannot be looked through for them (too many folders, one that cannot be
-read, a link in such a place) is refused in words. This does not make it safe to run Git there yourself: a repository that an agent
-makes is not protected, also one inside of yours, which `git status` looks into. `tools.protected = [".git"]` keeps all of `.git`.
+**Protected places.** In a folder of yours (`write`), some places of every Git repository stay as they are, and the folders above them
+cannot be renamed. They are `hooks`, `config` and `config.worktree` of the repository, of its modules and of its work trees; the folder that
+`core.hooksPath` names; and the files that `include.path` and `includeIf` name. A bare repository counts, too. The gateway reads the
+configuration and never runs Git for that. Before a program starts, the gateway makes each of these places that is missing, empty: so
+an agent cannot make it. `tools.protected` names more places, for every workspace; the file tools follow that list. The gateway refuses a
+folder in words if it cannot look through it (too many folders, one that it cannot read, a link in such a place). This does not make it
+safe to run Git there yourself: a repository that an agent makes is not protected, also one inside of yours, which `git status` looks into.
+`tools.protected = [".git"]` keeps all of `.git`.
 
 [SECURITY.md](../../SECURITY.md) says against whom all this holds, and what it does not promise.
 

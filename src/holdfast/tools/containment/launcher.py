@@ -24,7 +24,7 @@ from .bubblewrap import arguments
 from .helper import landlock as kernel
 from .landlock import alone, beside_bubblewrap
 from .machine import Machine, installed, look
-from .protected import protection
+from .protected import protection, together
 from .seccomp import call_filter
 from .view import Limits, View
 
@@ -138,18 +138,20 @@ class Launcher:
     ) -> View:
         """The view of a program that works in this folder."""
         roots = [(workspace, not self._is_ours(workspace)), *((path, True) for path in write)]
-        found = [
-            protection(root, self._settings.protected, repositories)
-            for root, repositories in roots
-            if root.is_dir()
-        ]
+        found = together(
+            [
+                protection(root, self._settings.protected, repositories, (workspace, *write))
+                for root, repositories in roots
+                if root.is_dir()
+            ]
+        )
         return View(
             workspace,
             private,
             tuple(read),
             tuple(write),
-            tuple(path for one in found for path in one.places),
-            tuple(path for one in found for path in one.pinned),
+            found.places,
+            found.pinned,
             self._home,
             self._settings.network if network is None else network,
             self._limits,
