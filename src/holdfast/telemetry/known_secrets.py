@@ -72,17 +72,19 @@ class KnownSecrets:
         tail = text[-(self._longest * 2) :]
         most = max((_open_end(tail, form) for form in self._forms), default=0)
         if _GOES_ON.search(before + tail):
-            lines = _Lines(tail)
-            inside = max((_open_end(lines.joined, form) for form in self._encoded), default=0)
+            joined = _joined(tail)
+            inside = max((_open_end(joined, form) for form in self._encoded), default=0)
             if inside:
-                most = max(most, len(tail) - lines.at(len(lines.joined) - inside))
+                most = max(most, len(tail) - _Lines(tail).at(len(joined) - inside))
         return most
 
     def _wrapped(self, text: str) -> Iterator[Span]:
         """Where base64 runs over the end of a line."""
-        if "\n" in text:
+        found = list(_found(_joined(text), self._encoded)) if "\n" in text else []
+        if found:
+            # Seldom: where each line begins is counted only for a text that holds a secret.
             lines = _Lines(text)
-            for first, last in _found(lines.joined, self._encoded):
+            for first, last in found:
                 yield lines.at(first), lines.at(last - 1) + 1
 
 
@@ -110,13 +112,14 @@ class SecretStream:
         """What can be shown after this piece."""
         text = self._waiting + piece
         ready = len(text) - self._known.open_end(text, self._before)
-        for first, last in self._known.spans(text):
+        spans = self._known.spans(text)
+        for first, last in spans:
             if first < ready < last:
                 # A secret is whole, and its end looks like the beginning of another one.
                 ready = last
-        self._before = (self._before + text[:ready])[-_WRAPPED:]
-        self._waiting = text[ready:]
-        return self._known.without(text[:ready])
+        shown, self._waiting = text[:ready], text[ready:]
+        self._before = (self._before + shown[-_WRAPPED:])[-_WRAPPED:]
+        return _replaced(shown, [span for span in spans if span[1] <= ready])
 
     def end(self) -> str:
         """The rest; nothing follows it."""
@@ -143,13 +146,17 @@ class GrowingText:
         return self._shown
 
 
+def _joined(text: str) -> str:
+    """A text without its line ends."""
+    return text.removesuffix("\r").replace("\r\n", "").replace("\n", "")
+
+
 class _Lines:
-    """A text without its line ends, and where each character of that stands in the text."""
+    """Where each character of a text without its line ends stands in the text."""
 
     def __init__(self, text: str) -> None:
         whole = text.split("\n")
         lines = [line.removesuffix("\r") for line in whole]
-        self.joined = "".join(lines)
         self._from = [0, *accumulate(len(line) + 1 for line in whole[:-1])]
         self._to = [0, *accumulate(len(line) for line in lines[:-1])]
 

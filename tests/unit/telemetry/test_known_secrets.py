@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from base64 import b64encode, urlsafe_b64encode
 from textwrap import wrap
 from urllib.parse import quote, quote_plus
@@ -61,6 +62,42 @@ def test_a_stream_shows_what_the_whole_text_would_however_it_is_cut(parts: list[
         assert VALUE not in shown and OTHER not in shown
         # Values side by side are one gap in a whole text.
         assert re.sub(rf"(?:{re.escape(SECRET)})+", SECRET, shown) == whole
+
+
+@pytest.mark.guards("R22.7", "R22.8")
+@given(
+    st.integers(0, 70),
+    st.sampled_from([40, 64, 76]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from(["", "\r", "\r\n\n", "y\n", "\r\r\n"]),
+    st.integers(1, 100),
+)
+def test_base64_is_found_over_line_ends_wherever_it_stands(
+    before: int, width: int, end: str, around: str, size: int
+) -> None:
+    encoded = b64encode(b"x" * before + OTHER.encode() + b"y" * 60).decode()
+    text = around + end.join(wrap(encoded, width)) + around
+    shown = KNOWN.without(text)
+    assert shown.startswith(around) and shown.endswith(around) and SECRET in shown
+    stream = KNOWN.stream()
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    assert "".join(map(stream.feed, pieces)) + stream.end() == shown
+
+
+@pytest.mark.guards("R22.8")
+def test_many_short_lines_cost_hardly_more_than_one_long_line() -> None:
+    """`yes` puts out lines of one character as fast as anybody reads them."""
+
+    def cost(text: str) -> float:
+        took = []
+        for _ in range(5):
+            stream, began = KNOWN.stream(), time.thread_time()
+            for _ in range(4):
+                stream.feed(text)
+            took.append(time.thread_time() - began)
+        return min(took)
+
+    assert cost("y\n" * 100_000) < 5 * cost("y" * 200_000)
 
 
 def test_a_line_is_shown_whole_as_soon_as_it_ends() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.tools import ToolFailed
-from holdfast.tools.containment.git_configuration import read, values
+from holdfast.tools.containment.git_configuration import read
 
 WRITTEN = (
     "[core]\n\thooksPath = .husky\n",
@@ -54,9 +54,3 @@ def test_more_than_anybody_configures_is_refused_in_words(tmp_path: Path) -> Non
     for name, words in (("large", "too many for a configuration"), ("many", "more than 100 files")):
         with pytest.raises(ToolFailed, match=words):
             read(tmp_path / name)
-
-
-@pytest.mark.parametrize("piece", ["[a", "[a.", '[a "', "[a]", "\\", "[ ", "a=", '"', "\\\n"])
-def test_no_text_is_read_twice(piece: str) -> None:
-    """A text as long as a configuration may be is read at once, whatever it is made of."""
-    assert len(list(values(piece * (1_000_000 // len(piece))))) >= 0
