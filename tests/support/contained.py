@@ -109,7 +109,7 @@ class Scene:
     def _mcp(self, argv: Sequence[str], environment: Mapping[str, str], order: Mapping[str, Any]) -> str:
         log = self.home / "logs" / "mcp.log"
         log.unlink(missing_ok=True)
-        told = {**order, "parent": os.getpid(), "log": str(log), "secrets": []}
+        told = {**order, "parent": os.getpid(), "log": str(log), "secrets": None}
         subprocess.run(
             helper_command("mcp_program", json.dumps(told), *argv),
             env=dict(environment),

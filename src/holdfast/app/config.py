@@ -323,7 +323,9 @@ def _read(key: Key, value: object, source: str) -> object:
     except (ValueError, KeyError, OverflowError):
         where = "" if source == key.variable else f" (in {source})"
         name = key.variable if source == key.variable else key.name
-        raise BadConfig(name, SECRET if key.kind.private else value, key.kind.allowed + where) from None
+        # An address with a user may hold a password, or a key in the place of the user.
+        private = key.kind.private or ("://" in str(value) and "@" in str(value))
+        raise BadConfig(name, SECRET if private else value, key.kind.allowed + where) from None
 
 
 def _with_model(settings: Settings, said: Container[str]) -> Settings:

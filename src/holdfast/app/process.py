@@ -258,7 +258,7 @@ async def _composed(
     previews = Previews()
     web = WebChat(shown=previews.show)
     rng = SystemRng()
-    servers = servers_of(settings, launcher, clock, rng)
+    servers = servers_of(settings, launcher, clock, rng, secrets)
     gateway = Gateway(
         store,
         clock,
@@ -280,6 +280,7 @@ async def _composed(
             commands_see(settings.gateway.tools),
             launcher,
             settings.gateway.processes,
+            secrets=secrets,
         ),
         more_tools=servers,
         attachments=WorkspaceFiles(
@@ -432,6 +433,7 @@ def _inside(
         lambda: gateway.continuity is not None,
         blobs,
         listening,
+        secrets,
     )
 
 

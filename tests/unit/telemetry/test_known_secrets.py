@@ -120,3 +120,32 @@ def test_short_values_are_no_secrets_and_a_text_without_any_is_the_same_object()
 def test_values_are_not_shown_by_their_holder() -> None:
     assert VALUE not in repr(KNOWN) and OTHER not in repr(KNOWN)
     assert KnownSecrets(("\udcff-not-utf-8",)).without("\udcff-not-utf-8") == SECRET
+
+
+@pytest.mark.guards("R22.7")
+@pytest.mark.parametrize("most", range(100, 100 + len(VALUE) + 40))
+def test_a_text_is_cut_without_a_part_of_a_value(most: int) -> None:
+    text = f"{'x' * 100}{VALUE}{OTHER}{'y' * 100}"
+    shown = KNOWN.cut(text, most)
+    assert re.fullmatch(rf"x{{100}}(?:{re.escape(SECRET)})*y*", shown)
+    assert KNOWN.cut(text, 1_000) == KNOWN.without(text)
+
+
+def test_a_value_whose_end_begins_it_again_is_not_cut_open() -> None:
+    known = KnownSecrets(["abcabc-0123-abc"])
+    assert known.closed("x abcabc-0123-abc") == f"x {SECRET}"
+
+
+@pytest.mark.guards("R22.7")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("before", [0, 7, 999_990, 1_000_000, 2_500_000])
+def test_a_value_is_found_in_bytes_of_every_kind(encoding: str, before: int) -> None:
+    data = b"\xff" * before + f"a {OTHER} b".encode(encoding)
+    assert KNOWN.are_in(data)
+    assert KNOWN.are_in(b"\xff\0" + b64encode(b"x" * (before % 3) + OTHER.encode()))
+    assert not KNOWN.are_in(b"\xff" * before + OTHER[:-1].encode(encoding))
+
+
+def test_a_helper_is_handed_the_values_and_knows_the_same_by_them() -> None:
+    assert KnownSecrets(json.loads(KNOWN.handed_over())) == KNOWN
+    assert KnownSecrets([VALUE]).and_more([OTHER]) == KNOWN

@@ -105,6 +105,21 @@ safe to run Git there yourself: a repository that an agent makes is not protecte
 
 [SECURITY.md](../../SECURITY.md) says against whom all this holds, and what it does not promise.
 
+## Which values are masked
+
+The gateway removes the exact values of its secrets (`[secret]`) from results, streamed output, the kept output of background processes,
+the logs of MCP programs and its own log, before it writes or cuts them. It finds a value as it is, as addresses and JSON write it, and in
+base64 wherever the value begins there. These values are secrets:
+
+- the gateway's token, the keys of models, the tokens of bots;
+- the value of every variable that `tools.terminal.env`, `mcp.NAME.env` or `mcp.NAME.headers` names, and the password inside of it if it is
+  an address.
+
+A value of less than 8 characters is not masked: it would be found everywhere by chance. Unless the name of the variable says that it is a
+secret, the gateway does not mask a path that begins with a folder of this machine, the address of a server without user, path and query,
+a word that switches programs (`production`, `development`, `localhost` and the like), and variables such as `PATH`, `HOME`, `LANG`, `TERM`
+and `EDITOR`. `send_file` refuses a file that holds such a value, also in UTF-16; it does not look into archives.
+
 ## What is fetched
 
 A name is looked up once; every address it has must be a public one, and the connection goes to the address that was
