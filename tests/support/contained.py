@@ -34,7 +34,12 @@ class Scene:
     """One home, one launcher; programs are started as each of the three tools starts them."""
 
     def __init__(
-        self, root: Path, containment: Containment, protected: tuple[str, ...] = (), **settings: Any
+        self,
+        root: Path,
+        containment: Containment,
+        protected: tuple[str, ...] = (),
+        secret_files: tuple[Path, ...] = (),
+        **settings: Any,
     ) -> None:
         self.home = root / "gateway"
         self.workspace = self.home / "workspace" / "sessions" / "s1"
@@ -50,7 +55,9 @@ class Scene:
         self.containment = containment
         made = TerminalSettings(**{"memory": 300, "processes": 60, **settings})
         self.settings = ToolSettings(terminal=made, protected=protected)
-        self.launcher = Launcher(self.settings, python_on_path(), self.home, (containment,))
+        self.launcher = Launcher(
+            self.settings, python_on_path(), self.home, (containment,), secret_files=secret_files
+        )
 
     def view(self, **more: Any) -> View:
         return self.launcher.view(self.workspace, self.private, **more)

@@ -63,7 +63,7 @@ sees an allow-list:
 
 | | it sees |
 |---|---|
-| the system (`/usr`, `/etc`, `/opt` and the like) | read-only; without the files of `/etc` that not everybody may read |
+| the system (`/usr`, `/etc`, `/opt` and the like) | read-only; without the files of `/etc` that not everybody may read, and without files of `key_file` and `token_file` |
 | its workspace | writable |
 | a private `HOME` and private temporary files | writable, kept from one run to the next; one for each session and each MCP server; `/forget` removes a session's |
 | programs on the `PATH` that lie elsewhere (an environment of Python, `~/.cargo/bin`, nvm, pyenv) | their `bin`, `lib`, `share` and the like, read-only; never the files beside them, never a home |
