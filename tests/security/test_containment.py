@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.policy.containment import Containment
-from holdfast.tools.containment import ALL, launcher
+from holdfast.tools.containment import ALL
 from tests.support import attacker
 from tests.support.contained import CANARY, KINDS, Scene, listening
 
@@ -224,7 +224,7 @@ def test_a_program_cannot_trace_its_parent_which_no_filter_binds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, landlock: bool
 ) -> None:
     if not landlock:
-        monkeypatch.setattr(launcher.kernel, "version", lambda: 0)
+        monkeypatch.setattr("holdfast.tools.containment.launcher.kernel.version", lambda: 0)
     scene = Scene(tmp_path, Containment.BUBBLEWRAP)
     said = scene.run(kind, (sys.executable, "-c", TRACE))
     assert "refused" in said
