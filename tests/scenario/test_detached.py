@@ -20,6 +20,7 @@ from holdfast.policy.settings import ProcessSettings, ToolSettings
 from holdfast.tools import Detached, Launch, ToolFailed
 from holdfast.tools.containment import ALL, Launcher, helper_command
 from holdfast.tools.containment.helper import process_minder as minder
+from holdfast.tools.containment.helper.masker import Secrets
 from holdfast.tools.detached import FOLDER, read_output
 from tests.support.machine import alive, end_session, gate, gone, open_gate, outside, parent_of, wait_for
 
@@ -278,7 +279,7 @@ def test_old_output_goes_and_what_is_left_is_found_by_its_place(tmp_path: Path) 
     kept_in.mkdir()
     os.chdir(kept_in)
     try:
-        kept = minder.Kept(segment=10, keep=3)
+        kept = minder.Kept(segment=10, keep=3, masked=Secrets().stream())
         for number in range(8):
             kept.add(f"line {number}\n".encode())
     finally:

@@ -39,6 +39,42 @@ python3 -c 'import os, urllib.parse as u
 for name in ("A_COPY", "THE_KEY"): print(u.quote(os.environ[name], ""), u.quote_plus(os.environ[name]))'
 seq 20000; echo "and at the end of a long result: $A_COPY"
 """
+PLAIN_NAME = "pat-canary-5d0e9b7c11f24a-end"
+ADDRESS = "postgres://holdfast:db-canary+77e1c0@db.example/holdfast"
+HELPERS = """\
+tools.use = ["terminal", "files", "processes"]
+approvals.effect = "allow"
+tools.terminal.env = ["A_COPY", "THE_KEY", "GITHUB_PAT", "DATABASE_URL"]
+agents.spare.provider = "openai"
+agents.spare.model = "spare"
+agents.spare.base_url = "http://127.0.0.1:9/v1"
+agents.spare.key_env = "THE_KEY"
+[mcp.box]
+command = "python3"
+args = ["box.py"]
+env = ["A_COPY", "THE_KEY", "GITHUB_PAT", "DATABASE_URL"]
+"""
+SAYS = r"""
+import base64, os, sys, urllib.parse
+for out in (sys.stderr, sys.stdout):
+    for name in ("A_COPY", "THE_KEY", "GITHUB_PAT", "DATABASE_URL"):
+        value = os.environ[name]
+        for text in (value, urllib.parse.quote(value, ""), urllib.parse.unquote(value[-40:])):
+            # In halves, so that a border of pieces is inside of it.
+            for half in (text[: len(text) // 2], text[len(text) // 2 :]):
+                out.write(half)
+                out.flush()
+            out.write("\n")
+        for before in (0, 1, 2, 47):
+            print(base64.encodebytes(b"x" * before + value.encode() + b"y" * 60).decode(), file=out)
+    print("x" * 16_370 + os.environ["A_COPY"], file=out)
+print("over", file=sys.stderr)
+"""
+FILES = {
+    "plain.txt": "printf 'a key: %s' \"$GITHUB_PAT\"",
+    "encoded.bin": "{ printf '\\377\\0'; printf '%s' \"$THE_KEY\" | base64; }",
+    "wide.txt": "printf '%s' \"$A_COPY\" | iconv -t UTF-16LE",
+}
 HALVES = r"""
 printf 'half: %s' "${A_COPY:0:12}"; sleep 0.3; printf '%s\nshown\n' "${A_COPY:12}"; sleep 600
 """
@@ -55,14 +91,20 @@ def command(house: House, tag: str, text: str) -> None:
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
-    monkeypatch.setenv("A_COPY", TOKEN)
-    monkeypatch.setenv("ANOTHER", REPLACED)
-    monkeypatch.setenv("THE_KEY", KEY)
+def settings() -> str:
+    return SETTINGS
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str) -> Iterator[House]:
+    known = {"A_COPY": TOKEN, "ANOTHER": REPLACED, "THE_KEY": KEY}
+    known |= {"GITHUB_PAT": PLAIN_NAME, "DATABASE_URL": ADDRESS}
+    for name, value in known.items():
+        monkeypatch.setenv(name, value)
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     (home / "token").write_text(f"{TOKEN}\n")
-    found = House(home, SETTINGS)
+    found = House(home, settings)
     yield found
     found.close()
 
@@ -117,13 +159,56 @@ def test_no_secret_is_in_anything_that_was_written_or_shown(house: House, tmp_pa
     (tmp_path / "shown.txt").write_text("\n".join(shown))
     with tarfile.open(tmp_path / "kept.tar") as kept:
         kept.extractall(tmp_path / "kept", filter="data")
+    assert not found_in(tmp_path, TOKEN, REPLACED, KEY)
+
+
+def found_in(folder: Path, *values: str) -> list[str]:
+    """Where any of these is in what the gateway and its helpers wrote; what agents wrote is theirs."""
     inputs = {"token", "holdfast.toml", "inside.py"}
-    written = [one for one in tmp_path.rglob("*") if one.is_file() and one.name not in inputs]
+    written = [
+        one
+        for one in folder.rglob("*")
+        if one.is_file() and one.name not in inputs and "workspace" not in one.relative_to(folder).parts
+    ]
     assert len(written) > 10
-    found = [
-        f"{one.relative_to(tmp_path)}: {form!r}"
+    return [
+        f"{one.relative_to(folder)}: {form!r}"
         for one in written
-        for form in (*forms(TOKEN), *forms(REPLACED), *forms(KEY))
+        for form in (form for value in values for form in forms(value))
         if form in one.read_bytes()
     ]
-    assert not found
+
+
+def wait_for(house: House, pattern: str, words: bytes) -> list[bytes]:
+    """Wait until a file of the home holds these words; all files of this name."""
+    while not any(words in path.read_bytes() for path in house.home.glob(pattern)):
+        house.ask("status")
+    return [path.read_bytes() for path in house.home.glob(pattern)]
+
+
+@pytest.mark.guards("R22.7", "R14")
+@pytest.mark.parametrize("settings", [HELPERS])
+def test_no_secret_is_in_what_helpers_keep_or_in_what_people_are_sent(house: House, tmp_path: Path) -> None:
+    (house.workspace / "box.py").write_text(SAYS)
+    said = f"cat > says.py <<'END'\n{SAYS}\nEND\npython3 says.py"
+    (house.home / "process_start-p.json").write_text(json.dumps({"command": said, "notify": False}))
+    made = "; ".join(f"{writes} > {name}" for name, writes in FILES.items())
+    command(house, "f", f"{made}; echo nothing > harmless.txt")
+    gateway = house.up()
+    house.say("home", "do process_start #p")
+    house.heard("home", "answer to p")
+    house.say("home", "do terminal #f")
+    house.heard("home", "answer to f")
+    for at, name in enumerate((*FILES, "harmless.txt")):
+        (house.home / f"send_file-s{at}.json").write_text(json.dumps({"path": name}))
+        house.say("home", f"do send_file #s{at}")
+        house.heard("home", f"answer to s{at}")
+    wait_for(house, "processes/*/ended.json", b"code")
+    (output,) = wait_for(house, "processes/*/output.0", b"over")
+    (log,) = wait_for(house, "logs/mcp-box.log", b"over")
+    gateway.stop()
+    results = [text for role, text, _ in house.shown("s3") if role == "tool"]
+    assert all("holds a secret" in text for text in results[-4:-1])
+    assert "is sent" in results[-1]
+    assert all(text.count(b"[secret]") >= 4 * 2 * 6 for text in (output, log))
+    assert not found_in(tmp_path, TOKEN, KEY, PLAIN_NAME, ADDRESS, "db-canary+77e1c0")

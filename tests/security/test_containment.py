@@ -203,3 +203,29 @@ def test_without_a_network_it_reaches_not_even_this_machine(scene: Scene, kind: 
         said = scene.run(kind, (sys.executable, "-S", "-c", text), network=False)
     assert "refused" in said
     assert "reached" not in said
+
+
+TRACE = """
+import ctypes, os
+library = ctypes.CDLL(None, use_errno=True)
+seize = library.ptrace(0x4206, os.getppid(), None, None)
+print("traced" if seize == 0 else "refused", ctypes.get_errno())
+try:
+    open(f"/proc/{os.getppid()}/mem", "r+b")
+    print("opened")
+except OSError as error:
+    print("closed", error.errno)
+"""
+
+
+@pytest.mark.guards("R22.1")
+@pytest.mark.parametrize("landlock", [True, False])
+def test_a_program_cannot_trace_its_parent_which_no_filter_binds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, landlock: bool
+) -> None:
+    if not landlock:
+        monkeypatch.setattr("holdfast.tools.containment.launcher.kernel.version", lambda: 0)
+    scene = Scene(tmp_path, Containment.BUBBLEWRAP)
+    said = scene.run(kind, (sys.executable, "-c", TRACE))
+    assert "refused" in said
+    assert "closed" in said

@@ -60,12 +60,15 @@ from holdfast.policy.settings import Rule, Ruling
 from holdfast.policy.views import Message, Role
 from holdfast.telemetry import GrowingText, KnownSecrets, controls_named, masked, without_secrets
 from holdfast.tools import ToolFailed
+from holdfast.tools.containment import git_configuration
 from holdfast.tools.functions import tool
 from holdfast.tools.mcp import naming
 from holdfast.tools.mcp.results import told
 from holdfast.web.guard import Names, Proofs
 
 UNITS = {
+    "sections of a configuration": '[a "',
+    "many sections": "[a.]",
     "brackets": "[",
     "closed brackets": "]",
     "links never closed": "[a](",
@@ -235,6 +238,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "known secrets in a record": lambda text: masked((text, {text: [text]}), KNOWN),
     "known secrets in a stream": _stream,
     "known secrets in a growing text": _growing,
+    "configuration of Git": lambda text: list(git_configuration.values(text)),
     "Markdown for Telegram": format.render,
     "what is seen of Telegram's HTML": lambda text: format.Rendered(text, html=True).seen,
     "a text for Telegram": telegram.text_for,

@@ -14,6 +14,8 @@ from holdfast.clock import SystemClock
 from holdfast.errors import BadConfig
 from holdfast.policy.containment import Containment
 from holdfast.policy.health import Grade, of_containment
+from holdfast.tools.containment import ALL
+from tests.support.contained import CANARY, Scene
 from tests.support.loops import on_a_loop
 
 
@@ -72,6 +74,41 @@ def test_the_folder_an_mcp_program_runs_in_is_no_way_around(tmp_path: Path) -> N
     (home / "holdfast.toml").write_text('[mcp.box]\ncommand = "box"\ncwd = ".."\n')
     with pytest.raises(BadConfig, match="mcp.box.cwd"):
         load_settings(home, {})
+
+
+@pytest.mark.guards("R22.1")
+@pytest.mark.parametrize("key", ["read", "write"])
+@pytest.mark.parametrize("named", ["keys", "keys/model", "link"])
+@pytest.mark.parametrize("line", ['agents.main.key_file = "{file}"', 'telegram.token_file = "{file}"'])
+def test_a_file_with_a_key_is_opened_by_no_list(tmp_path: Path, key: str, named: str, line: str) -> None:
+    home, file = tmp_path / "home", tmp_path / "keys" / "model"
+    for folder in (home, file.parent):
+        folder.mkdir()
+    file.write_text("a-key-of-a-test\n")
+    (tmp_path / "link").symlink_to(file.parent)
+    said = line.format(file=file)
+    (home / "holdfast.toml").write_text(
+        f'{said}\nagents.main.model = "m"\nagents.main.{key} = ["{tmp_path / named}"]\n'
+    )
+    with pytest.raises(BadConfig, match=f"agents.main.{key}.*the gateway has a key"):
+        load_settings(home, {})
+
+
+@pytest.mark.guards("R22.1")
+@pytest.mark.parametrize("containment", ALL)
+def test_a_file_with_a_key_in_a_folder_that_is_shown_is_hidden(
+    tmp_path: Path, containment: Containment
+) -> None:
+    """As `/opt` is; here a folder to read stands for it, as only root may write there."""
+    shown = tmp_path / "opt"
+    shown.mkdir()
+    (shown / "key").write_text(CANARY)
+    (shown / "beside").write_text("to be seen")
+    (shown / "link").symlink_to(shown / "key")
+    scene = Scene(tmp_path, containment, secret_files=(shown / "link",))
+    said = scene.shell("command", f"cat {shown}/key {shown}/link {shown}/beside", read=(shown,))
+    assert CANARY not in said
+    assert "to be seen" in said
 
 
 # What is told of it.

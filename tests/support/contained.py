@@ -34,7 +34,12 @@ class Scene:
     """One home, one launcher; programs are started as each of the three tools starts them."""
 
     def __init__(
-        self, root: Path, containment: Containment, protected: tuple[str, ...] = (), **settings: Any
+        self,
+        root: Path,
+        containment: Containment,
+        protected: tuple[str, ...] = (),
+        secret_files: tuple[Path, ...] = (),
+        **settings: Any,
     ) -> None:
         self.home = root / "gateway"
         self.workspace = self.home / "workspace" / "sessions" / "s1"
@@ -50,7 +55,9 @@ class Scene:
         self.containment = containment
         made = TerminalSettings(**{"memory": 300, "processes": 60, **settings})
         self.settings = ToolSettings(terminal=made, protected=protected)
-        self.launcher = Launcher(self.settings, python_on_path(), self.home, (containment,))
+        self.launcher = Launcher(
+            self.settings, python_on_path(), self.home, (containment,), secret_files=secret_files
+        )
 
     def view(self, **more: Any) -> View:
         return self.launcher.view(self.workspace, self.private, **more)
@@ -109,7 +116,7 @@ class Scene:
     def _mcp(self, argv: Sequence[str], environment: Mapping[str, str], order: Mapping[str, Any]) -> str:
         log = self.home / "logs" / "mcp.log"
         log.unlink(missing_ok=True)
-        told = {**order, "parent": os.getpid(), "log": str(log), "secrets": []}
+        told = {**order, "parent": os.getpid(), "log": str(log), "secrets": None}
         subprocess.run(
             helper_command("mcp_program", json.dumps(told), *argv),
             env=dict(environment),

@@ -25,6 +25,7 @@ from holdfast.model import (
 from holdfast.platforms.web import PERMISSIONS, WebChat
 from holdfast.records import dataclass
 from holdfast.store import Happening, Looking, Store, chat_topic
+from holdfast.telemetry import Secrets, no_secrets
 
 from .allowed import rule_shown
 from .looks import address_of, key_of, last_words
@@ -53,6 +54,7 @@ class Chats:
     store: Looking
     home: Path | None = None
     """Where background processes leave what they put out, if that may be looked at."""
+    secrets: Secrets = no_secrets
 
     async def chats(self, before: str | None = None, limit: int = 100) -> Json:
         """A page of the web's chats that go on, newest work first; `next` is where the page after begins."""
@@ -145,7 +147,7 @@ class Chats:
                 "id": one.id,
                 "command": one.command,
                 "started_at": one.started_at,
-                "last_line": await last_words(self.home, one.id),
+                "last_line": await last_words(self.home, one.id, self.secrets),
             }
             for one in await self.store.processes(live.id)
             if one.state is ProcessState.RUNNING
@@ -174,10 +176,11 @@ class Chats:
 
 
 async def watch(
-    store: Store, clock: Clock, chat: str, home: Path | None = None
+    store: Store, clock: Clock, chat: str, home: Path | None = None, secrets: Secrets = no_secrets
 ) -> AsyncGenerator[Json, None]:
     """For ever: how the chat stands, at once and whenever that has changed."""
-    chats, topics = Chats(store, home), (*_TOPICS, chat_topic(ChatAddress(address_of(chat))))
+    chats = Chats(store, home, secrets)
+    topics = (*_TOPICS, chat_topic(ChatAddress(address_of(chat))))
     known: Json = {}
     mark: tuple[object, ...] = ()
     rang = False

@@ -169,6 +169,13 @@ def secret(
     return found
 
 
+def secret_files(settings: Settings) -> tuple[Path, ...]:
+    """The files that hold keys and tokens, with every link in their paths resolved."""
+    named = [*(agent.key_file for agent in settings.agents.values()), settings.telegram.token_file]
+    found = ((settings.home / one).expanduser() for one in named if one is not None)
+    return tuple(dict.fromkeys(Path(os.path.realpath(one)) for one in found))
+
+
 def variable(name: str, environment: Mapping[str, str] | None = None) -> str:
     """What a variable holds; nothing if it is not set."""
     known = os.environ if environment is None else environment
@@ -323,7 +330,9 @@ def _read(key: Key, value: object, source: str) -> object:
     except (ValueError, KeyError, OverflowError):
         where = "" if source == key.variable else f" (in {source})"
         name = key.variable if source == key.variable else key.name
-        raise BadConfig(name, SECRET if key.kind.private else value, key.kind.allowed + where) from None
+        # An address with a user may hold a password, or a key in the place of the user.
+        private = key.kind.private or ("://" in str(value) and "@" in str(value))
+        raise BadConfig(name, SECRET if private else value, key.kind.allowed + where) from None
 
 
 def _with_model(settings: Settings, said: Container[str]) -> Settings:
@@ -381,6 +390,7 @@ def _check_paths(settings: Settings) -> None:
         Path(os.path.realpath(settings.home)),
         (*installation_folders(), *run),
         Path(os.path.realpath(Path.home())),
+        secret_files(settings),
     )
     for key, path, write in (*_opened(settings), *_run_in(settings)):
         why = refused_path(path, write, kept)

@@ -10,6 +10,7 @@ from holdfast.clock import Clock
 from holdfast.policy.settings import SECOND
 from holdfast.records import dataclass
 from holdfast.store import Store
+from holdfast.telemetry import Secrets, no_secrets
 
 from .blobs import BlobFiles
 from .counting import Counts
@@ -54,6 +55,7 @@ class Inside:
     """Whether it has been decided what becomes of all that the run before left."""
     blobs: BlobFiles
     listening: Listening
+    secrets: Secrets = no_secrets
 
     def is_ready(self) -> bool:
         """Whether turns are begun here."""

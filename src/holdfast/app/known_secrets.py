@@ -7,17 +7,23 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from holdfast.errors import BadConfig, Unusable
 from holdfast.platforms.webhook_secret import webhook_secret
 from holdfast.telemetry import KnownSecrets, is_secret_name
+from holdfast.tools.builtin.terminal import USUAL
 
 from .config import load_settings, secret, variable
 from .home import TOKEN
 from .settings import Settings
 
 _VARIABLE = re.compile(r"\$(\w+)")
+_HARMLESS = frozenset({"TERM", "COLORTERM", "EDITOR", "VISUAL", "PAGER", "DISPLAY", "PWD", "HOSTNAME"})
+_WORDS = frozenset(
+    {"production", "development", "localhost", "127.0.0.1", "disabled", "required", "optional", "critical"}
+)
+"""Values of eight characters and more that switch programs; shorter ones are never masked."""
 _Stamp = tuple[int, int, int] | None
 
 
@@ -67,8 +73,9 @@ def _values(settings: Settings, environment: Mapping[str, str] | None) -> Iterat
                 yield webhook_secret(found)
     for name in _variables(settings):
         value = variable(name, environment)
-        if is_secret_name(name) or not _is_setting(value):
+        if is_secret_name(name) or not (_is_harmless(name) or _is_setting(value)):
             yield value
+            yield from _passwords(value)
     for table in settings.platform_tables.values():
         yield from (str(value) for name, value in table.items() if is_secret_name(name))
 
@@ -79,18 +86,46 @@ def _variables(settings: Settings) -> Iterator[str]:
         yield from server.env
         for _, value in server.headers:
             yield from _VARIABLE.findall(value)
-    yield from (name for name in settings.gateway.tools.terminal.env if is_secret_name(name))
+    yield from settings.gateway.tools.terminal.env
+
+
+def _is_harmless(name: str) -> bool:
+    """Whether a variable of this name never holds a secret: what commands see anyway, and the like."""
+    return name in USUAL or name in _HARMLESS or name.startswith("LC_")
 
 
 def _is_setting(value: str) -> bool:
-    """Whether a value is plainly no secret: a place on this machine, or a server without anything after it.
+    """Whether a value is plainly no secret: a place on this machine, a server without anything after it, or
+    one of the words that programs are switched with.
 
     Such values stand in many texts, and a command without them would be another command.
     """
-    parts = urlsplit(value) if "://" in value else None
-    if parts is None:
-        return value.startswith(("/", "~", "./")) and "\n" not in value
-    return not (parts.username or parts.query or parts.path.strip("/"))
+    parts = _address(value)
+    if parts is not None:
+        return not (parts.username or parts.password or parts.query or parts.path.strip("/"))
+    return value.casefold() in _WORDS or (_is_place(value) and "\n" not in value)
+
+
+def _is_place(value: str) -> bool:
+    """A path that is written as one. A key may begin with a slash as well: then no such folder is there."""
+    if value.startswith("/"):
+        return os.path.lexists("/".join(value.split("/")[:2]))
+    return value.startswith(("~/", "./", "../"))
+
+
+def _passwords(value: str) -> Iterator[str]:
+    """The password inside of an address, as it is written there and as it is meant."""
+    parts = _address(value)
+    if parts is not None and parts.password:
+        yield parts.password
+        yield unquote(parts.password)
+
+
+def _address(value: str) -> SplitResult | None:
+    try:
+        return urlsplit(value) if "://" in value else None
+    except ValueError:
+        return None
 
 
 def _stamp(path: Path) -> _Stamp:

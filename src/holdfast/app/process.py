@@ -39,7 +39,7 @@ from .actions import Actions
 from .agents import load_agents
 from .attachments import WorkspaceFiles
 from .blobs import BlobFiles
-from .config import Surroundings, commands_see, load_settings, surroundings
+from .config import Surroundings, commands_see, load_settings, secret_files, surroundings
 from .counting import Counts, counted
 from .crew import to_log
 from .door import Door, Inside, Listening, Open
@@ -175,7 +175,12 @@ async def _serve(
     clock = SystemClock()
     ids = SystemIds(clock)
     notifier = Notifier(around.notify_socket)
-    launcher = Launcher(settings.gateway.tools, commands_see(settings.gateway.tools), settings.home)
+    launcher = Launcher(
+        settings.gateway.tools,
+        commands_see(settings.gateway.tools),
+        settings.home,
+        secret_files=secret_files(settings),
+    )
     agent = load_agents(settings, clock, _tools(settings, clock, launcher))
     others = check_platforms(settings)
     # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
@@ -258,7 +263,7 @@ async def _composed(
     previews = Previews()
     web = WebChat(shown=previews.show)
     rng = SystemRng()
-    servers = servers_of(settings, launcher, clock, rng)
+    servers = servers_of(settings, launcher, clock, rng, secrets)
     gateway = Gateway(
         store,
         clock,
@@ -280,6 +285,7 @@ async def _composed(
             commands_see(settings.gateway.tools),
             launcher,
             settings.gateway.processes,
+            secrets=secrets,
         ),
         more_tools=servers,
         attachments=WorkspaceFiles(
@@ -432,6 +438,7 @@ def _inside(
         lambda: gateway.continuity is not None,
         blobs,
         listening,
+        secrets,
     )
 
 

@@ -26,7 +26,7 @@ NAME = "NAME"
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_URL = re.compile(r"https?://[^\s/?#]+(?:/[^\s?#]*)?")
+_URL = re.compile(r"https?://[^\s/?#@]+(?:/[^\s?#]*)?")
 _WORD = re.compile(r"\S+")
 _LINE = re.compile(r"[^\n]+")
 _HEADER = re.compile(r"[A-Za-z0-9-]+")
@@ -97,8 +97,8 @@ def optional(kind: Kind) -> Kind:
 
 
 def url() -> Kind:
-    """Where something is served. No secret belongs in it: there is no room for a query or a fragment."""
-    return matching(_URL, 'an address, like "http://127.0.0.1:11434/v1"')
+    """Where something is served. No secret belongs in it: there is room for no user, query or fragment."""
+    return matching(_URL, 'an address without user and password, like "http://127.0.0.1:11434/v1"')
 
 
 def variable() -> Kind:

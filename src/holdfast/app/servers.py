@@ -7,6 +7,7 @@ import re
 from holdfast.clock import Clock, Rng
 from holdfast.errors import BadConfig, Unusable
 from holdfast.installation import missing_extra
+from holdfast.telemetry import Secrets, no_secrets
 from holdfast.telemetry.log import FOLDER
 from holdfast.tools.containment import Launcher
 from holdfast.tools.mcp import McpSettings, Means, Servers
@@ -18,7 +19,9 @@ from .settings import Settings
 _VARIABLE = re.compile(r"\$(\w+)")
 
 
-def servers_of(settings: Settings, launcher: Launcher, clock: Clock, rng: Rng) -> Servers | None:
+def servers_of(
+    settings: Settings, launcher: Launcher, clock: Clock, rng: Rng, secrets: Secrets = no_secrets
+) -> Servers | None:
     """The servers, or None where none is configured; raises `Unusable` for what a person has to change."""
     if not settings.mcp:
         return None
@@ -28,7 +31,7 @@ def servers_of(settings: Settings, launcher: Launcher, clock: Clock, rng: Rng) -
         raise Unusable(f"[mcp.{table}] needs a package that is not installed; this installs it: {line}")
     means = {name: _means(name, one, settings) for name, one in settings.mcp.items()}
     home = settings.home
-    return Servers(settings.mcp, means, home / FOLDER, home / WORKSPACE, launcher, clock, rng)
+    return Servers(settings.mcp, means, home / FOLDER, home / WORKSPACE, launcher, clock, rng, secrets)
 
 
 def _means(name: str, server: McpSettings, settings: Settings) -> Means:

@@ -24,7 +24,7 @@ _WHERE = {"session": "text?", "chat": "chat?", "event_id": "name?"}
 
 def looking(looks: Looks) -> dict[str, Verb]:
     """What needs no running gateway."""
-    chats = Chats(looks.store, looks.home)
+    chats = Chats(looks.store, looks.home, looks.secrets)
     return {
         "runs": _verb(looks.runs, limit="count?"),
         "overview": _verb(looks.overview, runs="count?"),

@@ -71,6 +71,8 @@ class Kept:
     """What the gateway itself runs."""
     user: PurePath
     """The home of the user who runs it."""
+    secrets: tuple[PurePath, ...] = ()
+    """Files with keys and tokens that the configuration names."""
 
 
 def refused_path(path: PurePath, write: bool, kept: Kept) -> str | None:
@@ -80,6 +82,9 @@ def refused_path(path: PurePath, write: bool, kept: Kept) -> str | None:
     """
     if _touch(path, kept.home):
         return f"it is, holds or lies in the gateway's home {kept.home}"
+    for file in kept.secrets:
+        if file.is_relative_to(path):
+            return f"it is, or holds, {file}, in which the gateway has a key"
     if not write:
         return None
     if path == PurePath(path.anchor):

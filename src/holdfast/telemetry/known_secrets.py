@@ -17,13 +17,18 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 from urllib.parse import quote, quote_plus
 
-from .secrets import SECRET
+# Imports nothing of the package: the helpers around contained programs load this file by itself.
 
+SECRET = "[secret]"
+"""What stands in a secret's place."""
 SHORTEST = 8
 """Characters below which a value is not masked: it would be found everywhere by chance."""
 _WRAPPED = 40
 """Characters of a line of base64 that goes on in the next line, at the least: tools wrap at 64 or 76."""
 _GOES_ON = re.compile(rf"[A-Za-z0-9+/_-]{{{_WRAPPED}}}(?:\r?\n[A-Za-z0-9+/_-]*|\r)\Z")
+
+_WINDOW = 1_000_000
+"""Bytes of a file that are looked at at once."""
 
 Span = tuple[int, int]
 
@@ -31,10 +36,10 @@ Span = tuple[int, int]
 class KnownSecrets:
     """A set of secret values that never changes. Its representation shows none of them."""
 
-    __slots__ = ("_encoded", "_forms", "_longest")
+    __slots__ = ("_encoded", "_forms", "_longest", "_values")
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        known = {value for value in values if len(value) >= SHORTEST}
+        known = self._values = frozenset(value for value in values if len(value) >= SHORTEST)
         encoded = {form for value in known for form in _base64_forms(value)}
         self._encoded = tuple(sorted(encoded))
         self._forms = tuple(sorted({form for value in known for form in _plain_forms(value)} | encoded))
@@ -63,6 +68,33 @@ class KnownSecrets:
             return []
         return _merged([*_found(text, self._forms), *self._wrapped(text)])
 
+    def closed(self, text: str) -> str:
+        """A text that was cut at its end, masked, and without an end that may begin a secret."""
+        return self.stream().feed(text)
+
+    def cut(self, text: str, most: int) -> str:
+        """No more than about so many characters of a text, masked as the whole of it would be."""
+        return self.without(text) if len(text) <= most else self.closed(text[:most])
+
+    def are_in(self, data: bytes) -> bool:
+        """Whether bytes of whatever kind hold a known value, also as UTF-16 writes it; not for the loop."""
+        # Zeros of UTF-16, and the line ends of base64, at the most double what a form takes.
+        over = 8 * self._longest
+        for at in range(0, len(data) if self else 0, _WINDOW):
+            window = data[at : at + _WINDOW + over]
+            views = (window, window.replace(b"\0", b"")) if b"\0" in window else (window,)
+            if any(self.spans(view.decode("utf-8", "surrogateescape")) for view in views):
+                return True
+        return False
+
+    def and_more(self, values: Iterable[str]) -> KnownSecrets:
+        """These, and others that only somebody else knows."""
+        return KnownSecrets((*self._values, *values))
+
+    def handed_over(self) -> bytes:
+        """The values, for a helper that masks by itself; never for a file, an environment or a command."""
+        return json.dumps(sorted(self._values)).encode()
+
     def stream(self) -> SecretStream:
         """Masks a text that comes in pieces."""
         return SecretStream(self)
@@ -72,17 +104,19 @@ class KnownSecrets:
         tail = text[-(self._longest * 2) :]
         most = max((_open_end(tail, form) for form in self._forms), default=0)
         if _GOES_ON.search(before + tail):
-            lines = _Lines(tail)
-            inside = max((_open_end(lines.joined, form) for form in self._encoded), default=0)
+            joined = _joined(tail)
+            inside = max((_open_end(joined, form) for form in self._encoded), default=0)
             if inside:
-                most = max(most, len(tail) - lines.at(len(lines.joined) - inside))
+                most = max(most, len(tail) - _Lines(tail).at(len(joined) - inside))
         return most
 
     def _wrapped(self, text: str) -> Iterator[Span]:
         """Where base64 runs over the end of a line."""
-        if "\n" in text:
+        found = list(_found(_joined(text), self._encoded)) if "\n" in text else []
+        if found:
+            # Seldom: where each line begins is counted only for a text that holds a secret.
             lines = _Lines(text)
-            for first, last in _found(lines.joined, self._encoded):
+            for first, last in found:
                 yield lines.at(first), lines.at(last - 1) + 1
 
 
@@ -110,13 +144,14 @@ class SecretStream:
         """What can be shown after this piece."""
         text = self._waiting + piece
         ready = len(text) - self._known.open_end(text, self._before)
-        for first, last in self._known.spans(text):
+        spans = self._known.spans(text)
+        for first, last in spans:
             if first < ready < last:
                 # A secret is whole, and its end looks like the beginning of another one.
                 ready = last
-        self._before = (self._before + text[:ready])[-_WRAPPED:]
-        self._waiting = text[ready:]
-        return self._known.without(text[:ready])
+        shown, self._waiting = text[:ready], text[ready:]
+        self._before = (self._before + shown[-_WRAPPED:])[-_WRAPPED:]
+        return _replaced(shown, [span for span in spans if span[1] <= ready])
 
     def end(self) -> str:
         """The rest; nothing follows it."""
@@ -143,13 +178,17 @@ class GrowingText:
         return self._shown
 
 
+def _joined(text: str) -> str:
+    """A text without its line ends."""
+    return text.removesuffix("\r").replace("\r\n", "").replace("\n", "")
+
+
 class _Lines:
-    """A text without its line ends, and where each character of that stands in the text."""
+    """Where each character of a text without its line ends stands in the text."""
 
     def __init__(self, text: str) -> None:
         whole = text.split("\n")
         lines = [line.removesuffix("\r") for line in whole]
-        self.joined = "".join(lines)
         self._from = [0, *accumulate(len(line) + 1 for line in whole[:-1])]
         self._to = [0, *accumulate(len(line) for line in lines[:-1])]
 

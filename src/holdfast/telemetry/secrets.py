@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-SECRET = "[secret]"
-"""What stands in a secret's place."""
+from .known_secrets import SECRET as SECRET
+
 LONGEST = 65_536
 """Characters of one text that are looked at; the rest is left out."""
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from holdfast.model import EffectClass, SessionId, TurnId
 from holdfast.records import dataclass
+from holdfast.telemetry.known_secrets import NONE, KnownSecrets
 
 from .intentions import Intention
 
@@ -41,6 +42,8 @@ class ToolContext:
     It is no part of the result; what the model is to be told the tool returns."""
     effect: EffectClass = EffectClass.EFFECT
     """The class this call was planned with, whatever its tool declares by now."""
+    secrets: KnownSecrets = NONE
+    """What the gateway leaves out of the result; a tool that cuts its result masks before it cuts."""
 
 
 class ToolFailed(Exception):

@@ -22,9 +22,10 @@ from holdfast.clock import Clock
 from holdfast.model import ProcessId, TurnId
 from holdfast.policy.processes import Identity, Standing, standing
 from holdfast.policy.settings import SECOND, ProcessSettings
+from holdfast.telemetry import Secrets, no_secrets
 
 from .base import ToolFailed
-from .containment import Launcher, Prepared, helper_command
+from .containment import Launcher, Prepared, helper_command, secret_pipe
 from .containment.helper import process_minder as minder
 from .processes import Found, Launch, Output
 
@@ -38,6 +39,8 @@ _NOBODY = Identity(0, 0, "")
 """Who stands for a process that was given up before it was started."""
 _START_WITHIN = 30.0
 _LOOK_AGAIN = 0.05
+_STDIN = "0"
+"""The descriptor by which a minder is told the secrets that it masks."""
 _ROUNDS = 20
 """How often those who are killed are counted again: one of them may just have started another."""
 
@@ -53,7 +56,9 @@ class Detached:
         launcher: Launcher,
         settings: ProcessSettings = AS_USUAL,
         segment: int = SEGMENT,
+        secrets: Secrets = no_secrets,
     ) -> None:
+        self._secrets = secrets
         self._root = home / FOLDER
         self._clock = clock
         self._environment = dict(environment)
@@ -163,15 +168,19 @@ class Detached:
         )
 
     def _launch(self, folder: Path, prepared: Prepared) -> None:
-        with (folder / "trouble").open("ab") as trouble:
-            helper = subprocess.Popen(
-                helper_command("process_minder", str(folder)),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=trouble,
-                env=dict(prepared.environment),
-                start_new_session=True,
-            )
+        told = secret_pipe(self._secrets())
+        try:
+            with (folder / "trouble").open("ab") as trouble:
+                helper = subprocess.Popen(
+                    helper_command("process_minder", str(folder), _STDIN),
+                    stdin=told,
+                    stdout=subprocess.DEVNULL,
+                    stderr=trouble,
+                    env=dict(prepared.environment),
+                    start_new_session=True,
+                )
+        finally:
+            os.close(told)
         try:
             helper.wait(_START_WITHIN)
         except subprocess.TimeoutExpired:

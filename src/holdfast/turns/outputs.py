@@ -23,7 +23,7 @@ class Outputs(Protocol):
         ...
 
     async def keep_file(self, name: str, media_type: str, content: bytes) -> Attachment:
-        """The same for a file that goes to a person."""
+        """The same for a file that goes to a person; `ToolFailed` if it holds a known secret."""
         ...
 
     async def read(self, digest: str) -> str:

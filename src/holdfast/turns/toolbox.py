@@ -151,17 +151,17 @@ class Toolbox:
             if isinstance(found, Intention):
                 return await self._carry_out(found, context, call)
         except ToolFailed as failure:
-            return _failed(call, without_secrets(str(failure)))
+            return _failed(call, self._shown(str(failure)))
         except CutShort as cut:
-            return Step((await self._given_up(tool, context, call, without_secrets(str(cut))),))
+            return Step((await self._given_up(tool, context, call, self._shown(str(cut))),))
         except (StaleWrite, StoreClosed, SyncFailed):
             raise
         except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: the fault is the result
             self._report(f"the tool {call.name} in turn {context.turn}", fault)
             # What it did before its fault nobody knows; of an effect that must not look like a plain failure.
             if call.effect in (EffectClass.READ, EffectClass.IDEMPOTENT):
-                return _failed(call, f"The tool broke: {_shown(fault)}")
-            return Step((_unknown(call, _shown(fault)),))
+                return _failed(call, f"The tool broke: {self._shown(repr(fault))}")
+            return Step((_unknown(call, self._shown(repr(fault))),))
         return Step((Returned(call.id, CallState.DONE, str(found)),))
 
     async def _in_time(self, tool: Tool, context: ToolContext, call: CallRecord, life: Life) -> Outcome:
@@ -215,15 +215,19 @@ class Toolbox:
             work = called(lambda: cast("Checkable", tool).check(context, call.arguments))
             found = await within(self._clock, self._seconds(tool), self._settings.grace / SECOND, work)
         except (ToolFailed, CutShort) as failure:
-            return _unknown(call, without_secrets(str(failure)))
+            return _unknown(call, self._shown(str(failure)))
         except OutOfTime:
             return _unknown(call, "it could not be asked in time")
         except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: it could not tell
             self._report(f"asking the tool {call.name} in turn {context.turn}", fault)
-            return _unknown(call, _shown(fault))
+            return _unknown(call, self._shown(repr(fault)))
         if found is None:
             return Returned(call.id, CallState.FAILED, not_happened_text(call))
         return Returned(call.id, CallState.DONE, str(found))
+
+    def _shown(self, words: str) -> str:
+        """A failure as the transcript keeps it. Known values come first: a shape may end inside of one."""
+        return without_secrets(self._secrets().without(words))
 
     def _context(self, fence: Fence, call: CallRecord, ear: Ear, life: Life) -> ToolContext:
         def progress() -> None:
@@ -243,6 +247,7 @@ class Toolbox:
             progress,
             output,
             call.effect,
+            self._secrets(),
         )
 
 
@@ -258,8 +263,3 @@ def _own_time(tool: Tool) -> float | None:
 def _unknown(call: CallRecord, why: str = "") -> Returned:
     words = f"{unknown_text(call)} ({why})" if why else unknown_text(call, call.output)
     return Returned(call.id, CallState.UNKNOWN, words)
-
-
-def _shown(fault: Exception) -> str:
-    """A fault as the transcript keeps it; what raised it may have put a secret into it."""
-    return without_secrets(repr(fault))

@@ -131,7 +131,8 @@ class ChatWays:
             yield Event(name, data, f"{after};{session};{seq}")
 
     async def _standings(self, chat: str) -> AsyncGenerator[Event, None]:
-        async for found in watch(self._inside.store, self._inside.clock, chat, self._inside.settings.home):
+        inside = self._inside
+        async for found in watch(inside.store, inside.clock, chat, inside.settings.home, inside.secrets):
             yield Event("standing", found)
 
     async def _keep(self, request: Request) -> Response:

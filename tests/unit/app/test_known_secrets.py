@@ -29,7 +29,7 @@ VALUES = {
     "BOT": "1000:bot-token-of-a-test",
     "OPENAI_KEY": "openai-key-of-a-test",
     "BOX_TOKEN": "box-token-of-a-test",
-    "BOX_FOLDER": "/srv/files/of/a/test",
+    "BOX_FOLDER": "/usr/files/of/a/test",
     "BOX_SERVER": "https://box.example:8443/",
     "BOX_HOOK": "https://box.example/hooks/1f4b77",
     "FAR": "far-key-of-a-test",
@@ -61,3 +61,37 @@ def test_a_configuration_that_cannot_be_used_still_has_a_token(tmp_path: Path) -
     (tmp_path / "holdfast.toml").write_text("nonsense")
     (tmp_path / "token").write_text("token-of-a-broken-home\n")
     assert secrets_at(tmp_path)().without("token-of-a-broken-home") == SECRET
+
+
+@pytest.mark.guards("R22.7")
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("GITHUB_PAT", "github-pat-of-a-test", True),
+        ("DATABASE_URL", "postgres://me:pw@db.example/data", True),
+        ("CREDENTIAL", "/usr/looks/like/a/path", True),
+        ("SIGNING", "/kX9+no/folder/like/this==", True),
+        ("PLAIN", "short", False),
+        ("NODE_ENV", "production", False),
+        ("DATA", "/usr/share/data", False),
+        ("CACHE", "~/.cache/of/a/test", False),
+        ("SERVICE", "http://127.0.0.1:8080", False),
+        ("TERM", "xterm-256color", False),
+        ("PATH", "/no-such-folder/bin:/usr/bin", False),
+    ],
+)
+def test_what_commands_are_given_by_name_is_secret_unless_it_plainly_is_not(
+    tmp_path: Path, name: str, value: str, expected: bool
+) -> None:
+    (tmp_path / "holdfast.toml").write_text(f'tools.terminal.env = ["{name}"]\n')
+    known = secrets_of(load_settings(tmp_path, {}).settings, {name: value})()
+    assert (SECRET in known.without(f"it is {value}")) is expected
+
+
+@pytest.mark.guards("R22.7")
+def test_the_password_inside_of_an_address_is_a_secret_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "holdfast.toml").write_text('tools.terminal.env = ["DATABASE_URL"]\n')
+    address = "postgres://me:pass%2Fword-of-a-test@db.example/data"
+    known = secrets_of(load_settings(tmp_path, {}).settings, {"DATABASE_URL": address})()
+    for written in (address, "pass%2Fword-of-a-test", "pass/word-of-a-test"):
+        assert known.without(f"it is {written}.") == f"it is {SECRET}."

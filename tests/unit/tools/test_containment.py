@@ -247,7 +247,7 @@ def test_the_places_of_a_repository_are_found_and_the_folders_above_them_pinned(
     (tmp_path / "link").symlink_to(tmp_path / "sub" / ".git")
     found = protection(tmp_path, (), repositories=True)
     git = tmp_path / "sub" / ".git"
-    assert set(found.places) == {git / "hooks", git / "config"}
+    assert set(found.places) == {git / "hooks", git / "config", git / "config.worktree"}
     assert set(found.pinned) == {tmp_path / "sub", git}
     assert protection(tmp_path, (), repositories=False).places == ()
 

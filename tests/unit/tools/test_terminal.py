@@ -14,6 +14,7 @@ from holdfast.clock import SystemClock
 from holdfast.model import EffectClass, SessionId, TurnId
 from holdfast.policy.containment import Containment
 from holdfast.policy.settings import SECOND, TerminalSettings, ToolSettings
+from holdfast.telemetry import KnownSecrets
 from holdfast.tools import CutShort, ToolContext
 from holdfast.tools.builtin.places import Places
 from holdfast.tools.builtin.terminal import Terminal, environment
@@ -49,9 +50,17 @@ class Shell:
         self.heard.append(text)
         self.news.set()
 
-    async def do(self, command: str, session: str = "s1", **more: Any) -> str:
+    async def do(
+        self, command: str, session: str = "s1", secrets: KnownSecrets | None = None, **more: Any
+    ) -> str:
         context = ToolContext(
-            SessionId(session), TurnId("t"), 1, self.home / "workspace", "t:c", output=self._hear
+            SessionId(session),
+            TurnId("t"),
+            1,
+            self.home / "workspace",
+            "t:c",
+            output=self._hear,
+            secrets=secrets or KnownSecrets(),
         )
         found = await self.tool.run(context, json.dumps({"command": command, **more}))
         assert isinstance(found, str)
@@ -250,6 +259,18 @@ async def test_of_too_much_output_the_beginning_and_the_end_are_kept(
     assert "bytes in the middle were not kept" in seen
     assert seen.endswith("100000\n[exit code 0]")
     assert len(seen) < 2_200
+
+
+@pytest.mark.guards("R22.7")
+@pytest.mark.parametrize("at", [485, 499, 501, 1_300])
+@on_a_loop
+async def test_no_part_of_a_secret_is_left_where_output_is_cut(tmp_path: Path, at: int) -> None:
+    secret = "key-canary-81c5e77d2b1a09f3c"
+    command = f"printf 'x%.0s' {{1..{at}}}; printf %s {secret}; printf 'y%.0s' {{1..800}}"
+    shell = Shell(tmp_path, Containment.BUBBLEWRAP, output=1_000)
+    seen = await shell.do(command, secrets=KnownSecrets([secret]))
+    assert "key-" not in seen
+    assert "9f3c" not in seen
 
 
 @on_a_loop

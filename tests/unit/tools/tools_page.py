@@ -63,7 +63,7 @@ sees an allow-list:
 
 | | it sees |
 |---|---|
-| the system (`/usr`, `/etc`, `/opt` and the like) | read-only; without the files of `/etc` that not everybody may read |
+| the system (`/usr`, `/etc`, `/opt` and the like) | read-only; without the files of `/etc` that not everybody may read, and without files of `key_file` and `token_file` |
 | its workspace | writable |
 | a private `HOME` and private temporary files | writable, kept from one run to the next; one for each session and each MCP server; `/forget` removes a session's |
 | programs on the `PATH` that lie elsewhere (an environment of Python, `~/.cargo/bin`, nvm, pyenv) | their `bin`, `lib`, `share` and the like, read-only; never the files beside them, never a home |
@@ -94,13 +94,31 @@ Where neither works, and on systems other than Linux, programs are refused in wo
 can do, and asks whether you want them all the same. `tools.containment = "off"` runs them anyway,
 with all rights of the gateway's user; cards, `status` and `doctor` say "not contained" then.
 
-**Protected places.** In a folder of yours (`write`), `.git/hooks` and `.git/config` of every repository that is there, those of its
-modules included, stay as they are, and the folders above them cannot be renamed. `tools.protected` names more places, for every
-workspace; the file tools follow the same list. A folder that cannot be looked through for them (too many folders, one that cannot be
-read, a link in such a place) is refused in words. This does not make it safe to run Git there yourself: a repository that an agent
-makes is not protected, also one inside of yours, which `git status` looks into. `tools.protected = [".git"]` keeps all of `.git`.
+**Protected places.** In a folder of yours (`write`), some places of every Git repository stay as they are, and the folders above them
+cannot be renamed. They are `hooks`, `config` and `config.worktree` of the repository, of its modules and of its work trees; the folder that
+`core.hooksPath` names; and the files that `include.path` and `includeIf` name. A bare repository counts, too. The gateway reads the
+configuration and never runs Git for that. Before a program starts, the gateway makes each of these places that is missing, empty: so
+an agent cannot make it. `tools.protected` names more places, for every workspace; the file tools follow that list. The gateway refuses a
+folder in words if it cannot look through it (too many folders, one that it cannot read, a link in such a place). This does not make it
+safe to run Git there yourself: a repository that an agent makes is not protected, also one inside of yours, which `git status` looks into.
+`tools.protected = [".git"]` keeps all of `.git`.
 
 [SECURITY.md](../../SECURITY.md) says against whom all this holds, and what it does not promise.
+
+## Which values are masked
+
+The gateway removes the exact values of its secrets (`[secret]`) from results, streamed output, the kept output of background processes,
+the logs of MCP programs and its own log, before it writes or cuts them. It finds a value as it is, as addresses and JSON write it, and in
+base64 wherever the value begins there. These values are secrets:
+
+- the gateway's token, the keys of models, the tokens of bots;
+- the value of every variable that `tools.terminal.env`, `mcp.NAME.env` or `mcp.NAME.headers` names, and the password inside of it if it is
+  an address.
+
+A value of less than 8 characters is not masked: it would be found everywhere by chance. Unless the name of the variable says that it is a
+secret, the gateway does not mask a path that begins with a folder of this machine, the address of a server without user, path and query,
+a word that switches programs (`production`, `development`, `localhost` and the like), and variables such as `PATH`, `HOME`, `LANG`, `TERM`
+and `EDITOR`. `send_file` refuses a file that holds such a value, also in UTF-16; it does not look into archives.
 
 ## What is fetched
 

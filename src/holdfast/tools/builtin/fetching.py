@@ -24,6 +24,7 @@ from holdfast.clock import Clock, in_time
 from holdfast.model import EffectClass
 from holdfast.policy.settings import SECOND, FetchSettings
 from holdfast.records import dataclass
+from holdfast.telemetry import KnownSecrets
 
 from ..base import Tool, ToolContext, ToolFailed
 from ..functions import FunctionTool
@@ -185,7 +186,7 @@ class Fetching:
         text = _text(answer, body)
         if _is_page(answer, text):
             text = await self._page(text)
-        return _told(answer, text, whole)
+        return _told(answer, text if whole else context.secrets.closed(text), whole, context.secrets)
 
     async def _page(self, html: str) -> str:
         """What a page says. It is read in a child process: a page may be made to stop whoever reads it."""
@@ -273,11 +274,12 @@ def _is_page(answer: httpx.Response, text: str) -> bool:
     return "html" in kind or (not kind and "<html" in text[:1_000].lower())
 
 
-def _told(answer: httpx.Response, text: str, whole: bool) -> str:
+def _told(answer: httpx.Response, text: str, whole: bool, known: KnownSecrets) -> str:
     if answer.is_redirect:
         raise ToolFailed(f"the answer is {answer.status_code}, and does not say where to look instead")
     if answer.status_code >= 300:
-        raise ToolFailed(f"the answer is {answer.status_code} {answer.reason_phrase}: {text[:2_000]}")
+        words = known.cut(text, 2_000)
+        raise ToolFailed(f"the answer is {answer.status_code} {answer.reason_phrase}: {words}")
     end = "" if whole else "\n[the answer is longer; this is its beginning]"
     return f"{text}{end}"
 

@@ -90,8 +90,12 @@ class Files:
             more = "more than " if file.read(1) else ""
         if number and not shown:
             raise ToolFailed(f"{path} has only {number} lines")
-        whole = first == 1 and last >= number and size <= MOST_READ and not more
-        return "".join(shown) if whole else f"{''.join(shown)}\n[lines {first} to {last} of {more}{number}]"
+        text = "".join(shown)
+        if first == 1 and last >= number and size <= MOST_READ and not more:
+            return text
+        if size > MOST_READ:
+            text = context.secrets.closed(text)
+        return f"{text}\n[lines {first} to {last} of {more}{number}]"
 
     def write_file(self, context: ToolContext, path: str, content: str) -> str:
         """Write a text file of the workspace, in place of what is there; folders are made as needed.
@@ -167,7 +171,11 @@ class Files:
             if not stat.S_ISREG(kind) or not fnmatch.fnmatch(name, files):
                 continue
             looked += 1
-            found += _matches(folder, name, f"{place}{name}", wanted, ignore_case)
+            lines = _matches(folder, name, wanted, ignore_case)
+            found += (
+                f"{place}{name}:{number}: {context.secrets.cut(line.strip(), _LINE)}"
+                for number, line in lines[: MOST_FOUND - len(found)]
+            )
             if len(found) >= MOST_FOUND or looked >= MOST_LOOKED_AT:
                 return "\n".join([*found[:MOST_FOUND], "[there may be more: look for less at once]"])
         return "\n".join(found) or f"no file holds {text!r}"
@@ -312,10 +320,10 @@ def _listed(path: str, folder: int, name: str, kind: int) -> str:
     return f"{path} {os.stat(name, dir_fd=folder, follow_symlinks=False).st_size}"
 
 
-def _matches(folder: int, name: str, path: str, wanted: str, ignore_case: bool) -> list[str]:
+def _matches(folder: int, name: str, wanted: str, ignore_case: bool) -> list[tuple[int, str]]:
     """The lines of one file that hold the text; what is large, no text or gone holds none."""
     try:
-        with os.fdopen(open_file(folder, name, path), "rb") as file:
+        with os.fdopen(open_file(folder, name, name), "rb") as file:
             data = file.read(_SEARCHED + 1)
     except (OSError, ToolFailed):
         return []
@@ -323,7 +331,7 @@ def _matches(folder: int, name: str, path: str, wanted: str, ignore_case: bool) 
         return []
     text = data.decode("utf-8", "replace")
     return [
-        f"{path}:{number}: {line.strip()[:_LINE]}"
+        (number, line)
         for number, line in enumerate(text.splitlines(), 1)
         if wanted in (line.casefold() if ignore_case else line)
     ]

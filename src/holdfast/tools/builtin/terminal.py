@@ -16,6 +16,7 @@ from holdfast.clock import Clock, in_time
 from holdfast.model import EffectClass
 from holdfast.policy.settings import SECOND, TerminalSettings
 from holdfast.records import dataclass
+from holdfast.telemetry import KnownSecrets
 
 from ..base import CutShort, Tool, ToolContext, ToolFailed
 from ..containment import Launcher, Prepared, helper_command, private_of_session
@@ -81,7 +82,7 @@ class Terminal:
             seconds: The time after which it is ended.
         """
         seconds = min(max(1.0, seconds), self.settings.timeout / SECOND)
-        kept = _Kept(self.settings.output)
+        kept = _Kept(self.settings.output, context.secrets)
         running = await self._begin(context, command)
         try:
             status = await in_time(self.clock, seconds, running.listen(context, kept))
@@ -173,8 +174,10 @@ class _Running:
         assert words is not None
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         while piece := await output.read(_PIECE):
-            kept.add(piece)
-            context.output(decoder.decode(piece))
+            text = decoder.decode(piece)
+            kept.add(text)
+            context.output(text)
+        kept.add(decoder.decode(b"", final=True))
         said = (await words.read()).decode("utf-8", "replace").strip().splitlines()
         await self._process.wait()
         try:
@@ -213,15 +216,20 @@ class _Running:
 
 
 class _Kept:
-    """The output of a command: its beginning and its end, if it is too much."""
+    """The output of a command without known secrets: its beginning and its end, if it is too much."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, known: KnownSecrets) -> None:
+        # Masked before the middle is left out: a part of a secret is not known for one.
+        self._masked = known.stream()
         self._half = most // 2
         self._head = bytearray()
         self._tail = bytearray()
         self._dropped = 0
 
-    def add(self, piece: bytes) -> None:
+    def add(self, text: str) -> None:
+        self._add(self._masked.feed(text).encode())
+
+    def _add(self, piece: bytes) -> None:
         room = self._half - len(self._head)
         self._head += piece[: max(0, room)]
         self._tail += piece[max(0, room) :]
@@ -233,6 +241,7 @@ class _Kept:
 
     @property
     def text(self) -> str:
+        self._add(self._masked.end().encode())
         over = max(0, len(self._tail) - self._half)
         tail, dropped = bytes(self._tail[over:]), self._dropped + over
         middle = f"\n[{dropped} bytes in the middle were not kept]\n".encode() if dropped else b""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .launcher import ALL, INSTALL, Launcher, NotContained, Prepared, Probe, helper_command, refusal
 from .protected import is_protected
+from .secret_pipe import secret_pipe
 from .view import Limits, View, private_of_server, private_of_session
 
 __all__ = [
@@ -25,4 +26,5 @@ __all__ = [
     "private_of_server",
     "private_of_session",
     "refusal",
+    "secret_pipe",
 ]

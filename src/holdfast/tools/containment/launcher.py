@@ -24,7 +24,7 @@ from .bubblewrap import arguments
 from .helper import landlock as kernel
 from .landlock import alone, beside_bubblewrap
 from .machine import Machine, installed, look
-from .protected import protection
+from .protected import protection, together
 from .seccomp import call_filter
 from .view import Limits, View
 
@@ -95,7 +95,9 @@ class Launcher:
         known: Mapping[str, str],
         home: Path | None = None,
         allowed: Sequence[Containment] = ALL,
+        secret_files: Sequence[Path] = (),
     ) -> None:
+        self._secret_files = tuple(secret_files)
         self._settings = settings
         self._known = dict(known)
         self._home = home
@@ -138,18 +140,20 @@ class Launcher:
     ) -> View:
         """The view of a program that works in this folder."""
         roots = [(workspace, not self._is_ours(workspace)), *((path, True) for path in write)]
-        found = [
-            protection(root, self._settings.protected, repositories)
-            for root, repositories in roots
-            if root.is_dir()
-        ]
+        found = together(
+            [
+                protection(root, self._settings.protected, repositories, (workspace, *write))
+                for root, repositories in roots
+                if root.is_dir()
+            ]
+        )
         return View(
             workspace,
             private,
             tuple(read),
             tuple(write),
-            tuple(path for one in found for path in one.places),
-            tuple(path for one in found for path in one.pinned),
+            found.places,
+            found.pinned,
             self._home,
             self._settings.network if network is None else network,
             self._limits,
@@ -228,7 +232,7 @@ class Launcher:
 
     def _machine(self, view: View, command: Sequence[str], known: Mapping[str, str]) -> tuple[Machine, View]:
         """The machine, and the view with the installations of the programs that it finds on its PATH."""
-        machine = look(HELPER)
+        machine = look(HELPER, self._secret_files)
         # A folder that contained code may change is seen anyway; its links could lead anywhere.
         path, program = (
             [Path(one) for one in found if one.startswith("/") and not _changeable(Path(one), view)]
@@ -375,7 +379,8 @@ def _identity(path: Path, start: Path, names: Sequence[str]) -> tuple[int, int]:
 
 
 def _children(folder: Path) -> list[Path]:
+    """What lies in a folder. A link needs no rule of its own, and one for it would open what it leads to."""
     try:
-        return sorted(folder.iterdir())
+        return sorted(one for one in folder.iterdir() if not one.is_symlink())
     except OSError:
         return []

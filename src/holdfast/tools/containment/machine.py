@@ -31,14 +31,18 @@ class Machine:
     links: tuple[tuple[Path, str], ...]
     """Folders of the system that are links, and where each leads."""
     secrets: tuple[Path, ...] = ()
-    """Files and folders in those that the gateway's user may read and not everybody: left out."""
+    """Files and folders in those that the gateway's user may read and not everybody, and the files that the
+    configuration names for keys: left out."""
     runtime: tuple[Path, ...] = ()
     """What the last step into containment needs: the interpreter and its library, our helper."""
     interpreter: Path = Path("/usr/bin/python3")
 
 
-def look(helper: Path) -> Machine:
-    """The machine as it is now; looks at files, so not for the event loop."""
+def look(helper: Path, secret_files: Sequence[Path] = ()) -> Machine:
+    """The machine as it is now; looks at files, so not for the event loop.
+
+    `secret_files` hold keys of the gateway, wherever they lie.
+    """
     found = [Path(path) for path in (*SYSTEM, *DATA)]
     folders = [path for path in found if path.is_dir() and not path.is_symlink()]
     links = [(path, os.readlink(path)) for path in found if path.is_symlink()]
@@ -48,7 +52,7 @@ def look(helper: Path) -> Machine:
     return Machine(
         tuple(folders),
         tuple(links),
-        tuple(path for path in secrets_in(SETTINGS) if _is_ours(path)),
+        (*(path for path in secrets_in(SETTINGS) if _is_ours(path)), *_places_of(secret_files)),
         tuple(path for path in runtime if not _is_below(path, folders)),
         interpreter,
     )
@@ -75,6 +79,12 @@ def secrets_in(folder: Path) -> Iterator[Path]:
             mode = os.lstat(path).st_mode
             if not stat.S_ISLNK(mode) and not mode & _FOR_ALL:
                 yield Path(path)
+
+
+def _places_of(files: Sequence[Path]) -> tuple[Path, ...]:
+    """Where these files are; none is bound over a link, which shows nothing once its target is hidden."""
+    real = (Path(os.path.realpath(one)) for one in files)
+    return tuple(dict.fromkeys(one for one in real if one.is_file()))
 
 
 def _is_ours(path: Path) -> bool:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from holdfast.records import dataclass
 
 from ..base import ToolFailed
+from .git_configuration import Named, common_folder, folder_of_hooks, of_user, read, repository_at
 
 REPOSITORY = ".git"
-_TRUSTED = ("hooks", "config", "config.worktree", "commondir")
+_HOOKS, _CONFIG, _OF_WORKTREE = "hooks", "config", "config.worktree"
+_TRUSTED = (_HOOKS, _CONFIG, _OF_WORKTREE, "commondir")
 """What Git executes, and what says where else it looks for that."""
 _MOST_FOLDERS = 100_000
 _MOST_PLACES = 1_000
-_PRIVATE = 0o700
+_PRIVATE, _FOR_ALL = 0o700, 0o644
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,29 +61,52 @@ def _in_repository(names: Sequence[str]) -> bool:
     return own or of_another
 
 
-def protection(root: Path, patterns: Sequence[str], repositories: bool) -> Protection:
-    """The places of a folder that are there now; raises `ToolFailed` where one could not be kept.
+def protection(
+    root: Path, patterns: Sequence[str], repositories: bool, writable: Sequence[Path] = ()
+) -> Protection:
+    """The places of a folder; raises `ToolFailed` where one could not be kept.
 
     Code of an agent had this folder before: whatever it may have done there to be overlooked (a folder that
     cannot be read, more folders than anybody looks through, a link) ends in words, not in a place less.
+    `writable` are all folders that the program may change: the configuration of a repository in one of them
+    may name a place in another.
     """
-    places = dict.fromkeys(_Look(root, patterns, repositories).found())
+    roots = (root, *writable)
+    places = dict.fromkeys(_Look(root, patterns, repositories, roots).found())
     if len(places) > _MOST_PLACES:
         raise ToolFailed(f"{root} has more than {_MOST_PLACES} places that have to stay as they are")
-    above = {parent for place in places for parent in place.parents if parent.is_relative_to(root)}
-    pinned = sorted(above - {root} - places.keys())
+    above = {
+        parent
+        for place in places
+        for parent in place.parents
+        if any(parent.is_relative_to(one) and parent != one for one in roots)
+    }
+    return Protection(tuple(places), tuple(sorted(above - places.keys())))
+
+
+def together(found: Sequence[Protection]) -> Protection:
+    """All of these. A folder inside of a place is read-only by that; pinned, it would be writable again."""
+    places = dict.fromkeys(place for one in found for place in one.places)
+    above = dict.fromkeys(folder for one in found for folder in one.pinned)
+    pinned = [folder for folder in above if places.keys().isdisjoint((folder, *folder.parents))]
     return Protection(tuple(places), tuple(pinned))
 
 
 class _Look:
     """One look through a folder."""
 
-    def __init__(self, root: Path, patterns: Sequence[str], repositories: bool) -> None:
+    def __init__(
+        self, root: Path, patterns: Sequence[str], repositories: bool, roots: Sequence[Path]
+    ) -> None:
         self._root = root
         self._patterns = patterns
         self._repositories = repositories
+        self._roots = roots
         self._deepest = max((len(PurePosixPath(pattern).parts) for pattern in patterns), default=0)
         self._looks = 0
+        self._worktrees: list[Path] = []
+        """Folders of which something else than a folder `.git` says that they are work trees."""
+        self._named: list[Named] = []
 
     def found(self) -> Iterator[Path]:
         waiting: list[tuple[str, ...]] = [()]
@@ -88,13 +115,29 @@ class _Look:
             place = self._root.joinpath(*inside)
             folders, others, links = self._names(place)
             for name in (*folders, *others, *links):
-                fits = any(_as_deep((*inside, name), pattern) for pattern in self._patterns)
-                if fits or (self._repositories and name == REPOSITORY and name not in folders):
+                if any(_as_deep((*inside, name), pattern) for pattern in self._patterns):
                     yield from self._kept(place, name, links)
-            if self._repositories and REPOSITORY in folders:
-                yield from self._of_repository(place / REPOSITORY)
+            if self._repositories:
+                yield from self._of_git(place, folders, others, links)
             if self._repositories or len(inside) + 1 < self._deepest:
                 waiting += [(*inside, name) for name in folders if name != REPOSITORY]
+        if self._repositories:
+            yield from self._named_elsewhere()
+
+    def _of_git(
+        self, place: Path, folders: Sequence[str], others: Sequence[str], links: Sequence[str]
+    ) -> Iterator[Path]:
+        """What Git trusts in this folder, if it is a work tree or a repository itself."""
+        if REPOSITORY in folders:
+            yield from self._of_repository(place / REPOSITORY)
+        elif REPOSITORY in (*others, *links):
+            yield from self._kept(place, REPOSITORY, links)
+            self._worktrees.append(place)
+            elsewhere = repository_at(place / REPOSITORY)
+            if elsewhere is not None:
+                self._named.append(_named_by(elsewhere))
+        if _is_repository(folders, others, links):
+            yield from self._of_repository(place)
 
     def _kept(self, place: Path, name: str, links: Sequence[str]) -> Iterator[Path]:
         if name not in links:
@@ -104,30 +147,76 @@ class _Look:
             raise ToolFailed(f"{place / name} is a link, which cannot be kept as it is; nothing was run")
 
     def _of_repository(self, folder: Path) -> Iterator[Path]:
-        """Its places; where there is no folder of hooks it is made, so that contained code cannot make it."""
-        if not os.path.lexists(folder / "hooks"):
-            self._make(folder / "hooks")
+        """Its places; those that are not there are made, so that contained code cannot make them."""
+        self._make(folder / _HOOKS)
+        for name in (_CONFIG, _OF_WORKTREE):
+            self._make(folder / name, file=True)
         folders, others, links = self._names(folder)
         for name in _TRUSTED:
             if name in (*folders, *others, *links):
                 yield from self._kept(folder, name, links)
         if "worktrees" in folders:
             for one in self._names(folder / "worktrees")[0]:
-                _, files, also = self._names(folder / "worktrees" / one)
-                for name in (*files, *also):
-                    if name in _TRUSTED:
-                        yield from self._kept(folder / "worktrees" / one, name, also)
+                yield from self._of_worktree(folder / "worktrees" / one)
         if "modules" in folders:
             yield from self._modules(folder / "modules")
+        named = _named_by(folder)
+        self._named.append(named)
+        for worktree in (folder.parent if folder.name == REPOSITORY else folder, *named.worktrees):
+            yield from self._hooks(worktree, named)
+        for path in named.included:
+            yield from self._held(path, file=True)
+
+    def _of_worktree(self, folder: Path) -> Iterator[Path]:
+        self._make(folder / _OF_WORKTREE, file=True)
+        _, files, links = self._names(folder)
+        for name in (*files, *links):
+            if name in _TRUSTED:
+                yield from self._kept(folder, name, links)
+        self._named.append(read(folder / _OF_WORKTREE))
 
     def _modules(self, folder: Path) -> Iterator[Path]:
         """Of each module, which is a repository itself: known also by what cannot be taken away from it."""
         for name in self._names(folder)[0]:
             _, files, links = self._names(folder / name)
-            if {"HEAD", "config"}.isdisjoint((*files, *links)):
+            if {"HEAD", _CONFIG}.isdisjoint((*files, *links)):
                 yield from self._modules(folder / name)
             else:
                 yield from self._of_repository(folder / name)
+
+    # What a configuration names.
+
+    def _named_elsewhere(self) -> Iterator[Path]:
+        """What is named for work trees of this folder by configuration that lies elsewhere.
+
+        Which configuration counts for a work tree is said by files that an agent may change; so all count.
+        """
+        repositories = (one / REPOSITORY for one in self._root.parents)
+        above = [_named_by(repository_at(one) or one) for one in repositories]
+        for worktree, named in zip(self._root.parents, above, strict=True):
+            yield from self._hooks(worktree, named)
+        for named in (*above, of_user(), *self._named):
+            for worktree in self._worktrees:
+                yield from self._hooks(worktree, named)
+            for path in named.included:
+                yield from self._held(path, file=True)
+
+    def _hooks(self, worktree: Path, named: Named) -> Iterator[Path]:
+        for written in named.hooks:
+            yield from self._held(folder_of_hooks(worktree, written))
+
+    def _held(self, path: Path, file: bool = False) -> Iterator[Path]:
+        """This place, made if need be, where it lies in a folder that the program may change."""
+        for one in (path, Path(os.path.realpath(path))):
+            root = next((root for root in self._roots if one.is_relative_to(root)), None)
+            if root is not None:
+                links = (at for at in (one, *one.parents) if at.is_relative_to(root) and at.is_symlink())
+                for link in links:
+                    yield from self._kept(link.parent, link.name, (link.name,))
+                self._make(one, file)
+                if os.path.lexists(one):
+                    yield one
+                return
 
     def _names(self, folder: Path) -> tuple[list[str], list[str], list[str]]:
         """Folders, files and links in a folder."""
@@ -154,9 +243,54 @@ class _Look:
             ) from None
         return folders, others, links
 
-    def _make(self, folder: Path) -> None:
+    def _make(self, path: Path, file: bool = False) -> None:
+        """Make an empty folder or file where nothing is, through no link."""
+        if os.path.lexists(path):
+            return
         try:
-            folder.mkdir(_PRIVATE)
+            _make_below(next(root for root in self._roots if path.is_relative_to(root)), path, file)
+        except FileExistsError:
+            return
         except OSError as error:
             if error.errno != errno.EROFS:
-                raise ToolFailed(f"{folder} cannot be made: {error.strerror}; nothing was run") from None
+                raise ToolFailed(f"{path} cannot be made: {error.strerror}; nothing was run") from None
+
+
+def _is_repository(folders: Sequence[str], others: Sequence[str], links: Sequence[str]) -> bool:
+    """Whether Git takes a folder for a repository, or would again after its parts were put back.
+
+    An agent can take the first three away. The last three stay as they are from the first look on.
+    """
+    bare = "HEAD" in (*others, *links) and all(name in (*folders, *links) for name in ("objects", "refs"))
+    return bare or (_HOOKS in folders and _CONFIG in others and _OF_WORKTREE in others)
+
+
+def _named_by(repository: Path) -> Named:
+    """What the configuration of a repository names, also of one whose common folder is elsewhere."""
+    common = common_folder(repository)
+    return read(repository / _CONFIG, repository / _OF_WORKTREE, common / _CONFIG)
+
+
+def _make_below(root: Path, path: Path, file: bool) -> None:
+    *above, last = path.relative_to(root).parts
+    folder = os.open(root, _FOLDER)
+    try:
+        for name in above:
+            with suppress(FileExistsError):
+                os.mkdir(name, _PRIVATE, dir_fd=folder)
+            below = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        if not file:
+            os.mkdir(last, _PRIVATE, dir_fd=folder)
+            return
+        made = os.open(last, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _FOR_ALL, dir_fd=folder)
+        try:
+            owner = os.fstat(folder)
+            if os.geteuid() == 0:
+                # Git refuses to work with a configuration that it may not read.
+                os.fchown(made, owner.st_uid, owner.st_gid)
+        finally:
+            os.close(made)
+    finally:
+        os.close(folder)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from holdfast.clock import Bell
 from holdfast.records import dataclass
+from holdfast.telemetry import Secrets, no_secrets
 from holdfast.tools.containment import Launcher
 
 
@@ -35,6 +36,8 @@ class Place:
     workspace: Path
     private: Path
     launcher: Launcher
+    secrets: Secrets = no_secrets
+    """What is left out of its log."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from pydantic import ValidationError
 
 from holdfast import __version__
 from holdfast.tools.base import ToolFailed
-from holdfast.tools.containment import Prepared, helper_command
+from holdfast.tools.containment import Prepared, helper_command, secret_pipe
 
 from .base import Connect, Garbled, Listed, Lost, NotReached, Place, Signs
 from .http import LARGEST, NOT_REACHED, http_client
@@ -47,6 +47,7 @@ _MOST_GARBAGE = 20
 """Messages of one connection that could not be read, before it is given up."""
 _LAST = 400
 """Bytes at the end of a log in which its last line is looked for."""
+_STDERR = 2
 _KEY = "holdfast/idempotency-key"
 _ME = Implementation(name="holdfast", version=__version__)
 _TALKATIVE = ("mcp", "client", "httpx2", "httpcore2")
@@ -117,11 +118,11 @@ class SdkConnection:
         async def moved(progress: float, total: float | None, message: str | None) -> None:
             beat()
 
+        result = await self._asked(
+            self._client.call_tool(tool, dict(arguments), progress_callback=moved, meta=_meta(key))
+        )
         try:
-            result = await self._asked(
-                self._client.call_tool(tool, dict(arguments), progress_callback=moved, meta=_meta(key))
-            )
-            return self._means.without(told(result))
+            return self._means.without(told(result, self._means.known))
         except ToolFailed as failure:
             raise ToolFailed(self._means.without(str(failure))) from None
 
@@ -179,13 +180,14 @@ async def _started(settings: McpSettings, means: Means, place: Place) -> AsyncIt
         **prepared.order,
         "parent": os.getpid(),
         "log": str(place.log),
-        "secrets": list(means.env),
+        "secrets": _STDERR,
     }
     command, *args = helper_command("mcp_program", json.dumps(order), *prepared.argv)
     parameters = StdioServerParameters(command=command, args=args, env=dict(prepared.environment))
-    # The helper has the program's stderr; what it has to say itself nobody needs.
-    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: ASYNC230 - no disk behind it
-        async with stdio_client(parameters, errlog=nowhere) as streams:
+    # The helper has the program's stderr, and says nothing itself: by its own it is told what to mask.
+    told = secret_pipe(place.secrets().and_more(means.env.values()))
+    with open(told, encoding="utf-8") as secrets:  # noqa: ASYNC230 - no disk behind it
+        async with stdio_client(parameters, errlog=secrets) as streams:
             yield streams
 
 

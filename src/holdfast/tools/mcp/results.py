@@ -17,26 +17,28 @@ from mcp_types import (
     TextResourceContents,
 )
 
+from holdfast.telemetry.known_secrets import NONE, KnownSecrets
 from holdfast.tools.base import ToolFailed
 
 LONGEST = 200_000
 """Characters of a result that are kept."""
 
 
-def told(result: CallToolResult) -> str:
-    """The result in words; raises them as `ToolFailed` if the server calls it an error."""
+def told(result: CallToolResult, known: KnownSecrets = NONE) -> str:
+    """The result in words without known secrets; raised as `ToolFailed` if the server calls it an error."""
     texts = [text for block in result.content for text in _shown(block)]
     texts += _structured(result.structured_content, texts)
-    words = shortened("\n".join(texts))
+    words = shortened("\n".join(texts), known)
     if result.is_error:
         raise ToolFailed(words or "the server says that it failed, and not why")
     return words
 
 
-def shortened(text: str) -> str:
-    """The beginning of what is too long, and how much more there was."""
+def shortened(text: str, known: KnownSecrets = NONE) -> str:
+    """The beginning of what is too long, without known secrets, and how much more there was."""
     more = len(text) - LONGEST
-    return text if more <= 0 else f"{text[:LONGEST]}\n[{more} more characters were left out]"
+    words = known.cut(text, LONGEST)
+    return words if more <= 0 else f"{words}\n[{more} more characters were left out]"
 
 
 def _shown(block: ContentBlock) -> Iterator[str]:

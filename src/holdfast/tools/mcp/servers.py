@@ -9,6 +9,7 @@ from pathlib import Path
 from holdfast.clock import Clock, Rng
 from holdfast.model import EffectClass
 from holdfast.records import dataclass
+from holdfast.telemetry import Secrets, no_secrets
 from holdfast.tools.base import Tool, ToolContext, ToolFailed
 from holdfast.tools.containment import Launcher, private_of_server
 
@@ -45,7 +46,9 @@ class Servers:
         launcher: Launcher,
         clock: Clock,
         rng: Rng,
+        secrets: Secrets = no_secrets,
     ) -> None:
+        self._secrets = secrets
         self._settings = settings
         self._means = means
         self._logs = logs
@@ -94,7 +97,8 @@ class Servers:
 
     def _place(self, name: str) -> Place:
         private = private_of_server(self._workspace, name)
-        return Place(self._logs / f"mcp-{name}.log", self._workspace, private, self._launcher)
+        log = self._logs / f"mcp-{name}.log"
+        return Place(log, self._workspace, private, self._launcher, self._secrets)
 
     def _make_folders(self) -> None:
         self._logs.mkdir(parents=True, exist_ok=True, mode=0o700)

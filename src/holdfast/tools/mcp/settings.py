@@ -60,8 +60,12 @@ class Means:
     def __repr__(self) -> str:
         return f"Means({', '.join((*self.env, *self.headers))})"
 
+    @property
+    def known(self) -> KnownSecrets:
+        """The values, and what follows a scheme in a header."""
+        values = (*self.env.values(), *self.headers.values())
+        return KnownSecrets(part for value in values for part in (value, *value.split(" ", 1)))
+
     def without(self, text: str) -> str:
         """The text with what is not to be seen left out of it."""
-        values = (*self.env.values(), *self.headers.values())
-        known = KnownSecrets(part for value in values for part in (value, *value.split(" ", 1)))
-        return without_secrets(known.without(text))
+        return without_secrets(self.known.without(text))

@@ -21,6 +21,7 @@ from .child import LIFELINE, STATUS
 from .kernel import (
     Refused,
     adopt_orphans,
+    close_memory,
     die_with_parent,
     drop_capabilities,
     filter_calls,
@@ -67,6 +68,8 @@ def attend(order: Order, command: Sequence[str]) -> int:
         os.set_blocking(fd, False)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    # This process keeps rights that the program gives up: it could be made to use them, if it were traced.
+    close_memory()
     attendant = os.getpid()
     child = os.fork()
     if child == 0:

@@ -9,7 +9,7 @@ import signal
 import struct
 from contextlib import suppress
 
-_PDEATHSIG, _SUBREAPER, _NO_NEW_PRIVS, _SECCOMP, _FILTER = 1, 36, 38, 22, 2
+_PDEATHSIG, _DUMPABLE, _SUBREAPER, _NO_NEW_PRIVS, _SECCOMP, _FILTER = 1, 4, 36, 38, 22, 2
 _BOUNDING_DROP, _AMBIENT, _AMBIENT_CLEAR = 24, 47, 4
 _CAPABILITIES = 64
 _CAPABILITY_VERSION = 0x20080522
@@ -57,6 +57,12 @@ def adopt_orphans() -> None:
     """Become the parent of every descendant whose own parent ends."""
     with suppress(Refused):
         prctl(_SUBREAPER, 1)
+
+
+def close_memory() -> None:
+    """Let no process of the same user trace this one or read its memory; what it starts can be traced."""
+    with suppress(Refused):
+        prctl(_DUMPABLE, 0)
 
 
 def gain_nothing() -> None:

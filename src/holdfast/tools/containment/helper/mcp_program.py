@@ -6,8 +6,8 @@ through, and none that could fill the memory of the reader.
 
     mcp_program ORDER COMMAND [ARGUMENT ...]
 
-ORDER is JSON: `parent`, the gateway's process; `log`, a path; `secrets`, the names of the variables whose
-values are left out of the log; `memory` in megabytes and `processes`, which it may use.
+ORDER is JSON: `parent`, the gateway's process; `log`, a path; `secrets`, the descriptor from which it reads
+the values that it leaves out of the log, or null; `memory` in megabytes and `processes`, which it may use.
 """
 
 from __future__ import annotations
@@ -24,49 +24,70 @@ from typing import Any
 from .child import STATUS, start, status_from
 from .kernel import adopt_orphans, die_with_parent
 from .limits import Watch, end_all
+from .masker import Masked, Secrets, told
 
 LONGEST_MESSAGE = 8 * 1024 * 1024
 """Bytes of one line to the gateway; a program that writes a longer one is ended."""
 LONGEST_LINE = 16 * 1024
 LARGEST_LOG = 1024 * 1024
 """Bytes of a log, after which it is put aside and a new one begun; one that was put aside is kept."""
-SHORTEST_SECRET = 6
 LOOK_EVERY = 100
 """Milliseconds between two looks at what it uses."""
 _AT_ONCE = 64 * 1024
 _MOMENT, _TRIES = 0.1, 5
 
 
-class Log:
-    """A file that is never larger than so much, of lines without secrets."""
+class Lines:
+    """Whole lines of what comes in pieces, without secrets; what is too long for a line is several."""
 
-    def __init__(self, path: str, secrets: list[bytes]) -> None:
-        self._path = path
-        self._secrets = sorted(secrets, key=len, reverse=True)
+    def __init__(self, masked: Masked) -> None:
+        self._masked = masked
         self._rest = b""
-        self._open()
 
-    def write(self, data: bytes) -> None:
-        *lines, self._rest = (self._rest + data).split(b"\n")
+    def feed(self, data: bytes) -> list[bytes]:
+        return self._whole(self._masked.feed(data))
+
+    def end(self) -> list[bytes]:
+        lines = self._whole(self._masked.end())
+        return [*lines, self._rest] if self._rest else lines
+
+    def _whole(self, masked: bytes) -> list[bytes]:
+        *lines, self._rest = (self._rest + masked).split(b"\n")
         if len(self._rest) > LONGEST_LINE:
             lines.append(self._rest)
             self._rest = b""
-        for line in lines:
-            self.line(line)
+        return lines
 
-    def line(self, line: bytes) -> None:
-        for secret in self._secrets:
-            line = line.replace(secret, b"[secret]")
+
+class Log:
+    """A file that is never larger than so much, of lines without secrets."""
+
+    def __init__(self, path: str, secrets: Secrets) -> None:
+        self._path = path
+        self._errors, self._noise = Lines(secrets.stream()), Lines(secrets.stream())
+        self._open()
+
+    def write(self, data: bytes) -> None:
+        """What the program says of itself, in pieces."""
+        self._keep(self._errors.feed(data))
+
+    def noise(self, line: bytes) -> None:
+        """A line where only messages belong."""
+        self._keep(self._noise.feed(line + b"\n"))
+
+    def end(self, words: str) -> None:
+        self._keep([*self._errors.end(), *self._noise.end(), words.encode()])
+
+    def _keep(self, lines: list[bytes]) -> None:
+        for line in lines:
+            self._line(line)
+
+    def _line(self, line: bytes) -> None:
         written = line[:LONGEST_LINE] + b"\n"
         if self._size + len(written) > LARGEST_LOG:
             self._turn()
         with contextlib.suppress(OSError):  # a full disk is no reason to end a server
             self._size += self._file.write(written)
-
-    def end(self, words: str) -> None:
-        if self._rest:
-            self.line(self._rest)
-        self.line(words.encode())
 
     def _open(self) -> None:
         try:
@@ -104,7 +125,7 @@ class Messages:
     def _pass_on(self, line: bytes) -> bool:
         if not line.lstrip().startswith(b"{"):
             if line.strip():
-                self._log.line(line)
+                self._log.noise(line)
             return True
         if len(line) > LONGEST_MESSAGE:
             return False
@@ -120,16 +141,15 @@ class Messages:
 def main(arguments: list[str]) -> int:
     """Run the program until it ends, or we are told to; its exit code."""
     order: dict[str, Any] = json.loads(arguments[0])
-    values = [os.environb.get(name.encode(), b"") for name in order["secrets"]]
-    log = Log(order["log"], [one for one in values if len(one) >= SHORTEST_SECRET])
-    woken, told = _listen()
+    woken, signals = _listen()
     adopt_orphans()
     die_with_parent(signal.SIGTERM)
     if os.getppid() != order["parent"]:
         return 0  # it ended before we could ask to be told
     program = Program(order, arguments[1:])
+    log = Log(order["log"], told(order["secrets"]))
     try:
-        why = _relay(program, log, woken, told)
+        why = _relay(program, log, woken, signals)
     finally:
         code = program.end()
     log.end(why or (f"ended with code {code}" if code >= 0 else f"was killed by signal {-code}"))
@@ -142,15 +162,15 @@ def _listen() -> tuple[int, list[int]]:
     os.set_blocking(wake, False)
     os.set_blocking(woken, False)
     signal.set_wakeup_fd(wake)
-    told: list[int] = []
+    signals: list[int] = []
 
     def hear(number: int, frame: FrameType | None) -> None:
-        told.append(number)
+        signals.append(number)
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, hear)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
-    return woken, told
+    return woken, signals
 
 
 class Program:
@@ -196,7 +216,7 @@ class Program:
         return -signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
 
 
-def _relay(program: Program, log: Log, woken: int, told: list[int]) -> str:
+def _relay(program: Program, log: Log, woken: int, signals: list[int]) -> str:
     """Carry what the program writes until it has ended; why it is ended, if it is not its own doing."""
     out, err = program.out, program.err
     messages = Messages(log)
@@ -208,8 +228,8 @@ def _relay(program: Program, log: Log, woken: int, told: list[int]) -> str:
             # What it wrote before its end is still carried; what others hold open is not waited for.
             wait = 0 if ended else LOOK_EVERY / 1_000
             found = {key.fd: os.read(key.fd, _AT_ONCE) for key, _ in ready.select(wait)}
-            if told:
-                return f"was ended by signal {told[0]}"
+            if signals:
+                return f"was ended by signal {signals[0]}"
             if found.get(out) == b"" or (ended and not found.keys() & {out, err}):
                 return "" if _ends(program, woken) else "closed its output, and was ended"
             if found.get(err) == b"":

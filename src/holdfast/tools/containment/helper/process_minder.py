@@ -1,5 +1,7 @@
 """Minds one background process; its argument is the folder with the plan.
 
+A second argument is the descriptor from which it reads the secrets that it leaves out of the output.
+
 It stands between the gateway and the command, in a session of its own, so that neither a kill nor a restart
 of the gateway reaches them. It stays outside the containment of the command, gives it its input from a pipe
 with a name, keeps its output and what it uses within bounds, and leaves its exit code behind. It ends when
@@ -17,6 +19,7 @@ from typing import Any
 from .child import STATUS, start, status_from
 from .kernel import adopt_orphans
 from .limits import Watch, end_all
+from .masker import Masked, told
 
 PLAN = "plan.json"
 STARTED = "started.json"
@@ -78,9 +81,10 @@ def write_whole(path: str, content: object, once: bool = False) -> bool:
 
 
 class Kept:
-    """What is kept of the output: the last so many files of so many bytes."""
+    """What is kept of the output, without known secrets: the last so many files of so many bytes."""
 
-    def __init__(self, segment: int, keep: int) -> None:
+    def __init__(self, segment: int, keep: int, masked: Masked) -> None:
+        self._masked = masked
         self._segment = segment
         self._keep = keep
         self._size = 0
@@ -88,7 +92,15 @@ class Kept:
         self._file = -1
 
     def add(self, data: bytes) -> None:
-        """Keep this; what finds no room is counted, told where it is missing, and stops nobody."""
+        """Keep this; its end, if a secret may begin there, is kept with what follows."""
+        self._keep_now(self._masked.feed(data))
+
+    def end(self) -> None:
+        """Keep the rest; nothing more is put out."""
+        self._keep_now(self._masked.end())
+
+    def _keep_now(self, data: bytes) -> None:
+        """What finds no room is counted, told where it is missing, and stops nobody."""
         try:
             if self._lost:
                 note, self._lost = f"\n[{self._lost} bytes of output found no room here]\n".encode(), 0
@@ -119,7 +131,7 @@ def _nothing(_number: int, _frame: object) -> None:
     """A signal to the whole session is for the command; its minder stays to see how it ends."""
 
 
-def mind(folder: str, ready: int) -> None:
+def mind(folder: str, ready: int, secrets: int | None) -> None:
     """Start the command of this folder's plan, unless that was done before, and see it to its end."""
     os.chdir(folder)
     with open(PLAN, encoding="utf-8") as file:
@@ -139,12 +151,12 @@ def mind(folder: str, ready: int) -> None:
         signal.signal(number, _nothing)
     # Orphans of the command, in whichever session, come to us: so they can be found and ended.
     adopt_orphans()
-    code = _run(plan)
+    code = _run(plan, secrets)
     os.close(held)
     write_whole(ENDED, {"code": code})
 
 
-def _run(plan: Plan) -> int:
+def _run(plan: Plan, secrets: int | None) -> int:
     """Run the command until nothing of it is left; its exit code."""
     stdin = os.open(INPUT, os.O_RDONLY)
     out, into = os.pipe()
@@ -152,11 +164,13 @@ def _run(plan: Plan) -> int:
     child = start(plan["argv"], {0: stdin, 1: into, 2: into, STATUS: status_out})
     for ours in (stdin, into, status_out):
         os.close(ours)
-    kept = Kept(plan["segment"], plan["keep"])
+    kept = Kept(plan["segment"], plan["keep"], told(secrets).stream())
     status, over = _see_to_its_end(child, out, kept, Watch(plan["memory"], plan["processes"], LOOK_EVERY))
+    kept.end()
     if over:
         most = f"{plan['memory']} MB" if over == "memory" else f"{plan['processes']} processes"
         kept.add(f"\n[it used more than {most} and was ended]\n".encode())
+        kept.end()
         return -signal.SIGKILL
     said = status_from(status_in)
     return os.waitstatus_to_exitcode(status if said is None else said)
@@ -202,7 +216,7 @@ def _take(out: int, kept: Kept) -> bool:
 
 def main(arguments: list[str]) -> int:
     """Leave a minder behind, of which nobody is the parent, and return once it has begun."""
-    (folder,) = arguments
+    folder, *descriptor = arguments
     heard, ready = os.pipe()
     if os.fork():
         os.close(ready)
@@ -211,7 +225,7 @@ def main(arguments: list[str]) -> int:
     os.setsid()
     code = 1
     try:
-        mind(folder, ready)
+        mind(folder, ready, int(descriptor[0]) if descriptor else None)
         code = 0
     except Exception as error:  # noqa: BLE001 - the end of this program: whoever looks for it finds the reason
         os.write(2, f"{error!r}\n".encode())

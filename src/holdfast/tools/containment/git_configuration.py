@@ -1,0 +1,137 @@
+"""Which files and folders the configuration of Git names: read from the files, Git itself is never run.
+
+The reader takes more than Git would: every value instead of the last one, and the rest of a file after a line
+that Git refuses. A place too many stays as it is; a place too few would be executed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from holdfast.records import dataclass
+
+from ..base import ToolFailed
+
+_LARGEST = 1_000_000
+_MOST_INCLUDED = 100
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
+_SECTION = re.compile(r'\s*+\[([A-Za-z0-9-]*+)[^\]"]*+(?:"(?:[^"\\]|\\.)*+"\s*+)?+\]')
+_CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
+_HUSKY = "_"
+"""The folder of hooks that husky makes; the scripts that those hooks run lie in the folder around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What one configuration names, with everything that it includes."""
+
+    hooks: tuple[str, ...] = ()
+    """Folders of hooks, as they are written: a relative one counts from the work tree."""
+    worktrees: tuple[Path, ...] = ()
+    included: tuple[Path, ...] = ()
+
+
+def of_user() -> Named:
+    """What the configuration of the gateway's user and of the machine names, for every repository."""
+    home = Path.home()
+    return read(home / ".gitconfig", home / ".config" / "git" / "config", Path("/etc/gitconfig"))
+
+
+def read(*files: Path) -> Named:
+    """What these files name; one that is not there names nothing."""
+    hooks: dict[str, None] = {}
+    worktrees: dict[Path, None] = {}
+    included: dict[Path, None] = {}
+    waiting = list(files)
+    while waiting:
+        file = waiting.pop()
+        for section, key, value in values(_text(file)):
+            if (section, key) == ("core", "hookspath"):
+                hooks[value] = None
+            elif (section, key) == ("core", "worktree"):
+                worktrees[_at(file.parent, value)] = None
+            elif section in ("include", "includeif") and key == "path":
+                found = _at(file.parent, value)
+                if found not in included:
+                    waiting.append(found)
+                included[found] = None
+        if len(included) > _MOST_INCLUDED:
+            raise ToolFailed(f"{file} and what it includes name more than {_MOST_INCLUDED} files to include")
+    return Named(tuple(hooks), tuple(worktrees), tuple(included))
+
+
+def folder_of_hooks(worktree: Path, written: str) -> Path:
+    """The folder that `core.hooksPath` means in this work tree."""
+    found = _at(worktree, written)
+    return found.parent if found.name == _HUSKY else found
+
+
+def repository_at(file: Path) -> Path | None:
+    """Where a `.git` that is a file says its repository is."""
+    text = _text(file)
+    return _at(file.parent, text[8:].strip()) if text.startswith("gitdir: ") else None
+
+
+def common_folder(repository: Path) -> Path:
+    """Where a repository says its configuration is; a work tree that was added has only a part of its own."""
+    text = _text(repository / "commondir").strip()
+    return _at(repository, text) if text else repository
+
+
+def _at(folder: Path, written: str) -> Path:
+    path = os.path.expanduser(written) if written.startswith("~") else written
+    return Path(os.path.normpath(folder / path))
+
+
+def _text(file: Path) -> str:
+    """What a file holds; an agent may have laid a pipe there, or a file without end."""
+    try:
+        fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        return ""
+    with os.fdopen(fd, "rb") as opened:
+        data = opened.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise ToolFailed(f"{file} has more than {_LARGEST} bytes, too many for a configuration of Git")
+    return data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+
+
+def values(text: str) -> Iterator[tuple[str, str, str]]:
+    """Each value with its section and key in small letters; a name in quotes after a section is left out."""
+    plain = text.replace("\r\n", "\n")
+    # A backslash at the end of a line takes the next one in, but not at the end of a comment: both are read.
+    for variant in dict.fromkeys((plain, _CONTINUED.sub(r"\1", plain))):
+        section = ""
+        for line in variant.split("\n"):
+            at = 0
+            while (header := _SECTION.match(line, at)) is not None:
+                section, at = header[1].casefold(), header.end()
+            key, equals, value = line[at:].lstrip().partition("=")
+            if equals and not key.startswith(("#", ";")):
+                yield section, key.strip().casefold(), _value(value)
+
+
+def _value(written: str) -> str:
+    """A value without its quotes, escapes and comment."""
+    found: list[str] = []
+    quoted, kept = False, 0
+    letters = iter(written.strip())
+    for letter in letters:
+        if letter == "\\":
+            escaped = next(letters, "")
+            found.append(_ESCAPES.get(escaped, escaped))
+        elif letter == '"':
+            # Spaces in quotes are a part of the value.
+            quoted, kept = not quoted, len(found)
+        elif letter in "#;" and not quoted:
+            break
+        else:
+            found.append(letter)
+    return "".join(found[:kept]) + "".join(found[kept:]).rstrip()

@@ -1,0 +1,27 @@
+"""How a helper is told the secrets that it masks: by a pipe, so they are on no disk and in no command."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.telemetry import KnownSecrets
+
+from ..base import ToolFailed
+
+
+def secret_pipe(known: KnownSecrets) -> int:
+    """A descriptor from which a helper reads all of them; whoever gets it closes it."""
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    data = known.handed_over()
+    try:
+        # A pipe holds as much before anybody reads: the helper need not run yet, and nobody waits for it.
+        whole = os.write(told, data) == len(data)
+    except BlockingIOError:
+        whole = False
+    finally:
+        os.close(told)
+    if not whole:
+        os.close(heard)
+        raise ToolFailed("the configured secrets are too long to be masked; no program was run")
+    return heard
