@@ -49,6 +49,6 @@ def test_a_turn_in_no_state_there_is_ends_and_its_chat_goes_on(house: House) -> 
     gateway = house.up()
     house.heard("one", "its record is damaged")
     house.say("one", "do #b")
-    house.heard("one", "answer to b")
+    house.heard("one", "answer to a,b")
     gateway.stop()
     assert house.is_sound()
