@@ -563,10 +563,32 @@ async def test_damaged_content_reads_as_absent_and_blocks_nobody(
     assert (await ledger.store.transcript(claimed.session.id))[1].body == read_as
 
 
-UNREADABLE_FIELDS = {
+MENDED = {
     "a call": "UPDATE tool_calls SET state = 'gibberish'",
     "the class of a call": "UPDATE tool_calls SET effect = 'gibberish'",
     "a question": "UPDATE questions SET state = 'gibberish'",
+    "the kind of a question": "UPDATE questions SET kind = 'gibberish'",
+    "the kind of a message": "UPDATE inbox SET kind = 'gibberish' WHERE chat LIKE '%bad'",
+}
+
+
+@pytest.mark.guards("R1.5")
+@pytest.mark.parametrize("statement", MENDED.values(), ids=MENDED)
+async def test_a_call_or_a_question_that_cannot_be_read_ends_alone_and_its_turn_goes_on(
+    ledger: Ledger, statement: str
+) -> None:
+    claimed = await ledger.begin(chat="bad")
+    await ledger.start(claimed.fence, "c1")
+    await ledger.append(claimed.fence, ask=(ledger.question(owed=owed("q", chat="bad")),))
+    await ledger.recover()
+    ledger.damage(statement)
+    again = await ledger.claim()
+    assert again.turn.id == claimed.turn.id
+    assert {call.state for call in again.journal.calls} <= {CallState.STARTED, CallState.UNKNOWN}
+    assert await ledger.store.verify() == ()
+
+
+UNREADABLE_FIELDS = {
     "an address": "UPDATE inbox SET chat = 'gibberish' WHERE chat LIKE '%bad'",
     "the chat of a conversation": "UPDATE conversations SET chat = 'gibberish' WHERE chat LIKE '%bad'",
     "the cause of a turn": "UPDATE turns SET cause = -1",

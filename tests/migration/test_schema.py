@@ -64,13 +64,14 @@ def test_every_arrow_of_a_state_table_is_let_through_and_every_other_refused(
     bare.execute(f"CREATE TABLE {table} (state TEXT)")
     bare.execute(str(trigger))
     states, let_through = list(GUARDED[table].arrows), set()
-    for source, target in product(states, repeat=2):
+    for source, target in product([*states, "gibberish"], repeat=2):
         bare.execute(f"DELETE FROM {table}")
         bare.execute(f"INSERT INTO {table} VALUES (?)", (source,))
         with suppress(sqlite3.IntegrityError):
             bare.execute(f"UPDATE {table} SET state = ?", (target,))
             let_through.add((source, target))
-    assert let_through == {*GUARDED[table].pairs, *zip(states, states, strict=True)}
+    same = {(state, state) for state in (*states, "gibberish")}
+    assert let_through == {*GUARDED[table].pairs, *same, ("gibberish", GUARDED[table].unreadable)}
 
 
 def words(db: sqlite3.Connection, table: str, column: str) -> set[str]:

@@ -8,20 +8,33 @@ import pytest
 
 from holdfast.app.alerts import Alerts
 from holdfast.app.settings import AlertSettings
-from holdfast.model import UNREADABLE, OwedKind, SessionId, Tail, TurnState
+from holdfast.model import (
+    UNREADABLE,
+    CallState,
+    OwedKind,
+    Partial,
+    QuestionState,
+    SessionId,
+    StopKind,
+    Tail,
+    TurnState,
+)
 from holdfast.recovery import Outside, Reconciler
 from holdfast.store import LEDGER_ACCOUNT
 from holdfast.store.sqlite.database import migrate
-from holdfast.store.sqlite.mending import OPTIONAL
+from holdfast.store.sqlite.optional_fields import OPTIONAL
 from tests.support.ledger import PLATFORM, SERVED, SETTINGS, Ledger, address, answers, key, resume_all
 from tests.support.platforms import Reports
 from tests.support.stage import Stage, says
 
+CLAIMED = ("turns", "sessions", "chats")
+"""What every claim reads; `test_damaged_rows` is about the others."""
 DAMAGED = [
     (table, column, value)
     for table, about in OPTIONAL.items()
-    for column, (kind, _) in about.fields.items()
-    for value in (("'a word'", "x'ff'") if kind is int else ("x'ff'",))
+    if table in CLAIMED
+    for column, field in about.fields.items()
+    for value in (("'a word'", "x'ff'") if field.kind is int else ("x'ff'",))
 ]
 ENDED = {("turns", "stop"), ("sessions", "suspended_at")}
 """A stop that was asked for, and a park, hold whatever their words and times are."""
@@ -32,7 +45,14 @@ CAUSE = "UPDATE turns SET first_seq = x'ff' WHERE id = (SELECT last_turn FROM se
 NEEDED = {
     "turns": {"id", "session", "cause", "state", "generation", "first_seq", "last_seq", "ended_at"},
     "sessions": {"id", "key", "chat", "generation", "incarnation", "last_turn", "ended_at", "ended_why"},
-    "chats": {"address", "platform", "throttled_until", "last_number", "send_at"},
+    "chats": {"address", "platform"},
+    "conversations": {"key", "chat"},
+    "inbox": {"position", "key", "chat", "state", "settled_at"},
+    "tool_calls": {"turn", "id", "state", "settled_at"},
+    "questions": {"id", "session", "turn", "state", "closed_at"},
+    "outbox": {"id", "chat", "state", "settled_at"},
+    "instances": {"id"},
+    "requests": {"id", "done_at"},
 }
 """What says which row it is, where it stands and who may write to it."""
 
@@ -162,25 +182,74 @@ async def test_a_chat_whose_claim_fails_is_listed_told_and_never_told_queued(led
 
 @pytest.mark.guards("R1.5", "R16")
 @pytest.mark.parametrize("state", ["'gone mad'", "x'ff'", "7"])
-async def test_a_chat_whose_turn_is_in_no_state_there_is_is_listed_and_told_alone(
+async def test_a_turn_in_no_state_there_is_ends_alone_and_its_chat_is_told_once_and_goes_on(
     ledger: Ledger, state: str
 ) -> None:
     """Nobody would ever claim or recover it, and its messages would wait without a word."""
     for chat in ("c1", "c2"):
         await ledger.begin(chat=chat)
+    bad = await ledger.turn(await session(ledger, "c1"))
     await ledger.crash()
-    which = f"id = (SELECT last_turn FROM sessions WHERE key = '{key('c1')}')"
-    ledger.spoil("turns", f"UPDATE turns SET state = {state} WHERE {which}")
-    await reconciler(ledger).boot()
+    ledger.spoil("turns", f"UPDATE turns SET state = {state} WHERE id = '{bad.id}'")
+    for _ in range(2):
+        await reconciler(ledger).boot()
     (reason,) = await reasons(ledger)
-    assert str(key("c1")) in reason and "could not be worked on" in reason
+    assert bad.id in reason and "ended alone as failed" in reason
     (line,) = await told(ledger, "c1")
-    assert "cannot go on in this chat" in line
-    await ledger.say("and now?", chat="c1")
-    assert "met a fault" in (await told(ledger, "c1"))[-1]
+    assert "its record is damaged" in line and "not run again" in line
+    ended = await ledger.turn(bad.session)
+    assert (ended.state, ended.why) == (TurnState.FAILED, "unreadable")
     assert (await ledger.turn(await session(ledger, "c2"))).state is TurnState.QUEUED
+    assert await ledger.store.verify() == ()
+    await ledger.say("and now?", chat="c1")
+    async with Stage(ledger, says("fine"), says("fine"), judge=resume_all) as stage:
+        await stage.leave_after_answer("fine")
+
+
+@pytest.mark.guards("R1.5")
+async def test_what_a_turn_in_no_state_there_is_left_open_is_settled_with_it(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.start(claimed.fence, "x1")
+    await ledger.append(claimed.fence, ask=(ledger.question(call="x1"),))
+    await ledger.store.progress(claimed.fence, (Partial("so far I have", after=await last_seq(ledger)),))
+    await ledger.crash()
+    ledger.spoil("turns", "UPDATE turns SET state = 'gone mad'")
     await reconciler(ledger).boot()
-    assert len(await reasons(ledger)) == 1
+    journal = await ledger.store.journal(claimed.turn.id, 1)
+    assert [call.state for call in journal.calls] == [CallState.UNKNOWN]
+    assert [question.state for question in journal.questions] == [QuestionState.CANCELLED]
+    assert any("so far I have" in part.text for part in await ledger.outbox()), "what the person saw is kept"
+    assert await ledger.store.verify() == ()
+
+
+async def last_seq(ledger: Ledger) -> int:
+    return (await ledger.turn(await session(ledger, "c1"))).last_seq
+
+
+@pytest.mark.guards("R1.4", "R1.5", "R20")
+@pytest.mark.parametrize("kind", StopKind)
+async def test_a_turn_in_no_state_there_is_can_be_stopped_while_the_gateway_runs(
+    ledger: Ledger, kind: StopKind
+) -> None:
+    """Before recovery has looked at it: no command says "try again" for ever."""
+    bad = await ledger.begin()
+    await ledger.crash()
+    ledger.spoil("turns", "UPDATE turns SET state = 'gone mad'")
+    await ledger.store.stop(key(), kind, await ledger.command())
+    ended = await ledger.turn(bad.session.id)
+    assert (ended.state, ended.why) == (TurnState.FAILED, "unreadable")
+    assert (await ledger.store.live_session(key()) is None) is kind.ends_session
+    assert await ledger.store.verify() == ()
+
+
+@pytest.mark.guards("R1.5")
+async def test_a_turn_that_has_ended_in_no_state_there_is_locks_no_chat(ledger: Ledger) -> None:
+    await ledger.complete()
+    ledger.spoil("turns", "UPDATE turns SET state = 'gone mad'")
+    await ledger.say("and now?")
+    async with Stage(ledger, says("fine")) as stage:
+        await stage.leave_after_answer("fine")
+    assert await told(ledger, "c1") == [], "its answer had been given"
 
 
 @pytest.mark.guards("R16")

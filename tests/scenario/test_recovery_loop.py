@@ -119,7 +119,7 @@ async def test_a_ledger_that_fails_during_recovery_strands_nothing_and_is_not_ha
     slept, reports = watch(ledger.clock), Reports()
     claimed = await ledger.begin()
     await ledger.crash()
-    faults: list[Exception] = [DiskFull("full"), StoreUnavailable("restarting"), KeyError("bug")]
+    faults: list[Exception] = [DiskFull("full"), StoreUnavailable("restarting"), DiskFull("full again")]
     store = failing(ledger.store, settle_stale=faults)
     working = await run(reconciler(ledger, store, report=reports))
     for n, wait in enumerate((375, 750, 1_500)):
@@ -131,6 +131,36 @@ async def test_a_ledger_that_fails_during_recovery_strands_nothing_and_is_not_ha
     assert (await ledger.turn(claimed.session.id)).state is TurnState.QUEUED
     assert reports.doing == ["recovering"] * 3
     await end(working)
+
+
+@pytest.mark.guards("R1.5", "R16")
+@pytest.mark.parametrize("step", ["interrupt_orphans", "doubt_orphans", "requests", "expire_questions"])
+async def test_a_step_that_fails_is_reported_once_and_skips_none_of_the_next(
+    ledger: Ledger, step: str
+) -> None:
+    reports = Reports()
+    claimed = await ledger.begin()
+    await ledger.crash()
+    await ledger.store.interrupt_orphans()
+    faults: list[Exception] = [KeyError("bug")] * 4
+    at_work = reconciler(ledger, failing(ledger.store, **{step: faults}), report=reports)
+    await at_work.boot()
+    await at_work.boot()
+    assert (await ledger.turn(claimed.session.id)).state is TurnState.QUEUED
+    assert len(reports.doing) == len(set(reports.doing)) > 0
+    assert at_work.continuity is not None
+
+
+@pytest.mark.guards("R1.5")
+async def test_damage_that_comes_while_the_gateway_runs_is_mended_before_the_next_round(
+    ledger: Ledger,
+) -> None:
+    at_work = reconciler(ledger, failing(ledger.store, doubt_orphans=[KeyError("bug")]))
+    await at_work.boot()
+    await ledger.begin()
+    ledger.spoil("turns", "UPDATE turns SET claimed_at = 'a word'")
+    await at_work.boot()
+    assert await ledger.store.verify() == ()
 
 
 async def test_a_closed_ledger_ends_it(ledger: Ledger) -> None:

@@ -128,6 +128,8 @@ class Machine:
 
     name: str
     arrows: Mapping[str, tuple[str, ...]]
+    unreadable: str
+    """The only way out of a state that the table does not have: damage ends a row in this final state."""
 
     @property
     def finals(self) -> frozenset[str]:
@@ -161,6 +163,7 @@ TURN = Machine(
         _T.EXPIRED: (),
         _T.PARKED: (),
     },
+    unreadable=_T.FAILED,
 )
 
 CALL = Machine(
@@ -173,6 +176,7 @@ CALL = Machine(
         _C.UNKNOWN: (),
         _C.SKIPPED: (),
     },
+    unreadable=_C.UNKNOWN,
 )
 
 DELIVERY = Machine(
@@ -185,6 +189,7 @@ DELIVERY = Machine(
         _D.FAILED: (),
         _D.EXPIRED: (),
     },
+    unreadable=_D.FAILED,
 )
 
 INBOX = Machine(
@@ -207,6 +212,7 @@ INBOX = Machine(
         _I.WITHDRAWN: (),
         _I.DROPPED: (),
     },
+    unreadable=_I.DROPPED,
 )
 
 QUESTION = Machine(
@@ -219,6 +225,7 @@ QUESTION = Machine(
         _Q.UNDELIVERABLE: (),
         _Q.CANCELLED: (),
     },
+    unreadable=_Q.EXPIRED,
 )
 
 PROCESS = Machine(
@@ -229,6 +236,7 @@ PROCESS = Machine(
         _P.KILLED: (),
         _P.LOST: (),
     },
+    unreadable=_P.LOST,
 )
 
 GOAL = Machine(
@@ -240,6 +248,7 @@ GOAL = Machine(
         _G.STOPPED: (),
         _G.SPENT: (),
     },
+    unreadable=_G.STOPPED,
 )
 
 MACHINES = (TURN, CALL, DELIVERY, INBOX, QUESTION, PROCESS, GOAL)
@@ -250,7 +259,7 @@ OPEN_TURN_STATES = tuple(state for state in TurnState if state not in TURN.final
 
 def advance(machine: Machine, source: str, target: str) -> str:
     """Return `target` if the table has the arrow, else raise `ForbiddenTransition`."""
-    if target not in machine.arrows.get(source, ()):
+    if target not in machine.arrows.get(source, (machine.unreadable,)):
         raise ForbiddenTransition(machine.name, source, target)
     return target
 

@@ -274,6 +274,14 @@ def left_line(part: int, parts: int, may_have_arrived: bool) -> str:
     return f"[{which} could not be delivered here and was left out.{doubt}]"
 
 
+def unreadable_line() -> str:
+    """The line shown in place of a part whose record is damaged, so that its state or its key is lost."""
+    return (
+        "[A message for this chat could not be read: its record is damaged. It was left out here, unless it "
+        "had been shown before. The operator can look at it with `holdfast set-aside`.]"
+    )
+
+
 def late_line(part: int, parts: int, may_have_arrived: bool) -> str:
     """The line that takes the place of a part that stepped aside."""
     which = "A message" if parts == 1 else f"Part {part} of {parts} of a message"

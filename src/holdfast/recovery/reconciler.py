@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 from holdfast.clock import Bell, Clock, both, first_of
-from holdfast.errors import Refused, Report, StoreClosed, SyncFailed, unreported
+from holdfast.errors import (
+    DiskFull,
+    Refused,
+    Report,
+    StoreClosed,
+    StoreUnavailable,
+    SyncFailed,
+    unreported,
+)
 from holdfast.model import ChatAddress, Owed, OwedKind, TurnId
 from holdfast.policy.parts import Longest, parts_for, usual
 from holdfast.policy.recovery import Decision, Outcome
@@ -26,6 +36,8 @@ from holdfast.store import Continuity, ExpiredQuestion, Keep, Settled, StaleTurn
 from .continuity import ContinuityReport, continuity_report
 from .facts import Outside, judge_stale
 from .verdicts import CONTINUE_EXPIRES, Judging
+
+T = TypeVar("T")
 
 PAGE = 500
 """Turns read at once, and judged and written in one commit: others' commits come in between."""
@@ -91,6 +103,8 @@ class Reconciler:
         """What the first round decided, until the report is made."""
         self._expired: dict[TurnId, ExpiredQuestion] = {}
         """Turns whose question's time was up at the first round, until the report is made."""
+        self._faults: dict[str, str] = {}
+        """Steps that failed when they were last carried out, and how."""
         self._told_of: int | None = None
         self._retained_at: float | None = None
         self._bell = Bell()
@@ -135,8 +149,10 @@ class Reconciler:
 
     async def boot(self) -> ContinuityReport:
         """One round; the first one also makes the continuity report of this boot, and keeps it."""
-        if self._found is None:
+        if self._found is None or self._faults:
+            # A step that failed may have met damage: it is mended before the step is tried again.
             await self.store.mend()
+        if self._found is None:
             self._found = await self.store.continuity()
         await self.round()
         if self.continuity is None:
@@ -146,18 +162,35 @@ class Reconciler:
         return self.continuity
 
     async def round(self) -> Counter[Outcome]:
-        """Look at everything interrupted once, at what dead owners left first; what became of how many."""
-        more = await self._interrupt_orphans()
-        await self.store.doubt_orphans()
+        """Look at everything interrupted once, at what dead owners left first; what became of how many.
+
+        A step that fails by what it found is reported, and the next steps are carried out all the same.
+        """
+        more = await self._step("looking for interrupted work", self._interrupt_orphans)
+        await self._step("looking for interrupted sends", self.store.doubt_orphans)
         outcomes = await self._settle_all()
         if more:
             # The first few go on at once: none of them waits until ten thousand others have been found.
-            while await self._interrupt_orphans():
+            while await self._step("looking for interrupted work", self._interrupt_orphans):
                 pass
             outcomes += await self._settle_all()
         self.outcomes += outcomes
-        await self._tell_of_safe_mode()
+        await self._step("telling of safe mode", self._tell_of_safe_mode)
         return outcomes
+
+    async def _step(self, doing: str, work: Callable[[], Awaitable[T]]) -> T | None:
+        """Carry out one step of a round; a fault of its own ends it alone, an unusable ledger the round."""
+        try:
+            done = await work()
+        except (DiskFull, StoreUnavailable, SyncFailed, StoreClosed):
+            raise
+        except Exception as fault:  # noqa: BLE001 - a step that fails for ever must not stop the others
+            if self._faults.get(doing) != str(fault):
+                self._report(doing, fault)
+            self._faults[doing] = str(fault)
+            return None
+        self._faults.pop(doing, None)
+        return done
 
     async def _expire_questions(self) -> tuple[ExpiredQuestion, ...]:
         """A page of questions whose time is up; the first round's go into the report of this boot."""
@@ -172,14 +205,15 @@ class Reconciler:
 
     async def _settle_all(self) -> Counter[Outcome]:
         outcomes: Counter[Outcome] = Counter()
-        await self._look_at_safe_mode()
+        await self._step("looking at safe mode", self._look_at_safe_mode)
         if self._all_outside().safe_mode:
             # A park clears the run that died of it, and may end safe mode: no chat hears of it before that.
-            outcomes += await self.settle_interrupted(frozenset({Outcome.PARK}))
+            park = partial(self.settle_interrupted, frozenset({Outcome.PARK}))
+            outcomes += await self._step("parking", park) or Counter()
             if outcomes[Outcome.PARK]:
-                await self._look_at_safe_mode()
-        await self._look_at_questions()
-        return outcomes + await self.settle_interrupted()
+                await self._step("looking at safe mode", self._look_at_safe_mode)
+        await self._step("looking at questions", self._look_at_questions)
+        return outcomes + (await self._step("deciding", self.settle_interrupted) or Counter())
 
     async def _look_at_questions(self) -> None:
         """Safe mode keeps what recovery asks open; after it the work of suspects goes on unanswered."""

@@ -18,7 +18,8 @@ HEAD = """\
 <!-- Written by tests/unit/model/states_page.py from holdfast.model.states; do not edit by hand. -->
 
 Everything the ledger follows moves along one of these tables. The database refuses any other change of
-state, and a state with no way out is final.
+state, and a state with no way out is final. Damage may leave a row in a state that its table does not have:
+such a row ends alone, in the final state that the table names.
 """
 
 
@@ -50,6 +51,7 @@ def section(machine: Machine) -> str:
     about, states = meanings()[machine.name]
     assert set(states) == set(machine.arrows), f"{machine.name}: the table and its words differ"
     lines = [f"\n## {machine.name.capitalize()}\n", f"{about}\n", "```mermaid", diagram(machine), "```\n"]
+    lines += [f"A row whose state cannot be read ends as `{machine.unreadable}`.\n"]
     lines += ["| state | meaning |", "|---|---|"]
     lines += [f"| `{state}` | {words or ''} |".replace("|  |", "| |") for state, words in states.items()]
     return "\n".join(lines) + "\n"

@@ -37,9 +37,10 @@ class Upkeep(Protocol):
     async def mend(self) -> int:
         """Take damage below the schema out of open work; what stood there is set aside and logged.
 
-        An optional field of another type than its column counts as absent, and the rest of its row holds.
-        What was laid aside because it could not be worked on is in line once more. A conversation whose turn
-        is in a state that no rule can place is laid aside. Says how many were mended.
+        An optional field that cannot be read counts as absent, and the rest of its row holds. A row whose
+        state or key cannot be read ends alone: a turn as failed, with its calls and questions settled and its
+        chat told once; a part that is owed as failed, with a visible line in its place. What was laid aside
+        because it could not be worked on is in line once more. Says how many rows were mended.
         """
         ...
 

@@ -48,10 +48,11 @@ from holdfast.store.contract import ClaimSettings, Judge
 from holdfast.store.contract.work import AS_USUAL
 
 from . import rows
+from .aside import heal, lay_aside
 from .commit import Tx, Undone
 from .endings import end_session, end_turn, leave_unanswered
 from .intake import refresh_conversation
-from .mending import heal, lay_aside, mend_conversation
+from .mending import mend_conversation
 from .owing import owe_all
 from .partials import cut_replies
 from .readers import Read

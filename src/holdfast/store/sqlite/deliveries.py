@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from holdfast.errors import WrongState
 from holdfast.model import (
     ChatAddress,
@@ -20,7 +22,9 @@ from holdfast.policy.settings import DAY
 from holdfast.store.contract.delivery import FIRST
 
 from . import rows
-from .commit import Row, Tx
+from .aside import rows_apart, set_row_aside
+from .commit import Row, Tx, Undone
+from .mending import mend_open_work
 from .owing import owe_all, refresh_chat
 from .readers import Read
 
@@ -37,16 +41,43 @@ def claim_deliveries(
 ) -> tuple[Delivery, ...]:
     taken: list[Delivery] = []
     for platform in platforms:
-        due = {"now": tx.now, "latest": tx.now + LONGEST_WAIT}
-        left = limit - len(taken)
-        for (chat,) in tx.all("take_chats_due", platform=platform, limit=left, **due):
-            row = tx.one("take_delivery", chat=chat, owner=tx.instance, tried=tried, **due)
-            if row is not None:
-                taken.append(rows.delivery(row))
-            else:
-                # A damaged throttle made the chat due. It is forgotten; the parts have their own times.
-                refresh_chat(tx, chat)
+        for chat in _take_chats(tx, platform, limit - len(taken)):
+            taken += _take_part(tx, chat, tried)
     return tuple(taken)
+
+
+def claim_deliveries_apart(
+    tx: Tx, platforms: tuple[str, ...], limit: int = 32, tried: str | None = None
+) -> tuple[Delivery, ...]:
+    """The same, each chat apart: one whose part cannot be taken is set aside, and keeps no other waiting."""
+    taken: list[Delivery] = []
+    for platform in platforms:
+        for chat in _take_chats(tx, platform, limit - len(taken)):
+            try:
+                taken += tx.apart(partial(_take_part, tx, chat, tried))
+            except Undone as undone:
+                set_row_aside(tx, "chats", chat, undone.fault)
+    return tuple(taken)
+
+
+def _take_chats(tx: Tx, platform: str, limit: int) -> list[str]:
+    latest = tx.now + LONGEST_WAIT
+    return [
+        chat
+        for (chat,) in tx.all("take_chats_due", platform=platform, limit=limit, now=tx.now, latest=latest)
+    ]
+
+
+def _take_part(tx: Tx, chat: str, tried: str | None) -> tuple[Delivery, ...]:
+    latest = tx.now + LONGEST_WAIT
+    row = tx.one("take_delivery", chat=chat, owner=tx.instance, tried=tried, now=tx.now, latest=latest)
+    if row is not None:
+        return (rows.delivery(row),)
+    # A damaged throttle made the chat due, or what is first in its line is damaged. A throttle is forgotten;
+    # the parts have their own times.
+    mend_open_work(tx)
+    refresh_chat(tx, chat)
+    return ()
 
 
 def next_send_at(read: Read, platforms: tuple[str, ...]) -> int | None:
@@ -179,18 +210,28 @@ def _is_not(tx: Tx, id: DeliveryId, wanted: str) -> WrongState:
 
 
 def in_doubt(read: Read, limit: int = 100, platform: str | None = None) -> tuple[Delivery, ...]:
-    return tuple(rows.delivery(row) for row in read.all("in_doubt", limit=limit, platform=platform))
+    return rows.readable(rows.delivery, read.all("in_doubt", limit=limit, platform=platform))
 
 
 def unsettled(
     read: Read, after: DeliveryId = FIRST, limit: int = 100, unknown_only: bool = False
 ) -> tuple[Delivery, ...]:
     name = "unknown_parts" if unknown_only else "unsettled_parts"
-    return tuple(rows.delivery(row) for row in read.all(name, after=after, limit=limit))
+    return rows.readable(rows.delivery, read.all(name, after=after, limit=limit))
 
 
 def doubt_orphans(tx: Tx) -> int:
-    found = tx.all("doubt_orphans", owner=tx.instance)
+    return _doubt(tx, tx.all("doubt_orphans", owner=tx.instance, only=None))
+
+
+def doubt_orphans_apart(tx: Tx) -> int:
+    """The same, each part apart: one whose row cannot be changed keeps no other waiting."""
+    found = tx.all("orphan_parts", owner=tx.instance)
+    doubt = partial(tx.all, "doubt_orphans", owner=tx.instance)
+    return _doubt(tx, rows_apart(tx, "outbox", found, lambda id_: doubt(only=id_)))
+
+
+def _doubt(tx: Tx, found: list[Row]) -> int:
     for (id_,) in found:
         tx.event("unknown", f"delivery:{id_}", reason="the process died while sending")
     if found:
@@ -200,7 +241,7 @@ def doubt_orphans(tx: Tx) -> int:
 
 
 def deliveries(read: Read, chat: ChatAddress, after: int = 0, limit: int = 100) -> tuple[Delivery, ...]:
-    return tuple(rows.delivery(row) for row in read.all("deliveries", chat=chat, after=after, limit=limit))
+    return rows.readable(rows.delivery, read.all("deliveries", chat=chat, after=after, limit=limit))
 
 
 def last_number(read: Read, chat: ChatAddress) -> int:

@@ -46,6 +46,11 @@ def is_damage(error: BaseException) -> bool:
     return family_of(code_of(error)) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
+def may_be_damage(error: BaseException) -> bool:
+    """Whether damaged values may have stopped this work: no fault of the machine, and no refusal of ours."""
+    return isinstance(error, (Broken, ValueError, TypeError)) or type(error) is StoreFault
+
+
 def code_of(error: BaseException) -> int:
     """SQLite's extended code; 0 for an error that is not SQLite's own (the driver raises some itself)."""
     return int(getattr(error, "sqlite_errorcode", 0))

@@ -19,7 +19,8 @@ GUARDED = {
 def guard(table: str, machine: Machine) -> str:
     """The trigger that keeps one table within its machine.
 
-    The arrows stand in one string to search, because a list would be built anew for every row written.
+    The arrows stand in one string to search, because a list would be built anew for every row written. The
+    states stand in a list: SQLite builds it only for an arrow that the string does not have.
     """
     lines = ["|"]
     for source, target in machine.pairs:
@@ -28,10 +29,12 @@ def guard(table: str, machine: Machine) -> str:
             lines.append("")
         lines[-1] += arrow
     arrows = "'\n    || '".join(lines)
+    known = ", ".join(f"'{state}'" for state in machine.arrows)
     return (
         f"CREATE TRIGGER {table}_follow_their_states BEFORE UPDATE OF state ON {table}\n"
         f"WHEN NEW.state <> OLD.state AND instr(\n    '{arrows}',\n"
         f"    '|' || OLD.state || '>' || NEW.state || '|') = 0\n"
+        f" AND NOT (NEW.state = '{machine.unreadable}' AND OLD.state NOT IN (\n    {known}))\n"
         f"BEGIN SELECT RAISE(ABORT, 'forbidden transition'); END;\n"
     )
 

@@ -1,175 +1,234 @@
 """Damage below the schema: an optional field that cannot be read counts as absent, alone, and is reported.
 
 A value of a type the schema does not allow keeps its whole row from ever being changed, so it is taken out,
-and what stood there is set aside. A conversation that cannot be worked on all the same is laid aside alone:
-its chat is told so, `set-aside` lists it, and it is tried again with the next message and at the next start.
+and what stood there is set aside. A row whose state or key cannot be read ends alone, as its state table
+says; its chat is told, and everything else goes on. A conversation that cannot be worked on all the same is
+laid aside: its chat is told so, `set-aside` lists it, and it is tried again with the next message and at the
+next start.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple
 
-from holdfast.model import OPEN_TURN_STATES, ChatAddress, Key, Owed, OwedKind
-from holdfast.store.contract import LEDGER_ACCOUNT
+from holdfast.model import (
+    CallId,
+    CallState,
+    ChatAddress,
+    Key,
+    Owed,
+    OwedKind,
+    Returned,
+    SessionId,
+    ToolCall,
+    TurnId,
+)
+from holdfast.policy.partials import CUT_OFF_HERE, kept_reply
+from holdfast.policy.parts import usual
+from holdfast.policy.results import unknown_text
+from holdfast.policy.retry import unreadable_line
 
-from .codec import encode
+from .aside import heal, lay_aside, set_part_aside, set_row_aside
 from .commit import Tx, Undone, Value
 from .intake import refresh_conversation
-from .owing import owe_all
+from .optional_fields import OPTIONAL, Table
+from .owing import owe_all, refresh_chat
+from .steps import add_result, settle_open_work
 
-log = logging.getLogger(__name__)
+UNREADABLE_ROW = "unreadable"
+"""Why a row ended whose state or key could not be read."""
 
-_SHOWN = 2_000
-"""Characters kept of what stood there."""
-_Fields = Mapping[str, tuple[type, Value]]
-"""Columns by name: the type each has if it is not null, and what stands in its place."""
-
-_TURN: _Fields = MappingProxyType(
-    {
-        "owner": (str, None),
-        "last_owner": (str, None),
-        "attempt": (int, 1),
-        "suspect": (int, 0),
-        "productive": (int, 0),
-        "begun_at": (int, 0),
-        "claimed_at": (int, 0),
-        "progress_at": (int, None),
-        "progress_mark": (str, None),
-        "tail": (str, "work"),
-        "noted": (int, 0),
-        "interruptions": (int, 1),
-        "interrupted_at": (int, None),
-        "interruption": (str, None),
-        "held": (str, None),
-        "held_since": (int, None),
-        "quarantined": (int, 0),
-        "consented": (int, 0),
-        # A stop was asked for, of whatever kind.
-        "stop": (str, "stop"),
-        "stop_at": (int, None),
-        "why": (str, None),
-        "deaths": (int, 0),
-    }
-)
-_SESSION: _Fields = MappingProxyType(
-    {
-        "began": (str, "first"),
-        "began_at": (int, 0),
-        "strikes": (int, 0),
-        "longest_fatal": (int, 0),
-        "completed_at": (int, None),
-        # It was parked, whenever that was.
-        "suspended_at": (int, 0),
-        "suspended_why": (str, None),
-        "deaths": (int, 0),
-        "cuts": (int, 0),
-        "follows_park": (int, 0),
-    }
-)
-_CHAT: _Fields = MappingProxyType(
-    {"busy": (str, None), "on_interruption": (str, None), "agent": (str, None), "model": (str, None)}
+_LOST_TURN = (
+    "I cannot read how far I got with the task I was working on here: its record is damaged. I ended it, and "
+    "it is not run again. The conversation and your other messages are kept. Write to me to go on."
 )
 
-
-class Table(NamedTuple):
-    """What a claim and recovery read of a row and can do without, and the queries for that."""
-
-    fields: _Fields
-    read: str
-    write: str
+_Values = dict[str, Value]
 
 
-OPTIONAL: Mapping[str, Table] = MappingProxyType(
-    {
-        "turns": Table(_TURN, "fields_of_turns", "mend_turns"),
-        "sessions": Table(_SESSION, "fields_of_sessions", "mend_sessions"),
-        "chats": Table(_CHAT, "fields_of_chats", "mend_chats"),
-    }
-)
+def _known_words() -> Mapping[str, str]:
+    """The words that each table allows for states and kinds, for the query that looks for others."""
+    known: dict[str, str] = {}
+    for name, table in OPTIONAL.items():
+        if table.machine is not None:
+            known[name] = f",{','.join(table.machine.arrows)},"
+        for field in table.fields.values():
+            if field.words:
+                known[f"{name}_kinds"] = f",{','.join(sorted(field.words))},"
+    return MappingProxyType(known)
 
-_OPEN = encode(OPEN_TURN_STATES)
 
-_FAULTY = (
-    "I cannot go on in this chat: its record is damaged, or I met a fault of my own. Your messages are kept. "
-    "The operator is told and can look at it with `holdfast set-aside`; I try again with your next message "
-    "and at the next start."
-)
+_WORDS = _known_words()
 
 
 def mend(tx: Tx) -> int:
     """Mend all open work, and let what was laid aside be tried once more; says how many rows were mended."""
     mended = mend_open_work(tx)
     for (key,) in tx.all("laid_aside"):
-        if refresh_conversation(tx, key):
-            tx.changed("turns")
-    for key, state in tx.all("unplaced_work", open=_OPEN):
-        lay_aside(tx, key, ValueError(f"its turn is in the state {state!r}, which is none of the ledger"))
+        try:
+            if tx.apart(partial(refresh_conversation, tx, key)):
+                tx.changed("turns")
+        except Undone as undone:
+            set_row_aside(tx, "conversations", key, undone.fault)
     return mended
 
 
 def mend_open_work(tx: Tx) -> int:
-    return sum(_mend(tx, table, id_) for table, id_ in tx.all("damaged_work"))
+    """Mend what claims, senders and recovery look at; says how many rows were mended."""
+    return _mend_rows(tx, [(table, id_) for table, id_ in tx.all("damaged_work", **_WORDS)])
 
 
 def mend_conversation(tx: Tx, key: Key) -> bool:
     """Mend what a claim of this conversation reads; whether anything was damaged."""
     row = tx.one("rows_of_conversation", key=key)
     chat, session, turn = row if row is not None else (None, None, None)
-    rows = (("chats", chat), ("sessions", session), ("turns", turn))
-    return sum(_mend(tx, table, id_) for table, id_ in rows if id_ is not None) > 0
+    rows = [("chats", chat), ("sessions", session), ("turns", turn)]
+    own = _mend_rows(tx, [(table, id_) for table, id_ in rows if id_ is not None])
+    return own + mend_open_work(tx) > 0
+
+
+def _mend_rows(tx: Tx, rows: list[tuple[str, str]]) -> int:
+    """Mend each apart. One that depends on another damaged row is tried once more after all of them."""
+    mended, left = 0, []
+    for row in rows:
+        try:
+            mended += tx.apart(partial(_mend, tx, *row))
+        except Undone:
+            left.append(row)
+    for table, id_ in left:
+        try:
+            mended += tx.apart(partial(_mend, tx, table, id_))
+        except Undone as undone:
+            set_row_aside(tx, table, id_, undone.fault)
+            _lay_turn_aside(tx, table, id_, undone.fault)
+    return mended
+
+
+def _lay_turn_aside(tx: Tx, table: str, id_: str, fault: Exception) -> None:
+    for (key,) in tx.all("key_of_turn", turn=id_) if table == "turns" else ():
+        lay_aside(tx, Key(key), fault)
 
 
 def _mend(tx: Tx, table: str, id_: str) -> int:
-    fields, read, write = OPTIONAL[table]
-    row = tx.one(read, id=id_)
-    found = dict(zip(fields, row, strict=True)) if row is not None else {}
-    damaged = {
-        name: value
-        for name, value in found.items()
-        if value is not None and type(value) is not fields[name][0]
-    }
-    if not damaged:
+    """Take damage out of one row; says whether there was any."""
+    about = OPTIONAL[table]
+    row = tx.one(about.read, id=id_)
+    if row is None:
         return 0
-    values = {name: fields[name][1] if name in damaged else value for name, value in found.items()}
-    tx.run(write, id=id_, **values)
-    for name, value in damaged.items():
+    found = dict(zip(_columns(about), row, strict=True))
+    damaged = [name for name, field in about.fields.items() if not field.holds(found[name])]
+    ends = _ends(about, found, damaged)
+    if not damaged and not ends:
+        return 0
+    values = found | {name: about.fields[name].absent for name in damaged}
+    if ends and about.machine is not None:
+        values |= {"state": about.machine.unreadable, "why": UNREADABLE_ROW, "reason": UNREADABLE_ROW}
+    _WRITERS.get(table, _write)(tx, about, id_, values, ends)
+    for name in damaged:
         reason = f"{table}.{name} of {id_} cannot be read, so it counts as absent; the rest of the row holds"
-        set_part_aside(tx, f"{table}/{id_}/{name}", reason, str(value))
+        set_part_aside(tx, f"{table}/{id_}/{name}", reason, str(found[name]))
+    if ends:
+        reason = f"row {id_} of {table} has no readable state or key, so it ended alone as {values['state']}"
+        set_part_aside(tx, f"{table}/{id_}/state", reason, str(found["state"]))
     return 1
 
 
-def set_part_aside(tx: Tx, part: str, reason: str, payload: str) -> None:
-    """Report a part of the ledger that cannot be read or worked on, once: in the log, and for `set-aside`."""
-    told = {"account": LEDGER_ACCOUNT, "part": part, "reason": reason, "payload": payload[:_SHOWN]}
-    if tx.run("keep_aside", now=tx.now, **told):
-        log.error("damage in the ledger: %s", reason)
-        tx.event("set_aside", f"ledger:{part}", reason=reason)
+def _columns(about: Table) -> list[str]:
+    return [*about.fields, "state"] if about.machine is not None else [*about.fields]
 
 
-def lay_aside(tx: Tx, key: Key, fault: Exception) -> None:
-    """What cannot be worked on stays out of the line, alone; whoever writes there is told the truth."""
-    words = f"{type(fault).__name__}: {fault}"
-    row = tx.one("lay_aside", key=key, fault=words)
-    if row is None:
+def _ends(about: Table, found: Mapping[str, object], damaged: list[str]) -> bool:
+    """Whether the row is set aside: nobody can tell what it is, or where it stands."""
+    if about.machine is None:
+        return False
+    return found["state"] not in about.machine.arrows or not about.key.isdisjoint(damaged)
+
+
+def _write(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> None:
+    tx.run(about.write, id=id_, now=tx.now, **values)
+
+
+def _write_turn(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> None:
+    """A turn that ends settles its calls and questions, and frees its conversation; the chat is told once."""
+    was_open = tx.one("unreadable_turn", turn=id_) if ends else None
+    _write(tx, about, id_, values, ends)
+    if was_open is None:
         return
-    reason = f"the conversation {key} could not be worked on: {words}; its messages are kept"
-    set_part_aside(tx, _part(key), reason, key)
-    notice = Owed(ChatAddress(row[0]), f"fault:{key}:{tx.now}", (_FAULTY,), OwedKind.NOTICE)
-    try:
-        tx.apart(lambda: owe_all(tx, (notice,)))
-    except Undone as undone:
-        log.error("the chat of %s cannot be told: %s", key, undone)
+    turn, session, key, chat = TurnId(id_), SessionId(was_open[0]), Key(was_open[1]), ChatAddress(was_open[2])
+    text = settle_open_work(tx, {turn: session}).get(turn, "")
+    if tx.run("cancel_questions", turn=turn, now=tx.now):
+        tx.changed("questions")
+    # Whoever runs it is fenced off, and whatever its helpers still do.
+    tx.run("bump_generation", session=session)
+    owe_all(tx, kept_reply(chat, turn, text, usual, CUT_OFF_HERE, was_open[3]), session, turn)
+    owe_all(tx, (Owed(chat, f"unreadable:{turn}", (_LOST_TURN,), OwedKind.NOTICE),), session, turn)
+    tx.event("failed", f"turn:{turn}", why=UNREADABLE_ROW)
+    heal(tx, key)
+    _refresh(tx, key)
 
 
-def heal(tx: Tx, key: Key) -> None:
-    """The conversation was claimed: whatever was wrong with it is over."""
-    tx.run("heal_conversation", key=key)
-    tx.run("take_from_aside", account=LEDGER_ACCOUNT, part=_part(key))
-    tx.event("taken_up", f"ledger:{_part(key)}")
+def _write_call(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> None:
+    """A call that ends has a result: that its outcome is unknown."""
+    _write(tx, about, id_, values, ends)
+    for session, turn, call, seq in tx.all("unreadable_call", id=id_):
+        tx.all("take_seqs", counts=json.dumps([(turn, 1)]))
+        text = unknown_text(ToolCall(CallId(call), str(values["name"]), ""), "")
+        add_result(tx, SessionId(session), TurnId(turn), Returned(CallId(call), CallState.UNKNOWN, text), seq)
 
 
-def _part(key: Key) -> str:
-    return f"conversation/{key}"
+def _write_question(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> None:
+    """A question that ends got no answer; its turn does not wait for one."""
+    _write(tx, about, id_, values, ends)
+    for turn, key in tx.all("turn_of_question", id=id_) if ends else ():
+        tx.run("wake_waiting_turn", turn=turn, anyway=False)
+        _refresh(tx, key)
+        tx.changed("questions")
+        tx.changed("recovery")
+
+
+def _write_part(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> None:
+    """A visible line takes the place of a part that ends, and its chat goes on."""
+    _write(tx, about, id_, values, ends)
+    for (chat,) in tx.all("chat_of_part", id=id_):
+        if ends:
+            line = Owed(ChatAddress(chat), f"line:unreadable:{id_}", (unreadable_line(),), OwedKind.NOTICE)
+            owe_all(tx, (line,))
+        refresh_chat(tx, chat)
+
+
+def _write_chat(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> None:
+    _write(tx, about, id_, values, ends)
+    refresh_chat(tx, id_)
+
+
+def _write_conversation(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> None:
+    _write(tx, about, id_, values, ends)
+    _refresh(tx, id_)
+
+
+def _write_row(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> None:
+    _write(tx, about, id_, values, ends)
+    for (key,) in tx.all("key_of_row", id=id_):
+        _refresh(tx, key)
+
+
+def _refresh(tx: Tx, key: str) -> None:
+    if refresh_conversation(tx, key):
+        tx.changed("turns")
+
+
+_WRITERS: Mapping[str, Callable[[Tx, Table, str, _Values, bool], None]] = MappingProxyType(
+    {
+        "turns": _write_turn,
+        "chats": _write_chat,
+        "conversations": _write_conversation,
+        "inbox": _write_row,
+        "tool_calls": _write_call,
+        "questions": _write_question,
+        "outbox": _write_part,
+    }
+)
+"""What else a change of such a row means; of the others nothing is derived."""

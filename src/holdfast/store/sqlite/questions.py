@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from holdfast.errors import WrongState
 from holdfast.model import (
     ChatAddress,
@@ -29,7 +31,8 @@ from holdfast.store.contract.work import AS_USUAL
 
 from . import rows
 from .allowed_calls import store_rule
-from .commit import Tx
+from .aside import rows_apart, set_row_aside
+from .commit import Row, Tx, Undone
 from .endings import end_turn, leave_unanswered, owe_partial, release
 from .intake import refresh_conversation, row_is_not
 from .owing import owe_all
@@ -126,7 +129,17 @@ def question_undeliverable(tx: Tx, question: QuestionId) -> None:
 
 
 def withdraw_questions(tx: Tx) -> tuple[QuestionId, ...]:
-    withdrawn = tx.all("withdraw_questions", now=tx.now)
+    return _withdraw(tx, tx.all("withdraw_questions", now=tx.now, only=None))
+
+
+def withdraw_questions_apart(tx: Tx) -> tuple[QuestionId, ...]:
+    """The same, each question apart: one whose row cannot be changed keeps no other waiting."""
+    found = tx.all("questions_to_withdraw")
+    withdraw = partial(tx.all, "withdraw_questions", now=tx.now)
+    return _withdraw(tx, rows_apart(tx, "questions", found, lambda id_: withdraw(only=id_)))
+
+
+def _withdraw(tx: Tx, withdrawn: list[Row]) -> tuple[QuestionId, ...]:
     for question, turn, session, asked_at in withdrawn:
         tx.event("withdrawn", f"question:{question}")
         # Out of the wait by the arrows there are: into the line and back, so that recovery decides again.
@@ -140,7 +153,13 @@ def withdraw_questions(tx: Tx) -> tuple[QuestionId, ...]:
 
 
 def keep_asking(tx: Tx, due: int, until: int) -> None:
-    tx.run("keep_asking", due=due, until=until)
+    tx.run("keep_asking", due=due, until=until, only=None)
+
+
+def keep_asking_apart(tx: Tx, due: int, until: int) -> None:
+    """The same, each question apart."""
+    keep = partial(tx.all, "keep_asking", due=due, until=until)
+    rows_apart(tx, "questions", tx.all("questions_to_keep", due=due), lambda id_: keep(only=id_))
 
 
 def expire_questions(
@@ -150,6 +169,24 @@ def expire_questions(
     # One by one: the end of one may be the end of its turn, and of what else that had asked.
     closed = [each for each in due if _closes(tx, each[0], QuestionState.EXPIRED, longest, settings)]
     return tuple(_expired(tx, question, turn) for question, turn in closed)
+
+
+def expire_questions_apart(
+    tx: Tx, limit: int = 100, settings: RecoverySettings = AS_USUAL, longest: Longest = usual
+) -> tuple[ExpiredQuestion, ...]:
+    """The same, each question apart: one that cannot be closed keeps no other open."""
+
+    def expire(question: QuestionId, turn: TurnId) -> list[ExpiredQuestion]:
+        closed = _closes(tx, question, QuestionState.EXPIRED, longest, settings)
+        return [_expired(tx, question, turn)] if closed else []
+
+    expired: list[ExpiredQuestion] = []
+    for question, turn in tx.all("questions_due", now=tx.now, limit=limit):
+        try:
+            expired += tx.apart(partial(expire, question, turn))
+        except Undone as undone:
+            set_row_aside(tx, "questions", question, undone.fault)
+    return tuple(expired)
 
 
 def _expired(tx: Tx, question: QuestionId, turn: TurnId) -> ExpiredQuestion:

@@ -122,16 +122,18 @@ def entry(row: Row) -> Entry:
 
 def instance(row: Row) -> Instance:
     id_, host, pid, boot, version, started_at, heartbeat_at, stopped, stopped_at, led_to_park = row
+    began, beat = time_or_none(started_at), time_or_none(heartbeat_at)
     return Instance(
         InstanceId(id_),
         host,
         pid,
         boot,
         version,
-        started_at,
-        heartbeat_at,
+        # Of a run of which one time is known nothing more is known.
+        began or beat or 0,
+        beat or began or 0,
         _stopped(stopped),
-        stopped_at,
+        time_or_none(stopped_at),
         bool(led_to_park),
     )
 
@@ -161,7 +163,18 @@ def inbox_row(row: Row) -> InboxRow:
 
 
 def request(row: Row) -> Request:
-    return Request(*row)
+    id_, what, dedupe, asked_by, after_turn, asked_at, done_at, outcome, instance_ = row
+    return Request(
+        id_,
+        what,
+        dedupe,
+        asked_by,
+        after_turn,
+        time_or_none(asked_at) or 0,
+        time_or_none(done_at),
+        outcome,
+        instance_,
+    )
 
 
 def session(row: Row) -> Session:

@@ -26,11 +26,12 @@ from holdfast.policy.settings import RecoverySettings
 from holdfast.policy.strikes import after_standstill, cut_by
 from holdfast.store.contract import JudgePage, Settled, StaleTurn, Standing, Verdict
 
+from .aside import lay_aside
 from .codec import encode
 from .commit import Row, Tx, Undone
 from .goal_turns import end_goals, queue_goal_turns
 from .intake import STOOD_STILL, drop_wakeups_of
-from .mending import lay_aside, mend_open_work
+from .mending import mend_open_work
 from .owing import Debt, owe_debts
 from .readers import Read
 from .rows import on_interruption_or_none, reader, stop, tail, time_or_none

@@ -49,12 +49,12 @@ from holdfast.store.contract import Ask, Recorded, Spawned, Step
 
 from . import rows
 from .allowed_calls import use_rule
+from .aside import set_part_aside
 from .codec import dump_body, dump_list, dump_offer, is_damaged, load_message
 from .commit import Row, Tx, Value
 from .faults import code_of
 from .goal_turns import end_goal
 from .intake import refresh_conversation, row_is_not, settle_row
-from .mending import set_part_aside
 from .owing import Debt, owe_all, owe_debts
 from .partials import cut_replies, keep_partials
 from .processes import consume_process, spawned_values
@@ -154,6 +154,11 @@ def _row(session: SessionId, turn: TurnId, seq: int, body: Body, now: int) -> di
         "body": text,
         "now": now,
     }
+
+
+def add_result(tx: Tx, session: SessionId, turn: TurnId, result: Returned, seq: int) -> None:
+    """Write the entry that a settled call names as its result."""
+    tx.write("add_entry", _row(session, turn, seq, result, tx.now))
 
 
 def _settle_call(tx: Tx, turn: TurnId, result: Returned, seq: int) -> None:

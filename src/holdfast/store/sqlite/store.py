@@ -10,6 +10,7 @@ import sqlite3
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -46,7 +47,7 @@ from . import stopping as drains
 from .changes import Changes
 from .commit import Tx
 from .database import connect_reader, connect_writer, migrate, renew_log, settle_log
-from .faults import is_damage, translate
+from .faults import is_damage, may_be_damage, translate
 from .home import HomeLock
 from .last_word import LastWord, read_last_word, reserve_last_word, say_last_word, take_standstill
 from .partials import partials
@@ -69,14 +70,41 @@ EXIT_SYNC_FAILED = 1
 
 def _commit(
     work: Callable[Concatenate[Tx, P], R],
+    apart: Callable[Concatenate[Tx, P], R] | None = None,
 ) -> Callable[Concatenate[SqliteStore, P], Coroutine[Any, Any, R]]:
-    """A verb that is one commit."""
+    """A verb that is one commit.
+
+    If damage below the schema stops it, it is carried out once more after the damage was mended; `apart` does
+    that for each of its rows alone, so that one which cannot be mended stops no other.
+    """
 
     async def verb(self: SqliteStore, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        result: R = await self._writer.submit(lambda tx: work(tx, *args, **kwargs))
+        result: R
+        try:
+            result = await self._writer.submit(lambda tx: work(tx, *args, **kwargs))
+        except Exception as fault:
+            if not may_be_damage(fault):
+                raise
+            again = partial(_after_mending, fault, apart or work, apart is not None)
+            result = await self._writer.submit(lambda tx: again(tx, *args, **kwargs))
         return result
 
     return verb
+
+
+def _after_mending(
+    fault: Exception,
+    work: Callable[Concatenate[Tx, P], R],
+    anyway: bool,
+    tx: Tx,
+    /,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> R:
+    """Carry out what failed once more; without `anyway` only if there was damage that is mended now."""
+    if not mending.mend_open_work(tx) and not anyway:
+        raise fault
+    return work(tx, *args, **kwargs)
 
 
 def _look(
@@ -201,12 +229,12 @@ class SqliteStore:
     owner_questions = _look(asked.owner_questions)
     set_question_aside = _commit(asked.set_question_aside)
     question_undeliverable = _commit(asked.question_undeliverable)
-    expire_questions = _commit(asked.expire_questions)
-    withdraw_questions = _commit(asked.withdraw_questions)
-    keep_asking = _commit(asked.keep_asking)
+    expire_questions = _commit(asked.expire_questions, asked.expire_questions_apart)
+    withdraw_questions = _commit(asked.withdraw_questions, asked.withdraw_questions_apart)
+    keep_asking = _commit(asked.keep_asking, asked.keep_asking_apart)
 
     owe = _commit(sending.owe)
-    claim_deliveries = _commit(sending.claim_deliveries)
+    claim_deliveries = _commit(sending.claim_deliveries, sending.claim_deliveries_apart)
     next_send_at = _look(sending.next_send_at)
     record_delivery = _commit(sending.record_delivery)
     settle_delivery = _commit(sending.settle_delivery)
@@ -216,7 +244,7 @@ class SqliteStore:
     hurry_delivery = _commit(sending.hurry_delivery)
     step_aside = _commit(sending.step_aside)
     unsettled = _look(sending.unsettled)
-    doubt_orphans = _commit(sending.doubt_orphans)
+    doubt_orphans = _commit(sending.doubt_orphans, sending.doubt_orphans_apart)
     deliveries = _look(sending.deliveries)
     last_number = _look(sending.last_number)
 

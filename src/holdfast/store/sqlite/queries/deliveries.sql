@@ -126,8 +126,11 @@ RETURNING chat
 -- name: doubt_orphans
 UPDATE outbox INDEXED BY outbox_unsettled SET state = 'unknown', owner = NULL, reason = 'the process died while sending',
        attempts = attempts + 1
-WHERE settled_at IS NULL AND state = 'sending' AND owner <> :owner
+WHERE settled_at IS NULL AND state = 'sending' AND owner <> :owner AND (:only IS NULL OR id = :only)
 RETURNING id
+
+-- name: orphan_parts
+SELECT id FROM outbox INDEXED BY outbox_unsettled WHERE settled_at IS NULL AND state = 'sending' AND owner <> :owner
 
 -- name: deliveries
 SELECT id, chat, number, kind, part, parts, body, options, files, reply_to, dedupe, state, attempts, repeated,

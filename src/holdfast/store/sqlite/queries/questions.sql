@@ -78,11 +78,19 @@ WHERE id = :id AND state = 'open' AND asked_by IS NOT 'safe_mode_suspect'
 RETURNING turn, session, kind, min(expires_at, :now)
 
 -- name: withdraw_questions
-UPDATE questions SET state = 'expired', closed_at = :now WHERE state = 'open' AND asked_by = 'safe_mode_suspect'
+UPDATE questions SET state = 'expired', closed_at = :now
+WHERE state = 'open' AND asked_by = 'safe_mode_suspect' AND (:only IS NULL OR id = :only)
 RETURNING id, turn, session, asked_at
 
 -- name: keep_asking
-UPDATE questions SET expires_at = :until WHERE state = 'open' AND asked_by = 'chat_says_ask' AND expires_at < :due
+UPDATE questions SET expires_at = :until
+WHERE state = 'open' AND asked_by = 'chat_says_ask' AND expires_at < :due AND (:only IS NULL OR id = :only)
+
+-- name: questions_to_withdraw
+SELECT id FROM questions WHERE state = 'open' AND asked_by = 'safe_mode_suspect'
+
+-- name: questions_to_keep
+SELECT id FROM questions WHERE state = 'open' AND asked_by = 'chat_says_ask' AND expires_at < :due
 
 -- name: give_back_to_recovery
 -- The time it waited for an answer was safe mode's, so it does not age the work.

@@ -34,12 +34,15 @@ WHERE sessions.id = j.session
 -- name: stale_turns
 -- A page as one row: row by row the driver would hand the interpreter's lock back and forth with whoever writes
 -- meanwhile. First whose they are and their times, then how each stands, a line each: a crash leaves thousands
--- that stand alike.
+-- that stand alike. JSON cannot hold what is no text: a sender that cannot be read is one that nobody knows, and a turn
+-- whose conversation cannot be read keeps no other from being decided on.
 SELECT json_group_array(json_array(
-           page.id, page.session, s.key, s.chat, page.generation, s.incarnation, c.sender,
-           (SELECT i.sender FROM inbox i WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command'
-              AND i.kind = 'message' ORDER BY i.position LIMIT 1),
-           c.message_id, page.progress_at, page.progress_mark,
+           page.id, page.session, s.key, s.chat, page.generation, s.incarnation,
+           CASE WHEN typeof(c.sender) = 'text' THEN c.sender ELSE '' END,
+           (SELECT CASE WHEN typeof(i.sender) = 'text' THEN i.sender ELSE '' END FROM inbox i
+            WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command' AND i.kind = 'message'
+            ORDER BY i.position LIMIT 1),
+           CASE WHEN typeof(c.message_id) = 'text' THEN c.message_id END, page.progress_at, page.progress_mark,
            CASE WHEN page.quarantined BETWEEN 0 AND 253402300799999 THEN page.quarantined ELSE 0 END
            + CASE WHEN (page.held = 'quarantine' OR page.held = 'safe_mode') AND page.held_since BETWEEN 0 AND :now THEN :now - page.held_since ELSE 0 END,
            CASE WHEN page.tail = 'question' THEN
@@ -66,14 +69,17 @@ FROM (SELECT id, session, cause, generation, stop, tail, noted, interruptions, i
       FROM turns WHERE state = 'interrupted' AND id > :after ORDER BY id LIMIT :limit) page
 CROSS JOIN sessions s ON s.id = page.session CROSS JOIN inbox c ON c.position = page.cause
 CROSS JOIN chats h ON h.address = s.chat
+WHERE typeof(s.key) = 'text' AND typeof(s.chat) = 'text'
 
 -- name: stale_turn
 -- The same of one that is in line again: nobody has to let go of it any more, and nothing holds it.
 SELECT json_group_array(json_array(
-           t.id, t.session, s.key, s.chat, t.generation, s.incarnation, c.sender,
-           (SELECT i.sender FROM inbox i WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command'
-              AND i.kind = 'message' ORDER BY i.position LIMIT 1),
-           c.message_id, t.progress_at, t.progress_mark,
+           t.id, t.session, s.key, s.chat, t.generation, s.incarnation,
+           CASE WHEN typeof(c.sender) = 'text' THEN c.sender ELSE '' END,
+           (SELECT CASE WHEN typeof(i.sender) = 'text' THEN i.sender ELSE '' END FROM inbox i
+            WHERE i.key = s.key AND i.state = 'waiting' AND i.kind <> 'command' AND i.kind = 'message'
+            ORDER BY i.position LIMIT 1),
+           CASE WHEN typeof(c.message_id) = 'text' THEN c.message_id END, t.progress_at, t.progress_mark,
            CASE WHEN t.quarantined BETWEEN 0 AND 253402300799999 THEN t.quarantined ELSE 0 END,
            CASE WHEN t.tail = 'question' THEN
                (SELECT min(q.expires_at, coalesce(q.closed_at, q.expires_at)) FROM questions q
