@@ -74,7 +74,7 @@ class Witness:
     trace: Callable[[str], None]
     generation_of: Callable[[str], int | None]
     """The generation of a running turn's session; None if the turn does not run."""
-    turn_saying: Callable[[Sequence[str]], tuple[str, str, bool] | None]
+    turn_saying: Callable[[Sequence[str], str], tuple[str, str, bool] | None]
     """Session, turn and whether it runs, of the turn that holds the last of what people said."""
     barred_for: Callable[[str], float]
     """Seconds for which whoever a turn is for has not been allowed to talk."""
@@ -221,7 +221,7 @@ class ScriptedModel:
         requests, results = unanswered(prompt.messages)
         last = requests[-1] if requests else ""
         said = [message.text for message in prompt.messages if wants_something(message)]
-        found = witness.turn_saying(said if requests else ())
+        found = witness.turn_saying(said if requests else (), prompt.key)
         witness.trace(f"model {last}")
         session, turn, running = found or ("?", "?", False)
         witness.history.asked.append(

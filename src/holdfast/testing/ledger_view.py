@@ -261,15 +261,18 @@ class LedgerView:
         ((said, begun),) = self._all(_POINT)
         return bool(said >= entries and begun >= started)
 
-    def turn_saying(self, said: Sequence[str]) -> tuple[str, str, bool] | None:
+    def turn_saying(self, said: Sequence[str], key: str) -> tuple[str, str, bool] | None:
         """Session, turn and whether it runs, of the turn that holds the last of this.
 
-        Where several people said the same, it is that of the conversation which holds the most of the rest.
+        Where several people said the same, it is that of the conversation which holds the most of the rest,
+        and of two such the one that the key of the reply names.
         """
         found = self._all(_SAYING, text=said[-1]) if said else []
         if not found:
             return None
-        session, turn, running = max(found, key=lambda line: self._holds(line[0], said))
+        session, turn, running = max(
+            found, key=lambda line: (self._holds(line[0], said), key.startswith(f"{line[1]}:"))
+        )
         return session, turn, bool(running)
 
     def _holds(self, session: str, said: Sequence[str]) -> int:

@@ -76,7 +76,7 @@ class Surroundings:
             self.faults,
             self.trace,
             lambda turn: self.look.generation_of(turn),
-            lambda said: self.look.turn_saying(said),
+            lambda said, key: self.look.turn_saying(said, key),
             self.observer.barred_for,
             self.observer.kills,
             self._may_run,
