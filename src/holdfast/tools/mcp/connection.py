@@ -89,7 +89,7 @@ def connecting(settings: McpSettings, means: Means, place: Place) -> Connect:
                 if not isinstance(error, MCPError):
                     raise
                 lost = error.code == CONNECTION_CLOSED and signs.why
-                raise Lost(lost or means.without(shortened(error.message))) from None
+                raise Lost(lost or shortened(means.without(error.message))) from None
             listening = asyncio.ensure_future(_listen(client, signs))
             try:
                 yield SdkConnection(client, signs, means)
@@ -139,7 +139,7 @@ class SdkConnection:
         try:
             return await asking
         except MCPError as error:
-            words = self._means.without(shortened(error.message))
+            words = shortened(self._means.without(error.message))
             if error.code == TOO_LONG:
                 raise ToolFailed(_TOO_LONG) from None
             if error.code == NOT_REACHED:
