@@ -15,6 +15,7 @@ from tests.support.machine import outside
 from tests.support.outside import LONG, Build, House
 
 SETTINGS = """\
+approvals.effect = "allow"
 [mcp.tools]
 command = {python}
 args = ["-S", {program}, {folder}]

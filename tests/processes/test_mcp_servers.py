@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ import pytest
 
 from holdfast.clock import SystemClock, SystemRng
 from holdfast.model import EffectClass, SessionId, TurnId
+from holdfast.policy.containment import Containment
 from holdfast.policy.settings import ToolSettings
 from holdfast.tools import CutShort, ToolContext, ToolFailed
-from holdfast.tools.containment import Launcher
+from holdfast.tools.containment import ALL, Launcher
 from holdfast.tools.containment.helper.limits import below
 from holdfast.tools.containment.helper.mcp_program import LARGEST_LOG
 from holdfast.tools.mcp import McpSettings, Means, Servers
@@ -57,13 +58,18 @@ class Running:
 
 
 @asynccontextmanager
-async def running(folder: Path, means: Means | None = None, **servers: McpSettings) -> AsyncIterator[Running]:
+async def running(
+    folder: Path,
+    means: Means | None = None,
+    contained: Sequence[Containment] = ALL,
+    **servers: McpSettings,
+) -> AsyncIterator[Running]:
     made = Servers(
         servers,
         {name: means or Means() for name in servers},
         folder / "logs",
         folder / "workspace",
-        Launcher(ToolSettings(), os.environ, folder),
+        Launcher(ToolSettings(), os.environ, folder, contained),
         SystemClock(),
         SystemRng(1),
     )

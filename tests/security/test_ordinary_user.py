@@ -10,7 +10,15 @@ import pytest
 
 from tests.unit.project.tree import ROOT
 
-FILES = ("test_containment.py", "test_lifetime.py", "test_ordinary_work.py", "test_owners_folders.py")
+FILES = (
+    "test_containment.py",
+    "test_gateway.py",
+    "test_lifetime.py",
+    "test_ordinary_work.py",
+    "test_owners_folders.py",
+    "test_path_lists.py",
+    "test_process_memory.py",
+)
 NOBODY = 65_534
 
 

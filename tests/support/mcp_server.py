@@ -125,6 +125,12 @@ def _chatter(given: Object, call: Object) -> Object:
     return text("said much")
 
 
+def _shell(given: Object, call: Object) -> Object:
+    """Whatever it is told to run, with its own rights."""
+    ran = subprocess.run(["/bin/bash", "-c", given["command"]], capture_output=True, text=True, check=False)
+    return text(ran.stdout + ran.stderr)
+
+
 READ_ONLY = {"readOnlyHint": True}
 KNOWN: dict[str, tuple[Callable[[Object, Object], Object], Object]] = {
     "read": (_read, READ_ONLY),
@@ -139,6 +145,7 @@ KNOWN: dict[str, tuple[Callable[[Object, Object], Object], Object]] = {
     "child": (_child, {}),
     "change": (_change, {}),
     "chatter": (_chatter, {}),
+    "shell": (_shell, {}),
 }
 
 

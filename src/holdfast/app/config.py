@@ -338,11 +338,13 @@ def _read(key: Key, value: object, source: str) -> object:
 def _with_model(settings: Settings, said: Container[str]) -> Settings:
     """What follows, unless it is said otherwise, from a model in the file: it answers, and asks first.
 
-    An agent of somebody's own asks as well, once it is given tools of ours: among them is a shell.
+    An agent of somebody's own asks as well, once it is given tools of ours, among them a shell, or tools of
+    MCP servers, whose effects only their owner knows.
     """
     if settings.agents and "agent.use" not in said:
         settings = with_value(settings, "agent.use", next(iter(settings.agents)))
-    if (settings.agents or settings.gateway.tools.use) and "approvals.effect" not in said:
+    given = settings.agents or settings.gateway.tools.use or settings.mcp
+    if given and "approvals.effect" not in said:
         settings = with_value(settings, "gateway.approvals.effect", Ruling.ASK)
     return settings
 

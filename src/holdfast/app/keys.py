@@ -322,7 +322,7 @@ KEYS: tuple[Key, ...] = (
         "approvals.effect",
         "gateway.approvals.effect",
         _RULING,
-        "those that must not be repeated, and commands; ask, if there are [agents.NAME] or tools.use",
+        "those that must not be repeated, and commands; ask, with any [agents.NAME], [mcp.NAME] or tools.use",
     ),
     Key("approvals.expires", "gateway.approvals.expires", duration(MINUTE), "for consent, and for its use"),
     Key(

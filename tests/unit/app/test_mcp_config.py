@@ -10,7 +10,7 @@ from holdfast.app.servers import servers_of
 from holdfast.clock import SystemClock, SystemRng
 from holdfast.errors import BadConfig, Unusable
 from holdfast.model import EffectClass
-from holdfast.policy.settings import ToolSettings
+from holdfast.policy.settings import Ruling, ToolSettings
 from holdfast.tools.containment import Launcher
 from holdfast.tools.mcp import McpSettings
 
@@ -110,6 +110,18 @@ def test_without_the_package_a_gateway_says_what_to_install(
     monkeypatch.setattr("holdfast.installation.find_spec", lambda name: None)
     with pytest.raises(Unusable, match=r"install .*\[mcp\]'"):
         servers_of(settings, LAUNCHER, SystemClock(), SystemRng())
+
+
+@pytest.mark.guards("R22.6")
+@pytest.mark.parametrize("server", ['command = "x"', 'url = "http://127.0.0.1/"'])
+def test_with_a_server_effects_need_consent_whoever_wrote_the_agent(tmp_path: Path, server: str) -> None:
+    for text, ruling in (
+        ("", Ruling.ALLOW),
+        (f"[mcp.a]\n{server}\n", Ruling.ASK),
+        (f'approvals.effect = "allow"\n[mcp.a]\n{server}\n', Ruling.ALLOW),
+    ):
+        (tmp_path / "holdfast.toml").write_text(text)
+        assert load_settings(tmp_path, {}).settings.gateway.approvals.effect is ruling
 
 
 def test_without_a_server_there_is_nothing_to_run(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from holdfast.testing import ManualClock
 from holdfast.tools import CutShort, ToolContext, ToolFailed
 from holdfast.tools.containment import Launcher
 from holdfast.tools.mcp.base import Garbled, Listed, Lost, NotReached, Signs
-from holdfast.tools.mcp.server import PATIENCE, TRIES, McpTool, Server, State
+from holdfast.tools.mcp.server import LOOKS, MOST_WARNINGS, PATIENCE, TRIES, McpTool, Server, State
 from holdfast.tools.mcp.servers import Servers
 from holdfast.tools.mcp.settings import McpSettings, Means
 from tests.support.loops import on_a_loop
@@ -319,8 +319,35 @@ async def test_one_that_always_says_so_is_not_asked_all_the_time() -> None:
         connection = world.fake.connections[0]
         connection.tools = tools  # type: ignore[method-assign] # a server that never rests
         connection.signs.changed.ring()
-        await world.pass_time(10)
-        assert 10 < asked < 60
+        await world.pass_time(5)
+        assert asked == LOOKS - 1, "and once when it was begun"
+        assert settled(world.server), "nobody waits for tools that are not looked at soon"
+        await world.pass_time(600, step=500)
+        assert LOOKS * 9 <= asked <= LOOKS * 11
+
+
+@on_a_loop
+async def test_tools_that_are_alike_are_told_once_however_often_they_are_listed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with World() as world:
+        fresh = iter(range(10_000))
+
+        async def tools() -> list[Listed]:
+            connection.signs.changed.ring()
+            connection.signs.left_out = 3
+            new = next(fresh)
+            alike = [Listed(f"{new}.{one}{end}") for one in range(50) for end in "._-"]
+            return [READ, READ, *alike]
+
+        connection = world.fake.connections[0]
+        connection.tools = tools  # type: ignore[method-assign] # a server with ever other names
+        connection.signs.changed.ring()
+        await world.pass_time(600, step=500)
+        lines = [one.getMessage() for one in caplog.records]
+        assert sum("'read' is there 2 times" in line for line in lines) == 1
+        assert sum("at least 3 of its tools are not offered" in line for line in lines) == 1
+        assert sum("the MCP server box: " in line for line in lines) == MOST_WARNINGS + 1
 
 
 @on_a_loop

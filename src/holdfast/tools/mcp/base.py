@@ -58,6 +58,8 @@ class Signs:
         self.why = ""
         self.changed = Bell()
         """Rings when the server says that its tools are others now."""
+        self.left_out = 0
+        """Tools of the last listing that are too large or too many to be offered."""
 
     def end(self, why: str) -> None:
         """It is over; the first reason counts."""

@@ -20,6 +20,7 @@ from mcp.client import IncomingMessage, Transport
 from mcp.client.stdio import get_default_environment, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import SubscriptionLost
+from mcp.shared.message import SessionMessage
 from mcp_types import (
     CONNECTION_CLOSED,
     PARSE_ERROR,
@@ -32,22 +33,27 @@ from pydantic import ValidationError
 from holdfast import __version__
 from holdfast.tools.base import ToolFailed
 from holdfast.tools.containment import Prepared, helper_command, secret_pipe
+from holdfast.tools.containment.helper.mcp_messages import LONGEST_MESSAGE, TOO_LONG
 
 from .base import Connect, Garbled, Listed, Lost, NotReached, Place, Signs
-from .http import LARGEST, NOT_REACHED, http_client
+from .bounds import LARGEST_LISTING, MOST_TOOLS, bounded, weight
+from .http import MOST_EVENT, NOT_REACHED, http_client
 from .results import shortened, told
 from .settings import McpSettings, Means
 
 T = TypeVar("T")
 Why = Callable[[], str]
 
-MOST_TOOLS = 1_000
 _MOST_PAGES = 100
 _MOST_GARBAGE = 20
-"""Messages of one connection that could not be read, before it is given up."""
+"""Messages of one connection that cannot be read or have too much in them, before it is given up."""
 _LAST = 400
 """Bytes at the end of a log in which its last line is looked for."""
 _STDERR = 2
+_TOO_LONG = (
+    f"the server's answer was too long (more than {LONGEST_MESSAGE // 1024} kB, or very many values) and was "
+    "left out. What it was asked for has happened all the same. Ask for less of it."
+)
 _KEY = "holdfast/idempotency-key"
 _ME = Implementation(name="holdfast", version=__version__)
 _TALKATIVE = ("mcp", "client", "httpx2", "httpcore2")
@@ -84,7 +90,7 @@ def connecting(settings: McpSettings, means: Means, place: Place) -> Connect:
                 if not isinstance(error, MCPError):
                     raise
                 lost = error.code == CONNECTION_CLOSED and signs.why
-                raise Lost(lost or means.without(error.message)) from None
+                raise Lost(lost or shortened(means.without(error.message))) from None
             listening = asyncio.ensure_future(_listen(client, signs))
             try:
                 yield SdkConnection(client, signs, means)
@@ -104,15 +110,18 @@ class SdkConnection:
         self._means = means
 
     async def tools(self) -> tuple[Listed, ...]:
-        found: list[types.Tool] = []
+        found: list[Listed] = []
         cursor: str | None = None
+        size = self.signs.left_out = 0
         for _ in range(_MOST_PAGES):
             page = await self._asked(self._client.list_tools(cursor=cursor))
-            found += page.tools
+            found += (_listed(tool) for tool in page.tools)
+            size += sum(map(_weight, found[len(found) - len(page.tools) :]))
             cursor = page.next_cursor
-            if cursor is None or len(found) >= MOST_TOOLS:
+            if cursor is None or len(found) >= MOST_TOOLS or size > LARGEST_LISTING:
                 break
-        return tuple(_listed(tool) for tool in found[:MOST_TOOLS])
+        self.signs.left_out += len(found[MOST_TOOLS:]) + (cursor is not None)
+        return tuple(found[:MOST_TOOLS])
 
     async def call(self, tool: str, arguments: Mapping[str, Any], key: str, beat: Callable[[], None]) -> str:
         async def moved(progress: float, total: float | None, message: str | None) -> None:
@@ -131,7 +140,9 @@ class SdkConnection:
         try:
             return await asking
         except MCPError as error:
-            words = self._means.without(error.message)
+            words = shortened(self._means.without(error.message))
+            if error.code == TOO_LONG:
+                raise ToolFailed(_TOO_LONG) from None
             if error.code == NOT_REACHED:
                 raise NotReached(words) from None
             if error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
@@ -153,6 +164,10 @@ def _listed(tool: types.Tool) -> Listed:
     # What a server claims of its own tools (`readOnlyHint` and the like) is not read: consent, and what is
     # repeated after a crash, follow from the owner's configuration alone.
     return Listed(tool.name, tool.description or tool.title or "", tool.input_schema)
+
+
+def _weight(tool: Listed) -> int:
+    return weight((tool.name, tool.description, tool.parameters))
 
 
 async def _listen(client: Client, signs: Signs) -> None:
@@ -210,7 +225,7 @@ async def _over_http(settings: McpSettings, means: Means, signs: Signs) -> Async
     assert settings.url is not None
     async with (
         http_client(means.headers, signs) as client,
-        streamable_http_client(settings.url, http_client=client, max_sse_event_size=LARGEST) as streams,
+        streamable_http_client(settings.url, http_client=client, max_sse_event_size=MOST_EVENT) as streams,
     ):
         yield streams
 
@@ -266,7 +281,7 @@ class _Reading:
         self._garbage = 0
 
     async def receive(self) -> Any:
-        return await self._inner.receive()
+        return self._looked_at(await self._inner.receive())
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -280,11 +295,21 @@ class _Reading:
         except StopAsyncIteration:
             self._signs.end(self._ended())
             raise
-        self._garbage += isinstance(found, Exception)
+        given = self._looked_at(found)
         if self._garbage > _MOST_GARBAGE:
             self._signs.end("it answers what is no message of the protocol")
             raise StopAsyncIteration
-        return found
+        return given
+
+    def _looked_at(self, found: Any) -> Any:
+        """What the SDK is given of it. Each message that is not taken costs time, so they are counted."""
+        if not isinstance(found, SessionMessage):
+            self._garbage += isinstance(found, Exception)
+            return found
+        given = bounded(found)
+        self._garbage += given.message is not found
+        self._signs.left_out += given.left_out
+        return given.message
 
     async def __aenter__(self) -> _Reading:
         await self._inner.__aenter__()

@@ -12,21 +12,26 @@ from collections.abc import AsyncIterator, Mapping
 import httpx2
 from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST
 
+from holdfast.tools.containment.helper.mcp_messages import LONGEST_MESSAGE, TOO_LONG, TOO_LONG_WORDS
+
 from .base import Signs
 
-LARGEST = 8 * 1024 * 1024
-"""Bytes of one message that are read."""
+MOST_EVENT = 2 * LONGEST_MESSAGE
+"""Bytes of one event for the SDK: more than comes through here, so that our own words are what is told."""
 NOT_REACHED = -32_097
 """Our code for a request that certainly did not reach the server, among those left to implementations."""
 _CONNECT = 10.0
 _SESSION = "mcp-session-id"
 _SERVER_FAULT = 500
+_OF_BODY = ("content-length", "transfer-encoding", "connection")
 
 
 def http_client(headers: Mapping[str, str], signs: Signs) -> httpx2.AsyncClient:
     """A client for one server; how long an answer may take is for who waits for it."""
     timeout = httpx2.Timeout(_CONNECT, read=None)
-    return httpx2.AsyncClient(headers=dict(headers), timeout=timeout, transport=_Watched(signs))
+    # Of what is compressed nobody knows how long it is before it is there.
+    plain = {**headers, "accept-encoding": "identity"}
+    return httpx2.AsyncClient(headers=plain, timeout=timeout, transport=_Watched(signs))
 
 
 class _Watched(httpx2.AsyncBaseTransport):
@@ -46,23 +51,46 @@ class _Watched(httpx2.AsyncBaseTransport):
             words = f"the connection failed ({type(fault).__name__})"
             self._signs.end(words)
             return _answer(503, CONNECTION_CLOSED, words)
+        return await self._bounded(request, response)
+
+    async def _bounded(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        """The answer, of which no message is longer than is read."""
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            await response.aclose()
+            return _answer(502, CONNECTION_CLOSED, "it compressed its answer, and was not asked to")
         if response.status_code < 400 and _is_request(request) and not _may_be_message(response):
             await response.aclose()
             return _answer(502, CONNECTION_CLOSED, "it answered what is no message")
-        if response.status_code < 400 or request.method != "POST":
-            response.stream = _Bounded(response.stream)
+        if request.method != "POST":
+            response.stream = _Events(response.stream)
             return response
-        return await self._refused(request, response)
+        if response.status_code >= 400:
+            return await self._refused(request, response)
+        if _is_stream(response):
+            response.stream = _Events(response.stream, _in_place_of_event())
+            return response
+        return await self._whole(response)
+
+    async def _whole(self, response: httpx2.Response) -> httpx2.Response:
+        """One message that is there; an error in place of one that is too long."""
+        try:
+            body = await _read(response)
+        except httpx2.TransportError as fault:
+            words = f"the connection failed ({type(fault).__name__})"
+            self._signs.end(words)
+            return _answer(503, CONNECTION_CLOSED, words)
+        if body is None:
+            return _answer(502, TOO_LONG, TOO_LONG_WORDS)
+        headers = [(name, value) for name, value in response.headers.items() if name not in _OF_BODY]
+        return httpx2.Response(response.status_code, headers=headers, content=body)
 
     async def _refused(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         """An error by HTTP's own means; one in the server's words is left as it is."""
         status = response.status_code
         try:
-            body = b"".join([part async for part in _Bounded(response.stream)])
+            body = await _read(response) or b""
         except httpx2.TransportError:
             body = b""
-        finally:
-            await response.aclose()
         if _is_message(body):
             return httpx2.Response(status, headers={"content-type": "application/json"}, content=body)
         if status == 404 and _SESSION in request.headers:
@@ -75,31 +103,70 @@ class _Watched(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-class _Bounded(httpx2.AsyncByteStream):
-    """What is read, up to so much between two ends of lines; more is a fault of the connection."""
+class _Events(httpx2.AsyncByteStream):
+    """A stream of events, none longer than is read; in the place of one that is `instead`, or a fault."""
 
-    def __init__(self, inner: object) -> None:
+    def __init__(self, inner: object, instead: bytes | None = None) -> None:
         assert isinstance(inner, httpx2.AsyncByteStream)
         self._inner = inner
+        self._instead = instead
+        self._event = self._line = 0
+        """Bytes of the event that is under way, and of its line that is not over yet."""
+        self._first = b""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        length = 0
         async for part in self._inner:
-            end = part.rfind(b"\n")
-            length = len(part) - end - 1 if end >= 0 else length + len(part)
-            if length > LARGEST:
-                raise httpx2.ReadError(f"more than {LARGEST} bytes in one message")
-            yield part
+            self._count(part)
+            if self._event + self._line <= LONGEST_MESSAGE:
+                yield part
+            elif self._instead is None:
+                raise httpx2.ReadError(TOO_LONG_WORDS)
+            else:
+                yield self._instead
+                return
+
+    def _count(self, part: bytes) -> None:
+        """Add up the lines of the event that is under way; an empty one ends it, comments do not count."""
+        *lines, rest = part.split(b"\n")
+        for line in lines:
+            whole, self._line = self._line + len(line), 0
+            first, self._first = self._first or line[:1], b""
+            self._event = 0 if first in (b"", b"\r") else self._event + whole * (first != b":")
+        self._line += len(rest)
+        self._first = self._first or rest[:1]
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
 
+async def _read(response: httpx2.Response) -> bytes | None:
+    """The whole body; None if it is longer than is read."""
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    parts: list[bytes] = []
+    length = 0
+    try:
+        async for part in response.stream:
+            parts.append(part)
+            length += len(part)
+            if length > LONGEST_MESSAGE:
+                return None
+        return b"".join(parts)
+    finally:
+        await response.aclose()
+
+
 def _answer(status: int, code: int, words: str) -> httpx2.Response:
     """An error as a server would answer it, whichever request it was."""
-    return httpx2.Response(
-        status, json={"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": words}}
-    )
+    return httpx2.Response(status, json=_error(code, words))
+
+
+def _error(code: int, words: str) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": words}}
+
+
+def _in_place_of_event() -> bytes:
+    """Ends the event under way as one of a kind that nobody reads, and answers in its place."""
+    return f"\nevent: left-out\n\ndata: {json.dumps(_error(TOO_LONG, TOO_LONG_WORDS))}\n\n".encode()
 
 
 def _is_request(request: httpx2.Request) -> bool:
@@ -109,7 +176,11 @@ def _is_request(request: httpx2.Request) -> bool:
 
 def _may_be_message(response: httpx2.Response) -> bool:
     kind = response.headers.get("content-type", "").lower()
-    return response.is_redirect or kind.startswith(("application/json", "text/event-stream"))
+    return response.is_redirect or _is_stream(response) or kind.startswith("application/json")
+
+
+def _is_stream(response: httpx2.Response) -> bool:
+    return bool(response.headers.get("content-type", "").lower().startswith("text/event-stream"))
 
 
 def _is_message(body: bytes) -> bool:

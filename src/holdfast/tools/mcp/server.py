@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
@@ -28,6 +29,11 @@ LOOK = 30.0
 """Seconds between two looks at a server over HTTP, which may be gone without a word."""
 SETTLE = 0.2
 """Seconds between two looks at its tools, however often it says that they are others."""
+LOOKS = 10
+"""Looks at its tools within `PERIOD`; a server that changes them more often is looked at later."""
+PERIOD = 60.0
+MOST_WARNINGS = 20
+"""Lines of the log about the tools of one server; a server can think of any number."""
 TRIES = 3
 """How often one call is begun at the most, if it may be repeated."""
 AGAIN = frozenset({EffectClass.READ, EffectClass.IDEMPOTENT})
@@ -96,6 +102,11 @@ class Server:
         """Whether its first start is over, however it went."""
         self._seen = 0
         """How many rings of its bell the tools known here are from."""
+        self._looked: deque[float] = deque(maxlen=LOOKS)
+        """When its tools were looked at last."""
+        self._rests_until = 0.0
+        """When its tools are looked at again, if it changed them too often."""
+        self._warnings: set[str] = set()
         self._bell = Bell()
 
     @property
@@ -117,6 +128,8 @@ class Server:
         """Whether its tools are known as they are, or will not be soon."""
         if self._connection is None or self._state is not State.UP:
             return self._tried
+        if self._clock.monotonic() < self._rests_until:
+            return True
         return self._connection.signs.changed.rung == self._seen
 
     async def settle(self) -> None:
@@ -202,7 +215,7 @@ class Server:
             while not signs.over.is_set():
                 rung = signs.changed.rung
                 listed = await in_time(self._clock, START, _listed(connection))
-                self._take(listed)
+                self._take(listed, signs.left_out)
                 self._connection, self._seen = connection, rung
                 self._tried = True
                 if self._state is not State.UP:
@@ -214,19 +227,40 @@ class Server:
 
     async def _next_look(self, changed: Bell, rung: int) -> None:
         """Return when its tools are to be looked at again."""
-        await self._clock.sleep(SETTLE)
+        await self._clock.sleep(self._pause())
         if self._settings.url is None:
             await changed.since(rung)
         else:
             await first_of(changed.since(rung), self._clock.sleep(LOOK))
 
-    def _take(self, listed: Sequence[Listed]) -> None:
+    def _pause(self) -> float:
+        """Seconds before its tools may be looked at again."""
+        now = self._clock.monotonic()
+        self._looked.append(now)
+        if len(self._looked) < LOOKS or self._looked[0] + PERIOD < now + SETTLE:
+            return SETTLE
+        self._rests_until = self._looked[0] + PERIOD
+        self._bell.ring()
+        return self._rests_until - now
+
+    def _warn(self, words: str) -> None:
+        """Say it in the log, once."""
+        if words in self._warnings or len(self._warnings) > MOST_WARNINGS:
+            return
+        self._warnings.add(words)
+        if len(self._warnings) > MOST_WARNINGS:
+            words = "there is more to say of its tools, and no more of it is logged"
+        log.warning("the MCP server %s: %s", self.name, words)
+
+    def _take(self, listed: Sequence[Listed], left_out: int) -> None:
         """These are its tools now."""
+        if left_out:
+            self._warn(f"at least {left_out} of its tools are not offered: too large, or too many")
         offered = {tool.name: tool for tool in reversed(listed) if self._settings.offers(tool.name)}
         names = names_of(self.name, [tool.name for tool in listed if tool.name in offered])
         self._tools = {name: self._tool(name, offered[theirs]) for name, theirs in names.theirs.items()}
         for clash in names.clashes:
-            log.warning("two tools of the MCP server %s are alike: %s", self.name, clash)
+            self._warn(f"two of its tools are alike: {clash}")
 
     def _tool(self, name: str, listed: Listed) -> McpTool:
         effect = self._settings.effect_of(listed.name)

@@ -2,7 +2,7 @@
 
 Everything the program starts ends with it, and with the gateway, however that ends. What it writes for people
 goes to a log that does not grow; of what it writes to the gateway only lines that may be messages come
-through, and none that could fill the memory of the reader.
+through, and none that would keep the reader busy (see `mcp_messages.py`).
 
     mcp_program ORDER COMMAND [ARGUMENT ...]
 
@@ -25,9 +25,8 @@ from .child import STATUS, start, status_from
 from .kernel import adopt_orphans, die_with_parent
 from .limits import Watch, end_all
 from .masker import Masked, Secrets, told
+from .mcp_messages import Messages
 
-LONGEST_MESSAGE = 8 * 1024 * 1024
-"""Bytes of one line to the gateway; a program that writes a longer one is ended."""
 LONGEST_LINE = 16 * 1024
 LARGEST_LOG = 1024 * 1024
 """Bytes of a log, after which it is put aside and a new one begun; one that was put aside is kept."""
@@ -101,41 +100,6 @@ class Log:
         with contextlib.suppress(OSError):
             os.replace(self._path, f"{self._path}.1")
         self._open()
-
-
-class Messages:
-    """Lines that may be messages, passed on whole; the rest is for the log."""
-
-    def __init__(self, log: Log) -> None:
-        self._log = log
-        self._parts: list[bytes] = []
-        self._length = 0
-
-    def take(self, data: bytes) -> bool:
-        """Pass on what is complete; False when a line is too long or nobody reads any more."""
-        *lines, rest = data.split(b"\n")
-        for line in lines:
-            if not self._pass_on(b"".join((*self._parts, line))):
-                return False
-            self._parts, self._length = [], 0
-        self._parts.append(rest)
-        self._length += len(rest)
-        return self._length <= LONGEST_MESSAGE
-
-    def _pass_on(self, line: bytes) -> bool:
-        if not line.lstrip().startswith(b"{"):
-            if line.strip():
-                self._log.noise(line)
-            return True
-        if len(line) > LONGEST_MESSAGE:
-            return False
-        left = memoryview(line + b"\n")
-        try:
-            while left:
-                left = left[os.write(1, left) :]
-        except OSError:
-            return False
-        return True
 
 
 def main(arguments: list[str]) -> int:
@@ -219,7 +183,7 @@ class Program:
 def _relay(program: Program, log: Log, woken: int, signals: list[int]) -> str:
     """Carry what the program writes until it has ended; why it is ended, if it is not its own doing."""
     out, err = program.out, program.err
-    messages = Messages(log)
+    messages = Messages(log.noise)
     with selectors.DefaultSelector() as ready:
         for file in (out, err, woken):
             ready.register(file, selectors.EVENT_READ)
