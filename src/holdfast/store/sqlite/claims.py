@@ -57,7 +57,8 @@ from .owing import owe_all
 from .partials import cut_replies
 from .readers import Read
 from .stale import stale_turn
-from .steps import append_entries, entries_of_turn, journal, take_row
+from .steps import append_entries, take_row
+from .transcripts import entries_of_turn, journal
 
 _TRIES = 32
 """How many conversations one claim looks at when recovery has second thoughts about resuming them."""

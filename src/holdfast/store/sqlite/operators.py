@@ -32,7 +32,7 @@ from holdfast.store.contract import (
     Whereabouts,
 )
 
-from . import claims, intake, lists, rows, steps
+from . import claims, intake, lists, rows, transcripts
 from .commit import Row, Value
 from .readers import Read
 
@@ -115,7 +115,7 @@ def inspect(read: Read, session: SessionId, entries: int = 200, turns: int = 100
     return Inspection(
         found,
         last,
-        steps.transcript(read, session, max(0, end - entries)),
+        transcripts.transcript(read, session, max(0, end - entries)),
         claims.waiting(read, found.key),
         tuple(call for turn in last for call in _calls(read, turn.id)),
         rows.readable(rows.delivery, read.all("deliveries_of_session", **sent)),

@@ -14,7 +14,7 @@ from holdfast.model import InstanceId
 from holdfast.store.contract import Continuity
 
 from . import allowed_calls as allowed
-from . import claims, intake, lists, operators, people, revivals, steps
+from . import claims, intake, lists, operators, people, revivals, transcripts
 from . import deliveries as sending
 from . import processes as background
 from . import questions as asked
@@ -77,8 +77,8 @@ class ReadOnlyLedger:
     requests = _look(intake.requests)
     live_session = _look(claims.live_session)
     waiting = _look(claims.waiting)
-    transcript = _look(steps.transcript)
-    journal = _look(steps.journal)
+    transcript = _look(transcripts.transcript)
+    journal = _look(transcripts.journal)
     deliveries = _look(sending.deliveries)
     last_number = _look(sending.last_number)
     unsettled = _look(sending.unsettled)

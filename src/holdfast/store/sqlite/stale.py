@@ -35,7 +35,8 @@ from .mending import mend_open_work
 from .owing import Debt, owe_debts
 from .readers import Read
 from .rows import on_interruption_or_none, reader, stop, tail, time_or_none
-from .steps import add_questions, entries_of_turn, settle_open_work
+from .steps import add_questions, settle_open_work
+from .transcripts import entries_of_turn
 
 _question_state, _question_kind, _stopped = reader(QuestionState), reader(QuestionKind), reader(Stopped)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -19,7 +18,6 @@ from holdfast.model import (
     Finish,
     InboxKind,
     InboxState,
-    Journal,
     Key,
     Noted,
     Owed,
@@ -49,10 +47,8 @@ from holdfast.store.contract import Ask, Recorded, Spawned, Step
 
 from . import rows
 from .allowed_calls import use_rule
-from .aside import set_part_aside
-from .codec import dump_body, dump_list, dump_offer, is_damaged, load_message
-from .commit import Row, Tx, Value
-from .faults import code_of
+from .codec import dump_body, dump_list, dump_offer, load_message
+from .commit import Tx, Value
 from .goal_turns import end_goal
 from .intake import refresh_conversation, row_is_not, settle_row
 from .owing import Debt, owe_all, owe_debts
@@ -60,7 +56,6 @@ from .partials import cut_replies, keep_partials
 from .processes import consume_process, spawned_values
 from .readers import Read
 
-_NO_TEXT = "\ufffd"
 _REAL_RESULTS = (CallState.DONE, CallState.FAILED)
 
 
@@ -398,55 +393,3 @@ def mark(
         settle_row(tx, by, InboxState.EXECUTED)
     owe_all(tx, owe)
     return entry
-
-
-def transcript(read: Read | Tx, session: SessionId, after: int = 0) -> tuple[Entry, ...]:
-    return tuple(rows.entry(row) for row in _lines(read, session, after))
-
-
-def entries_of_turn(read: Read | Tx, turn: TurnId) -> tuple[Entry, ...]:
-    """The entries of one turn, at the cost of that turn."""
-    try:
-        return tuple(map(rows.entry, read.all("entries_of_turn", turn=turn)))
-    except sqlite3.OperationalError as error:
-        if code_of(error):
-            raise
-    session = read.one("session_of_turn", turn=turn)
-    assert session is not None
-    return tuple(entry for entry in transcript(read, session[0]) if entry.turn == turn)
-
-
-def _lines(read: Read | Tx, session: SessionId, after: int) -> list[Row]:
-    """Entries as kept. A text that cannot be decoded spoils no other: it is as damaged as no JSON."""
-    try:
-        return read.all("transcript", session=session, after=after)
-    except sqlite3.OperationalError as error:
-        if code_of(error):
-            raise
-    found = read.all("transcript_as_bytes", session=session, after=after)
-    return [(*row[:-1], None if row[-1] is None else _decoded(row[-1])) for row in found]
-
-
-def _decoded(body: bytes) -> str:
-    try:
-        return body.decode()
-    except UnicodeDecodeError:
-        return _NO_TEXT
-
-
-def set_entries_aside(tx: Tx, session: SessionId) -> int:
-    damaged = [row for row in _lines(tx, session, 0) if is_damaged(row[3], row[6])]
-    for seq, turn, _, kind, _, _, body in damaged:
-        which = f"entry {seq} of session {session} ({kind}, turn {turn})"
-        reason = f"{which} cannot be read; it is shown as unreadable"
-        set_part_aside(tx, f"entries/{session}/{seq}", reason, str(body))
-    return len(damaged)
-
-
-def journal(read: Read | Tx, turn: TurnId, generation: int) -> Journal:
-    return Journal(
-        turn,
-        generation,
-        tuple(rows.call(turn, row) for row in read.all("calls_of_turn", turn=turn)),
-        tuple(rows.question(row) for row in read.all("questions_of_turn", turn=turn)),
-    )

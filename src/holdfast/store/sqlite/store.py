@@ -39,6 +39,7 @@ from . import (
     revivals,
     stale,
     steps,
+    transcripts,
 )
 from . import deliveries as sending
 from . import processes as background
@@ -218,10 +219,10 @@ class SqliteStore:
     find_session = _look(revivals.find_session)
     release_conversation = _commit(revivals.release_conversation)
     on_hold = _look(revivals.on_hold)
-    transcript = _look(steps.transcript)
-    set_entries_aside = _commit(steps.set_entries_aside)
+    transcript = _look(transcripts.transcript)
+    set_entries_aside = _commit(transcripts.set_entries_aside)
     search = _look(remembering.search)
-    journal = _look(steps.journal)
+    journal = _look(transcripts.journal)
     live_session = _look(claims.live_session)
     waiting = _look(claims.waiting)
     answer = _commit(asked.answer)
