@@ -83,7 +83,7 @@ def test_an_item_that_cannot_be_drawn_keeps_no_other_from_being_drawn(page: Page
     assert shown == ["<B>1</B> A", "<b>2</b> a", "<B>3</B> A"]
 
 
-# Time. Each text is made of n and of 4n characters; the square would take sixteen times as long.
+# Time. Each text is made of n and of 8n characters; the square would take 64 times as long.
 
 REPEATED = [
     *(
@@ -213,7 +213,7 @@ MEASURED = """async (texts) => {
     };
     const least = (text) => Math.min(timed(text), timed(text), timed(text));
     // A busy machine makes one comparison wrong, not three in a row.
-    const isOnce = (made) => least(made(40_000)) > Math.max(SMALL, 9 * least(made(10_000)));
+    const isOnce = (made) => least(made(40_000)) > Math.max(SMALL, 24 * least(made(5_000)));
     const isSteep = (made) => isOnce(made) && isOnce(made) && isOnce(made);
     const steep = [];
     for (const [begin, unit, end] of texts) {
