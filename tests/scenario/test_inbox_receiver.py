@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from holdfast.errors import Broken, DiskFull, StoreClosed, StoreUnavailable
 from holdfast.inbox import Receiver
-from holdfast.model import ChatKind, InboxKind, InboxState, PersonId, Position, SetAside
+from holdfast.inbox.intake import inbound_of
+from holdfast.model import ChatKind, InboxKind, InboxState, PersonId, Position, SetAside, Sharing
 from holdfast.platforms import Ack, Capabilities, Incoming, PlatformDown
 from holdfast.policy.access import Access
 from holdfast.policy.admission import Drain
@@ -43,6 +45,13 @@ async def test_a_batch_is_confirmed_only_after_its_commit(ledger: Ledger) -> Non
     platform.at_confirm = look
     await receiver(ledger, platform).read_once()
     assert seen == ["one", "two"]
+
+
+@pytest.mark.guards("R22.5")
+def test_a_row_says_which_message_it_replies_to() -> None:
+    """Outside the chat of the work a reply to the card is what answers it."""
+    arrived = replace(arrival("yes"), replies_to="m7")
+    assert inbound_of(arrived, Sharing(), QueueSettings()).replies_to == "m7"
 
 
 @pytest.mark.guards("R16", "O2")
