@@ -1,15 +1,20 @@
 """Damage in one row of any table that recovery and senders read: that row alone is mended or set aside."""
 
+import asyncio
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 
-from holdfast.model import DeliveryState, SessionId, Stopped, TurnState
+from holdfast.errors import StoreFault
+from holdfast.model import DeliveryState, QuestionId, SessionId, Stopped, TurnState
 from holdfast.recovery import Outside, Reconciler
 from holdfast.store import LEDGER_ACCOUNT
+from holdfast.store.sqlite.commit import Tx
 from holdfast.store.sqlite.optional_fields import OPTIONAL
+from holdfast.store.sqlite.store import SqliteStore, _commit
 from tests.scenario.test_outbox_sending import send_for, sender
-from tests.support.ledger import PLATFORM, SERVED, SETTINGS, Ledger, key, owed
+from tests.support.ledger import ANN, PLATFORM, SERVED, SETTINGS, Ledger, key, owed
 from tests.support.platforms import FakePlatform, Reports
 
 WHERE = {
@@ -154,3 +159,45 @@ async def test_a_question_whose_turn_cannot_be_read_keeps_no_other_open(ledger: 
     assert reports.doing == []
     (reason,) = await reasons(ledger)
     assert "row q1 of questions" in reason
+
+
+@pytest.mark.guards("R1.5", "R16")
+@pytest.mark.parametrize("state", ["CAST('running' AS BLOB)", "'done'", "'parked'"])
+async def test_an_open_turn_without_a_readable_or_open_state_ends_and_frees_its_chat(
+    ledger: Ledger, state: str
+) -> None:
+    claimed = await ledger.begin()
+    await ledger.crash()
+    ledger.spoil("turns", f"UPDATE turns SET state = {state}")
+    await ledger.say("and now?")
+    await reconciler(ledger, Reports()).boot()
+    assert (await ledger.claim()).cause.text == "and now?"
+    assert any(f"{claimed.turn.id}" in reason for reason in await reasons(ledger))
+    assert any("its record is damaged" in part.text for part in await ledger.outbox())
+    assert await ledger.store.verify() == ()
+
+
+@pytest.mark.guards("R1.5")
+async def test_a_closed_question_of_an_unreadable_kind_locks_no_chat(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.ask(claimed.fence, "q1")
+    await ledger.store.answer(QuestionId("q1"), await ledger.word("yes"), "yes", ANN)
+    await ledger.crash()
+    ledger.damage("UPDATE questions SET kind = 'gibberish'")
+    await reconciler(ledger, Reports()).boot()
+    assert (await ledger.claim()).turn.id == claimed.turn.id
+
+
+def is_no_json(tx: Tx) -> None:
+    tx.all("take_seqs", counts="{")
+
+
+@pytest.mark.guards("R16")
+async def test_a_verb_that_fails_with_nothing_to_mend_takes_no_other_with_it(ledger: Ledger) -> None:
+    """One verb meets the same error of SQLite each time; what is written beside it is kept."""
+    await ledger.begin()
+    fails = _commit(is_no_json)(cast(SqliteStore, ledger.store))
+    beside = [ledger.store.owe(owed(f"n{number}")) for number in range(8)]
+    failed, *kept = await asyncio.gather(fails, *beside, return_exceptions=True)
+    assert type(failed) is StoreFault
+    assert kept == [True] * 8

@@ -155,12 +155,37 @@ async def test_a_step_that_fails_is_reported_once_and_skips_none_of_the_next(
 async def test_damage_that_comes_while_the_gateway_runs_is_mended_before_the_next_round(
     ledger: Ledger,
 ) -> None:
-    at_work = reconciler(ledger, failing(ledger.store, doubt_orphans=[KeyError("bug")]))
+    at_work = reconciler(ledger, failing(ledger.store, doubt_orphans=[KeyError("bug")] * 2))
     await at_work.boot()
     await ledger.begin()
     ledger.spoil("turns", "UPDATE turns SET claimed_at = 'a word'")
     await at_work.boot()
     assert await ledger.store.verify() == ()
+
+
+@pytest.mark.guards("R1.5")
+async def test_damage_that_no_step_has_met_is_mended_with_the_next_upkeep(ledger: Ledger) -> None:
+    at_work = reconciler(ledger, ledger.store)
+    await at_work.boot()
+    await at_work.upkeep()
+    await ledger.begin()
+    ledger.spoil("turns", "UPDATE turns SET state = 'gone mad'")
+    await ledger.say("and now?")
+    await at_work.boot()
+    assert await ledger.try_claim() is None
+    ledger.clock.advance(HOUR)
+    await at_work.upkeep()
+    assert (await ledger.claim()).cause.text == "and now?"
+
+
+@pytest.mark.guards("R4.5")
+async def test_the_report_of_a_boot_tells_what_a_step_did_at_its_second_try(ledger: Ledger) -> None:
+    claimed = await ledger.begin()
+    await ledger.crash()
+    at_work = reconciler(ledger, failing(ledger.store, stale_turns=[KeyError("met damage")]))
+    report = await at_work.boot()
+    assert report.counts == (("resume", 1),)
+    assert (await ledger.turn(claimed.session.id)).state is TurnState.QUEUED
 
 
 async def test_a_closed_ledger_ends_it(ledger: Ledger) -> None:

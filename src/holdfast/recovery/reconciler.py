@@ -156,6 +156,10 @@ class Reconciler:
             self._found = await self.store.continuity()
         await self.round()
         if self.continuity is None:
+            if self._faults:
+                # The report is made once, so what a step could not do for damage is tried again before that.
+                await self.store.mend()
+                await self.round()
             report = continuity_report(self._found, self._decided or {}, self._expired, self.clock.now())
             await self.store.keep_continuity(report.kept())
             self.continuity, self._decided, self._expired = report, None, {}
@@ -229,8 +233,11 @@ class Reconciler:
         """Forget what is old and finished, every now and then, a bounded part at a time."""
         now = self.clock.monotonic()
         since = self._retained_at
-        if since is not None and (now - since) * SECOND < self._care.retain_every:
-            return
+        if since is not None:
+            if (now - since) * SECOND < self._care.retain_every:
+                return
+            # Damage that came while the gateway ran, and that no step of a round has met.
+            await self.store.mend()
         for _ in range(_BATCHES):
             if not await self.store.retain(self._care.keep):
                 self._retained_at = now

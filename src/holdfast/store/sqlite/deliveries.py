@@ -24,7 +24,7 @@ from holdfast.store.contract.delivery import FIRST
 from . import rows
 from .aside import rows_apart, set_row_aside
 from .commit import Row, Tx, Undone
-from .mending import mend_open_work
+from .mending import mend_line
 from .owing import owe_all, refresh_chat
 from .readers import Read
 
@@ -75,7 +75,7 @@ def _take_part(tx: Tx, chat: str, tried: str | None) -> tuple[Delivery, ...]:
         return (rows.delivery(row),)
     # A damaged throttle made the chat due, or what is first in its line is damaged. A throttle is forgotten;
     # the parts have their own times.
-    mend_open_work(tx)
+    mend_line(tx, chat)
     refresh_chat(tx, chat)
     return ()
 

@@ -15,6 +15,7 @@ from functools import partial
 from types import MappingProxyType
 
 from holdfast.model import (
+    OPEN_TURN_STATES,
     CallId,
     CallState,
     ChatAddress,
@@ -58,6 +59,8 @@ def _known_words() -> Mapping[str, str]:
         for field in table.fields.values():
             if field.words:
                 known[f"{name}_kinds"] = f",{','.join(sorted(field.words))},"
+    # The query looks at turns that have not ended: there a final state is as damaged as an unknown one.
+    known["turns"] = f",{','.join(OPEN_TURN_STATES)},"
     return MappingProxyType(known)
 
 
@@ -83,11 +86,12 @@ def mend_open_work(tx: Tx) -> int:
 
 def mend_conversation(tx: Tx, key: Key) -> bool:
     """Mend what a claim of this conversation reads; whether anything was damaged."""
-    row = tx.one("rows_of_conversation", key=key)
-    chat, session, turn = row if row is not None else (None, None, None)
-    rows = [("chats", chat), ("sessions", session), ("turns", turn)]
-    own = _mend_rows(tx, [(table, id_) for table, id_ in rows if id_ is not None])
-    return own + mend_open_work(tx) > 0
+    return _mend_rows(tx, [(table, id_) for table, id_ in tx.all("rows_of_conversation", key=key)]) > 0
+
+
+def mend_line(tx: Tx, chat: str) -> bool:
+    """Mend what a sender reads of a chat; whether anything was damaged."""
+    return _mend_rows(tx, [(table, id_) for table, id_ in tx.all("rows_of_line", chat=chat)]) > 0
 
 
 def _mend_rows(tx: Tx, rows: list[tuple[str, str]]) -> int:
@@ -121,18 +125,22 @@ def _mend(tx: Tx, table: str, id_: str) -> int:
     found = dict(zip(_columns(about), row, strict=True))
     damaged = [name for name, field in about.fields.items() if not field.holds(found[name])]
     ends = _ends(about, found, damaged)
-    if not damaged and not ends:
+    unended = table == "turns" and not ends and _is_unended(tx, id_, found["state"])
+    if not damaged and not ends and not unended:
         return 0
     values = found | {name: about.fields[name].absent for name in damaged}
     if ends and about.machine is not None:
         values |= {"state": about.machine.unreadable, "why": UNREADABLE_ROW, "reason": UNREADABLE_ROW}
-    _WRITERS.get(table, _write)(tx, about, id_, values, ends)
+    _WRITERS.get(table, _write)(tx, about, id_, values, ends or unended)
     for name in damaged:
         reason = f"{table}.{name} of {id_} cannot be read, so it counts as absent; the rest of the row holds"
         set_part_aside(tx, f"{table}/{id_}/{name}", reason, str(found[name]))
     if ends:
         reason = f"row {id_} of {table} has no readable state or key, so it ended alone as {values['state']}"
         set_part_aside(tx, f"{table}/{id_}/state", reason, str(found["state"]))
+    if unended:
+        reason = f"turn {id_} is {found['state']} and has no readable time of its end, so it ended now"
+        set_part_aside(tx, f"{table}/{id_}/ended_at", reason, str(found["state"]))
     return 1
 
 
@@ -144,7 +152,14 @@ def _ends(about: Table, found: Mapping[str, object], damaged: list[str]) -> bool
     """Whether the row is set aside: nobody can tell what it is, or where it stands."""
     if about.machine is None:
         return False
-    return found["state"] not in about.machine.arrows or not about.key.isdisjoint(damaged)
+    if found["state"] not in about.machine.arrows:
+        return True
+    return found["state"] not in about.machine.finals and not about.key.isdisjoint(damaged)
+
+
+def _is_unended(tx: Tx, turn: str, state: object) -> bool:
+    """Whether a turn is over and has no time of its end: its conversation would wait for it for ever."""
+    return state not in OPEN_TURN_STATES and tx.one("unreadable_turn", turn=turn) is not None
 
 
 def _write(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> None:
@@ -165,7 +180,7 @@ def _write_turn(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> 
     tx.run("bump_generation", session=session)
     owe_all(tx, kept_reply(chat, turn, text, usual, CUT_OFF_HERE, was_open[3]), session, turn)
     owe_all(tx, (Owed(chat, f"unreadable:{turn}", (_LOST_TURN,), OwedKind.NOTICE),), session, turn)
-    tx.event("failed", f"turn:{turn}", why=UNREADABLE_ROW)
+    tx.event(str(values["state"]), f"turn:{turn}", why=UNREADABLE_ROW)
     heal(tx, key)
     _refresh(tx, key)
 

@@ -10,7 +10,6 @@ import sqlite3
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import closing, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -86,26 +85,14 @@ def _commit(
         except Exception as fault:
             if not may_be_damage(fault):
                 raise
-            again = partial(_after_mending, fault, apart or work, apart is not None)
+            # In a commit of its own: a second fault takes neither the mending back nor a neighbour with it.
+            if not await self._writer.submit(mending.mend_open_work) and apart is None:
+                raise
+            again = apart or work
             result = await self._writer.submit(lambda tx: again(tx, *args, **kwargs))
         return result
 
     return verb
-
-
-def _after_mending(
-    fault: Exception,
-    work: Callable[Concatenate[Tx, P], R],
-    anyway: bool,
-    tx: Tx,
-    /,
-    *args: P.args,
-    **kwargs: P.kwargs,
-) -> R:
-    """Carry out what failed once more; without `anyway` only if there was damage that is mended now."""
-    if not mending.mend_open_work(tx) and not anyway:
-        raise fault
-    return work(tx, *args, **kwargs)
 
 
 def _look(

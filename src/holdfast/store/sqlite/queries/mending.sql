@@ -39,7 +39,7 @@ SELECT 'inbox', i.position FROM inbox i WHERE i.position IN (
    OR typeof(i.message_id) NOT IN ('text', 'null') OR typeof(i.sent_at) NOT IN ('integer', 'null')
    OR typeof(i.accepted_at) NOT IN ('integer', 'null') OR typeof(i.incarnation) NOT IN ('integer', 'null')
    OR typeof(i.turn) NOT IN ('text', 'null') OR typeof(i.question) NOT IN ('text', 'null')
-   OR typeof(i.reason) NOT IN ('text', 'null') OR instr(:inbox, ',' || i.state || ',') = 0)
+   OR typeof(i.reason) NOT IN ('text', 'null') OR typeof(i.state) <> 'text' OR instr(:inbox, ',' || i.state || ',') = 0)
 UNION ALL
 SELECT 'turns', t.id FROM turns t INDEXED BY one_open_turn WHERE t.ended_at IS NULL AND (
    typeof(t.owner) NOT IN ('text', 'null') OR typeof(t.last_owner) NOT IN ('text', 'null')
@@ -53,7 +53,7 @@ SELECT 'turns', t.id FROM turns t INDEXED BY one_open_turn WHERE t.ended_at IS N
    OR typeof(t.quarantined) NOT IN ('integer', 'null') OR typeof(t.consented) NOT IN ('integer', 'null')
    OR typeof(t.stop) NOT IN ('text', 'null') OR typeof(t.stop_at) NOT IN ('integer', 'null')
    OR typeof(t.why) NOT IN ('text', 'null') OR typeof(t.deaths) NOT IN ('integer', 'null')
-   OR instr(:turns, ',' || t.state || ',') = 0)
+   OR typeof(t.state) <> 'text' OR instr(:turns, ',' || t.state || ',') = 0)
 UNION ALL
 SELECT 'tool_calls', json_array(c.turn, c.id) FROM turns t INDEXED BY one_open_turn CROSS JOIN tool_calls c ON c.turn = t.id
 WHERE t.ended_at IS NULL AND typeof(c.id) = 'text' AND (
@@ -62,7 +62,7 @@ WHERE t.ended_at IS NULL AND typeof(c.id) = 'text' AND (
    OR instr(:tool_calls_kinds, ',' || c.effect || ',') = 0 OR typeof(c.generation) NOT IN ('integer', 'null')
    OR typeof(c.runs) NOT IN ('integer', 'null') OR typeof(c.planned_at) NOT IN ('integer', 'null')
    OR typeof(c.started_at) NOT IN ('integer', 'null') OR typeof(c.result) NOT IN ('integer', 'null')
-   OR instr(:tool_calls, ',' || c.state || ',') = 0)
+   OR typeof(c.state) <> 'text' OR instr(:tool_calls, ',' || c.state || ',') = 0)
 UNION ALL
 SELECT 'questions', q.id FROM questions q WHERE q.id IN (
     SELECT a.id FROM turns t INDEXED BY one_open_turn CROSS JOIN questions a ON a.turn = t.id WHERE t.ended_at IS NULL
@@ -75,7 +75,7 @@ SELECT 'questions', q.id FROM questions q WHERE q.id IN (
    OR typeof(q.answer) NOT IN ('text', 'null') OR typeof(q.answered_by) NOT IN ('integer', 'null')
    OR typeof(q.shown_closed) NOT IN ('integer', 'null') OR typeof(q.asked_by) NOT IN ('text', 'null')
    OR typeof(q.of_owner) NOT IN ('integer', 'null') OR typeof(q.offers) NOT IN ('text', 'null')
-   OR instr(:questions, ',' || q.state || ',') = 0)
+   OR typeof(q.state) <> 'text' OR instr(:questions, ',' || q.state || ',') = 0)
 UNION ALL
 SELECT 'outbox', o.id FROM outbox o INDEXED BY outbox_unsettled WHERE o.settled_at IS NULL AND (
    typeof(o.number) NOT IN ('integer', 'null') OR typeof(o.session) NOT IN ('text', 'null')
@@ -90,7 +90,7 @@ SELECT 'outbox', o.id FROM outbox o INDEXED BY outbox_unsettled WHERE o.settled_
    OR typeof(o.reason) NOT IN ('text', 'null') OR typeof(o.tried) NOT IN ('text', 'null')
    OR typeof(o.files) NOT IN ('text', 'null') OR typeof(o.repeats) NOT IN ('integer', 'null')
    OR typeof(o.failing_since) NOT IN ('integer', 'null') OR typeof(o.overtaken_at) NOT IN ('integer', 'null')
-   OR typeof(o.aside_at) NOT IN ('integer', 'null') OR instr(:outbox, ',' || o.state || ',') = 0)
+   OR typeof(o.aside_at) NOT IN ('integer', 'null') OR typeof(o.state) <> 'text' OR instr(:outbox, ',' || o.state || ',') = 0)
 UNION ALL
 SELECT 'instances', r.id FROM (SELECT * FROM instances ORDER BY id DESC LIMIT 200) AS r
 WHERE r.id IS NOT NULL AND (
@@ -107,8 +107,30 @@ SELECT 'requests', r.id FROM requests r INDEXED BY requests_open WHERE r.done_at
    OR typeof(r.instance) NOT IN ('text', 'null'))
 
 -- name: rows_of_conversation
-SELECT c.chat, s.id, s.last_turn FROM conversations c
-LEFT JOIN sessions s ON s.key = c.key AND s.ended_at IS NULL WHERE c.key = :key
+-- What a claim of this conversation reads.
+SELECT 'conversations', c.key FROM conversations c WHERE c.key = :key
+UNION ALL
+SELECT 'chats', c.chat FROM conversations c WHERE c.key = :key
+UNION ALL
+SELECT 'sessions', s.id FROM sessions s WHERE s.key = :key AND s.ended_at IS NULL
+UNION ALL
+SELECT 'turns', s.last_turn FROM sessions s WHERE s.key = :key AND s.ended_at IS NULL AND s.last_turn IS NOT NULL
+UNION ALL
+SELECT 'inbox', t.cause FROM sessions s JOIN turns t ON t.id = s.last_turn WHERE s.key = :key AND s.ended_at IS NULL
+UNION ALL
+SELECT 'inbox', i.position FROM inbox i WHERE i.key = :key AND i.state = 'waiting' AND i.kind <> 'command'
+UNION ALL
+SELECT 'tool_calls', json_array(k.turn, k.id) FROM sessions s JOIN tool_calls k ON k.turn = s.last_turn
+WHERE s.key = :key AND s.ended_at IS NULL AND typeof(k.id) = 'text'
+UNION ALL
+SELECT 'questions', q.id FROM sessions s JOIN questions q ON q.turn = s.last_turn
+WHERE s.key = :key AND s.ended_at IS NULL
+
+-- name: rows_of_line
+-- What a sender reads of a chat.
+SELECT 'chats', h.address FROM chats h WHERE h.address = :chat
+UNION ALL
+SELECT 'outbox', o.id FROM outbox o WHERE o.chat = :chat AND o.settled_at IS NULL
 
 -- name: fields_of_turns
 SELECT owner, last_owner, attempt, suspect, productive, begun_at, claimed_at, progress_at, progress_mark, tail,
