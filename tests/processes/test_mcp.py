@@ -14,8 +14,8 @@ from tests.support.inside import EFFECTS, READS
 from tests.support.machine import outside
 from tests.support.outside import LONG, Build, House
 
+ALLOWED = 'approvals.effect = "allow"\n'
 SETTINGS = """\
-approvals.effect = "allow"
 [mcp.tools]
 command = {python}
 args = ["-S", {program}, {folder}]
@@ -39,7 +39,7 @@ def settings(home: Path, wait: str = "60s", timeout: str = "60s") -> str:
 
 @pytest.fixture
 def served(build: Build, tmp_path: Path) -> House:
-    return build(settings(tmp_path))
+    return build(ALLOWED + settings(tmp_path))
 
 
 def pids(house: House) -> list[int]:
@@ -153,7 +153,7 @@ def test_a_read_whose_server_is_killed_is_run_again_in_the_same_call(served: Hou
 def test_a_server_that_cannot_live_keeps_nobody_waiting_long_and_is_shown_as_down(
     build: Build, tmp_path: Path
 ) -> None:
-    house = build(settings(tmp_path, wait="1s"))
+    house = build(ALLOWED + settings(tmp_path, wait="1s"))
     (house.workspace / mcp_server.FAULTS).write_text("dead")
     gateway = house.up()
     # The first may find it still starting.
@@ -178,7 +178,7 @@ def test_a_server_has_what_it_is_given_and_nothing_of_the_gateway_and_no_secret_
 ) -> None:
     monkeypatch.setenv("MINE", "the-gateways-own-hunter2")
     monkeypatch.setenv("ITS_KEY", "for-the-server-hunter3")
-    house = build(settings(tmp_path) + 'env = ["ITS_KEY"]\n')
+    house = build(ALLOWED + settings(tmp_path) + 'env = ["ITS_KEY"]\n')
     gateway = house.up()
     house.say("home", "do tools__environment #a")
     house.heard("home", "answer to a")

@@ -13,6 +13,7 @@ from holdfast.outbox import Sender
 from holdfast.platforms import Ack, Capabilities
 from holdfast.policy.recovery import Outcome
 from holdfast.recovery import SAFE_MODE_OFF, SAFE_MODE_ON, Care
+from holdfast.store import ArrivalSettings
 from tests.scenario.test_recovery_loop import OWNER, reconciler, told
 from tests.support.gateways import Town
 from tests.support.ledger import Ledger, owed
@@ -22,8 +23,7 @@ from tests.support.platforms import FakePlatform, HalfRng, Reports
 def operator(ledger: Ledger | Town) -> Actions:
     looks = Looks(ledger.store, ledger.clock)
     given: dict[str, Any] = {"web": None, "looks": looks, "stop_all": lambda: "nobody"}
-    if "arrival" in Actions.__slots__:
-        given["arrival"] = None
+    given["arrival"] = ArrivalSettings
     return Actions(store=ledger.store, clock=ledger.clock, ids=ledger.ids, **given)
 
 

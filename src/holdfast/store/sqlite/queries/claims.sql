@@ -195,8 +195,8 @@ UPDATE inbox SET kind = :kind, body = :body, sender = coalesce(:sender, sender),
 WHERE position = :position AND key = :key AND state = 'waiting' AND kind = 'command'
 
 -- name: made_message_waiting
-SELECT position FROM inbox WHERE key = :key AND state = 'waiting' AND kind = 'message' AND reason = 'made from a command'
-LIMIT 1
+SELECT position FROM inbox
+WHERE key = :key AND state = 'waiting' AND kind <> 'command' AND reason = 'made from a command' LIMIT 1
 
 -- name: how_last_session_ended
 SELECT ended_why FROM sessions WHERE key = :key ORDER BY id DESC LIMIT 1
