@@ -62,6 +62,8 @@ class Verdicts:
         self._kept = {one.key: one for one in (Verdict(**json.loads(line)) for line in lines)}
 
     def known(self, mutation: Mutation) -> Verdict | None:
+        # Asked before the trials begin: during them a mutant may be in the place of the file.
+        self._digest(f"{PACKAGE}/{mutation.file}")
         kept = self._kept.get(mutation.key)
         if kept is None or (kept.module, kept.tested) != self._digests(mutation, kept.by):
             return None
