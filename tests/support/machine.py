@@ -3,12 +3,16 @@
 import os
 import select
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from holdfast.tools.containment.helper import process_minder as minder
 from holdfast.tools.containment.helper.limits import below
 from tests.support.stage import LONG
+
+LOOK = 0.25
+"""Seconds between two looks at a process that has not ended yet."""
 
 
 def gate(folder: Path, name: str) -> Path:
@@ -38,14 +42,18 @@ def parent_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
 
 
-def gone(pid: int) -> None:
-    """Wait until this process is gone."""
+def gone(pid: int, meanwhile: Callable[[int], None] = lambda pid: None) -> None:
+    """Wait until this process is gone, and do `meanwhile` with it every now and then until it is."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
         return
     try:
-        assert select.select([handle], [], [], LONG)[0], f"{pid} does not end"
+        for _ in range(int(LONG / LOOK)):
+            meanwhile(pid)
+            if select.select([handle], [], [], LOOK)[0]:
+                return
+        raise AssertionError(f"{pid} does not end")
     finally:
         os.close(handle)
 

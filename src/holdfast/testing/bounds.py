@@ -75,6 +75,8 @@ def i12_too_old_is_left(history: History) -> Iterator[str]:
     for claim in history.claims:
         if windows.resume and claim.age > windows.resume + SLACK:
             yield f"turn {claim.turn} was resumed {claim.age} ms after its last progress"
+        if windows.resume and claim.unheard > windows.resume + SLACK:
+            yield f"turn {claim.turn} went on {claim.unheard} ms after an approval of it expired"
     for row in history.ledger.inbox:
         if windows.backlog and row.state == "taken" and row.late > windows.backlog:
             yield f"inbox row {row.position} ({row.text}) was run, and it came {row.late} ms late"

@@ -25,6 +25,8 @@ class Claim(NamedTuple):
     after: int
     age: int = 0
     """Of interrupted work taken up again: milliseconds since its last progress, less time in line."""
+    unheard: int = 0
+    """Milliseconds since an approval expired that the model is to hear of only now, less time in line."""
 
 
 class Woken(NamedTuple):

@@ -32,6 +32,11 @@ _IN_LINE = """
 SELECT t.id, t.state = 'running', t.interruptions FROM turns t JOIN sessions s ON s.id = t.session
 WHERE t.ended_at IS NULL AND (t.state = 'running'
    OR t.state = 'queued' AND t.interruptions > t.noted AND s.strikes < :suspect)"""
+_UNHEARD = """
+SELECT t.id, min(q.expires_at, coalesce(q.closed_at, q.expires_at)) + t.quarantined
+FROM turns t JOIN questions q ON q.turn = t.id JOIN tool_calls c ON c.turn = q.turn AND c.id = q.call
+WHERE t.state = 'running' AND q.kind = 'approval' AND q.state IN ('expired', 'undeliverable')
+  AND c.state = 'planned' AND NOT (t.interruptions > 0 AND t.consented = t.interruptions)"""
 _TOO_OLD = "SELECT 1 FROM turns WHERE id = :turn AND why = 'too_old'"
 _ANSWERED = """
 SELECT q.id, q.incarnation, s.incarnation, max(0, q.closed_at - q.expires_at)
@@ -107,12 +112,14 @@ class Look(LedgerView):
             for turn in sorted(gone)
             if self._all(_TOO_OLD, turn=turn)
         )
+        unheard = dict(self._all(_UNHEARD))
         claims = [
             Claim(
                 *line,
                 self._sessions.get(line[0], (0, 0))[0],
                 running[line],
                 self._ages.age(line[1], cut_off[line[1]], now) if line[1] in cut_off else 0,
+                now.wall - unheard.get(line[1], now.wall),
             )
             for line in sorted(self._running - before)
         ]
