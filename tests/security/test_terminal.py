@@ -89,6 +89,18 @@ def test_blanks_where_a_row_of_a_card_ends_are_kept() -> None:
     )
 
 
+def test_rows_of_a_card_end_between_words_where_one_blank_stands() -> None:
+    out = Console(file=io.StringIO(), width=30, force_terminal=True, color_system=None, highlight=False)
+    out.print(delivery_line(card("The program runs contained and " + "x" * 24)))
+    rows = said(out).splitlines()
+    assert [row.strip() for row in rows] == [
+        "question The program runs",
+        "contained and",
+        "x" * 17,
+        "x" * 7,
+    ]
+
+
 def test_further_rows_of_a_line_of_a_card_do_not_begin_like_a_line() -> None:
     out = Console(file=io.StringIO(), width=40, force_terminal=True, color_system=None, highlight=False)
     out.print(delivery_line(card("path: a" + " " * 33 + "force: no\nforce: yes")))

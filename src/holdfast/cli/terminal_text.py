@@ -42,7 +42,7 @@ def joined(between: str, parts: Iterable[Part]) -> Text:
 
 
 class Folded:
-    """A text whose lines are cut where the screen ends, at any character. Every character is kept.
+    """A text whose lines are cut where the screen ends, between words where it can. Every character is kept.
 
     Word wrap would drop blanks. Further rows of a line are indented: none looks like a line of its own.
     """
@@ -63,12 +63,25 @@ class Folded:
                 yield row
 
     def _rows(self, line: Text, width: int) -> Iterable[Text]:
-        cuts, used = [], 0
+        cuts, begin, used = [], 0, 0
         for place, character in enumerate(line.plain):
             wide = cell_len(character)
             if used + wide > width:
-                cuts.append(place)
-                used = len(self._indent)
+                begin = _cut(line.plain, begin, place)
+                cuts.append(begin)
+                used = len(self._indent) + cell_len(line.plain[begin:place])
             used += wide
         first, *further = line.divide(cuts)
         return [first, *(Text(self._indent).append_text(row) for row in further)]
+
+
+def _cut(line: str, begin: int, end: int) -> int:
+    """Where a row that began there and has no room for what stands at `end` is cut.
+
+    After the last single blank of its second half, else at `end`: of several blanks in a row a reader could
+    not tell how many stand at the end of a row.
+    """
+    for place in range(end, (begin + end) // 2, -1):
+        if line[place - 1] == " " and " " not in (line[place], line[place - 2 : place - 1]):
+            return place
+    return end
