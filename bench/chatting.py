@@ -14,16 +14,16 @@ from time import perf_counter
 from holdfast.agents import Agent, Prompt
 from holdfast.agents.base import OnText, unheard
 from holdfast.agents.echo import EchoModel
-from holdfast.app.client import Heard, listen
-from holdfast.app.gateway import Gateway
-from holdfast.app.home import SOCKET, TOKEN
-from holdfast.app.settings import LOCAL_PERSON, GatewaySettings
+from holdfast.api.client import Heard, listen
 from holdfast.clock import SystemClock, SystemIds, SystemRng
+from holdfast.config.home import SOCKET, TOKEN
+from holdfast.config.settings import LOCAL_PERSON, GatewaySettings
+from holdfast.gateway.gateway import Gateway
 from holdfast.model import Delivery, Replied, SendResult, Sent
 from holdfast.platforms import Arrival
 from holdfast.platforms.web import WebChat
-from holdfast.policy.access import Access
-from holdfast.policy.admission import Drain
+from holdfast.policy.intake.access import Access
+from holdfast.policy.intake.admission import Drain
 from holdfast.store import open_ledger
 
 from .turn import MESSAGE

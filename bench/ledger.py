@@ -14,10 +14,10 @@ from statistics import mean
 from time import perf_counter
 from typing import Any
 
-from holdfast.app.looks import Looks
+from holdfast.api.queries import GatewayQueries
 from holdfast.clock import SystemClock
 from holdfast.model import Batch, Inbound, Key, PersonId, SessionId
-from holdfast.policy.recovery import Outcome
+from holdfast.policy.recovery.outcome import Outcome
 from holdfast.store import SqliteStore
 from holdfast.store.sqlite.store import LEDGER
 
@@ -318,8 +318,8 @@ async def overview(folder: Path, big: Path, scale: Scale) -> list[Row]:
 
 
 LOOKS: Mapping[str, Callable[[SqliteStore], Awaitable[object]]] = {
-    "operators' overview": lambda store: Looks(store, SystemClock()).overview(),
-    "a page of 10 sessions": lambda store: Looks(store, SystemClock()).sessions(limit=10),
+    "operators' overview": lambda store: GatewayQueries(store, SystemClock()).overview(),
+    "a page of 10 sessions": lambda store: GatewayQueries(store, SystemClock()).sessions(limit=10),
     "a page of 10 chats": lambda store: store.chats(PLATFORM, ACCOUNT, limit=10),
 }
 

@@ -16,7 +16,7 @@ from holdfast.model import InstanceId, Stopped
 from holdfast.store.sqlite.changes import Changes
 from holdfast.store.sqlite.commit import Work, commit_group
 from holdfast.store.sqlite.database import BUSY_SECONDS, TEXT, connect_reader
-from holdfast.store.sqlite.home import HomeLock
+from holdfast.store.sqlite.home_lock import HomeLock
 from holdfast.store.sqlite.readers import ReaderThreads
 from holdfast.store.sqlite.store import LEDGER, SqliteStore
 from holdfast.store.sqlite.writer import WriterThread

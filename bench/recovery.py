@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from holdfast.clock import SystemClock
-from holdfast.policy.recovery import Outcome
+from holdfast.policy.recovery.outcome import Outcome
 from holdfast.policy.settings import RecoverySettings
 from holdfast.recovery import Outside, Reconciler
 from holdfast.store import Store

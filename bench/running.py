@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from holdfast.app.client import Declined, NotRunning, ask
-from holdfast.app.shown import Json
+from holdfast.api.client import NotRunning, RequestDeclined, ask
+from holdfast.api.to_json import Json
 
 _LOOK_AGAIN = 0.002
 _PATIENCE = 60.0
@@ -86,7 +86,7 @@ async def up(home: Path, folder: Path, supervise: bool = True) -> AsyncIterator[
 
 async def _ready(home: Path, process: asyncio.subprocess.Process, until: float) -> Json:
     while True:
-        with suppress(NotRunning, ConnectionError, Declined):
+        with suppress(NotRunning, ConnectionError, RequestDeclined):
             status = await ask(home, "status")
             if status["state"] == "running":
                 return status

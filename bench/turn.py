@@ -10,7 +10,6 @@ from holdfast.model import (
     CallId,
     CallState,
     EffectClass,
-    Finish,
     Inbound,
     Key,
     OnInterruption,
@@ -21,11 +20,12 @@ from holdfast.model import (
     Replied,
     Returned,
     Sent,
+    StopReason,
     Tail,
     ToolCall,
     TurnState,
 )
-from holdfast.policy.recovery import Decision, RecoveryFacts, decide
+from holdfast.policy.recovery.outcome import Decision, RecoveryFacts, decide
 from holdfast.policy.settings import RecoverySettings, ResetSettings
 from holdfast.store import ClaimSettings, StaleTurn, Step, Store
 
@@ -58,7 +58,7 @@ PERSON = PersonId(f"{PLATFORM}:bench")
 def _steps(number: int) -> tuple[Step, Step]:
     call = CallId(f"call{number}")
     asked = Step(
-        (Replied("", Finish.CALLS, (ToolCall(call, "search", ARGUMENTS),)),),
+        (Replied("", StopReason.CALLS, (ToolCall(call, "search", ARGUMENTS),)),),
         Tail.WORK,
         (PlannedCall(call, "search", ARGUMENTS, EffectClass.EFFECT),),
         (call,),
@@ -68,7 +68,7 @@ def _steps(number: int) -> tuple[Step, Step]:
 
 STEPS = tuple(step for number in range(CALLS) for step in _steps(number))
 """What the agent does is made beforehand, as the floors' values are: it is no work of the store."""
-REPLY = Replied(ANSWER, Finish.COMPLETE)
+REPLY = Replied(ANSWER, StopReason.COMPLETE)
 
 
 def place(number: int) -> Place:

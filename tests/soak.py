@@ -17,7 +17,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from holdfast.cli.output import print_table, stderr, stdout
+from holdfast.cli.render.output import print_table, stderr, stdout
 from tests.mutants import campaign
 from tests.processes import proof as processes
 from tests.sim import proof as worlds

@@ -31,7 +31,7 @@ __all__ = [
     "BadAgent",
     "BadConfig",
     "BadRequest",
-    "Broken",
+    "ConstraintBroken",
     "DiskFull",
     "ForbiddenTransition",
     "HoldfastError",
@@ -127,7 +127,7 @@ class NotFound(Refused):
         self.which = which
 
 
-class Broken(Refused):
+class ConstraintBroken(Refused):
     """A rule of the schema forbids the write; it was rolled back."""
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from holdfast.agents import Agent, OnText, Prompt, unheard
 from holdfast.clock import Clock
-from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
-from holdfast.policy.views import Role
+from holdfast.model import CallId, EffectClass, Replied, StopReason, ToolCall
+from holdfast.policy.turn.views import Role
 from holdfast.tools import AskPerson, ToolContext
 
 HOME = Path(__file__).parent
@@ -45,18 +45,18 @@ class Scripted:
         said = prompt.messages[last].text
         done = sum(one.role is Role.TOOL for one in prompt.messages[last:])
         if (asked := _asked(said)) and not done:
-            return Replied("", Finish.CALLS, (asked,))
+            return Replied("", StopReason.CALLS, (asked,))
         if asked:
-            return Replied(f"You said: {prompt.messages[-1].text}", Finish.COMPLETE)
+            return Replied(f"You said: {prompt.messages[-1].text}", StopReason.COMPLETE)
         wanted = int(found[1]) if (found := re.fullmatch(r"steps (\d+)", said)) else 0
         if done < wanted:
             step = done + 1
             on_text(f"Step {step} of {wanted}")
             call = ToolCall(CallId("note"), "note", json.dumps({"step": step}))
-            return Replied(f"Step {step} of {wanted}", Finish.CALLS, (call,))
+            return Replied(f"Step {step} of {wanted}", StopReason.CALLS, (call,))
         text = f"All {wanted} steps are done." if wanted else said.removeprefix("say ")
         await self._write(text if said.startswith("say ") or wanted else f"Heard: {text}", on_text)
-        return Replied(text if said.startswith("say ") or wanted else f"Heard: {text}", Finish.COMPLETE)
+        return Replied(text if said.startswith("say ") or wanted else f"Heard: {text}", StopReason.COMPLETE)
 
     async def _write(self, text: str, on_text: OnText) -> None:
         await pass_by(self.clock, FIRST_WORD)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from holdfast.testing.models import Fault, Kind
+from holdfast.testing.fakes.models import FaultKind, ModelFault
 from tests.browser import houses
 from tests.browser.houses import House, picture, say
 from tests.browser.test_real_work import killed, step
@@ -85,7 +85,7 @@ def test_an_empty_file_is_refused_in_words_and_not_to_be_tried_again(page: Page)
 def test_killed_before_the_model_has_answered_the_file_is_there_all_the_same(
     page: Page, house: House, model: Outside
 ) -> None:
-    model.fault(Fault(Kind.HANG))
+    model.fault(ModelFault(FaultKind.HANG))
     asked = len(model.server.requests)
     attach(page, "../../notes.txt")
     say(page, "what is in it?")

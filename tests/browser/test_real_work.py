@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from holdfast.testing.models import Fault, Kind
+from holdfast.testing.fakes.models import FaultKind, ModelFault
 from tests.browser import houses
 from tests.browser.houses import House, opened, picture, say, signed_in
 from tests.browser.test_looks import violations
@@ -74,7 +74,7 @@ def in_workspace(house: House, name: str) -> str:
 def test_killed_in_a_model_call_with_a_card_open_and_in_a_command_it_does_its_work_once(
     page: Page, house: House, model: Outside, door: Path
 ) -> None:
-    model.fault(Fault(Kind.HANG))
+    model.fault(ModelFault(FaultKind.HANG))
     said = [
         step("terminal", command=f"echo once >> runs.txt; echo at work; echo begun > {door}; exec sleep 600"),
         step("write_file", path="findings.md", content="# Findings\n"),

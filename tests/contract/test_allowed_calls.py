@@ -6,8 +6,8 @@ import pytest
 
 from holdfast.errors import RuleRevoked, WrongState
 from holdfast.model import CallId, CallState, Claimed, InboxState, QuestionId, QuestionKind, Tail
-from holdfast.policy.allowed_calls import Coverage
-from holdfast.policy.consent import WITH_ALWAYS
+from holdfast.policy.consent.allowed_calls import Coverage
+from holdfast.policy.consent.card import WITH_ALWAYS
 from holdfast.store import RULE_USED, Scope
 from tests.support.ledger import ANN, BOB, Ledger, address, asks, key, owed, planned
 

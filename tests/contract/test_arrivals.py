@@ -21,10 +21,10 @@ from holdfast.model import (
     TurnState,
     partial_key,
 )
-from holdfast.policy.admission import Drain, Refusal
-from holdfast.policy.notes import Dropped
-from holdfast.policy.partials import CUT_OFF_HERE, stopped_reply
+from holdfast.policy.intake.admission import Drain, Refusal
+from holdfast.policy.recovery.notes import Dropped
 from holdfast.policy.settings import DAY, HOUR, MINUTE, QueueSettings
+from holdfast.policy.turn.partials import CUT_OFF_HERE, stopped_reply
 from holdfast.store import AS_CONFIGURED, ArrivalSettings, Edit
 from tests.support.ledger import ACCOUNT, ANN, BOB, Ledger, address, asks, key, never_asked, planned
 

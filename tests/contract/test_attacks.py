@@ -7,7 +7,6 @@ from holdfast.model import (
     Batch,
     CallId,
     CallState,
-    Finish,
     InboxState,
     Noted,
     QuestionId,
@@ -16,6 +15,7 @@ from holdfast.model import (
     Said,
     StopKind,
     Stopped,
+    StopReason,
     Tail,
     ToolCall,
     TurnState,
@@ -84,7 +84,7 @@ async def test_a_stop_closes_the_questions_of_a_running_turn(ledger: Ledger) -> 
 
 async def test_a_reply_that_broke_off_may_plan_and_skip_its_calls_in_one_step(ledger: Ledger) -> None:
     claimed = await ledger.begin()
-    broken = Replied("let me", Finish.LENGTH, (ToolCall(CallId("c1"), "tool_c1", "{"),))
+    broken = Replied("let me", StopReason.LENGTH, (ToolCall(CallId("c1"), "tool_c1", "{"),))
     skipped = Returned(CallId("c1"), CallState.SKIPPED, "broke off")
     await ledger.append(claimed.fence, broken, skipped, plan=(planned("c1"),))
     (call,) = (await ledger.store.journal(claimed.turn.id, 1)).calls
@@ -130,7 +130,7 @@ async def test_time_in_the_quarantine_lane_counts_for_nothing_once_there_is_prog
     ledger.clock.advance(50 * MINUTE)
     await ledger.settle("resume")
     claimed = await ledger.claim()
-    await ledger.append(claimed.fence, Replied("on it", Finish.CUT), tail=Tail.PARTIAL)
+    await ledger.append(claimed.fence, Replied("on it", StopReason.CUT), tail=Tail.PARTIAL)
     await ledger.crash()
     await ledger.store.interrupt_orphans()
     (stale,) = await ledger.store.stale_turns()

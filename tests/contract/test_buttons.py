@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.model import Claimed, DeliveryId, Owed, OwedKind, QuestionId, QuestionState, Sent, StopKind
-from holdfast.store import Card
+from holdfast.store import QuestionCard
 from tests.support.ledger import ANN, Ledger, address, key, never_asked
 
 Q1 = QuestionId("q1")
@@ -20,7 +20,7 @@ async def asked(ledger: Ledger, sent: bool = True) -> Claimed:
     return claimed
 
 
-async def only(ledger: Ledger, after: DeliveryId | None = None) -> Card:
+async def only(ledger: Ledger, after: DeliveryId | None = None) -> QuestionCard:
     ((found,), _) = await ledger.store.cards(after)
     return found
 

@@ -17,7 +17,7 @@ from holdfast.model import (
     Tail,
     TurnState,
 )
-from holdfast.policy.recovery import Decision
+from holdfast.policy.recovery.outcome import Decision
 from holdfast.policy.settings import HOUR, MINUTE
 from holdfast.store import StaleTurn
 from tests.support.judging import rule

@@ -15,8 +15,8 @@ from holdfast.model import (
     Tail,
     TurnState,
 )
+from holdfast.policy.recovery.strikes import RunEnd, after_claim, after_end
 from holdfast.policy.settings import MINUTE
-from holdfast.policy.strikes import RunEnd, after_claim, after_end
 from tests.support.ledger import Ledger, answers, key, owed, result
 
 ENDS = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)

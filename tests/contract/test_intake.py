@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from holdfast.errors import Broken, NotFound, WrongState
+from holdfast.errors import ConstraintBroken, NotFound, WrongState
 from holdfast.model import (
     Accepted,
     Attachment,
@@ -117,7 +117,7 @@ async def test_messages_read_position_and_unreadable_input_are_one_commit(ledger
         (("stranger", "not allowed"),),
         Cursor("updates", "9"),
     )
-    async with ledger.refused(Broken):
+    async with ledger.refused(ConstraintBroken):
         await ledger.store.accept(batch)
     assert await ledger.store.cursor(ACCOUNT, "updates") is None
 
@@ -317,7 +317,7 @@ async def test_a_request_is_carried_out_once_over_all_processes(ledger: Ledger) 
         await ledger.store.settle_request(request.id, "restarted")
     async with ledger.unchanged():
         assert not await ledger.store.request("restart", "cmd:1")
-    async with ledger.refused(Broken):
+    async with ledger.refused(ConstraintBroken):
         await ledger.store.request("restart", "cmd:2", after_turn=TurnId("none"))
 
 

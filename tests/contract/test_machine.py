@@ -54,9 +54,9 @@ from holdfast.model import (
     TurnState,
     Undone,
 )
-from holdfast.policy.recovery import Decision, Outcome, RecoveryFacts, decide
+from holdfast.policy.recovery.outcome import Decision, Outcome, RecoveryFacts, decide
+from holdfast.policy.recovery.strikes import RunEnd
 from holdfast.policy.settings import MINUTE, SECOND, QueueSettings
-from holdfast.policy.strikes import RunEnd
 from holdfast.store import ArrivalSettings, Edit, StaleTurn, Step, StopOutcome, Verdict
 from holdfast.store.sqlite import LEDGER
 from holdfast.store.sqlite.database import connect_writer, migrate

@@ -4,8 +4,8 @@ import pytest
 
 from holdfast.errors import WrongState
 from holdfast.model import InboxState, Position, StopKind, StrikeRecord, TurnState
-from holdfast.policy.parks import ON_HOLD
-from holdfast.policy.recovery import decide
+from holdfast.policy.recovery.outcome import decide
+from holdfast.policy.recovery.parks import ON_HOLD
 from holdfast.policy.settings import DAY, MINUTE, RecoverySettings
 from holdfast.store import Verdict, Wanted
 from tests.support.judging import ANY_FACTS

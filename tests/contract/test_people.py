@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from holdfast.model import Batch, Cursor, GrantScope, Knock, PersonId
-from holdfast.policy.pairing import Paired, PairingRefusal, PairingRefused
+from holdfast.policy.intake.pairing import Paired, PairingRefusal, PairingRefused
 from holdfast.policy.settings import HOUR, PairingSettings
 from holdfast.store import ArrivalSettings
 from tests.support.ledger import ACCOUNT, ANN, BOB, Ledger, address, place

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import Broken, StaleWrite, WrongState
+from holdfast.errors import ConstraintBroken, StaleWrite, WrongState
 from holdfast.model import (
     OPEN_ENDED,
     AskedBy,
@@ -26,7 +26,7 @@ from holdfast.model import (
     TurnId,
     TurnState,
 )
-from holdfast.policy.notes import Dropped
+from holdfast.policy.recovery.notes import Dropped
 from holdfast.policy.settings import HOUR, MINUTE
 from tests.support.judging import rule
 from tests.support.ledger import (
@@ -231,7 +231,7 @@ async def test_an_approval_is_for_one_call_and_a_clarification_for_none(ledger: 
         ledger.question(kind=QuestionKind.CLARIFY, call_hash="h"),
         ledger.question(kind=QuestionKind.CONTINUE),
     ):
-        async with ledger.refused(Broken):
+        async with ledger.refused(ConstraintBroken):
             await ledger.append(claimed.fence, ask=(ask,))
 
 

@@ -10,7 +10,6 @@ from holdfast.model import (
     CallState,
     ChatSettings,
     Entry,
-    Finish,
     InboxKind,
     InboxState,
     Interruption,
@@ -25,11 +24,12 @@ from holdfast.model import (
     Returned,
     StopKind,
     Stopped,
+    StopReason,
     Tail,
     TurnId,
     TurnState,
 )
-from holdfast.policy.recovery import LEADS_TO, Decision, Outcome, table
+from holdfast.policy.recovery.outcome import LEADS_TO, Decision, Outcome, table
 from holdfast.policy.settings import DAY, HOUR, MINUTE
 from holdfast.store import EntriesOf, Judged, StaleTurn, Step, Verdict
 from tests.support.judging import rule
@@ -543,9 +543,9 @@ async def test_a_damaged_count_keeps_neither_its_own_turn_nor_another_from_being
 
 
 DAMAGED_CONTENT = {
-    "a finish": ('{"finish": "gibberish", "text": "so far"}', Replied("so far", Finish.CUT)),
-    "no object": ("5", Replied(UNREADABLE, Finish.COMPLETE)),
-    "calls of no shape": ('{"text": "x", "calls": [["c1"], 7]}', Replied("x", Finish.COMPLETE)),
+    "a finish": ('{"finish": "gibberish", "text": "so far"}', Replied("so far", StopReason.CUT)),
+    "no object": ("5", Replied(UNREADABLE, StopReason.COMPLETE)),
+    "calls of no shape": ('{"text": "x", "calls": [["c1"], 7]}', Replied("x", StopReason.COMPLETE)),
 }
 
 
@@ -651,7 +651,7 @@ async def test_several_are_asked_in_one_commit_each_their_own_question(ledger: L
 async def test_who_judges_can_read_what_a_turn_has_in_the_transcript_and_nothing_else(ledger: Ledger) -> None:
     before = await ledger.complete("first")
     after = await ledger.begin("second")
-    answer = (Replied("here it is", Finish.COMPLETE),)
+    answer = (Replied("here it is", StopReason.COMPLETE),)
     await ledger.store.record(after.fence, Step(answer, Tail.ANSWER))
     await ledger.crash()
     await ledger.store.interrupt_orphans()

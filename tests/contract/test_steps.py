@@ -2,14 +2,13 @@
 
 import pytest
 
-from holdfast.errors import Broken, NotFound, StopAsked, WrongState
+from holdfast.errors import ConstraintBroken, NotFound, StopAsked, WrongState
 from holdfast.model import (
     Attachment,
     Body,
     CallId,
     CallState,
     EffectClass,
-    Finish,
     InboxState,
     Noted,
     NoteKind,
@@ -18,6 +17,7 @@ from holdfast.model import (
     Replied,
     Said,
     StopKind,
+    StopReason,
     Summed,
     Tail,
     ToolCall,
@@ -32,7 +32,7 @@ from tests.support.ledger import ANN, BOB, Ledger, address, answers, asks, key, 
 
 EVERY_BODY: tuple[Body, ...] = (
     Said("grüße", ANN, (Attachment("sha256:1", "a.txt", "text/plain", 3),)),
-    Replied("partly", Finish.CUT, (ToolCall(CallId("x"), "tool", '{"a": 1}'),), '{"sig": "…"}'),
+    Replied("partly", StopReason.CUT, (ToolCall(CallId("x"), "tool", '{"a": 1}'),), '{"sig": "…"}'),
     Noted(NoteKind.WATCHED, 7, "a word"),
     Undone(1, 2),
     Summed(1, 2, "summary", 5),
@@ -65,7 +65,7 @@ async def test_a_step_is_one_commit(ledger: Ledger) -> None:
     impossible = Step(
         **{name: getattr(step, name) for name in step.__slots__} | {"ask": (*step.ask, *step.ask)}
     )
-    async with ledger.refused(Broken):
+    async with ledger.refused(ConstraintBroken):
         await ledger.store.record(claimed.fence, impossible)
 
     recorded = await ledger.store.record(claimed.fence, step)
@@ -162,7 +162,7 @@ async def test_a_refusal_names_the_state_it_found(ledger: Ledger) -> None:
 async def test_a_call_cannot_be_planned_twice(ledger: Ledger) -> None:
     claimed = await ledger.begin()
     await ledger.start(claimed.fence, "c1")
-    async with ledger.refused(Broken):
+    async with ledger.refused(ConstraintBroken):
         await ledger.append(claimed.fence, plan=(planned("c1"),))
 
 
@@ -223,9 +223,9 @@ async def test_a_stopped_turn_begins_nothing_new_but_records_what_happened(ledge
 PROGRESS: list[tuple[str, tuple[Body, ...], bool, bool]] = [
     ("nothing", (), False, False),
     ("a person's message", (Said("more", ANN),), True, False),
-    ("model text", (Replied("text", Finish.CUT),), True, True),
+    ("model text", (Replied("text", StopReason.CUT),), True, True),
     ("model calls", (asks("c9"),), True, True),
-    ("an empty reply", (Replied("", Finish.CUT),), False, False),
+    ("an empty reply", (Replied("", StopReason.CUT),), False, False),
     ("a note", (Noted(NoteKind.RESTARTED, 1, "note"),), False, False),
     ("a result", (result("c1"),), True, True),
     ("a failure", (result("c1", CallState.FAILED),), True, True),
@@ -297,7 +297,7 @@ async def test_a_note_about_an_interruption_is_given_once(ledger: Ledger) -> Non
     await ledger.append(again.fence, note, tail=Tail.NOTE)
     turn = await ledger.turn(again.session.id)
     assert (turn.noted, turn.tail) == (1, Tail.NOTE)
-    async with ledger.refused(Broken):
+    async with ledger.refused(ConstraintBroken):
         await ledger.append(again.fence, note)
 
 
@@ -376,7 +376,7 @@ async def test_a_process_is_known_by_pid_and_start_time_together(ledger: Ledger)
         True,
         ("error",),
     )
-    async with ledger.refused(Broken):
+    async with ledger.refused(ConstraintBroken):
         await ledger.append(claimed.fence, spawn=(spawned("p2"),))
     await ledger.append(claimed.fence, spawn=(Spawned("p2", 100, 2, "make", "p2.log"),))
 

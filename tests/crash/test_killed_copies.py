@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.backup import make_backup
+from holdfast.maintenance.backup import make_backup
 from tests.support.gateways import Town
 from tests.support.loops import on_a_loop
 

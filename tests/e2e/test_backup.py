@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.client import ask, listen
+from holdfast.api.client import ask, listen
 from tests.support.commands import Spoken, as_json, command, holdfast, notes, up
 from tests.support.web import asked_until, program
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.app import supervisor
-from holdfast.app.client import Declined, NotRunning, ask, listen
-from holdfast.app.control import look, stop_gateway
-from holdfast.app.launch import gateway_command
-from holdfast.app.supervisor import supervisor_of
+from holdfast.api.client import NotRunning, RequestDeclined, ask, listen
 from holdfast.clock import SystemClock
+from holdfast.process import supervisor
+from holdfast.process.gateway_command import gateway_command
+from holdfast.process.offline import look, stop_gateway
+from holdfast.process.supervisor import supervisor_of
 from holdfast.store import LEDGER, ReadOnlyLedger
 
 LONG = 60.0
@@ -109,7 +109,7 @@ def test_a_message_said_locally_is_kept_answered_and_traced(home: Path) -> None:
     status = gateway.ask("status")
     assert (status["state"], status["pid"]) == ("running", gateway.process.pid)
     assert status["platforms"] == [{"name": "web", "account": "main", "connected": True, "trouble": None}]
-    with pytest.raises(Declined, match="there is no session"):
+    with pytest.raises(RequestDeclined, match="there is no session"):
         gateway.ask("session", session="nobody")
     for file in home.glob(f"{LEDGER}*"):
         assert file.stat().st_mode & 0o077 == 0, f"others can open {file.name}"
@@ -250,7 +250,7 @@ def test_under_systemd_a_stop_is_left_to_systemd(home: Path) -> None:
     gateway = Started(home, INVOCATION_ID="x")
     assert gateway.hear() == "FDSTORE=1\nFDNAME=web", "systemd holds the page's socket over a restart"
     gateway.ready()
-    with pytest.raises(Declined, match="systemctl stop"):
+    with pytest.raises(RequestDeclined, match="systemctl stop"):
         gateway.ask("shutdown")
     assert gateway.ask("status")["kept_up_by"] == "systemd"
     gateway.process.terminate()
@@ -291,9 +291,9 @@ def test_looking_works_with_a_gateway_and_without_one(home: Path) -> None:
     gateway.process.terminate()
     assert gateway.end()[0] == 0
     assert [asyncio.run(look(home, do, **arguments)) for do, arguments in looks] == running
-    with pytest.raises(Declined, match="there is no session"):
+    with pytest.raises(RequestDeclined, match="there is no session"):
         asyncio.run(look(home, "session", session="nobody"))
-    with pytest.raises(Declined, match="unknown argument"):
+    with pytest.raises(RequestDeclined, match="unknown argument"):
         asyncio.run(look(home, "sessions", limits=3))
     with pytest.raises(NotRunning):
         asyncio.run(look(home, "say", chat="home", text="nobody hears this"))
@@ -334,7 +334,7 @@ def test_an_operator_gives_commands_in_the_place_of_the_people_once(home: Path) 
     )
     assert gateway.ask("new", session=session["id"])["state"] == "executed"
     assert gateway.ask("session", session=session["id"])["session"]["ended_why"] == "new"
-    with pytest.raises(Declined, match="there is no"):
+    with pytest.raises(RequestDeclined, match="there is no"):
         gateway.ask("stop", chat="nobody-wrote-here")
     gateway.process.terminate()
     assert gateway.end()[0] == 0

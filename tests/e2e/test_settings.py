@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.app.config import load_settings, reference
-from holdfast.app.keys import value_at
-from holdfast.app.lifecycle import longest_stop
-from holdfast.app.outside import check_platforms
-from holdfast.app.settings import Settings
+from holdfast.config.keys import value_at
+from holdfast.config.load import load_settings, reference
+from holdfast.config.settings import Settings
 from holdfast.errors import BadConfig, Unusable
+from holdfast.gateway.build.platforms import check_platforms
+from holdfast.gateway.lifecycle import longest_stop
 from holdfast.policy.settings import SECOND
 from tests.support.commands import PATIENCE, environment
 from tests.support.reached import leaves

@@ -23,7 +23,7 @@ TOKEN = "1000:canary-AAE-not-to-be-seen"
 def bot_api(token: str = TOKEN) -> Iterator[str]:
     """The fake Bot API as a process; gives its address."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "holdfast.testing.botapi", "--port", "0", "--token", token],
+        [sys.executable, "-m", "holdfast.testing.fakes.botapi", "--port", "0", "--token", token],
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.config import load_settings
 from holdfast.cli.chat.screen import PROMPT
+from holdfast.config.load import load_settings
 from tests.support.commands import Spoken, command, environment, kill_gateway, up
 from tests.support.machine import gate, wait_for
 from tests.unit.project.tree import ROOT

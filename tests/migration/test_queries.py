@@ -10,7 +10,7 @@ from holdfast.store.sqlite.sql import SQL, Query
 from tests.unit.project.tree import PACKAGE, parse
 
 QUERIES = PACKAGE / "store" / "sqlite" / "queries"
-MODULES = sorted((PACKAGE / "store" / "sqlite").glob("*.py"))
+MODULES = sorted((PACKAGE / "store").rglob("*.py"))
 
 # What looks at everything there is, on purpose, or at a table that retention keeps small.
 WALKS = {

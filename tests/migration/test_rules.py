@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.model import CallId, QuestionId, QuestionKind, TurnState
-from holdfast.policy.allowed_calls import Coverage
+from holdfast.policy.consent.allowed_calls import Coverage
 from holdfast.store.sqlite import LEDGER
 from holdfast.store.sqlite.database import connect_writer
 from tests.support.backends import SqliteBackend

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.model import MACHINES, EffectClass, InboxKind, OwedKind, QuestionKind
 from holdfast.store.sqlite.database import migrate, migrations
-from holdfast.store.sqlite.guards import GUARDED, guards
+from holdfast.store.sqlite.triggers import GUARDED, guards
 
 Schema = set[tuple[str, str, str, str | None]]
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from itertools import count
 
 import holdfast
-from holdfast.testing import Kill, Options, Outcome, random_world, run_world
+from holdfast.testing import Kill, Options, WorldOutcome, random_world, run_world
 from tests.sim.scenarios import CANONICAL, SEED
 
 GOLDEN = 0.618034
@@ -39,7 +39,7 @@ class Found:
         return numbered[1] if numbered else "liveness"
 
 
-def worlds(seed: int = 0) -> Iterator[tuple[str, Outcome]]:
+def worlds(seed: int = 0) -> Iterator[tuple[str, WorldOutcome]]:
     """Every scenario unharmed; then round by round each killed, or stopped, at a place, and random worlds."""
     sizes = {}
     for name, scenario in CANONICAL.items():

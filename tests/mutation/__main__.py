@@ -19,7 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 
-from holdfast.cli.output import stderr, stdout
+from holdfast.cli.render.output import stderr, stdout
 from tests.mutation.covering import LEFT_OUT, Covering, files_of, refresh, test_files
 from tests.mutation.operators import Mutation
 from tests.mutation.report import Report, package_report, publish, table

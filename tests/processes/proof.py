@@ -17,7 +17,7 @@ from threading import Event, Thread
 from time import monotonic
 from typing import Any
 
-from holdfast.app.client import Declined, NotRunning
+from holdfast.api.client import NotRunning, RequestDeclined
 from holdfast.cli.drill.exercise import Plan, exercise
 from tests.support.inside import EFFECTS, LETTERS_OUT
 from tests.support.outside import House
@@ -178,7 +178,7 @@ def kill_at(house: House, case: Case) -> tuple[list[str], Seen]:
 
 def _say(house: House) -> None:
     """As a page does it: again and again under the same id, until it is kept."""
-    with suppress(NotRunning, Declined, OSError):
+    with suppress(NotRunning, RequestDeclined, OSError):
         house.say("home", "do read effect #a", event_id="a")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.policy.parts import POSSIBLY_REPEATED
+from holdfast.policy.delivery.parts import POSSIBLY_REPEATED
 from tests.support.town import Office, Town
 from tests.support.web import program
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.app.client import Declined
+from holdfast.api.client import RequestDeclined
 from tests.support.outside import Build
 
 
@@ -14,12 +14,12 @@ def test_on_a_full_disk_a_post_is_refused_in_time_and_an_orderly_stop_is_known_a
     house.say("home", "do read #a")
     house.reached("read a")
     house.fill_disk()
-    with pytest.raises(Declined, match="send it again") as refused:
+    with pytest.raises(RequestDeclined, match="send it again") as refused:
         house.say("other", "do #b", event_id="b")
     assert refused.value.code == "try_again"
     gateway.process.terminate()
     gateway.stopping()
-    with pytest.raises(Declined, match="send it again"):
+    with pytest.raises(RequestDeclined, match="send it again"):
         house.say("other", "do #b", event_id="b")
     assert gateway.end() == 0
     house.fill_disk(False)

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.testing.models import Answer, Conversation, Fault, Kind, Serving, Who
+from holdfast.testing.fakes.models import (
+    Conversation,
+    FaultKind,
+    ModelAnswer,
+    ModelFault,
+    ServeOptions,
+    Who,
+)
 from tests.support.model_server import Outside, model_server
 from tests.support.outside import Build, House
 
@@ -13,17 +20,17 @@ LONG = "word " * 120
 """A hundred and fifty tokens: three such messages fit, a fourth does not."""
 
 
-def heard(conversation: Conversation) -> Answer:
+def heard(conversation: Conversation) -> ModelAnswer:
     """Names what it was asked last, or sums up."""
     said = [turn.said for turn in conversation.turns if turn.said and turn.who is Who.USER][-1]
     if said.startswith("Sum up this conversation"):
-        return Answer("They spoke of words.")
-    return Answer(f"heard {said.rpartition('#')[2]}")
+        return ModelAnswer("They spoke of words.")
+    return ModelAnswer(f"heard {said.rpartition('#')[2]}")
 
 
 @pytest.fixture
 def model() -> Iterator[Outside]:
-    with model_server(Serving(heard)) as outside:
+    with model_server(ServeOptions(heard)) as outside:
         yield outside
 
 
@@ -53,7 +60,7 @@ def test_killed_in_a_model_call_the_model_is_asked_again_with_one_note(
     build: Build, tmp_path: Path, model: Outside, provider: str
 ) -> None:
     house = furnished(build, tmp_path, model, provider)
-    model.fault(Fault(Kind.HANG))
+    model.fault(ModelFault(FaultKind.HANG))
     gateway = house.up()
     house.say("home", "hello #a")
     model.asked(1)
@@ -75,7 +82,7 @@ def test_killed_while_the_past_is_summed_up_nothing_has_happened_and_it_is_tried
     for number in range(3):
         house.say("home", f"{LONG} #{number}")
         house.heard("home", f"heard {number}")
-    model.fault(Fault(Kind.HANG))
+    model.fault(ModelFault(FaultKind.HANG))
     house.say("home", f"{LONG} #3")
     model.asked(4)
     assert "Sum up this conversation" in str(model.server.requests[-1])

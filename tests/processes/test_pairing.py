@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.client import Declined, NotRunning
-from holdfast.policy.parts import POSSIBLY_REPEATED
-from holdfast.testing.botapi import Person
+from holdfast.api.client import NotRunning, RequestDeclined
+from holdfast.policy.delivery.parts import POSSIBLY_REPEATED
+from holdfast.testing.fakes.botapi import Person
 from tests.support.nursery import Nursery
 from tests.support.outside import House
 from tests.support.town import TOKEN, Office, Town
@@ -114,7 +114,7 @@ def test_killed_while_the_owner_approves_it_is_done_or_not_and_can_be_said_again
     def approve() -> None:
         try:
             office.ask("pair", code=code)
-        except (NotRunning, Declined) as error:
+        except (NotRunning, RequestDeclined) as error:
             cut.append(error)
 
     asking = threading.Thread(target=approve)
@@ -129,7 +129,7 @@ def test_killed_while_the_owner_approves_it_is_done_or_not_and_can_be_said_again
         assert office.ask("people")["grants"] == []
         office.ask("pair", code=code)
     else:
-        with pytest.raises(Declined, match="used before"):
+        with pytest.raises(RequestDeclined, match="used before"):
             office.ask("pair", code=code)
     town.until_heard(eve, LET_IN)
     talks(office, town, eve)

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from holdfast.app.client import Declined, NotRunning
+from holdfast.api.client import NotRunning, RequestDeclined
 from tests.support.outside import Build, House
 
 
@@ -49,7 +49,7 @@ def test_a_message_that_comes_too_late_is_not_confirmed_and_holds_up_nothing(hou
     def say() -> None:
         try:
             outcome.append(house.say("home", "do #a", event_id="late"))
-        except (NotRunning, Declined) as refusal:
+        except (NotRunning, RequestDeclined) as refusal:
             outcome.append(refusal)
 
     late = threading.Thread(target=say)
@@ -57,7 +57,9 @@ def test_a_message_that_comes_too_late_is_not_confirmed_and_holds_up_nothing(hou
     ending.go()
     assert gateway.end() == 0
     late.join()
-    assert isinstance(outcome[0], (NotRunning, Declined)), "whoever wrote it knows that it was not kept"
+    assert isinstance(outcome[0], (NotRunning, RequestDeclined)), (
+        "whoever wrote it knows that it was not kept"
+    )
     house.hold()
     gateway = house.up()
     assert house.say("home", "do #a", event_id="late")["fresh"]

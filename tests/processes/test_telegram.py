@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import pytest
 
 from holdfast.clock import SystemRng
-from holdfast.policy.parts import POSSIBLY_REPEATED
-from holdfast.testing.botapi import Person, Slow
+from holdfast.policy.delivery.parts import POSSIBLY_REPEATED
+from holdfast.testing.fakes.botapi import Person, Slow
 from tests.support.inside import EFFECTS
 from tests.support.town import Office, Town, free_port
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.testing.botapi import Broken, Flood, LostAnswer, LostRequest, Person
+from holdfast.testing.fakes.botapi import Flood, LostAnswer, LostRequest, Person, ServerError
 from tests.support.commands import command
 from tests.support.inside import EFFECTS
 from tests.support.town import Office, Town
@@ -264,7 +264,7 @@ def test_the_token_appears_nowhere_whatever_goes_wrong(office: Office, town: Tow
     ada = town.add("Ada")
     wrong = (
         (LostRequest(), "getUpdates"),
-        (Broken(502), "getUpdates"),
+        (ServerError(502), "getUpdates"),
         (LostAnswer(), "sendMessage"),
         (LostRequest(), "sendMessage"),
         (LostRequest(), "getFile"),

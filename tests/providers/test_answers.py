@@ -9,20 +9,20 @@ import pytest
 from holdfast.agents import (
     CallId,
     ContextOverflow,
-    Finish,
     Message,
     Metered,
     ModelError,
     Prompt,
     Role,
+    StopReason,
     ToolCall,
 )
 from holdfast.agents.anthropic import anthropic_model
 from holdfast.agents.openai import openai_model
-from holdfast.agents.provider import ProviderModel
-from holdfast.agents.served import Prices, Served
+from holdfast.agents.provider_model import ProviderModel
+from holdfast.agents.remote_model import Prices, RemoteModel
 from holdfast.model import Attachment, CallState, Replied, Usage
-from holdfast.testing.models import Fault, Kind, ModelServer, Serving
+from holdfast.testing.fakes.models import FaultKind, ModelFault, ModelServer, ServeOptions
 from holdfast.tools import ToolSpec
 from tests.support.loops import on_a_loop
 
@@ -39,15 +39,19 @@ async def no_files(digest: str) -> bytes:
 
 
 def with_model(
-    provider: str, work: Ask, serving: Serving | None = None, model: str = "scripted", timeout: float = 20.0
+    provider: str,
+    work: Ask,
+    serving: ServeOptions | None = None,
+    model: str = "scripted",
+    timeout: float = 20.0,
 ) -> None:
     """Do this with a model of that provider, served here."""
 
     async def serve() -> None:
-        async with ModelServer(serving or Serving(key=KEY)) as server:
+        async with ModelServer(serving or ServeOptions(key=KEY)) as server:
             url = server.openai_url if provider == "openai" else server.url
             prices = Prices(input=3_000_000, output=15_000_000, cached=300_000)
-            served = Served("agents.main", model, url, KEY, timeout=timeout, prices=prices)
+            served = RemoteModel("agents.main", model, url, KEY, timeout=timeout, prices=prices)
             asked = (openai_model if provider == "openai" else anthropic_model)(served, no_files)
             try:
                 await work(server, asked)
@@ -61,11 +65,11 @@ def said(text: str, *more: Message) -> Prompt:
     return Prompt((Message(Role.USER, text), *more), TOOLS, "You are helpful.")
 
 
-def failed(provider: str, kind: Kind, seconds: float = 1.0, timeout: float = 20.0) -> ModelError:
+def failed(provider: str, kind: FaultKind, seconds: float = 1.0, timeout: float = 20.0) -> ModelError:
     found: list[ModelError] = []
 
     async def ask(server: ModelServer, model: ProviderModel) -> None:
-        server.faults.append(Fault(kind, seconds))
+        server.faults.append(ModelFault(kind, seconds))
         with pytest.raises(ModelError) as caught:
             await model.reply(said("hello"))
         assert len(server.requests) == 1, "the library asked again by itself"
@@ -76,11 +80,11 @@ def failed(provider: str, kind: Kind, seconds: float = 1.0, timeout: float = 20.
     return found[0]
 
 
-def answered(provider: str, kind: Kind, text: str = "hello") -> Replied:
+def answered(provider: str, kind: FaultKind, text: str = "hello") -> Replied:
     found: list[Replied] = []
 
     async def ask(server: ModelServer, model: ProviderModel) -> None:
-        server.faults.append(Fault(kind))
+        server.faults.append(ModelFault(kind))
         found.append((await model.reply(said(text))).reply)
 
     with_model(provider, ask)
@@ -92,7 +96,7 @@ def test_an_answer_is_heard_as_it_grows_and_its_cost_is_counted(provider: str) -
     async def ask(server: ModelServer, model: ProviderModel) -> None:
         heard: list[str] = []
         answer = await model.reply(said("hello there, how are you?"), heard.append)
-        assert answer.reply == Replied("You said: hello there, how are you?", Finish.COMPLETE)
+        assert answer.reply == Replied("You said: hello there, how are you?", StopReason.COMPLETE)
         assert heard[-1] == answer.reply.text
         assert len(set(heard)) > 2
         assert all(later.startswith(earlier) for earlier, later in zip(heard, heard[1:], strict=False))
@@ -112,7 +116,7 @@ def test_calls_made_together_are_put_together_from_their_pieces(provider: str) -
 
     async def ask(server: ModelServer, model: ProviderModel) -> None:
         reply = (await model.reply(said(f'terminal {command}\nand todo {{"items": ["one"]}}'))).reply
-        assert reply.finish is Finish.CALLS
+        assert reply.finish is StopReason.CALLS
         assert [(call.name, json.loads(call.arguments)) for call in reply.calls] == [
             ("terminal", json.loads(command)),
             ("todo", {"items": ["one"]}),
@@ -176,7 +180,7 @@ def test_pictures_are_shown_and_other_files_are_named(provider: str) -> None:
     async def ask(server: ModelServer, _: ProviderModel) -> None:
         for images in (True, False):
             url = server.openai_url if provider == "openai" else server.url
-            served = Served("agents.main", "scripted", url, KEY, images=images)
+            served = RemoteModel("agents.main", "scripted", url, KEY, images=images)
             model = (openai_model if provider == "openai" else anthropic_model)(served, read)
             await model.reply(Prompt((Message(Role.USER, "look", attachments=files),)))
             await model.close()
@@ -191,19 +195,19 @@ def test_pictures_are_shown_and_other_files_are_named(provider: str) -> None:
 
 @both
 def test_being_asked_to_wait_is_passing_and_says_how_long(provider: str) -> None:
-    error = failed(provider, Kind.LIMITED, seconds=7.5)
+    error = failed(provider, FaultKind.LIMITED, seconds=7.5)
     assert (error.transient, error.retry_after) == (True, 7.5)
 
 
 @both
-@pytest.mark.parametrize("kind", [Kind.BROKEN, Kind.OVERLOADED, Kind.CUT_EARLY])
-def test_a_servers_own_fault_is_passing(provider: str, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [FaultKind.BROKEN, FaultKind.OVERLOADED, FaultKind.CUT_EARLY])
+def test_a_servers_own_fault_is_passing(provider: str, kind: FaultKind) -> None:
     assert failed(provider, kind).transient
 
 
 @both
 def test_an_account_without_credit_is_not(provider: str) -> None:
-    error = failed(provider, Kind.NO_CREDIT)
+    error = failed(provider, FaultKind.NO_CREDIT)
     assert not error.transient
     assert "agents.main.key_env" in str(error)
 
@@ -212,13 +216,15 @@ def test_an_account_without_credit_is_not(provider: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (Kind.BAD_KEY, "agents.main.key_env"),
-        (Kind.FORBIDDEN, "agents.main.key_env"),
-        (Kind.NOT_FOUND, "agents.main.model and agents.main.base_url"),
-        (Kind.BAD_REQUEST, "Something about this request is wrong"),
+        (FaultKind.BAD_KEY, "agents.main.key_env"),
+        (FaultKind.FORBIDDEN, "agents.main.key_env"),
+        (FaultKind.NOT_FOUND, "agents.main.model and agents.main.base_url"),
+        (FaultKind.BAD_REQUEST, "Something about this request is wrong"),
     ],
 )
-def test_what_only_a_person_can_mend_is_final_and_says_where(provider: str, kind: Kind, words: str) -> None:
+def test_what_only_a_person_can_mend_is_final_and_says_where(
+    provider: str, kind: FaultKind, words: str
+) -> None:
     error = failed(provider, kind)
     assert not error.transient
     assert words in str(error)
@@ -226,12 +232,12 @@ def test_what_only_a_person_can_mend_is_final_and_says_where(provider: str, kind
 
 @both
 def test_too_long_a_prompt_is_known_as_that(provider: str) -> None:
-    assert isinstance(failed(provider, Kind.OVERFLOW), ContextOverflow)
+    assert isinstance(failed(provider, FaultKind.OVERFLOW), ContextOverflow)
 
 
 @both
 def test_a_server_that_says_nothing_is_given_up_as_passing(provider: str) -> None:
-    error = failed(provider, Kind.HANG, timeout=0.3)
+    error = failed(provider, FaultKind.HANG, timeout=0.3)
     assert error.transient
     assert "no sign of life for 0.3 s" in str(error)
 
@@ -239,8 +245,8 @@ def test_a_server_that_says_nothing_is_given_up_as_passing(provider: str) -> Non
 @both
 def test_a_slow_first_byte_is_waited_for(provider: str) -> None:
     async def ask(server: ModelServer, model: ProviderModel) -> None:
-        server.faults.append(Fault(Kind.SLOW, 0.05))
-        assert (await model.reply(said("hello"))).reply.finish is Finish.COMPLETE
+        server.faults.append(ModelFault(FaultKind.SLOW, 0.05))
+        assert (await model.reply(said("hello"))).reply.finish is StopReason.COMPLETE
 
     with_model(provider, ask)
 
@@ -248,7 +254,7 @@ def test_a_slow_first_byte_is_waited_for(provider: str) -> None:
 @both
 def test_nobody_there_is_passing(provider: str) -> None:
     async def ask() -> None:
-        served = Served("agents.main", "scripted", "http://127.0.0.1:9/v1", KEY)
+        served = RemoteModel("agents.main", "scripted", "http://127.0.0.1:9/v1", KEY)
         model = (openai_model if provider == "openai" else anthropic_model)(served, no_files)
         with pytest.raises(ModelError, match="could not be reached") as caught:
             await model.reply(said("hello"))
@@ -259,32 +265,32 @@ def test_nobody_there_is_passing(provider: str) -> None:
 
 
 @both
-@pytest.mark.parametrize("kind", [Kind.CUT, Kind.UNMARKED, Kind.ERROR_INSIDE])
-def test_what_came_of_a_stream_that_broke_off_is_kept_as_that(provider: str, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [FaultKind.CUT, FaultKind.UNMARKED, FaultKind.ERROR_INSIDE])
+def test_what_came_of_a_stream_that_broke_off_is_kept_as_that(provider: str, kind: FaultKind) -> None:
     reply = answered(provider, kind, "a message that is long enough for several pieces")
-    assert reply.finish is Finish.CUT
+    assert reply.finish is StopReason.CUT
     assert "You said: a message".startswith(reply.text[:10])
     assert reply.text
 
 
 @both
-@pytest.mark.parametrize("kind", [Kind.CUT, Kind.UNMARKED])
-def test_calls_of_a_stream_that_broke_off_are_not_taken_for_whole(provider: str, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [FaultKind.CUT, FaultKind.UNMARKED])
+def test_calls_of_a_stream_that_broke_off_are_not_taken_for_whole(provider: str, kind: FaultKind) -> None:
     reply = answered(provider, kind, 'terminal {"command": "rm -r everything that is below this folder"}')
-    assert reply.finish is Finish.CUT
+    assert reply.finish is StopReason.CUT
 
 
 @both
 def test_markers_mean_the_same_whoever_says_them(provider: str) -> None:
-    assert answered(provider, Kind.LENGTH).finish is Finish.LENGTH
-    assert answered(provider, Kind.FILTERED).finish is Finish.FILTERED
-    assert answered(provider, Kind.EMPTY) == Replied("", Finish.COMPLETE)
+    assert answered(provider, FaultKind.LENGTH).finish is StopReason.LENGTH
+    assert answered(provider, FaultKind.FILTERED).finish is StopReason.FILTERED
+    assert answered(provider, FaultKind.EMPTY) == Replied("", StopReason.COMPLETE)
 
 
 @both
 def test_malformed_arguments_stay_as_they_are_and_the_conversation_stays_legal(provider: str) -> None:
     async def ask(server: ModelServer, model: ProviderModel) -> None:
-        server.faults.append(Fault(Kind.MALFORMED))
+        server.faults.append(ModelFault(FaultKind.MALFORMED))
         text = 'terminal {"command": "ls"}'
         reply = (await model.reply(said(text))).reply
         assert reply.calls[0].arguments == '{"command": "ls","'
@@ -304,7 +310,7 @@ def test_the_key_shown_is_the_one_configured_and_a_wrong_one_is_in_no_words(prov
         assert KEY not in str(caught.value)
         assert "agents.main.key_env" in str(caught.value)
 
-    with_model(provider, ask, Serving(key="another"))
+    with_model(provider, ask, ServeOptions(key="another"))
 
 
 @both
@@ -320,6 +326,6 @@ def test_nothing_a_model_once_wrote_keeps_it_from_being_asked_again(provider: st
             Message(Role.USER, "and now? \udcff"),
         )
         answer = await model.reply(said("hello", *more))
-        assert answer.reply.finish is Finish.COMPLETE
+        assert answer.reply.finish is StopReason.COMPLETE
 
     with_model(provider, ask)

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 
 from holdfast.agents import Prompt, anthropic_wire, openai_wire
-from holdfast.agents.served import Served
+from holdfast.agents.remote_model import RemoteModel
 from holdfast.model import CallId, Entry, Replied, ToolCall
-from holdfast.policy.compaction import made_to_fit, to_sum_up
-from holdfast.policy.views import Message, Role, view
-from holdfast.testing.models import Refused
-from holdfast.testing.models.anthropic import ANTHROPIC
-from holdfast.testing.models.openai import OPENAI
+from holdfast.policy.turn.compaction import made_to_fit, to_sum_up
+from holdfast.policy.turn.views import Message, Role, view
+from holdfast.testing.fakes.models import RequestRefused
+from holdfast.testing.fakes.models.anthropic import ANTHROPIC
+from holdfast.testing.fakes.models.openai import OPENAI
 from holdfast.tools import ToolSpec
 from tests.support.transcripts import nonsense, plausible
 
-SERVED = Served("agents.main", "scripted", "http://here/v1")
+SERVED = RemoteModel("agents.main", "scripted", "http://here/v1")
 TOOLS = (ToolSpec("tool_a"),)
 
 
@@ -96,5 +96,5 @@ def test_what_is_summed_up_never_reaches_into_the_open_turn(entries: list[Entry]
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_the_server_refuses_what_providers_refuse(provider: str, messages: tuple[Message, ...]) -> None:
     wire, protocol = (openai_wire, OPENAI) if provider == "openai" else (anthropic_wire, ANTHROPIC)
-    with pytest.raises(Refused):
+    with pytest.raises(RequestRefused):
         protocol.read(wire.request(Prompt(messages, TOOLS), SERVED, "scripted", {}))

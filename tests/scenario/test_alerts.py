@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.app.alerts import Alerts, Connection
-from holdfast.app.settings import AlertSettings
+from holdfast.config.settings import AlertSettings
+from holdfast.gateway.owner_alerts import OwnerAlerts, PlatformStatus
 from holdfast.model import ChatAddress, Lost, Sent
 from holdfast.policy.settings import MINUTE
 from tests.support.ledger import Ledger, address, owed
@@ -22,12 +22,12 @@ class Watch:
         self.free = 10_000 * MEGABYTE
         self.hung = 0
         self.reports = Reports()
-        self.alerts = Alerts(
+        self.alerts = OwnerAlerts(
             ledger.store,
             ledger.clock,
             owner,
             AlertSettings(),
-            lambda: (Connection("fake", "bot", self.connected),),
+            lambda: (PlatformStatus("fake", "bot", self.connected),),
             lambda: self.free,
             lambda silent: self.hung,
             self.reports,

@@ -5,12 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.inbox import Commands, Desk
+from holdfast.inbox import CommandContext, Commands
 from holdfast.model import (
     CallId,
     ChatAddress,
     Delivery,
-    Finish,
     InboxState,
     OwedKind,
     PersonId,
@@ -18,10 +17,11 @@ from holdfast.model import (
     QuestionState,
     Replied,
     Sent,
+    StopReason,
     ToolCall,
     TurnState,
 )
-from holdfast.policy.access import Access
+from holdfast.policy.intake.access import Access
 from holdfast.policy.settings import ApprovalSettings, Approver, Rule, Ruling, TurnSettings
 from holdfast.store import RULE_USED
 from holdfast.turns import ConsentPorts
@@ -37,7 +37,7 @@ STATUS = "git status"
 
 def wants(*commands: str) -> Replied:
     calls = tuple(ToolCall(CallId("x"), "terminal", json.dumps({"command": one})) for one in commands)
-    return Replied("", Finish.CALLS, calls)
+    return Replied("", StopReason.CALLS, calls)
 
 
 class House:
@@ -91,7 +91,7 @@ class House:
         """A command is given; what it answers."""
         row = await self.ledger.command(text, chat, sender=sender)
         access = Access(frozenset(self.owners), frozenset({ANN, BOB}))
-        desk = Desk(self.ledger.store, self.ledger.clock, lambda: access)
+        desk = CommandContext(self.ledger.store, self.ledger.clock, lambda: access)
         await Commands(desk, HalfRng(), Reports()).carry_out_all()
         (told,) = [part for part in await self.ledger.outbox(chat) if part.dedupe == f"command:{row}"]
         return told.text

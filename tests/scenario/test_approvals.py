@@ -9,7 +9,6 @@ from holdfast.model import (
     CallId,
     CallState,
     EffectClass,
-    Finish,
     InboxState,
     PlannedCall,
     QuestionId,
@@ -18,10 +17,11 @@ from holdfast.model import (
     QuestionState,
     Replied,
     StopKind,
+    StopReason,
     ToolCall,
     TurnState,
 )
-from holdfast.policy.plain import call_hash
+from holdfast.policy.consent.argument_text import call_hash
 from holdfast.policy.settings import HOUR, ApprovalSettings, Rule, Ruling, TurnSettings
 from tests.support.ledger import ANN, BOB, Ledger, address, key
 from tests.support.stage import Deed, Line, Stage, says, soon
@@ -32,7 +32,7 @@ DENY = TurnSettings(approvals=ApprovalSettings((Rule(Ruling.DENY, ("deed",)),)))
 
 def wants(*files: str, tool: str = "deed") -> Replied:
     calls = tuple(ToolCall(CallId("x"), tool, json.dumps({"file": file})) for file in files)
-    return Replied("", Finish.CALLS, calls)
+    return Replied("", StopReason.CALLS, calls)
 
 
 class House:

@@ -9,18 +9,18 @@ from holdfast.errors import DiskFull
 from holdfast.model import (
     CallId,
     CallState,
-    Finish,
     InboxState,
     QuestionId,
     QuestionKind,
     QuestionState,
     Replied,
     StopKind,
+    StopReason,
     ToolCall,
     TurnState,
 )
 from holdfast.policy.settings import DAY, HOUR, MINUTE, QuestionSettings, TurnSettings
-from holdfast.policy.views import Role
+from holdfast.policy.turn.views import Role
 from holdfast.tools import AskPerson
 from tests.support.ledger import ANN, BOB, Ledger, key
 from tests.support.stage import Deed, Line, Stage, hangs, says, soon
@@ -33,7 +33,7 @@ def call(name: str = "ask_person", **arguments: object) -> ToolCall:
 
 
 def wants(*calls: ToolCall) -> Replied:
-    return Replied("", Finish.CALLS, calls)
+    return Replied("", StopReason.CALLS, calls)
 
 
 def asks(*options: str) -> Replied:

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from holdfast.agents import Message, Replied
-from holdfast.app.attachments import WorkspaceFiles
-from holdfast.app.blobs import BlobFiles
-from holdfast.model import Attachment, CallId, Finish, SessionId, ToolCall
+from holdfast.gateway.files.blobs import BlobFiles
+from holdfast.gateway.files.workspace_files import WorkspaceFiles
+from holdfast.model import Attachment, CallId, SessionId, StopReason, ToolCall
 from holdfast.policy.settings import Workspaces
 from holdfast.store import Scope
-from holdfast.tools.builtin.files import Files
-from holdfast.tools.builtin.places import Places
+from holdfast.tools.builtin.files import FileTools
+from holdfast.tools.builtin.safe_paths import SafePaths
 from tests.support.ledger import Ledger, key
 from tests.support.stage import Stage, hangs, says, soon
 
@@ -70,9 +70,9 @@ async def test_a_file_is_in_the_workspace_when_the_model_is_asked_and_its_text_i
 
 async def test_the_built_in_tools_read_it(sent: Sent) -> None:
     await sent.say()
-    read, *_ = Files(Places()).tools()
+    read, *_ = FileTools(SafePaths()).tools()
     call = ToolCall(CallId("1"), "read_file", '{"path": "attachments/list.txt"}')
-    asks = Replied("", Finish.CALLS, (call,))
+    asks = Replied("", StopReason.CALLS, (call,))
     stage = sent.stage(asks, says(), tools=[read])
     await stage.run()
     ((_, text),) = await stage.results()

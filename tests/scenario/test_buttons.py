@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from holdfast.model import ChatAddress, Owed, OwedKind, QuestionId, Rejected, Sent
-from holdfast.outbox.closing import LOOK_AGAIN, SOON, Closing
+from holdfast.outbox.close_buttons import LOOK_AGAIN, SOON, ClosedCards
 from holdfast.platforms import Ack, Capabilities, PlatformDown
 from holdfast.policy.settings import HOUR
 from tests.contract.test_questions import asked_in_safe_mode
@@ -37,7 +37,7 @@ async def test_a_question_that_is_over_before_its_message_has_arrived_is_looked_
     (delivery,) = await ledger.send()
     await ledger.store.set_question_aside(ASKED)
     clock, board = WatchedClock(ledger.clock), Board()
-    closing = asyncio.create_task(Closing(ledger.store, clock, (board,), lambda: (PLATFORM,)).work())
+    closing = asyncio.create_task(ClosedCards(ledger.store, clock, (board,), lambda: (PLATFORM,)).work())
     assert await soon(clock.nap(0, 3_600)) == SOON
     await ledger.store.record_delivery(delivery.id, Sent("m1"), ())
     ledger.clock.advance(int(SOON * 1_000))
@@ -70,7 +70,7 @@ async def test_the_card_of_a_question_without_an_answer_says_so_and_how_to_go_on
     board = Board()
     for _ in range(2):
         clock = WatchedClock(ledger.clock)
-        closing = asyncio.create_task(Closing(ledger.store, clock, (board,), lambda: (PLATFORM,)).work())
+        closing = asyncio.create_task(ClosedCards(ledger.store, clock, (board,), lambda: (PLATFORM,)).work())
         await soon(clock.nap(LOOK_AGAIN, 3_600))
         closing.cancel()
     message, text = board.edits.get_nowait()
@@ -87,7 +87,7 @@ async def test_where_a_card_cannot_be_edited_one_line_says_it(ledger: Ledger, se
     plain = FakePlatform(Capabilities(Ack.OFFSET))
     for _ in range(2):
         clock = WatchedClock(ledger.clock)
-        closing = asyncio.create_task(Closing(ledger.store, clock, (plain,), lambda: (PLATFORM,)).work())
+        closing = asyncio.create_task(ClosedCards(ledger.store, clock, (plain,), lambda: (PLATFORM,)).work())
         await soon(clock.nap(LOOK_AGAIN, 3_600))
         closing.cancel()
     (line,) = [part for part in await ledger.outbox() if part.kind is OwedKind.NOTICE]
@@ -122,7 +122,9 @@ async def test_a_card_whose_edit_failed_is_closed_at_the_next_look(
 ) -> None:
     await unanswered(ledger, "a", "b")
     clock, board, reports = WatchedClock(ledger.clock), Shaky(fault), Reports()
-    closing = asyncio.create_task(Closing(ledger.store, clock, (board,), lambda: (PLATFORM,), reports).work())
+    closing = asyncio.create_task(
+        ClosedCards(ledger.store, clock, (board,), lambda: (PLATFORM,), reports).work()
+    )
     assert await soon(clock.nap(0, SOON)) == SOON
     assert board.edits.empty() and reports.doing == reported
     ledger.clock.advance(int(SOON * 1_000))
@@ -135,7 +137,7 @@ async def test_a_card_of_a_platform_that_is_away_is_closed_when_it_is_back(ledge
     await unanswered(ledger, "a", "b")
     clock, board = WatchedClock(ledger.clock), Board()
     there: list[str] = []
-    cards = Closing(ledger.store, clock, (board,), lambda: tuple(there))
+    cards = ClosedCards(ledger.store, clock, (board,), lambda: tuple(there))
     closing = asyncio.create_task(cards.work())
     assert await soon(clock.nap(0, 3_600)) == LOOK_AGAIN, "it cannot be reached, so there is no hurry"
     assert board.edits.empty()
@@ -149,7 +151,7 @@ async def test_a_card_of_a_platform_that_is_away_is_closed_when_it_is_back(ledge
 async def test_a_platform_that_shows_cards_by_itself_is_left_alone(ledger: Ledger) -> None:
     await unanswered(ledger)
     shows = FakePlatform(Capabilities(Ack.OFFSET, buttons=True, cards=True))
-    assert not Closing(ledger.store, ledger.clock, (shows,), lambda: (PLATFORM,)).is_needed
+    assert not ClosedCards(ledger.store, ledger.clock, (shows,), lambda: (PLATFORM,)).is_needed
 
 
 async def test_every_card_that_could_not_be_reached_is_closed_when_the_platform_is_back(
@@ -166,7 +168,7 @@ async def test_every_card_that_could_not_be_reached_is_closed_when_the_platform_
         await ledger.store.set_question_aside(QuestionId(f"q-{name}"))
     clock, board = WatchedClock(ledger.clock), Board()
     there: list[str] = []
-    cards = Closing(ledger.store, clock, (board,), lambda: tuple(there))
+    cards = ClosedCards(ledger.store, clock, (board,), lambda: tuple(there))
     closing = asyncio.create_task(cards.work())
     await soon(clock.nap(0, 3_600))
     there.append(PLATFORM)
@@ -195,6 +197,6 @@ async def test_where_a_card_cannot_be_edited_a_line_withdraws_the_question_of_sa
 
 async def look_once(ledger: Ledger, platform: FakePlatform) -> None:
     clock = WatchedClock(ledger.clock)
-    closing = asyncio.create_task(Closing(ledger.store, clock, (platform,), lambda: (PLATFORM,)).work())
+    closing = asyncio.create_task(ClosedCards(ledger.store, clock, (platform,), lambda: (PLATFORM,)).work())
     await soon(clock.nap(LOOK_AGAIN, 3_600))
     closing.cancel()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.agents import Agent, Agents, OnText, Prompt, Replied, unheard
-from holdfast.model import ChatSettings, Finish
+from holdfast.model import ChatSettings, StopReason
 from holdfast.turns import Pool, Runner
 from tests.scenario.test_inbox_commands import said
 from tests.support.ledger import SETTINGS, Ledger, address, resume_all
@@ -20,7 +20,7 @@ class Says:
 
     async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied:
         return Replied(
-            f"{self._name} {prompt.model or 'itself'} {prompt.instructions}".strip(), Finish.COMPLETE
+            f"{self._name} {prompt.model or 'itself'} {prompt.instructions}".strip(), StopReason.COMPLETE
         )
 
 

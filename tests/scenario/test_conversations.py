@@ -21,8 +21,8 @@ from holdfast.model import (
     StopKind,
     TurnState,
 )
-from holdfast.policy.admission import Drain
-from holdfast.policy.recovery import table
+from holdfast.policy.intake.admission import Drain
+from holdfast.policy.recovery.outcome import table
 from holdfast.policy.settings import DAY, HOUR, MINUTE, QueueSettings, ResetSettings
 from holdfast.store import Scope
 from tests.support.gateways import PLATFORM, STEP, Town

@@ -6,8 +6,8 @@ from contextlib import closing
 
 import pytest
 
-from holdfast.app.alerts import Alerts
-from holdfast.app.settings import AlertSettings
+from holdfast.config.settings import AlertSettings
+from holdfast.gateway.owner_alerts import OwnerAlerts
 from holdfast.model import (
     UNREADABLE,
     CallState,
@@ -22,7 +22,7 @@ from holdfast.model import (
 from holdfast.recovery import Outside, Reconciler
 from holdfast.store import LEDGER_ACCOUNT
 from holdfast.store.sqlite.database import migrate
-from holdfast.store.sqlite.optional_fields import OPTIONAL
+from holdfast.store.verbs.optional_fields import OPTIONAL
 from tests.support.ledger import PLATFORM, SERVED, SETTINGS, Ledger, address, answers, key, resume_all
 from tests.support.platforms import Reports
 from tests.support.stage import Stage, says
@@ -323,7 +323,7 @@ async def test_what_was_erased_on_request_is_not_taken_for_damage(ledger: Ledger
 
 
 async def watched(ledger: Ledger) -> None:
-    alerts = Alerts(
+    alerts = OwnerAlerts(
         ledger.store,
         ledger.clock,
         address("owner"),

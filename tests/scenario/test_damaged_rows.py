@@ -10,9 +10,9 @@ from holdfast.errors import StoreFault
 from holdfast.model import DeliveryState, QuestionId, SessionId, Stopped, TurnState
 from holdfast.recovery import Outside, Reconciler
 from holdfast.store import LEDGER_ACCOUNT
-from holdfast.store.sqlite.commit import Tx
-from holdfast.store.sqlite.optional_fields import OPTIONAL
 from holdfast.store.sqlite.store import SqliteStore, _commit
+from holdfast.store.verbs.optional_fields import OPTIONAL
+from holdfast.store.verbs.tx import Tx
 from tests.scenario.test_outbox_sending import send_for, sender
 from tests.support.ledger import ANN, PLATFORM, SERVED, SETTINGS, Ledger, key, owed
 from tests.support.platforms import FakePlatform, Reports

@@ -15,13 +15,13 @@ import pytest
 from holdfast.clock import SystemClock
 from holdfast.model import ProcessId, ProcessState, TurnId
 from holdfast.policy.containment import Containment
-from holdfast.policy.processes import Identity, Standing
+from holdfast.policy.processes import Identity, ProcessStatus
 from holdfast.policy.settings import ProcessSettings, ToolSettings
-from holdfast.tools import Detached, Launch, ToolFailed
+from holdfast.tools import BackgroundProcesses, Launch, ToolFailed
+from holdfast.tools.background import FOLDER, read_output
 from holdfast.tools.containment import ALL, Launcher, helper_command
 from holdfast.tools.containment.helper import process_minder as minder
-from holdfast.tools.containment.helper.masker import Secrets
-from holdfast.tools.detached import FOLDER, read_output
+from holdfast.tools.containment.helper.masker import ToldSecrets
 from tests.support.machine import alive, end_session, gate, gone, open_gate, outside, parent_of, wait_for
 
 ENVIRONMENT = {"PATH": os.defpath, "GREETING": "hello"}
@@ -39,10 +39,10 @@ class Machine:
         self.started: list[Identity] = []
         self.port = self.another()
 
-    def another(self, **settings: int) -> Detached:
+    def another(self, **settings: int) -> BackgroundProcesses:
         """The port of a gateway that has just begun on this home."""
         launcher = Launcher(ToolSettings(), ENVIRONMENT, self.home, (self.containment,))
-        return Detached(
+        return BackgroundProcesses(
             self.home, SystemClock(), ENVIRONMENT, launcher, ProcessSettings(**settings), segment=1_000
         )
 
@@ -60,7 +60,7 @@ class Machine:
     async def text(self) -> str:
         return (await self.port.output(ID, 0, 1_000_000)).data.decode()
 
-    async def ends(self, identity: Identity) -> Standing:
+    async def ends(self, identity: Identity) -> ProcessStatus:
         await asyncio.to_thread(gone, identity.pid)
         return await self.port.stands(ID, identity)
 
@@ -75,7 +75,7 @@ def machine(tmp_path: Path, loop: asyncio.Runner, request: pytest.FixtureRequest
 
 async def test_a_command_runs_in_its_folder_and_leaves_its_output_and_exit_code(machine: Machine) -> None:
     identity = await machine.start("pwd; echo $GREETING; env | wc -l; echo trouble >&2; exit 3")
-    assert await machine.ends(identity) == Standing(ProcessState.EXITED, 3)
+    assert await machine.ends(identity) == ProcessStatus(ProcessState.EXITED, 3)
     lines = (await machine.text()).splitlines()
     assert lines[:2] == [str(machine.work), "hello"]
     assert lines[-1] == "trouble"
@@ -94,7 +94,7 @@ async def test_it_is_in_a_session_of_its_own_and_nobodys_child(machine: Machine)
     assert stat is not None
     assert stat[1] == identity.pid != os.getsid(0)
     assert parent_of(identity.pid) != os.getpid()
-    assert await machine.another().stands(ID, identity) == Standing(ProcessState.RUNNING)
+    assert await machine.another().stands(ID, identity) == ProcessStatus(ProcessState.RUNNING)
 
 
 async def test_the_same_id_is_started_once(machine: Machine) -> None:
@@ -124,7 +124,7 @@ async def test_of_two_who_start_it_at_once_one_does(machine: Machine) -> None:
     both = [await asyncio.create_subprocess_exec(*command) for _ in range(2)]
     assert [await one.wait() for one in both] == [0, 0]
     identity = await machine.start("echo ran")
-    assert await machine.ends(identity) == Standing(ProcessState.EXITED, 0)
+    assert await machine.ends(identity) == ProcessStatus(ProcessState.EXITED, 0)
     assert await machine.text() == "ran\n"
 
 
@@ -173,7 +173,7 @@ async def test_one_that_ends_while_it_is_looked_at_has_its_exit_code(
         return real(pid)
 
     monkeypatch.setattr(minder, "stat_of", ends_meanwhile)
-    assert await machine.port.stands(ID, identity) == Standing(ProcessState.EXITED, 3)
+    assert await machine.port.stands(ID, identity) == ProcessStatus(ProcessState.EXITED, 3)
 
 
 async def test_the_gateway_itself_is_never_taken_for_one(machine: Machine) -> None:
@@ -191,7 +191,7 @@ async def test_what_is_killed_hard_with_who_minds_it_is_lost_and_the_command_goe
     identity = await machine.start(f"echo $$ > {said}; exec cat {gate(machine.work, 'gate')}")
     command = outside(int(await asyncio.to_thread(wait_for, said)), identity.pid)
     os.kill(identity.pid, signal.SIGKILL)
-    assert await machine.ends(identity) == Standing(ProcessState.LOST)
+    assert await machine.ends(identity) == ProcessStatus(ProcessState.LOST)
     await asyncio.to_thread(gone, command)
 
 
@@ -199,7 +199,7 @@ async def test_input_reaches_it_also_from_another_gateway(machine: Machine) -> N
     identity = await machine.start("read first; read second; echo $second $first")
     await machine.port.write(ID, identity, "world\n")
     await machine.another().write(ID, identity, "hello\n")
-    assert await machine.ends(identity) == Standing(ProcessState.EXITED, 0)
+    assert await machine.ends(identity) == ProcessStatus(ProcessState.EXITED, 0)
     assert await machine.text() == "hello world\n"
     with pytest.raises(ToolFailed, match="has ended"):
         await machine.port.write(ID, identity, "more\n")
@@ -218,9 +218,9 @@ async def test_a_kill_ends_all_of_it_and_how_it_ended_is_known(machine: Machine)
     waits = gate(machine.work, "gate")
     identity = await machine.start(f"(cat {waits}) & (cat {waits} & echo $! > {said}; wait)")
     child = outside(int(await asyncio.to_thread(wait_for, said)), identity.pid)
-    assert await machine.port.kill(ID, identity) == Standing(ProcessState.RUNNING)
+    assert await machine.port.kill(ID, identity) == ProcessStatus(ProcessState.RUNNING)
     await asyncio.to_thread(gone, child)
-    assert await machine.port.stands(ID, identity) == Standing(ProcessState.EXITED, -signal.SIGTERM)
+    assert await machine.port.stands(ID, identity) == ProcessStatus(ProcessState.EXITED, -signal.SIGTERM)
     assert (await machine.port.kill(ID, identity)).state is ProcessState.EXITED
 
 
@@ -237,7 +237,7 @@ async def test_a_kill_also_ends_what_has_left_its_session(machine: Machine) -> N
     finally:
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
-    assert await machine.port.stands(ID, identity) == Standing(ProcessState.EXITED, -signal.SIGTERM)
+    assert await machine.port.stands(ID, identity) == ProcessStatus(ProcessState.EXITED, -signal.SIGTERM)
 
 
 async def test_what_does_not_end_when_asked_is_ended(machine: Machine) -> None:
@@ -247,7 +247,7 @@ async def test_what_does_not_end_when_asked_is_ended(machine: Machine) -> None:
     identity = await machine.start(f"trap '' TERM; echo > {said}; while true; do cat {waits}; done")
     await asyncio.to_thread(wait_for, said)
     await machine.port.kill(ID, identity)
-    assert await machine.port.stands(ID, identity) == Standing(ProcessState.EXITED, -signal.SIGKILL)
+    assert await machine.port.stands(ID, identity) == ProcessStatus(ProcessState.EXITED, -signal.SIGKILL)
 
 
 async def test_what_it_leaves_in_the_background_is_still_it(machine: Machine) -> None:
@@ -257,9 +257,11 @@ async def test_what_it_leaves_in_the_background_is_still_it(machine: Machine) ->
     identity = await machine.start(f"({says}) & exit 4")
     while await machine.text() != "alone\n":
         pass
-    assert await machine.port.stands(ID, identity) == Standing(ProcessState.RUNNING), "it may yet say more"
+    assert await machine.port.stands(ID, identity) == ProcessStatus(ProcessState.RUNNING), (
+        "it may yet say more"
+    )
     open_gate(waits)
-    assert await machine.ends(identity) == Standing(ProcessState.EXITED, 4)
+    assert await machine.ends(identity) == ProcessStatus(ProcessState.EXITED, 4)
     assert await machine.text() == "alone\nlate\n"
 
 
@@ -279,7 +281,7 @@ def test_old_output_goes_and_what_is_left_is_found_by_its_place(tmp_path: Path) 
     kept_in.mkdir()
     os.chdir(kept_in)
     try:
-        kept = minder.Kept(segment=10, keep=3, masked=Secrets().stream())
+        kept = minder.KeptOutput(segment=10, keep=3, masked=ToldSecrets().stream())
         for number in range(8):
             kept.add(f"line {number}\n".encode())
     finally:
@@ -334,5 +336,5 @@ async def test_a_folder_nobody_can_read_is_nothing(machine: Machine) -> None:
 
 async def test_a_command_that_cannot_begin_says_why_in_its_output(machine: Machine) -> None:
     identity = await machine.start("/nowhere/at/all")
-    assert await machine.ends(identity) == Standing(ProcessState.EXITED, 127)
+    assert await machine.ends(identity) == ProcessStatus(ProcessState.EXITED, 127)
     assert "not found" in await machine.text()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.blobs import BlobFiles
-from holdfast.app.outputs import OutputFiles
 from holdfast.errors import DiskFull, NotFound
+from holdfast.gateway.files.blobs import BlobFiles
+from holdfast.gateway.files.tool_outputs import OutputFiles
 from holdfast.model import (
     Attachment,
     CallState,
@@ -22,12 +22,12 @@ from holdfast.model import (
 )
 from holdfast.outbox import Sender
 from holdfast.platforms import Ack, Capabilities
-from holdfast.policy.parts import CAPTION
+from holdfast.policy.delivery.parts import CAPTION
 from holdfast.policy.settings import Workspaces
 from holdfast.store import Scope
-from holdfast.tools.builtin.files import Files
-from holdfast.tools.builtin.places import Places
-from holdfast.turns import Nowhere, Outputs
+from holdfast.tools.builtin.files import FileTools
+from holdfast.tools.builtin.safe_paths import SafePaths
+from holdfast.turns import LongResults, Nowhere
 from tests.scenario.test_tools import asks_for
 from tests.support.ledger import Ledger, address, answers, asks, key, owed, planned, result
 from tests.support.platforms import FakePlatform, HalfRng
@@ -50,11 +50,11 @@ class Desk:
         self.folder.mkdir(parents=True)
         (self.folder / "report.pdf").write_bytes(DATA)
 
-    def stage(self, *lines: Line, outputs: Outputs | None = None) -> Stage:
+    def stage(self, *lines: Line, outputs: LongResults | None = None) -> Stage:
         return Stage(
             self.ledger,
             *lines,
-            tools=Files(Places(Workspaces.AGENT)).tools(),
+            tools=FileTools(SafePaths(Workspaces.AGENT)).tools(),
             outputs=outputs or OutputFiles(self.blobs),
             workspace=self.home / "workspace",
         )

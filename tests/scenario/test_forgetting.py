@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from holdfast.errors import DiskFull, NotFound, WrongState
-from holdfast.inbox import Commands, Desk
+from holdfast.inbox import CommandContext, Commands
 from holdfast.model import (
     Attachment,
     DeliveryState,
-    Finish,
     InboxState,
     Lost,
     OwedKind,
@@ -22,12 +21,13 @@ from holdfast.model import (
     Replied,
     Sent,
     StopKind,
+    StopReason,
     Summed,
     TurnState,
     partial_key,
 )
-from holdfast.policy.access import Access
-from holdfast.policy.views import view
+from holdfast.policy.intake.access import Access
+from holdfast.policy.turn.views import view
 from holdfast.store import Scope, Store
 from tests.support.ledger import ANN, BOB, Ledger, address, answers, asks, key, owed, planned, result
 from tests.support.platforms import HalfRng, Reports, failing
@@ -47,7 +47,9 @@ class Room:
         self.files: list[frozenset[str]] = []
         """Those the ledger still knew when files were swept."""
         self.access = ACCESS
-        desk = Desk(store or ledger.store, ledger.clock, lambda: self.access, sweep=self._sweep, **more)
+        desk = CommandContext(
+            store or ledger.store, ledger.clock, lambda: self.access, sweep=self._sweep, **more
+        )
         self.reports = Reports()
         self.commands = Commands(desk, HalfRng(), self.reports)
 
@@ -166,7 +168,7 @@ async def test_copies_that_pages_left_when_they_split_are_gone_as_well(
         for chat in chats:
             word = SECRET if chat == "c1" else OTHER
             text = f"{word}{'x' * size}{word}"
-            await ledger.append(fences[chat], Replied(text, Finish.CUT))
+            await ledger.append(fences[chat], Replied(text, StopReason.CUT))
     for fence in fences.values():
         await ledger.finish(fence)
     await Room(ledger).say("/forget everything")

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from holdfast.agents import Replied
-from holdfast.inbox import Commands, Desk
-from holdfast.model import CallId, CallState, Finish, GoalState, InboxState, ToolCall
-from holdfast.policy.access import Access
+from holdfast.inbox import CommandContext, Commands
+from holdfast.model import CallId, CallState, GoalState, InboxState, StopReason, ToolCall
+from holdfast.policy.intake.access import Access
 from holdfast.tools import goal_tool
 from tests.support.ledger import ANN, Ledger, key
 from tests.support.platforms import HalfRng
@@ -19,7 +19,9 @@ BUDGET = 3
 async def command(ledger: Ledger, text: str) -> tuple[str, InboxState]:
     """What a command answers, and what became of it."""
     position = await ledger.command(text)
-    desk = Desk(ledger.store, ledger.clock, lambda: Access(owners=frozenset({ANN})), goal_budget=BUDGET)
+    desk = CommandContext(
+        ledger.store, ledger.clock, lambda: Access(owners=frozenset({ANN})), goal_budget=BUDGET
+    )
     await Commands(desk, HalfRng()).carry_out_all()
     (part,) = [one for one in await ledger.outbox() if one.dedupe == f"command:{position}"]
     return part.text, (await ledger.store.row(position)).state
@@ -31,7 +33,7 @@ def on(ledger: Ledger, *lines: Line) -> Stage:
 
 def reports(outcome: str) -> Replied:
     arguments = json.dumps({"outcome": outcome, "words": "it is tidy"})
-    return Replied("", Finish.CALLS, (ToolCall(CallId("x"), "goal", arguments),))
+    return Replied("", StopReason.CALLS, (ToolCall(CallId("x"), "goal", arguments),))
 
 
 @pytest.mark.guards("R17")

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import Broken, DiskFull, WrongState
-from holdfast.inbox import Commands, Desk, Receiver
-from holdfast.inbox.words import MODES
+from holdfast.errors import ConstraintBroken, DiskFull, WrongState
+from holdfast.inbox import CommandContext, Commands, Receiver
+from holdfast.inbox.replies import MODES
 from holdfast.model import (
     BusyMode,
     CallState,
@@ -20,10 +20,10 @@ from holdfast.model import (
     Tail,
     TurnState,
 )
-from holdfast.policy.access import Access
-from holdfast.policy.admission import Drain
+from holdfast.policy.intake.access import Access
+from holdfast.policy.intake.admission import Drain
+from holdfast.policy.recovery.strikes import SafeMode
 from holdfast.policy.settings import DAY, HOUR
-from holdfast.policy.strikes import SafeMode
 from holdfast.store import ArrivalSettings, Store
 from tests.support.ledger import ANN, BOB, Ledger, answers, key, result
 from tests.support.platforms import FakePlatform, HalfRng, Reports, arrival, failing, watch
@@ -35,7 +35,7 @@ def commands(
     ledger: Ledger, store: Store | None = None, report: Reports | None = None, **more: Any
 ) -> Commands:
     given = {"access": lambda: ACCESS, **more}
-    desk = Desk(store or ledger.store, ledger.clock, **given)
+    desk = CommandContext(store or ledger.store, ledger.clock, **given)
     return Commands(desk, HalfRng(), report or Reports())
 
 
@@ -501,7 +501,7 @@ async def test_a_command_that_breaks_ends_in_words_and_blocks_no_other(ledger: L
 
 async def test_a_full_disk_delays_commands_and_loses_none(ledger: Ledger) -> None:
     slept = watch(ledger.clock)
-    store = failing(ledger.store, settle_row=[DiskFull("full")], stop=[Broken("not asked for")])
+    store = failing(ledger.store, settle_row=[DiskFull("full")], stop=[ConstraintBroken("not asked for")])
     working = asyncio.ensure_future(commands(ledger, store).work())
     position = await ledger.command("/help")
     await slept.since(0)

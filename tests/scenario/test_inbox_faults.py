@@ -7,8 +7,8 @@ import pytest
 from holdfast.errors import DiskFull, WrongState
 from holdfast.inbox import Receiver, Watcher
 from holdfast.model import InboxState, ProcessId, ProcessState, QuestionState, TurnId
-from holdfast.policy.access import Access
-from holdfast.policy.processes import Identity, Standing
+from holdfast.policy.intake.access import Access
+from holdfast.policy.processes import Identity, ProcessStatus
 from holdfast.policy.settings import DAY, MINUTE, ProcessSettings
 from holdfast.store import Scope
 from holdfast.testing import SimProcesses
@@ -158,7 +158,7 @@ class Counting(SimProcesses):
         super().__init__()
         self.kills: list[ProcessId] = []
 
-    async def kill(self, id: ProcessId, identity: Identity) -> Standing:
+    async def kill(self, id: ProcessId, identity: Identity) -> ProcessStatus:
         self.kills.append(id)
         return await super().kill(id, identity)
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import Broken, DiskFull, StoreClosed, StoreUnavailable
+from holdfast.errors import ConstraintBroken, DiskFull, StoreClosed, StoreUnavailable
 from holdfast.inbox import Receiver
-from holdfast.inbox.intake import inbound_of
+from holdfast.inbox.inbound_row import inbound_of
 from holdfast.model import ChatKind, InboxKind, InboxState, PersonId, Position, SetAside, Sharing
 from holdfast.platforms import Ack, Capabilities, Incoming, PlatformDown
-from holdfast.policy.access import Access
-from holdfast.policy.admission import Drain
+from holdfast.policy.intake.access import Access
+from holdfast.policy.intake.admission import Drain
 from holdfast.policy.settings import QueueSettings
 from holdfast.store import ArrivalSettings
 from tests.support.ledger import ANN, Ledger, key, place
@@ -173,7 +173,7 @@ async def test_a_message_the_ledger_refuses_is_set_aside_alone(ledger: Ledger) -
         async def accept(self, batch: Any, settings: Any) -> Any:
             calls.append(batch)
             if any(message.event_id == "e2" for message in batch.messages):
-                raise Broken("a rule of the schema")
+                raise ConstraintBroken("a rule of the schema")
             return await real(batch, settings)
 
     accepted = await receiver(ledger, platform, store=Picky(), report=reports).read_once()

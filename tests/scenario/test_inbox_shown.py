@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from holdfast.model import StopKind, TurnState
-from holdfast.policy.parks import ON_HOLD
-from holdfast.policy.recovery import decide
+from holdfast.policy.recovery.outcome import decide
+from holdfast.policy.recovery.parks import ON_HOLD
 from holdfast.policy.settings import QueueSettings, RecoverySettings
 from holdfast.store import ArrivalSettings, Verdict
 from tests.scenario.test_choosing import agents

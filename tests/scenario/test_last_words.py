@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from holdfast.app.settings import GatewaySettings
+from holdfast.config.settings import GatewaySettings
 from holdfast.model import ChatAddress, Delivery, Owed, SendResult, Sent, StopKind, working_key
 from holdfast.platforms import Ack, Capabilities, Pace, Rate
 from holdfast.policy.settings import SECOND, ProgressSettings

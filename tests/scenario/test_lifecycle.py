@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import pytest
 
-from holdfast.app.lifecycle import RunState, longest_stop
-from holdfast.app.requests import OF_AN_EARLIER_RUN, Requests
-from holdfast.app.settings import DrainSettings, GatewaySettings
+from holdfast.config.settings import DrainSettings, GatewaySettings
 from holdfast.errors import StoreUnavailable, SyncFailed, Unusable
+from holdfast.gateway.lifecycle import RunState, longest_stop
+from holdfast.gateway.restart_requests import OF_AN_EARLIER_RUN, RestartRequests
 from holdfast.model import (
     Batch,
     Delivery,
@@ -32,7 +32,7 @@ from holdfast.model import (
     TurnState,
 )
 from holdfast.platforms import Incoming, PlatformDown
-from holdfast.policy.admission import Drain
+from holdfast.policy.intake.admission import Drain
 from holdfast.policy.settings import HOUR, MINUTE, SECOND, ProgressSettings
 from holdfast.store import Store, open_ledger
 from holdfast.store.sqlite import database
@@ -433,7 +433,7 @@ async def test_a_request_is_settled_before_it_is_carried_out(tmp_path: Path) -> 
     clock = ManualClock()
     ledger = await open_ledger(tmp_path, clock, SeededIds(clock))
     store, done = Between(ledger), list[list[str]]()
-    requests = Requests(
+    requests = RestartRequests(
         cast("Store", store), clock, 0, lambda: True, lambda why: done.append(list(store.log))
     )
     await ledger.request("restart", "once", None)

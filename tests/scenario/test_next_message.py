@@ -4,8 +4,8 @@ import pytest
 
 from holdfast.agents import ModelError, Role
 from holdfast.model import InboxState, Interruption, NoteKind, StopKind, TurnState
-from holdfast.policy.notes import resume_text
-from holdfast.policy.recovery import Outcome
+from holdfast.policy.recovery.notes import resume_text
+from holdfast.policy.recovery.outcome import Outcome
 from holdfast.policy.settings import HOUR, MINUTE, RecoverySettings
 from holdfast.recovery import Outside, Reconciler
 from tests.support.ledger import PLATFORM, SERVED, Ledger, key, result

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from holdfast.app.actions import Actions
-from holdfast.app.local import Unwilling
-from holdfast.app.looks import Looks
+from holdfast.api.arguments import Unwilling
+from holdfast.api.commands import GatewayCommands
+from holdfast.api.queries import GatewayQueries
 from holdfast.errors import WrongState
 from holdfast.model import Delivery, DeliveryState, Lost, Sent, TurnState
 from holdfast.outbox import Sender
 from holdfast.platforms import Ack, Capabilities
-from holdfast.policy.recovery import Outcome
+from holdfast.policy.recovery.outcome import Outcome
 from holdfast.recovery import SAFE_MODE_OFF, SAFE_MODE_ON, Care
 from holdfast.store import ArrivalSettings
 from tests.scenario.test_recovery_loop import OWNER, reconciler, told
@@ -20,11 +20,11 @@ from tests.support.ledger import Ledger, owed
 from tests.support.platforms import FakePlatform, HalfRng, Reports
 
 
-def operator(ledger: Ledger | Town) -> Actions:
-    looks = Looks(ledger.store, ledger.clock)
+def operator(ledger: Ledger | Town) -> GatewayCommands:
+    looks = GatewayQueries(ledger.store, ledger.clock)
     given: dict[str, Any] = {"web": None, "looks": looks, "stop_all": lambda: "nobody"}
     given["arrival"] = ArrivalSettings
-    return Actions(store=ledger.store, clock=ledger.clock, ids=ledger.ids, **given)
+    return GatewayCommands(store=ledger.store, clock=ledger.clock, ids=ledger.ids, **given)
 
 
 async def in_doubt(ledger: Ledger, *parts: str) -> Delivery:
@@ -94,7 +94,7 @@ async def test_the_outbox_shows_what_is_owed_what_is_unknown_and_all_of_one_chat
     part = await in_doubt(ledger, "one", "two")
     await ledger.complete(chat="c2")
     await ledger.store.owe(owed("other", chat="c2"))
-    looks = Looks(ledger.store, ledger.clock)
+    looks = GatewayQueries(ledger.store, ledger.clock)
 
     async def texts(**more: Any) -> list[str]:
         return [one["text"] for one in (await looks.outbox(**more))["deliveries"]]

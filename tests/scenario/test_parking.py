@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.releasing import TOLD, Releasing
-from holdfast.app.settings import LOCAL_PERSON
+from holdfast.api.held_items import TOLD, HeldItems
+from holdfast.config.settings import LOCAL_PERSON
 from holdfast.model import Began, InboxState, Key, PersonId, Place, Position, Session, TurnState
-from holdfast.policy.admission import Drain
-from holdfast.policy.parks import ON_HOLD
+from holdfast.policy.intake.admission import Drain
+from holdfast.policy.recovery.parks import ON_HOLD
 from holdfast.policy.settings import SafeModeSettings
 from holdfast.store import Wanted
 from tests.scenario.test_operating import operator
@@ -118,7 +118,7 @@ async def test_a_message_that_the_operator_drops_while_on_hold_is_told_so(tmp_pa
         await parks(one, 3)
         one.mail.say("hello?")
         await one.until(lambda: f"Kept. {ON_HOLD}" in one.mail.texts(), step=STEP)
-        await Releasing(one.store, one.clock).release(drop=True)
+        await HeldItems(one.store, one.clock).release(drop=True)
         await one.until(lambda: TOLD in one.mail.texts(), step=STEP)
         (told,) = [part for part in one.mail.sent if part.text == TOLD]
         assert told.reply_to == next(part.reply_to for part in one.mail.sent if ON_HOLD in part.text)

@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.inbox import Intake
-from holdfast.model import ChatKind, Origin, PersonId, Place, Tail, TurnState
-from holdfast.policy.recovery import Outcome
-from holdfast.policy.settings import HOUR, RecoverySettings
+from holdfast.inbox.inbound_row import account_of, inbound_of
+from holdfast.model import Batch, ChatKind, Origin, PersonId, Place, Sharing, Tail, TurnState
+from holdfast.platforms import Arrival
+from holdfast.policy.recovery.outcome import Outcome
+from holdfast.policy.settings import HOUR, QueueSettings, RecoverySettings
 from holdfast.recovery import Outside, Reconciler
 from tests.support.ledger import PLATFORM, SERVED, Ledger, answers
 
@@ -81,11 +82,12 @@ async def test_two_suspects_resume_one_after_the_other(ledger: Ledger) -> None:
 
 
 async def test_two_platforms_may_use_the_same_names_for_accounts_and_events(ledger: Ledger) -> None:
-    intake = Intake(ledger.store)
     positions = set()
     for platform in ("telegram", "discord"):
         origin = Origin(Place(platform, "bot", "1"), ChatKind.DIRECT, "7")
-        accepted = await intake.take(origin, "event-1", f"hello from {platform}")
+        arrival = Arrival("event-1", origin, f"hello from {platform}")
+        row = inbound_of(arrival, Sharing(), QueueSettings())
+        (accepted,) = await ledger.store.accept(Batch(account_of(platform, "bot"), (row,)))
         assert accepted.fresh
         positions.add(accepted.position)
     assert len(positions) == 2

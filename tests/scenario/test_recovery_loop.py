@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import Broken, DiskFull, StoreClosed, StoreUnavailable
+from holdfast.errors import ConstraintBroken, DiskFull, StoreClosed, StoreUnavailable
 from holdfast.model import (
     DeliveryState,
     QuestionState,
@@ -17,7 +17,7 @@ from holdfast.model import (
     TurnId,
     TurnState,
 )
-from holdfast.policy.recovery import Outcome
+from holdfast.policy.recovery.outcome import Outcome
 from holdfast.policy.settings import DAY, HOUR, MINUTE, RecoverySettings
 from holdfast.recovery import SAFE_MODE_OFF, Care, Outside, Reconciler
 from holdfast.store import Store
@@ -205,7 +205,7 @@ async def test_one_row_the_ledger_refuses_keeps_back_no_other(ledger: Ledger) ->
 
         async def settle_stale(self, page: Any, judge: Any) -> Any:
             if any(stale.turn == bad.turn.id for stale in page):
-                raise Broken("a rule of the schema")
+                raise ConstraintBroken("a rule of the schema")
             return await real(page, judge)
 
     at_work = reconciler(ledger, Picky(), report=reports)

@@ -24,7 +24,7 @@ from holdfast.model import (
     TurnState,
     served_by,
 )
-from holdfast.policy.recovery import LEADS_TO, Outcome, Row, table
+from holdfast.policy.recovery.outcome import LEADS_TO, Outcome, Row, table
 from holdfast.policy.settings import DAY, HOUR, RecoverySettings
 from holdfast.recovery import Outside, Reconciler
 from tests.support.ledger import (

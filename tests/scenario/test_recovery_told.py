@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import Broken, DiskFull, WrongState
+from holdfast.errors import ConstraintBroken, DiskFull, WrongState
 from holdfast.model import (
     AskedBy,
     ChatSettings,
@@ -16,7 +16,7 @@ from holdfast.model import (
     Tail,
     TurnState,
 )
-from holdfast.policy.recovery import Outcome
+from holdfast.policy.recovery.outcome import Outcome
 from holdfast.policy.settings import HOUR, MINUTE
 from holdfast.recovery import SAFE_MODE_OFF, SAFE_MODE_ON, Care
 from holdfast.recovery.verdicts import UNREADABLE_ANSWER
@@ -227,7 +227,7 @@ async def test_a_page_that_the_ledger_refuses_is_reported(ledger: Ledger) -> Non
     await ledger.begin()
     await ledger.crash()
     reports = Reports()
-    store = failing(ledger.store, settle_stale=[Broken("a rule of the schema")])
+    store = failing(ledger.store, settle_stale=[ConstraintBroken("a rule of the schema")])
     assert await reconciler(ledger, store, report=reports).round() == {Outcome.RESUME: 1}
     assert reports.doing == ["writing a page of decisions"]
 

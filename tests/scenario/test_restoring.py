@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.agents import Role
-from holdfast.app.backup import make_backup, restore
-from holdfast.app.releasing import Releasing
+from holdfast.api.held_items import HeldItems
+from holdfast.maintenance.backup import make_backup, restore
 from holdfast.model import OnInterruption, QuestionState, TurnState
 from holdfast.policy.settings import DAY, HOUR
 from tests.support.gateways import Town
@@ -90,7 +90,7 @@ async def test_what_is_released_goes_on_once_and_a_repeat_shows_once(tmp_path: P
     await backed_up(town, tmp_path / "x.tar")
     await town.crash()
     async with brought_back(town, tmp_path / "x.tar", later=DAY // 2) as again:
-        done = await Releasing(again.store, again.clock).release()
+        done = await HeldItems(again.store, again.clock).release()
         assert done["refused"] == {} and len(done["released"]) == 3
         await again.until(lambda: bool(again.mail.texts("c2") and again.mail.texts("c3")), step=250)
         await again.pass_time(5_000)
@@ -102,7 +102,7 @@ async def test_what_is_released_goes_on_once_and_a_repeat_shows_once(tmp_path: P
         (third,) = (one for one in again.mail.sent if one.text == "answer to third")
         assert third.key in {one.key for one in await again.store.deliveries(third.chat)}
         assert await again.store.restored() == ()
-        assert (await Releasing(again.store, again.clock).release())["released"] == []
+        assert (await HeldItems(again.store, again.clock).release())["released"] == []
         assert await again.store.verify() == ()
 
 
@@ -113,7 +113,7 @@ async def test_what_is_dropped_never_goes_on(tmp_path: Path) -> None:
     await backed_up(town, tmp_path / "x.tar")
     await town.crash()
     async with brought_back(town, tmp_path / "x.tar") as again:
-        await Releasing(again.store, again.clock).release(drop=True)
+        await HeldItems(again.store, again.clock).release(drop=True)
         await again.pass_time(10_000)
         assert again.mail.sent == [] and again.model.begun == []
         again.mail.say("hello", chat="c3")

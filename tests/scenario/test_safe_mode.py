@@ -17,7 +17,7 @@ from holdfast.model import (
     Turn,
     TurnState,
 )
-from holdfast.policy.recovery import table
+from holdfast.policy.recovery.outcome import table
 from holdfast.policy.settings import HOUR, MINUTE
 from holdfast.recovery import SAFE_MODE_OFF, SAFE_MODE_ON
 from tests.support.gateways import PLATFORM, STEP, Town

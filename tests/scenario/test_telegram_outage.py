@@ -5,7 +5,7 @@ import pytest
 from holdfast.model import Batch, DeliveryState, Inbound, Key, Owed, Place
 from holdfast.outbox import Sender
 from holdfast.policy.settings import HOUR, MINUTE
-from holdfast.testing.botapi import Broken, Person
+from holdfast.testing.fakes.botapi import Person, ServerError
 from tests.support.ledger import ANN, Ledger
 from tests.support.platforms import HalfRng
 from tests.unit.platforms.telegram.bots import Stage, stage
@@ -34,7 +34,7 @@ async def test_a_reply_outlives_any_time_of_bad_gateways(ledger: Ledger) -> None
         place = await chat_with(ledger, here, ada)
         await ledger.store.owe(Owed(place.address, "a", ("the answer",)))
         sending = Sender(ledger.store, ledger.clock, HalfRng(), here.bot)
-        here.api.faults.add(Broken(502), "sendMessage", times=None)
+        here.api.faults.add(ServerError(502), "sendMessage", times=None)
         await send_for(ledger, sending, 20 * MINUTE)
         assert ada.hears() == []
         (part,) = await ledger.store.deliveries(place.address)

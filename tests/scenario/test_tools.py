@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.blobs import BlobFiles
-from holdfast.app.outputs import OutputFiles
 from holdfast.errors import DiskFull, StoreUnavailable
+from holdfast.gateway.files.blobs import BlobFiles
+from holdfast.gateway.files.tool_outputs import OutputFiles
 from holdfast.model import (
     Attachment,
     CallId,
     CallState,
     EffectClass,
-    Finish,
     Replied,
     Returned,
     StopKind,
+    StopReason,
     ToolCall,
     TurnState,
 )
@@ -32,7 +32,7 @@ QUICK = TurnSettings(tools=ToolSettings(timeout=7 * SECOND, shown=1_000))
 
 
 def asks_for(name: str, **arguments: object) -> Replied:
-    return Replied("", Finish.CALLS, (ToolCall(CallId("x"), name, json.dumps(arguments)),))
+    return Replied("", StopReason.CALLS, (ToolCall(CallId("x"), name, json.dumps(arguments)),))
 
 
 def ours(ledger: Ledger, *names: str) -> tuple[Tool, ...]:

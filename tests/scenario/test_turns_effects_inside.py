@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.agents import Message, Replied
 from holdfast.model import EffectClass, Noted, NoteKind, StopKind, Tail, TurnState
-from holdfast.policy.recovery import Outcome
+from holdfast.policy.recovery.outcome import Outcome
 from holdfast.policy.settings import RecoverySettings
 from holdfast.recovery import Outside, Reconciler
 from tests.support.ledger import PLATFORM, SERVED, Ledger, key

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from holdfast.agents import ContextOverflow, Message, Metered, Replied, Role
-from holdfast.model import Entry, Finish, Said, Summed, TurnState, Usage
-from holdfast.policy.compaction import ASK
+from holdfast.model import Entry, Said, StopReason, Summed, TurnState, Usage
+from holdfast.policy.turn.compaction import ASK
 from tests.support.ledger import Ledger, address
 from tests.support.stage import Deed, Stage, hangs, says, wants
 
@@ -113,7 +113,8 @@ async def test_where_nothing_can_be_left_out_the_turn_ends_in_words(ledger: Ledg
 
 
 @pytest.mark.parametrize(
-    "bad", [replace(says("half"), finish=Finish.CUT), replace(says("no"), finish=Finish.FILTERED), says("")]
+    "bad",
+    [replace(says("half"), finish=StopReason.CUT), replace(says("no"), finish=StopReason.FILTERED), says("")],
 )
 async def test_a_summary_that_is_none_is_not_kept_and_the_turn_goes_on(ledger: Ledger, bad: Replied) -> None:
     await grown(ledger)

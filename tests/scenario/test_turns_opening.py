@@ -18,7 +18,7 @@ from holdfast.model import (
     Tail,
     TurnState,
 )
-from holdfast.policy.notes import resume_text
+from holdfast.policy.recovery.notes import resume_text
 from holdfast.store import Edit
 from tests.support.ledger import BOB, SETTINGS, Ledger, address, asks, planned, result
 from tests.support.stage import Deed, Stage, hangs, says, soon, wants

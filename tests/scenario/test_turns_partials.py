@@ -3,16 +3,8 @@
 import pytest
 
 from holdfast.errors import DiskFull
-from holdfast.model import (
-    CallState,
-    EffectClass,
-    Entry,
-    Finish,
-    Replied,
-    StopKind,
-    TurnState,
-)
-from holdfast.policy.views import STOPPED_TEXT, Role
+from holdfast.model import CallState, EffectClass, Entry, Replied, StopKind, StopReason, TurnState
+from holdfast.policy.turn.views import STOPPED_TEXT, Role
 from tests.support.ledger import Ledger, key
 from tests.support.stage import Deed, Stage, hangs, says, soon, wants
 
@@ -51,7 +43,7 @@ async def test_a_stop_keeps_what_was_written_for_the_person_and_for_the_model(le
         await ledger.store.stop(key(), StopKind.STOP, None)
         await stage.quiet()
         assert (await stage.turn()).state is TurnState.CANCELLED
-        assert await replies(ledger, stage) == [Replied(HALF, Finish.STOPPED)]
+        assert await replies(ledger, stage) == [Replied(HALF, StopReason.STOPPED)]
         assert await stage.told() == [f"{HALF}\n\n[Stopped here.]"]
         await ledger.say("and now?")
         await stage.leave_after_answer("next")
@@ -82,7 +74,7 @@ async def test_what_is_to_be_forgotten_is_not_sent_once_more(ledger: Ledger) -> 
         await ledger.store.stop(key(), StopKind.FORGET, None)
         await stage.quiet()
         assert await stage.told() == []
-        assert await replies(ledger, stage) == [Replied(HALF, Finish.STOPPED)]
+        assert await replies(ledger, stage) == [Replied(HALF, StopReason.STOPPED)]
         assert (await ledger.store.session((await stage.turn()).session)).ended_at is not None
 
 
@@ -112,7 +104,7 @@ async def test_a_reply_with_calls_that_a_stop_finds_unsaved_keeps_its_words(ledg
     stage.store.before["record"] = lambda: ledger.store.stop(key(), StopKind.STOP, None)
     await stage.run()
     assert deed.runs == []
-    assert await replies(ledger, stage) == [Replied("I look it up", Finish.STOPPED)]
+    assert await replies(ledger, stage) == [Replied("I look it up", StopReason.STOPPED)]
     assert await stage.told() == ["I look it up\n\n[Stopped here.]"]
 
 
@@ -167,7 +159,7 @@ async def test_an_answer_cut_by_a_crash_is_kept_until_the_resumed_one_takes_its_
     again = Stage(ledger, says("The whole answer"))
     await again.run()
     assert await ledger.store.partials(turn.id) == ()
-    assert await replies(ledger, again) == [Replied("The whole answer", Finish.COMPLETE)]
+    assert await replies(ledger, again) == [Replied("The whole answer", StopReason.COMPLETE)]
     assert await again.told() == ["The whole answer"]
 
 
@@ -197,7 +189,7 @@ async def test_a_resume_that_fails_before_it_writes_keeps_what_was_seen(ledger: 
     told = await again.told()
     assert told[0] == f"{HALF}\n\n[Cut off here.]"
     assert len(told) == 2
-    assert await replies(ledger, again) == [Replied(HALF, Finish.STOPPED)]
+    assert await replies(ledger, again) == [Replied(HALF, StopReason.STOPPED)]
 
 
 @pytest.mark.guards("R24.3", "R7.2")
@@ -271,5 +263,5 @@ async def test_a_stop_of_work_that_waits_to_be_resumed_keeps_what_was_written(le
         await soon(stage.pool.cut("restart_timeout"))
     found = await ledger.store.stop(key(), StopKind.STOP, None)
     assert found.partial == HALF
-    assert await replies(ledger, stage) == [Replied(HALF, Finish.STOPPED)]
+    assert await replies(ledger, stage) == [Replied(HALF, StopReason.STOPPED)]
     assert await ledger.store.partials((await stage.turn()).id) == ()

@@ -12,17 +12,17 @@ from typing import Any, cast
 
 import pytest
 
-from holdfast.app.chats import watch
-from holdfast.app.following import Following
-from holdfast.app.people import Doorkeeper
-from holdfast.app.previews import Previews
-from holdfast.app.requests import Requests
+from holdfast.api.access import AccessCheck
+from holdfast.api.chat_feed import ChatFeed
+from holdfast.api.chat_snapshot import watch
+from holdfast.api.draft_cache import DraftCache
 from holdfast.clock import Bell, Clock, first_of
-from holdfast.inbox import Commands, Desk, Watcher
+from holdfast.gateway.restart_requests import RestartRequests
+from holdfast.inbox import CommandContext, Commands, Watcher
 from holdfast.model import StopKind, TurnState
-from holdfast.outbox import Closing, Sender
+from holdfast.outbox import ClosedCards, Sender
 from holdfast.platforms import Ack, Capabilities
-from holdfast.policy.access import Access
+from holdfast.policy.intake.access import Access
 from holdfast.policy.settings import PairingSettings, ProcessSettings, RecoverySettings
 from holdfast.recovery import Outside, Reconciler
 from holdfast.store import Store
@@ -134,12 +134,12 @@ Work = Callable[[Store, Clock], Coroutine[Any, Any, None]]
 
 WORKERS: dict[str, tuple[str, Work]] = {
     "turns": ("claim_ready", claiming),
-    "requests": ("requests", lambda s, c: Requests(s, c, 0, lambda: True, lambda why: None).work()),
-    "people": ("grants", lambda s, c: Doorkeeper(s, c, Access(), PairingSettings()).work()),
-    "question cards": ("cards", lambda s, c: Closing(s, c, (shows(),), connected).work()),
+    "requests": ("requests", lambda s, c: RestartRequests(s, c, 0, lambda: True, lambda why: None).work()),
+    "people": ("grants", lambda s, c: AccessCheck(s, c, Access(), PairingSettings()).work()),
+    "question cards": ("cards", lambda s, c: ClosedCards(s, c, (shows(),), connected).work()),
     "sender": ("claim_deliveries", lambda s, c: Sender(s, c, HalfRng(), FakePlatform()).work()),
     "sends in doubt": ("in_doubt", lambda s, c: Sender(s, c, HalfRng(), FakePlatform()).work()),
-    "commands": ("commands", lambda s, c: Commands(Desk(s, c, Access), HalfRng()).work()),
+    "commands": ("commands", lambda s, c: Commands(CommandContext(s, c, Access), HalfRng()).work()),
     "processes": ("processes", lambda s, c: Watcher(s, SimProcesses(), c, ProcessSettings()).work()),
     "notices": ("live_notices", lambda s, c: Showing(s, c, (shows(),), connected=connected).work()),
     "recovery": (
@@ -148,7 +148,7 @@ WORKERS: dict[str, tuple[str, Work]] = {
     ),
     "a page that follows a chat": (
         "deliveries",
-        lambda s, c: drained(Following(s, c, Previews()).follow(address())),
+        lambda s, c: drained(ChatFeed(s, c, DraftCache()).follow(address())),
     ),
     "a page that shows how a chat is": ("waiting", lambda s, c: drained(watch(s, c, address()))),
 }

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from holdfast.agents import Metered, Usage
-from holdfast.inbox import Commands, Desk
+from holdfast.inbox import CommandContext, Commands
 from holdfast.model import (
     InboxState,
     OnInterruption,
@@ -20,7 +20,7 @@ from holdfast.model import (
     StopKind,
     TurnState,
 )
-from holdfast.policy.access import Access
+from holdfast.policy.intake.access import Access
 from holdfast.policy.settings import LimitSettings, RecoverySettings, TurnSettings
 from holdfast.recovery import Outside, Reconciler
 from tests.support.ledger import ANN, BOB, PLATFORM, SERVED, Ledger, key, result, spawned
@@ -67,7 +67,7 @@ async def question(stage: Stage) -> QuestionRecord:
 async def carry_out(ledger: Ledger, owner: bool = False) -> None:
     people = frozenset({ANN, BOB})
     access = Access(owners=people if owner else frozenset(), people=people)
-    await Commands(Desk(ledger.store, ledger.clock, lambda: access), HalfRng()).carry_out_all()
+    await Commands(CommandContext(ledger.store, ledger.clock, lambda: access), HalfRng()).carry_out_all()
 
 
 Asks = Callable[[Ledger], Awaitable[Stage]]

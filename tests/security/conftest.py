@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast.tools.builtin import fetching
-from holdfast.tools.builtin.fetching import is_public
+from holdfast.tools.builtin import fetch_url
+from holdfast.tools.builtin.fetch_url import is_public
 from tests.contract.conftest import *  # noqa: F403 - the fixtures are meant to be the same
 from tests.processes.conftest import *  # noqa: F403 - as are these
 from tests.support.net import Net
@@ -19,6 +19,6 @@ def net(monkeypatch: pytest.MonkeyPatch) -> Iterator[Net]:
     """The one address a test can reach stands for a public one; every other is what it is."""
     made = Net()
     real = is_public
-    monkeypatch.setattr(fetching, "is_public", lambda address: address == "127.0.0.1" or real(address))
+    monkeypatch.setattr(fetch_url, "is_public", lambda address: address == "127.0.0.1" or real(address))
     yield made
     made.close()

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from holdfast.app.client import listen
+from holdfast.api.client import listen
 from tests.support.commands import holdfast
 from tests.support.outside import LONG, House
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.agents import Agent, OnText, Prompt, unheard
-from holdfast.app.settings import GatewaySettings
-from holdfast.model import CallId, Finish, Replied, ToolCall
+from holdfast.config.settings import GatewaySettings
+from holdfast.model import CallId, Replied, StopReason, ToolCall
 from holdfast.policy.containment import Containment, card_words
 from holdfast.policy.settings import ApprovalSettings, Rule, Ruling
 from holdfast.telemetry import KnownSecrets
@@ -122,7 +122,7 @@ class Twice:
         self._calls = tuple(ToolCall(CallId(one), "deed", json.dumps({"file": one})) for one in arguments)
 
     async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied:
-        return Replied("", Finish.CALLS, self._calls)
+        return Replied("", StopReason.CALLS, self._calls)
 
 
 @pytest.mark.guards("R22.4", "R22.7")

@@ -6,9 +6,9 @@ import unicodedata
 
 import pytest
 
-from holdfast.model import CallId, CallState, Finish, Replied, ToolCall
+from holdfast.model import CallId, CallState, Replied, StopReason, ToolCall
+from holdfast.policy.consent.visible_text import is_unseen, visible
 from holdfast.policy.settings import ApprovalSettings, Approver, Rule, Ruling, TurnSettings
-from holdfast.policy.visible_text import is_unseen, visible
 from holdfast.turns import ConsentPorts
 from tests.support.ledger import Ledger
 from tests.support.stage import Deed, Stage, says
@@ -26,7 +26,7 @@ BLANK = (0x2800, 0x13441, 0x13442, 0x16FE4, 0x1D159)
 
 
 def wants(**arguments: str) -> Replied:
-    return Replied("", Finish.CALLS, (ToolCall(CallId("x"), "deed", json.dumps(arguments)),))
+    return Replied("", StopReason.CALLS, (ToolCall(CallId("x"), "deed", json.dumps(arguments)),))
 
 
 NO_PORTS = ConsentPorts()

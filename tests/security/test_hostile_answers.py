@@ -14,8 +14,8 @@ from holdfast.clock import SystemClock
 from holdfast.model import SessionId, TurnId
 from holdfast.policy.settings import FetchSettings
 from holdfast.tools import ToolContext, ToolFailed
-from holdfast.tools.builtin import fetching
-from holdfast.tools.builtin.fetching import Fetching, Resolver, is_public
+from holdfast.tools.builtin import fetch_url
+from holdfast.tools.builtin.fetch_url import FetchUrl, Resolver, is_public
 from holdfast.tools.builtin.pages import page_text
 from holdfast.tools.limited_child import ChildFailed, ChildLimits, LimitedChildren
 from tests.support.loops import on_a_loop
@@ -219,10 +219,10 @@ async def test_an_address_of_this_machine_is_not_fetched_from_whatever_its_numbe
     net: Net, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on a server whose own interface has a public address."""
-    monkeypatch.setattr(fetching, "is_public", lambda address: True)
+    monkeypatch.setattr(fetch_url, "is_public", lambda address: True)
     net.answers["/a"] = says(b"inside")
     clock = SystemClock()
-    tool = Fetching(clock, FetchSettings(), LimitedChildren(clock), net.resolve)
+    tool = FetchUrl(clock, FetchSettings(), LimitedChildren(clock), net.resolve)
     with pytest.raises(ToolFailed, match="is not on the public net"):
         await tool.fetch_url(ToolContext(SessionId("s"), TurnId("t"), 1, Path("w"), "t:c"), net.url("/a"))
     assert net.asked == []

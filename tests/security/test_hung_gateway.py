@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast.app.supervisor import STOOD_STILL, Watch
+from holdfast.process.supervisor import STOOD_STILL, LoopWatch
 from holdfast.store.sqlite import last_word
 from tests.support.commands import gateway_pid
 from tests.support.outside import Build, House
@@ -81,7 +81,7 @@ class Hands:
 @pytest.fixture
 def hands(monkeypatch: pytest.MonkeyPatch) -> Hands:
     found = Hands()
-    monkeypatch.setattr("holdfast.app.supervisor.time", found)
+    monkeypatch.setattr("holdfast.process.supervisor.time", found)
     return found
 
 
@@ -92,7 +92,7 @@ def asleep() -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
-def looked(watch: Watch, hands: Hands, seconds: int) -> float | None:
+def looked(watch: LoopWatch, hands: Hands, seconds: int) -> float | None:
     """What the watch says in the end, after a look every second."""
     for _ in range(seconds):
         hands.now += 1
@@ -104,7 +104,7 @@ def looked(watch: Watch, hands: Hands, seconds: int) -> float | None:
 def test_a_process_that_was_stopped_is_not_to_blame_and_gets_its_time_again(
     hands: Hands, asleep: subprocess.Popen[bytes]
 ) -> None:
-    watch = Watch(asleep.pid)
+    watch = LoopWatch(asleep.pid)
     assert looked(watch, hands, 100) is None, "it has promised nothing yet"
     watch.heard(b"WATCHDOG_USEC=10000000\nWATCHDOG=1\n")
     asleep.send_signal(signal.SIGSTOP)
@@ -118,7 +118,7 @@ def test_a_process_that_was_stopped_is_not_to_blame_and_gets_its_time_again(
 
 
 def test_a_machine_that_slept_blames_nobody(hands: Hands, asleep: subprocess.Popen[bytes]) -> None:
-    watch = Watch(asleep.pid)
+    watch = LoopWatch(asleep.pid)
     watch.heard(b"WATCHDOG_USEC=10000000\n")
     assert looked(watch, hands, 5) is None
     hands.now += 3_600

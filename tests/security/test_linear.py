@@ -20,10 +20,10 @@ import pytest
 from mcp_types import CallToolResult, TextContent
 from starlette.datastructures import Headers
 
-from holdfast.agents import served, wire
+from holdfast.agents import remote_model, wire_common
 from holdfast.agents.demo import steps_wanted
-from holdfast.app import blobs
 from holdfast.errors import HoldfastError
+from holdfast.gateway.files import blobs
 from holdfast.model import (
     Attachment,
     CallId,
@@ -42,29 +42,21 @@ from holdfast.model import (
 )
 from holdfast.platforms.telegram import buttons, format
 from holdfast.platforms.telegram import wire as telegram
-from holdfast.policy import (
-    answers,
-    attachments,
-    compaction,
-    consent,
-    pairing,
-    partials,
-    parts,
-    plain,
-    processes,
-    results,
-    visible_text,
-)
-from holdfast.policy.approvals import fits
+from holdfast.policy import processes
+from holdfast.policy.consent import argument_text, card, visible_text
+from holdfast.policy.consent.approvals import fits
+from holdfast.policy.delivery import parts
+from holdfast.policy.intake import attachments, pairing, parse_input
 from holdfast.policy.settings import Rule, Ruling
-from holdfast.policy.views import Message, Role
+from holdfast.policy.turn import compaction, partials, synthetic_results
+from holdfast.policy.turn.views import Message, Role
 from holdfast.telemetry import GrowingText, KnownSecrets, controls_named, masked, without_secrets
 from holdfast.tools import ToolFailed
 from holdfast.tools.containment import git_configuration
 from holdfast.tools.functions import tool
-from holdfast.tools.mcp import naming
+from holdfast.tools.mcp import tool_names
 from holdfast.tools.mcp.results import told
-from holdfast.web.guard import Names, Proofs
+from holdfast.web.security import HostNames, Proofs
 
 UNITS = {
     "sections of a configuration": '[a "',
@@ -169,7 +161,7 @@ def _call(arguments: str) -> CallRecord:
 def _answer(text: str) -> None:
     for kind in (QuestionKind.CLARIFY, QuestionKind.APPROVAL):
         asked = QuestionRecord(QuestionId("q"), kind, CallId("c"), QuestionState.OPEN, "?", ("yes", "no"))
-        answers.parse_answer(asked, text)
+        parse_input.parse_answer(asked, text)
 
 
 def _fits(text: str) -> None:
@@ -201,8 +193,8 @@ def _said(text: str) -> tuple[Message, ...]:
 
 
 def _arguments(text: str) -> None:
-    consent.consent_card(_call(text), lambda value: value).parts(4_000)
-    consent.consent_card(_call(json.dumps({text: text})), lambda value: value).parts(4_000)
+    card.consent_card(_call(text), lambda value: value).parts(4_000)
+    card.consent_card(_call(json.dumps({text: text})), lambda value: value).parts(4_000)
 
 
 @tool()
@@ -250,13 +242,13 @@ READERS: dict[str, Callable[[str], object]] = {
     "parts of a message": lambda text: parts.parts_for(text, 4096),
     "parts of a narrow message": lambda text: parts.parts_for(text, 500),
     "an open fence": parts.closed,
-    "a command": answers.parse_command,
-    "the label of a command": answers.command_label,
+    "a command": parse_input.parse_command,
+    "the label of a command": parse_input.command_label,
     "an answer": _answer,
     "a pairing code": pairing.read_code,
     "an approval rule": _fits,
     "a glob": lambda text: fnmatchcase(text, "*a*b*c*d*e*[!x]?z"),
-    "arguments as rules see them": lambda text: plain.plain_value(text),
+    "arguments as rules see them": lambda text: argument_text.plain_value(text),
     "arguments of a tool": _given,
     "a consent card": _arguments,
     "names of attachments": _files,
@@ -264,25 +256,25 @@ READERS: dict[str, Callable[[str], object]] = {
     "what is looked for in output": lambda text: processes.scan(b"a" * 20_000 + b"\n", [text[:2_000]]),
     "the last line of output": lambda text: processes.last_line(text.encode("utf-8", "replace")),
     "one line of a command": processes.one_line,
-    "a long result": lambda text: results.shortened(text, 20_000, "d", "read"),
-    "a part of a result": lambda text: results.part_of(text, 1, 200, 20_000),
+    "a long result": lambda text: synthetic_results.shortened(text, 20_000, "d", "read"),
+    "a part of a result": lambda text: synthetic_results.part_of(text, 1, 200, 20_000),
     "a result of an MCP server": _result,
-    "names of an MCP server's tools": lambda text: naming.names_of("s", [text, f"{text}2", text[:70]]),
+    "names of an MCP server's tools": lambda text: tool_names.names_of("s", [text, f"{text}2", text[:70]]),
     "recorded output": partials.recorded_output,
     "a stopped reply": partials.stopped_reply,
     "messages made to fit": lambda text: compaction.made_to_fit(_said(text), 1_000),
-    "a note for a model": wire.note_text,
-    "arguments for a provider": wire.arguments_object,
-    "a name for a provider": wire.call_name,
-    "whole characters": wire.whole_text,
+    "a note for a model": wire_common.note_text,
+    "arguments for a provider": wire_common.arguments_object,
+    "a name for a provider": wire_common.call_name,
+    "whole characters": wire_common.whole_text,
     "a question to the demonstration": steps_wanted,
     "letters that cannot be seen": visible_text.visible,
     "letters that control a terminal": controls_named,
     "cookies of a request": lambda text: Proofs("holdfast").of(Headers({"cookie": text})),
-    "a request's own name": lambda text: Names.of("127.0.0.1", 80, frozenset()).is_origin(text),
+    "a request's own name": lambda text: HostNames.of("127.0.0.1", 80, frozenset()).is_origin(text),
     "words of a provider's fault": lambda text: (
-        served._OVERFLOW.search(text),
-        served._NO_CREDIT.search(text),
+        remote_model._OVERFLOW.search(text),
+        remote_model._NO_CREDIT.search(text),
     ),
     "a media type": blobs._MEDIA_TYPE.fullmatch,
     "which files to search": lambda text: fnmatchcase("a" * 255, text[:5_000]),

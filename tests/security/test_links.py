@@ -8,7 +8,7 @@ import pytest
 from holdfast.model import ChatAddress, Delivery, DeliveryId, DeliveryState, OwedKind
 from holdfast.platforms.telegram.format import LONGEST, render
 from holdfast.platforms.telegram.wire import text_for, to_send
-from holdfast.policy.parts import width
+from holdfast.policy.delivery.parts import width
 
 LIVE = re.compile(r"(?:tg|ton|tonsite)://[a-z0-9_-]", re.IGNORECASE)
 """What Telegram makes a link of by itself, wherever it stands, as its own client library finds it."""

@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from holdfast.app.client import NoToken, ask
-from holdfast.app.home import SOCKET, TOKEN
+from holdfast.api.client import NoToken, ask
+from holdfast.config.home import SOCKET, TOKEN
 from tests.support.commands import command
 from tests.support.outside import House
 

@@ -5,14 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.app.chats import Chats
+from holdfast.api.chat_snapshot import ChatSnapshots
 from holdfast.model import (
     Batch,
     CallId,
     CallState,
     ChatAddress,
     Delivery,
-    Finish,
     Inbound,
     InboxState,
     Key,
@@ -25,11 +24,12 @@ from holdfast.model import (
     Replied,
     Sent,
     StopKind,
+    StopReason,
     ToolCall,
     TurnState,
 )
 from holdfast.platforms.web import PERMISSIONS
-from holdfast.policy.approver import PERSON, OwnChats, owner_chats
+from holdfast.policy.consent.approver import PERSON, OwnChats, owner_chats
 from holdfast.policy.settings import HOUR, ApprovalSettings, Approver, Rule, Ruling, TurnSettings
 from holdfast.tools import ToolContext
 from holdfast.turns import ConsentPorts
@@ -43,7 +43,7 @@ OWN = TurnSettings(approvals=replace(ASK.approvals, people=Approver.OWN))
 
 def wants(*files: str) -> Replied:
     calls = tuple(ToolCall(CallId("x"), "deed", json.dumps({"file": file})) for file in files)
-    return Replied("", Finish.CALLS, calls)
+    return Replied("", StopReason.CALLS, calls)
 
 
 class Club:
@@ -299,7 +299,7 @@ async def test_nothing_is_allowed_before_all_of_it_was_delivered(ledger: Ledger)
 
 @pytest.mark.guards("R22.5")
 async def test_on_the_page_an_owner_finds_the_question_in_a_chat_for_that(ledger: Ledger) -> None:
-    club, page = Club(ledger), Chats(ledger.store)
+    club, page = Club(ledger), ChatSnapshots(ledger.store)
     assert (await page.chats())["chats"] == []
     club.reachable = Place("web", "main", PERMISSIONS).address
     assert await ledger.store.known_chats((club.reachable, address())) == frozenset()

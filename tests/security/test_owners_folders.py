@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.config import load_settings
-from holdfast.app.launch import gateway_command
+from holdfast.config.load import load_settings
 from holdfast.errors import BadConfig
 from holdfast.installation import bubblewrap, installation_folders
 from holdfast.policy.containment import Containment
+from holdfast.process.gateway_command import gateway_command
 from holdfast.tools import ToolFailed
 from holdfast.tools.containment import ALL, Launcher, protected
 from tests.support.contained import CANARY, Scene, python_on_path

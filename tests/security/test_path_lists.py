@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.app.config import load_settings
-from holdfast.app.doctor import look_over
-from holdfast.app.settings import Settings
 from holdfast.clock import SystemClock
+from holdfast.config.load import load_settings
+from holdfast.config.settings import Settings
 from holdfast.errors import BadConfig
+from holdfast.maintenance.doctor import look_over
 from holdfast.policy.containment import Containment
 from holdfast.policy.health import Grade, of_containment
 from holdfast.tools.containment import ALL

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.supervisor import supervisor_of
+from holdfast.process.supervisor import supervisor_of
 from tests.support.commands import environment, gateway_pid
 from tests.support.parts import missing
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.testing.botapi import Flood, Person
+from holdfast.testing.fakes.botapi import Flood, Person
 from tests.support.inside import EFFECTS
 from tests.support.town import Gateway, Office, Town
 

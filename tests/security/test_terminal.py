@@ -14,14 +14,20 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from holdfast.cli.chat.screen import Screen, delivery_line
-from holdfast.cli.logs import _cells
-from holdfast.cli.output import PlainConsole, complain, print_pairs, print_table
-from holdfast.cli.show import print_session
-from holdfast.cli.tables import print_plan, print_reports, print_sessions, print_standing, print_trace
-from holdfast.cli.terminal_text import joined
+from holdfast.cli.commands.logs import _cells
+from holdfast.cli.commands.show import print_session
+from holdfast.cli.render.output import PlainConsole, complain, print_pairs, print_table
+from holdfast.cli.render.tables import (
+    print_plan,
+    print_reports,
+    print_sessions,
+    print_standing,
+    print_trace,
+)
+from holdfast.cli.render.terminal_text import joined
 from holdfast.model import CallId, CallRecord, CallState, EffectClass
-from holdfast.policy.consent import consent_card
-from holdfast.policy.visible_text import visible
+from holdfast.policy.consent.card import consent_card
+from holdfast.policy.consent.visible_text import visible
 from holdfast.telemetry import controls_named
 from holdfast.telemetry.log import event_of
 

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import httpx
 import pytest
 
-from holdfast.app.home import TOKEN
+from holdfast.config.home import TOKEN
 from holdfast.web.sign_ins import FILE
 from tests.support.commands import as_json, command
 from tests.support.outside import House

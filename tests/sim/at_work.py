@@ -1,6 +1,6 @@
 """Canonical scenarios of an agent at work: what it starts, what it works towards, and what it can read."""
 
-from holdfast.app.settings import GatewaySettings
+from holdfast.config.settings import GatewaySettings
 from holdfast.model import OnInterruption
 from holdfast.policy.settings import (
     SECOND,

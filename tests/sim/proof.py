@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from time import monotonic
 
-from holdfast.testing.coverage import FAULTS, SOMETIMES, STATES, UNREACHABLE, empty_cells, matrix
+from holdfast.testing.explore.coverage import FAULTS, SOMETIMES, STATES, UNREACHABLE, empty_cells, matrix
 from tests.sim.scenarios import CANONICAL, SEED
 from tests.sim.workers import CORES, FOUND, Tally, cores, play, play_cells, play_found, sweep_part
 

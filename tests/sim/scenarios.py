@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from holdfast.app.settings import DrainSettings, GatewaySettings
+from holdfast.config.settings import DrainSettings, GatewaySettings
 from holdfast.model import OnInterruption, Place
 from holdfast.policy.settings import (
     HOUR,
@@ -33,7 +33,7 @@ from holdfast.testing import (
     SetClock,
     Stop,
 )
-from holdfast.testing.servers import ACCOUNT
+from holdfast.testing.sim.platforms.servers import ACCOUNT
 from tests.sim.at_work import AT_WORK
 
 SEED = 2

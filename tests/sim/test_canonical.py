@@ -7,17 +7,17 @@ import pytest
 
 from holdfast.model import TurnId, answer_key
 from holdfast.policy.settings import SECOND
-from holdfast.testing import BadGateway, Options, Outcome, Scenario, run_world
+from holdfast.testing import BadGateway, Options, Scenario, WorldOutcome, run_world
 from tests.sim.scenarios import CANONICAL, SEED, SIXTY
 
 
-def played(name: str) -> Outcome:
+def played(name: str) -> WorldOutcome:
     outcome = run_world(CANONICAL[name], Options(seed=SEED))
     assert outcome.violations == ()
     return outcome
 
 
-def ends(outcome: Outcome) -> Counter[str]:
+def ends(outcome: WorldOutcome) -> Counter[str]:
     return Counter(turn.state for turn in outcome.history.ledger.turns)
 
 
@@ -218,7 +218,7 @@ def test_a_question_without_an_answer_ends_its_turn_and_the_next_message_is_answ
     assert sum(asked.turn == first.id for asked in history.asked) == 1, "the model is not called again for it"
 
 
-def woken(outcome: Outcome) -> list[str]:
+def woken(outcome: WorldOutcome) -> list[str]:
     """What has waked a conversation, without names."""
     return [re.sub(r"p?[0-9a-z]{12,}", "", one.event_id) for one in outcome.history.woken]
 

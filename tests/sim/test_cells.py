@@ -6,8 +6,8 @@ The long run tries every cell; the ordinary run every few.
 import os
 from concurrent.futures import ProcessPoolExecutor
 
-from holdfast.testing.cells import WAYS
-from holdfast.testing.coverage import FAULTS, STATES, UNREACHABLE
+from holdfast.testing.explore.cells import WAYS
+from holdfast.testing.explore.coverage import FAULTS, STATES, UNREACHABLE
 from tests.sim.workers import Tally, play_cells
 
 LONG = bool(os.environ.get("HOLDFAST_LONG"))

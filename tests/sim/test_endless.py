@@ -11,10 +11,10 @@ from holdfast.testing import (
     FullDisk,
     Options,
     Outage,
-    Outcome,
     Say,
     Scenario,
     Stop,
+    WorldOutcome,
     run_world,
 )
 from tests.sim.scenarios import ASKING, SEED
@@ -34,7 +34,7 @@ WORK = Scenario(
 )
 
 
-def failing(what: str, times: int) -> Outcome:
+def failing(what: str, times: int) -> WorldOutcome:
     rates, seconds = FAILING[what]
     options = Options(
         seed=SEED, faults=rates, lets_rest=times * seconds, most_steps=200_000, most_seconds=20_000
@@ -44,7 +44,7 @@ def failing(what: str, times: int) -> Outcome:
     return outcome
 
 
-def rows(outcome: Outcome) -> int:
+def rows(outcome: WorldOutcome) -> int:
     return outcome.history.sizes[-1].rows
 
 

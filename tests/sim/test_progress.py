@@ -5,23 +5,23 @@ from itertools import groupby
 
 import pytest
 
-from holdfast.app.settings import GatewaySettings
+from holdfast.config.settings import GatewaySettings
 from holdfast.policy.settings import MINUTE, SECOND, ProgressSettings
-from holdfast.testing import Die, FaultRates, Options, Outcome, Say, Scenario, Stop, run_world
+from holdfast.testing import Die, FaultRates, Options, Say, Scenario, Stop, WorldOutcome, run_world
 from tests.sim.scenarios import CANONICAL, SEED, SPEAKING, spoken_of
 
 STUCK = replace(SPEAKING, progress=ProgressSettings(SECOND, warn=3 * SECOND, abort=14 * SECOND))
 """A notice is looked at every ten seconds."""
 
 
-def played(scenario: Scenario | str, **more: object) -> Outcome:
+def played(scenario: Scenario | str, **more: object) -> WorldOutcome:
     known = CANONICAL[scenario] if isinstance(scenario, str) else scenario
     outcome = run_world(known, replace(Options(seed=SEED), **more))  # type: ignore[arg-type] # its own fields
     assert outcome.violations == ()
     return outcome
 
 
-def messages(outcome: Outcome, platform: str = "lively") -> dict[str, list[str]]:
+def messages(outcome: WorldOutcome, platform: str = "lively") -> dict[str, list[str]]:
     """What each message about work in progress read, one after the other."""
     read: dict[str, list[str]] = {}
     for seen in outcome.history.seen:
@@ -30,7 +30,7 @@ def messages(outcome: Outcome, platform: str = "lively") -> dict[str, list[str]]
     return read
 
 
-def runs(outcome: Outcome) -> list[tuple[str, int]]:
+def runs(outcome: WorldOutcome) -> list[tuple[str, int]]:
     """Whose work people saw, in order; a run whose turn it is twice was mixed with another."""
     return [run for run, _ in groupby((seen.turn, seen.generation) for seen in outcome.history.seen)]
 

@@ -6,26 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.incidents import collect, load
 from holdfast.errors import Unusable
+from holdfast.maintenance.incidents import collect, load
 from holdfast.model import (
     Attachment,
     CallId,
     CallState,
     EffectClass,
-    Finish,
     Owed,
     PersonId,
     PlannedCall,
     Rejected,
     Replied,
     Returned,
+    StopReason,
     ToolCall,
     TurnState,
 )
-from holdfast.policy import calls
+from holdfast.policy.turn import calls
 from holdfast.store import LEDGER, ReadOnlyLedger
-from holdfast.testing.replay import Incident, replay
+from holdfast.testing.explore.replay import Incident, replay
 from tests.support.backends import SqliteBackend
 from tests.support.ledger import Ledger, address
 from tests.support.loops import on_a_loop
@@ -54,7 +54,7 @@ async def told(home: Path) -> Incident:
     call = ToolCall(CallId("call_bank"), "bank_transfer", ARGUMENTS)
     await ledger.append(
         claimed.fence,
-        Replied(REPLIED, Finish.CALLS, (call,)),
+        Replied(REPLIED, StopReason.CALLS, (call,)),
         plan=(PlannedCall(call.id, call.name, ARGUMENTS, EffectClass.EFFECT),),
         start=(call.id,),
     )
@@ -65,7 +65,9 @@ async def told(home: Path) -> Incident:
     again = await ledger.claim()
     await ledger.append(again.fence, Returned(call.id, CallState.UNKNOWN, RETURNED))
     reply = Owed(address("geheimzimmer"), "answer", (ANSWERED,))
-    await ledger.store.finish(again.fence, TurnState.DONE, (Replied(ANSWERED, Finish.COMPLETE),), (reply,))
+    await ledger.store.finish(
+        again.fence, TurnState.DONE, (Replied(ANSWERED, StopReason.COMPLETE),), (reply,)
+    )
     (part,) = await ledger.send("geheimzimmer")
     await ledger.store.record_delivery(part.id, Rejected("nicht zugestellt"))
     ledger.clock.advance(1_000)

@@ -8,10 +8,10 @@ from typer.testing import CliRunner
 
 from holdfast.cli.program import app
 from holdfast.errors import Unusable
-from holdfast.policy import calls
+from holdfast.policy.turn import calls
 from holdfast.testing import Die, Kill, Options, Say, Scenario, random_world, run_world
-from holdfast.testing.saved import is_world, load_world, save
-from holdfast.testing.shrink import shrink
+from holdfast.testing.explore.saved import is_world, load_world, save
+from holdfast.testing.explore.shrink import shrink
 
 SEEDS = range(12)
 BUSY = Scenario(

@@ -7,8 +7,8 @@ import pytest
 from holdfast.model import SendResult, TryAgain
 from holdfast.platforms.telegram import adapter
 from holdfast.platforms.telegram.client import CallFault
-from holdfast.testing import Die, FaultRates, Options, Outage, Outcome, Say, Scenario, Stop, run_world
-from holdfast.testing.scenario import Act
+from holdfast.testing import Die, FaultRates, Options, Outage, Say, Scenario, Stop, WorldOutcome, run_world
+from holdfast.testing.sim.scenario import Act
 
 IN_FLIGHT = (0.35, 0.36, 0.37, 0.38)
 """Seconds at which the reply is on its way and its answer is not there yet, with this seed."""
@@ -16,7 +16,7 @@ ANSWERED = 0.5
 OPTIONS = Options(seed=1, faults=FaultRates(throttled=1.0), downtime=(0.1, 0.2), calm_for=0.25, lets_rest=0.0)
 
 
-def played(act: Act) -> Outcome:
+def played(act: Act) -> WorldOutcome:
     """The reply to a command is throttled; nothing is any more after this act."""
     return run_world(Scenario("throttled", (Say(0.3, "/status", platform="bot"), act)), OPTIONS)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.testing import FullDisk, Options, Say, Scenario, Stop, run_world
-from holdfast.testing.coverage import SOMETIMES
+from holdfast.testing.explore.coverage import SOMETIMES
 from tests.sim.workers import FOUND, Tally, play, play_found
 
 LONG = bool(os.environ.get("HOLDFAST_LONG"))

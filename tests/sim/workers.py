@@ -10,11 +10,20 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 
-from holdfast.testing import Options, Outcome, Scenario, Swept, random_world, run_world, stop_points, sweep
-from holdfast.testing.cells import cell_world
-from holdfast.testing.coverage import Cell, happened
-from holdfast.testing.saved import load_world, save
-from holdfast.testing.shrink import shrink
+from holdfast.testing import (
+    Options,
+    Scenario,
+    Swept,
+    WorldOutcome,
+    random_world,
+    run_world,
+    stop_points,
+    sweep,
+)
+from holdfast.testing.explore.cells import cell_world
+from holdfast.testing.explore.coverage import Cell, happened
+from holdfast.testing.explore.saved import load_world, save
+from holdfast.testing.explore.shrink import shrink
 from tests.sim.scenarios import CANONICAL
 
 CORES = os.cpu_count() or 1
@@ -104,7 +113,7 @@ def _count(tally: Tally, scenario: Scenario, options: Options, folder: Path | No
         tally.failures.append(_kept(scenario, outcome, folder))
 
 
-def _kept(scenario: Scenario, outcome: Outcome, folder: Path | None) -> str:
+def _kept(scenario: Scenario, outcome: WorldOutcome, folder: Path | None) -> str:
     """What was wrong, in words; with a folder also as a file, made as small as it gets."""
     if folder is None:
         return str(outcome)

@@ -4,17 +4,17 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from holdfast.app.local import Verb
+from holdfast.api.arguments import Operation
 from holdfast.clock import SystemClock
 from holdfast.policy.connections import ConnectionLimits
 from holdfast.web.application import at_home
+from holdfast.web.auth import SignIn
+from holdfast.web.routes.route import ApiRoute
 from holdfast.web.server import Serving, listen_in
-from holdfast.web.signing import SignIn
-from holdfast.web.table import Way
 
 
 @asynccontextmanager
-async def served(home: Path, verbs: Mapping[str, Verb], *ways: Way) -> AsyncIterator[None]:
+async def served(home: Path, verbs: Mapping[str, Operation], *ways: ApiRoute) -> AsyncIterator[None]:
     sign_in = SignIn(home, SystemClock())
     sign_in.prepare()
     serving = Serving(at_home(ways, verbs, sign_in), listen_in(home), ConnectionLimits(100, 100))

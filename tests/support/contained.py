@@ -16,7 +16,7 @@ import pytest
 import holdfast
 from holdfast.policy.containment import Containment
 from holdfast.policy.settings import TerminalSettings, ToolSettings
-from holdfast.tools.containment import Launcher, View, helper_command
+from holdfast.tools.containment import Launcher, ProgramView, helper_command
 
 from . import attacker
 
@@ -59,7 +59,7 @@ class Scene:
             self.settings, python_on_path(), self.home, (containment,), secret_files=secret_files
         )
 
-    def view(self, **more: Any) -> View:
+    def view(self, **more: Any) -> ProgramView:
         return self.launcher.view(self.workspace, self.private, **more)
 
     def run(self, kind: str, command: Sequence[str], **more: Any) -> str:

@@ -14,7 +14,7 @@ from holdfast.model import Batch, Inbound
 from holdfast.store import SqliteStore
 from holdfast.store.sqlite import LEDGER
 from holdfast.store.sqlite.database import connect_writer
-from holdfast.store.sqlite.home import HomeLock
+from holdfast.store.sqlite.home_lock import HomeLock
 from holdfast.store.sqlite.store import end_process, open_under
 from holdfast.store.sqlite.writer import WriterThread
 from tests.support.connections import Scripted, sqlite_error

@@ -6,16 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from holdfast.agents import Agent, OnText, Prompt, unheard
-from holdfast.app.gateway import Gateway
-from holdfast.app.settings import GatewaySettings
+from holdfast.config.settings import GatewaySettings
 from holdfast.errors import SyncFailed
+from holdfast.gateway.gateway import Gateway
 from holdfast.model import (
     Accepted,
     ChatAddress,
     ChatKind,
     Cursor,
     Delivery,
-    Finish,
     Origin,
     PersonId,
     Place,
@@ -23,10 +22,11 @@ from holdfast.model import (
     SendResult,
     Sent,
     Stopped,
+    StopReason,
 )
 from holdfast.platforms import Ack, Arrival, Capabilities, Idempotency, Incoming, Platform, PlatformDown
-from holdfast.policy.access import Access
-from holdfast.policy.views import Message, Role
+from holdfast.policy.intake.access import Access
+from holdfast.policy.turn.views import Message, Role
 from holdfast.store import Store, open_ledger
 from holdfast.telemetry import Secrets, no_secrets
 from holdfast.testing import ManualClock, SeededIds
@@ -156,7 +156,7 @@ class Slow:
         self.shown.append(tuple(prompt.messages))
         if text in self.gates:
             await self.gates[text].wait()
-        return Replied(f"answer to {text}", Finish.COMPLETE)
+        return Replied(f"answer to {text}", StopReason.COMPLETE)
 
 
 class Town:

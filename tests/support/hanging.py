@@ -3,7 +3,7 @@
 import asyncio
 import threading
 
-from holdfast.app.watchdog import Watchdog
+from holdfast.process.watchdog import Watchdog
 
 
 async def hang() -> None:

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from holdfast.errors import HomeLocked
-from holdfast.store.sqlite.home import HomeLock
+from holdfast.store.sqlite.home_lock import HomeLock
 
 
 def main(home: Path) -> None:

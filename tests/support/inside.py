@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.agents import Agent, OnText, Prompt, unheard
-from holdfast.app.client import ask
-from holdfast.app.gateway import Gateway
+from holdfast.api.client import ask
 from holdfast.clock import Clock, SystemClock
 from holdfast.errors import DiskFull
+from holdfast.gateway.gateway import Gateway
 from holdfast.model import (
     Accepted,
     CallId,
@@ -32,7 +32,6 @@ from holdfast.model import (
     Delivery,
     EffectClass,
     Fence,
-    Finish,
     Origin,
     Place,
     ProcessId,
@@ -40,12 +39,13 @@ from holdfast.model import (
     Returned,
     SendResult,
     Sent,
+    StopReason,
     ToolCall,
 )
 from holdfast.platforms import Ack, Arrival, Capabilities, Incoming
 from holdfast.store import Recorded, SqliteStore, Step
 from holdfast.store.sqlite import commit, writer
-from holdfast.store.sqlite.commit import Outcome
+from holdfast.store.sqlite.commit import CommitOutcome
 from holdfast.testing.scripts import unanswered
 from holdfast.tools import (
     AskPerson,
@@ -120,8 +120,8 @@ class Scripted:
         await pass_by(f"model {tags} {results}")
         if results < len(steps):
             tag, name = steps[results]
-            return Replied("", Finish.CALLS, (ToolCall(CallId(name), name, arguments(name, tag)),))
-        return Replied(f"answer to {tags or 'nobody'}", Finish.COMPLETE)
+            return Replied("", StopReason.CALLS, (ToolCall(CallId(name), name, arguments(name, tag)),))
+        return Replied(f"answer to {tags or 'nobody'}", StopReason.COMPLETE)
 
 
 def script(request: str) -> tuple[list[str], str]:
@@ -245,7 +245,7 @@ class Payer:
         write_down(MODEL, tags=tag, shown=[(one.role, one.text, one.state) for one in prompt.messages])
         write_down(EFFECTS, tag=tag)
         await pass_by(f"paid {tag}")
-        return Replied(f"paid {tag}", Finish.COMPLETE)
+        return Replied(f"paid {tag}", StopReason.COMPLETE)
 
 
 payer = Agent(Payer())
@@ -419,7 +419,7 @@ def _fill_disk() -> None:
     def commit_group(db: Any, works: Any, *context: Any) -> Any:
         if not (HOME / FULL).exists():
             return real(db, works, *context)
-        outcomes = [Outcome() for _ in works]
+        outcomes = [CommitOutcome() for _ in works]
         for outcome in outcomes:
             outcome.error = DiskFull("the disk is full")
         return outcomes

@@ -1,7 +1,7 @@
 """Recovery's decisions for tests of the store: by the name of the row that makes them."""
 
 from holdfast.model import OnInterruption, Tail
-from holdfast.policy.recovery import Decision, Outcome, RecoveryFacts, table
+from holdfast.policy.recovery.outcome import Decision, Outcome, RecoveryFacts, table
 from holdfast.store import Judged, Verdict
 
 _ROWS = {row.name: row for row in table()}

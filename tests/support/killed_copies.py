@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from holdfast.app.backup import make_backup, restore
 from holdfast.clock import SystemClock, SystemIds
+from holdfast.maintenance.backup import make_backup, restore
 from holdfast.store import LEDGER, problems_of
 
 _WATCHED = ("os.", "open", "sqlite3.connect", "shutil.", "ctypes.dlsym", "tempfile.", "fcntl.")

@@ -18,7 +18,6 @@ from holdfast.model import (
     Delivery,
     EffectClass,
     Fence,
-    Finish,
     Inbound,
     InboxKind,
     Key,
@@ -33,19 +32,20 @@ from holdfast.model import (
     Replied,
     Returned,
     SessionId,
+    StopReason,
     Tail,
     ToolCall,
     Turn,
     TurnId,
     TurnState,
 )
-from holdfast.policy.recovery import Decision
+from holdfast.policy.recovery.outcome import Decision
 from holdfast.policy.settings import HOUR, RecoverySettings, ResetSettings
 from holdfast.store import (
     AS_CONFIGURED,
-    Ask,
     ClaimSettings,
     Judge,
+    NewQuestion,
     Recorded,
     Spawned,
     StaleTurn,
@@ -88,11 +88,11 @@ def planned(id: str, effect: EffectClass = EffectClass.EFFECT) -> PlannedCall:
 
 def asks(*calls: str) -> Replied:
     """A model reply that wants tools run."""
-    return Replied("", Finish.CALLS, tuple(ToolCall(CallId(id), f"tool_{id}", "{}") for id in calls))
+    return Replied("", StopReason.CALLS, tuple(ToolCall(CallId(id), f"tool_{id}", "{}") for id in calls))
 
 
 def answers(text: str = "the answer") -> Replied:
-    return Replied(text, Finish.COMPLETE)
+    return Replied(text, StopReason.COMPLETE)
 
 
 def result(call: str, state: CallState = CallState.DONE, text: str = "result") -> Returned:
@@ -205,7 +205,7 @@ class Ledger:
         begun = tuple(CallId(id) for id in calls) if start else ()
         await self.append(fence, asks(*calls), plan=plan, start=begun)
 
-    def question(self, id: str = "q1", call: str | None = "c1", **more: Any) -> Ask:
+    def question(self, id: str = "q1", call: str | None = "c1", **more: Any) -> NewQuestion:
         """A question of the model about its call, or of the gateway when there is none."""
         kind = QuestionKind.CLARIFY if call else QuestionKind.CONTINUE
         given: dict[str, Any] = {
@@ -216,7 +216,7 @@ class Ledger:
             "asked_of": ANN,
             **more,
         }
-        return Ask(QuestionId(id), call=CallId(call) if call else None, **given)
+        return NewQuestion(QuestionId(id), call=CallId(call) if call else None, **given)
 
     async def ask(self, fence: Fence, id: str = "q1", call: str = "c1", **more: Any) -> None:
         """The model asks the person, and the turn lets go."""

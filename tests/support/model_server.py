@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from holdfast.testing.models import Fault, ModelServer, Serving
+from holdfast.testing.fakes.models import ModelFault, ModelServer, ServeOptions
 
 LONG = 60.0
 """Seconds after which a request that does not come fails its test; never waited for otherwise."""
@@ -14,7 +14,7 @@ LONG = 60.0
 class Outside:
     """What a test does with it from its own thread."""
 
-    def __init__(self, serving: Serving) -> None:
+    def __init__(self, serving: ServeOptions) -> None:
         self._serving = serving
         self._ready = threading.Event()
         self._loop: asyncio.AbstractEventLoop
@@ -37,7 +37,7 @@ class Outside:
     def end(self) -> None:
         self._loop.call_soon_threadsafe(self._end.set)
 
-    def fault(self, *faults: Fault) -> None:
+    def fault(self, *faults: ModelFault) -> None:
         """Bad answers for the next requests."""
         self._loop.call_soon_threadsafe(self.server.faults.extend, faults)
 
@@ -53,8 +53,8 @@ class Outside:
 
 
 @contextmanager
-def model_server(serving: Serving | None = None) -> Iterator[Outside]:
-    outside = Outside(serving or Serving())
+def model_server(serving: ServeOptions | None = None) -> Iterator[Outside]:
+    outside = Outside(serving or ServeOptions())
     thread = threading.Thread(target=outside.serve)
     thread.start()
     try:

@@ -11,7 +11,7 @@ from holdfast.clock import SystemClock
 from holdfast.model import SessionId, TurnId
 from holdfast.policy.settings import FetchSettings
 from holdfast.tools import ToolContext
-from holdfast.tools.builtin.fetching import Fetching
+from holdfast.tools.builtin.fetch_url import FetchUrl
 from holdfast.tools.limited_child import ChildLimits, LimitedChildren
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
@@ -79,7 +79,7 @@ async def fetch(
 ) -> str:
     clock = SystemClock()
     children = LimitedChildren(clock, limits)
-    (tool,) = Fetching(clock, settings, children, net.resolve, lambda address: False).tools()
+    (tool,) = FetchUrl(clock, settings, children, net.resolve, lambda address: False).tools()
     context = ToolContext(SessionId("s"), TurnId("t"), 1, Path("workspace"), "t:c")
     found = await tool.run(context, json.dumps({"url": url}))
     assert isinstance(found, str)

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
-from holdfast.app.process import run_and_exit
+from holdfast.process.main import run_and_exit
 from holdfast.web import open_page
 
 from .commands import environment
@@ -80,9 +80,9 @@ def _warm_up() -> None:
     import holdfast.platforms.telegram.bot  # noqa: PLC0415 - only here
     import holdfast.web.server  # noqa: F401, PLC0415 - only here
     import tests.support.inside  # noqa: F401, PLC0415 - only here
-    from holdfast.platforms.telegram.session import Session  # noqa: PLC0415 - only here
+    from holdfast.platforms.telegram.session import BotSession  # noqa: PLC0415 - only here
 
-    Session("1:nobody", "http://127.0.0.1:9")
+    BotSession("1:nobody", "http://127.0.0.1:9")
     # What was made until now is not looked at again in each of them, which would copy all of it.
     gc.collect()
     gc.freeze()

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from holdfast.app.client import NotRunning, ask, listen
-from holdfast.app.control import look
+from holdfast.api.client import NotRunning, ask, listen
+from holdfast.process.offline import look
 
 from . import inside
 from .commands import environment, gateway_pid

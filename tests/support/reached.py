@@ -18,17 +18,25 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from holdfast.app.config import Surroundings, load_settings
-from holdfast.app.door import Inside, Open
-from holdfast.app.known_secrets import secrets_of
-from holdfast.app.process import run_gateway
-from holdfast.app.settings import GatewaySettings, Settings
+from holdfast.api.frontend import Open, RunningGateway
+from holdfast.config.load import StartContext, load_settings
+from holdfast.config.secret_values import secrets_of
+from holdfast.config.settings import GatewaySettings, Settings
 from holdfast.model import Batch
+from holdfast.process.main import run_gateway
 from holdfast.web import open_page
 
-_CONFIGURATION = ("config", "keys", "sections", "platform_keys", "settings", "approvals")
-_COMPOSITION = ("process", "gateway", "agents", "providers", "servers", "outside")
-NOT_COUNTED = frozenset(f"holdfast.app.{name}" for name in (*_CONFIGURATION, *_COMPOSITION))
+_CONFIGURATION = ("load", "keys", "named_tables", "telegram_keys", "settings", "approval_rules")
+_COMPOSITION = ("process.main", "gateway.gateway", "gateway.build.agents", "gateway.build.providers")
+NOT_COUNTED = frozenset(
+    [
+        *(f"holdfast.config.{name}" for name in _CONFIGURATION),
+        *(
+            f"holdfast.{name}"
+            for name in (*_COMPOSITION, "gateway.build.platforms", "gateway.build.mcp_servers")
+        ),
+    ]
+)
 ALL_SETTINGS = (Settings, GatewaySettings)
 _DEEPEST = 8
 
@@ -87,13 +95,13 @@ class Life:
         self.status: Any = None
         self._driven: asyncio.Future[None] | None = None
 
-    async def open(self, inside: Inside) -> Open:
+    async def open(self, inside: RunningGateway) -> Open:
         """What a gateway is given for a door: the page, and somebody behind it."""
         opened = await open_page(inside)
         self._driven = asyncio.ensure_future(self._drive(inside))
         return opened
 
-    async def _drive(self, inside: Inside) -> None:
+    async def _drive(self, inside: RunningGateway) -> None:
         try:
             await inside.verbs["say"].run({"chat": "terminal", "text": "hello"})
             async for event in inside.following.follow("terminal"):
@@ -110,7 +118,7 @@ def main(home: Path) -> None:
     threading.setprofile(calls.watch)
     sys.setprofile(calls.watch)
     settings = load_settings(home).settings
-    code = run_gateway(settings, Surroundings(), life.open, secrets_of(settings))
+    code = run_gateway(settings, StartContext(), life.open, secrets_of(settings))
     sys.setprofile(None)
     json.dump({"status": life.status, "seen": sorted(calls.seen, key=repr)}, sys.stdout)
     sys.stdout.flush()

@@ -27,7 +27,7 @@ from holdfast.model import (
     advance,
 )
 from holdfast.model.states import SILENT
-from holdfast.policy.admission import (
+from holdfast.policy.intake.admission import (
     Answer,
     ArrivalFacts,
     DropWork,
@@ -37,9 +37,9 @@ from holdfast.policy.admission import (
     admit,
     question_for,
 )
-from holdfast.policy.parks import MOST_PARKS, PARKS_WITHIN
-from holdfast.policy.recovery import LEADS_TO, Decision, Outcome
-from holdfast.policy.strikes import RunEnd, after_claim, after_end, is_suspect
+from holdfast.policy.recovery.outcome import LEADS_TO, Decision, Outcome
+from holdfast.policy.recovery.parks import MOST_PARKS, PARKS_WITHIN
+from holdfast.policy.recovery.strikes import RunEnd, after_claim, after_end, is_suspect
 from holdfast.store import ArrivalSettings
 from tests.support.ledger import ANN, SETTINGS
 

@@ -13,9 +13,9 @@ from holdfast.model import (
     EffectClass,
     Entry,
     Fence,
-    Finish,
     Replied,
     Returned,
+    StopReason,
     ToolCall,
     Turn,
 )
@@ -23,13 +23,13 @@ from holdfast.platforms import Platform
 from holdfast.policy.settings import ProgressSettings, TurnSettings, WorkerSettings
 from holdfast.store import ClaimSettings, Judge, Store
 from holdfast.testing import ManualClock
-from holdfast.tools import NoMoreTools, Processes, Tool, ToolContext, ToolSource
+from holdfast.tools import NoMoreTools, ProcessPort, Tool, ToolContext, ToolSource
 from holdfast.turns import (
     Attachments,
     ConsentPorts,
+    LongResults,
     NoAttachments,
     Nowhere,
-    Outputs,
     Pool,
     PoolSettings,
     Runner,
@@ -53,11 +53,11 @@ async def soon(awaited: Awaitable[T]) -> T:
 
 def wants(*names: str, text: str = "") -> Replied:
     """A reply that asks for these tools."""
-    return Replied(text, Finish.CALLS, tuple(ToolCall(CallId("x"), name, "{}") for name in names))
+    return Replied(text, StopReason.CALLS, tuple(ToolCall(CallId("x"), name, "{}") for name in names))
 
 
 def says(text: str = "the answer") -> Replied:
-    return Replied(text, Finish.COMPLETE)
+    return Replied(text, StopReason.COMPLETE)
 
 
 class WatchedClock:
@@ -271,8 +271,8 @@ class Stage:
         judge: Judge = resume_all,
         settings: TurnSettings = TurnSettings(),  # noqa: B008 - frozen
         platform: Platform | None = None,
-        outputs: Outputs | None = None,
-        processes: Processes | None = None,
+        outputs: LongResults | None = None,
+        processes: ProcessPort | None = None,
         room: int | None = None,
         more_tools: ToolSource | None = None,
         more: tuple[str, ...] = ("*",),

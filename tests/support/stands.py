@@ -36,14 +36,14 @@ from holdfast.platforms import (
     Working,
 )
 from holdfast.platforms.web import WebChat
-from holdfast.policy.parts import POSSIBLY_REPEATED
-from holdfast.testing import FaultRates, Faults, History, SeededRng
-from holdfast.testing.kinds import KINDS
-from holdfast.testing.life import Life
-from holdfast.testing.loop import SimLoop
-from holdfast.testing.platforms import FakePlatform
-from holdfast.testing.ports import WallClock
-from holdfast.testing.servers import Around, Server
+from holdfast.policy.delivery.parts import POSSIBLY_REPEATED
+from holdfast.testing import FaultPlan, FaultRates, History, SeededRng
+from holdfast.testing.sim.life import ProcessLife
+from holdfast.testing.sim.loop import SimLoop
+from holdfast.testing.sim.platforms.fake_platform import FakePlatform
+from holdfast.testing.sim.platforms.kinds import KINDS
+from holdfast.testing.sim.platforms.servers import Around, PlatformServer
+from holdfast.testing.sim.ports import WallClock
 
 T = TypeVar("T")
 FULL = Capabilities(
@@ -307,7 +307,7 @@ async def on_the_web() -> AsyncIterator[WebStand]:
             post.cancel()
 
 
-class Planned(Faults):
+class Planned(FaultPlan):
     """Faults of the simulator's network, each when it is asked for."""
 
     def __init__(self) -> None:
@@ -341,12 +341,12 @@ class SimStand:
             lambda dedupe, number: False,
             lambda chat, message, texts: True,
         )
-        self.server = Server(around, kind, KINDS[kind])
+        self.server = PlatformServer(around, kind, KINDS[kind])
         self.lives = self.topics = 0
 
     def fresh(self) -> Platform:
         self.lives += 1
-        return FakePlatform(self.server, Life(self.lives))
+        return FakePlatform(self.server, ProcessLife(self.lives))
 
     def chat(self, thread: str | None = None) -> ChatAddress:
         return replace(self.server.place("ann"), thread=thread).address

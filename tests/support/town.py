@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
-from holdfast.testing.botapi import BotApi, People, Person, serving
+from holdfast.testing.fakes.botapi import BotApi, BotPeople, Person, serving
 
 from .nursery import Nursery
 from .outside import LONG, House
@@ -43,7 +43,7 @@ class Town:
         self._address: Future[str] = Future()
         self._end = asyncio.Event()
         self.api = BotApi(token=TOKEN)
-        self.people = People(self.api)
+        self.people = BotPeople(self.api)
         self._thread = threading.Thread(
             target=self._loop.run_until_complete, args=(self._serve(),), daemon=True
         )

@@ -11,7 +11,6 @@ from holdfast.model import (
     CallState,
     EffectClass,
     Entry,
-    Finish,
     Journal,
     Noted,
     NoteKind,
@@ -23,13 +22,14 @@ from holdfast.model import (
     Replied,
     Returned,
     Said,
+    StopReason,
     Summed,
     ToolCall,
     TurnId,
     Undone,
 )
-from holdfast.policy.plain import call_hash
-from holdfast.policy.views import Message, Role
+from holdfast.policy.consent.argument_text import call_hash
+from holdfast.policy.turn.views import Message, Role
 
 ANN = PersonId("fake:ann")
 
@@ -38,8 +38,8 @@ def said(text: str = "hello") -> Said:
     return Said(text, ANN)
 
 
-def replied(text: str = "", *calls: str, finish: Finish | None = None) -> Replied:
-    usual = Finish.CALLS if calls else Finish.COMPLETE
+def replied(text: str = "", *calls: str, finish: StopReason | None = None) -> Replied:
+    usual = StopReason.CALLS if calls else StopReason.COMPLETE
     return Replied(text, finish or usual, tuple(ToolCall(CallId(c), f"tool_{c}", "{}") for c in calls))
 
 
@@ -140,7 +140,7 @@ _BODIES: st.SearchStrategy[Body] = st.one_of(
         lambda text, calls, finish: replied(text, *calls, finish=finish),
         _WORDS,
         st.lists(_CALLS, max_size=3),
-        st.sampled_from(Finish),
+        st.sampled_from(StopReason),
     ),
     st.builds(returned, _CALLS, _WORDS, st.sampled_from(CallState)),
     st.builds(noted, st.sampled_from(NoteKind), st.integers(0, 3), _WORDS),

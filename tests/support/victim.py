@@ -19,13 +19,13 @@ from holdfast.model import (
     CallState,
     Claimed,
     EffectClass,
-    Finish,
     Inbound,
     Owed,
     PlannedCall,
     Replied,
     Returned,
     Sent,
+    StopReason,
     ToolCall,
     TurnState,
 )
@@ -97,13 +97,13 @@ class Victim:
         said = f"{turn}/{fence.generation}"
         if not claimed.resumed:
             call = CallId("call")
-            asks = Replied(f"{said}/asks", Finish.CALLS, (ToolCall(call, "tool", "{}"),))
+            asks = Replied(f"{said}/asks", StopReason.CALLS, (ToolCall(call, "tool", "{}"),))
             planned = PlannedCall(call, "tool", "{}", EffectClass.EFFECT)
             step = Step((asks,), plan=(planned,), start=(call,))
             await telling("record", self._store.record(fence, step), f"entry:{said}/asks")
             step = Step((Returned(call, CallState.DONE, f"{said}/result"),))
             await telling("record", self._store.record(fence, step), f"entry:{said}/result")
-        answer = Replied(f"{said}/answer", Finish.COMPLETE)
+        answer = Replied(f"{said}/answer", StopReason.COMPLETE)
         owed = Owed(claimed.place.address, f"reply/{said}", ("one", "two"))
         done = self._store.finish(fence, TurnState.DONE, (answer,), (owed,))
         await telling("finish", done, f"entry:{said}/answer", f"owed:reply/{said}")

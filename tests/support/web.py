@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from holdfast.app.client import ask
+from holdfast.api.client import ask
 
 _MOST_SILENCES = 4
 LONG = 60.0

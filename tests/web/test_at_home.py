@@ -12,15 +12,15 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holdfast.app.client import Declined, Heard, NotRunning, ask, listen, request
-from holdfast.app.home import SOCKET, TOKEN
-from holdfast.app.local import Verb
-from holdfast.app.shown import Json
+from holdfast.api.arguments import Operation
+from holdfast.api.client import Heard, NotRunning, RequestDeclined, ask, listen, request
+from holdfast.api.to_json import Json
 from holdfast.clock import SystemClock
+from holdfast.config.home import SOCKET, TOKEN
 from holdfast.errors import BadConfig, DiskFull, NotFound
-from holdfast.web.events import Event, Streams
+from holdfast.web.events import StreamEvent, Streams
+from holdfast.web.routes.route import LONGEST_BODY, ApiRoute
 from holdfast.web.server import listen_in
-from holdfast.web.table import LONGEST_BODY, Way
 from tests.support.at_home import served
 from tests.support.loops import on_a_loop
 from tests.support.outside import House
@@ -43,16 +43,16 @@ async def _buggy(given: Json) -> Json:
 
 
 VERBS = {
-    "echo": Verb({"text": "text", "many": "number?", "really": "flag?"}, _echo),
-    "missing": Verb({}, _missing),
-    "full": Verb({}, _full),
-    "buggy": Verb({}, _buggy),
+    "echo": Operation({"text": "text", "many": "number?", "really": "flag?"}, _echo),
+    "missing": Operation({}, _missing),
+    "full": Operation({}, _full),
+    "buggy": Operation({}, _buggy),
 }
 
 
-async def _count(last: int) -> AsyncGenerator[Event, None]:
+async def _count(last: int) -> AsyncGenerator[StreamEvent, None]:
     for number in range(last, 3):
-        yield Event("number", {"number": number}, str(number))
+        yield StreamEvent("number", {"number": number}, str(number))
     await asyncio.get_running_loop().create_future()
 
 
@@ -64,7 +64,7 @@ async def counting(home: Path) -> AsyncIterator[Streams]:
     async def count(asked: Request) -> Response:
         return streams.answer(asked, _count(int(asked.headers.get("last-event-id", 0))))
 
-    async with served(home, VERBS, Way("GET", "/count", "", handler=count)):
+    async with served(home, VERBS, ApiRoute("GET", "/count", "", handler=count)):
         yield streams
 
 
@@ -140,7 +140,7 @@ async def test_faults_have_codes_and_our_own_bugs_tell_nothing_of_the_inside(tmp
             ("dance", "not_found"),
         )
         for do, code in faults:
-            with pytest.raises(Declined) as declined:
+            with pytest.raises(RequestDeclined) as declined:
                 await ask(tmp_path, do)
             assert declined.value.code == code
             assert "secret" not in str(declined.value)
@@ -156,7 +156,7 @@ async def test_a_stream_goes_on_behind_what_was_heard_until_the_listener_goes(tm
         ]
         await events.aclose()
         assert await ask(tmp_path, "echo", text="after it") == {"given": {"text": "after it"}}
-        with pytest.raises(Declined, match="no such path"):
+        with pytest.raises(RequestDeclined, match="no such path"):
             await anext(listen(tmp_path, "/nothing"))
 
 

@@ -13,12 +13,12 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from holdfast.app.config import load_settings
-from holdfast.app.home import TOKEN
+from holdfast.config.home import TOKEN
+from holdfast.config.load import load_settings
 from holdfast.errors import BadConfig
 from holdfast.policy.connections import ConnectionLimits
 from holdfast.web.connections import Connections
-from holdfast.web.guard import Names
+from holdfast.web.security import HostNames
 from tests.support.loops import on_a_loop
 from tests.support.outside import House
 from tests.support.web import (
@@ -118,14 +118,14 @@ def test_cookies_of_other_pages_of_this_machine_do_not_hide_ours(house: House) -
     ],
 )
 def test_names_are_known_in_any_case_and_only_with_their_port(host: str, good: bool) -> None:
-    names = Names.of("127.0.0.1", 8787, frozenset({"Gateway.example.org"}))
+    names = HostNames.of("127.0.0.1", 8787, frozenset({"Gateway.example.org"}))
     assert names.has(host) is good
     assert names.is_origin(f"http://{host}") is good
     assert not names.is_origin(host)
 
 
 def test_at_the_port_of_http_names_stand_without_it() -> None:
-    names = Names.of("127.0.0.1", 80, frozenset())
+    names = HostNames.of("127.0.0.1", 80, frozenset())
     assert names.has("localhost") and names.has("localhost:80")
 
 

@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.testing import ManualClock
-from holdfast.web.events import Event, Streams
-from holdfast.web.faults import Fault, answer_to
-from holdfast.web.guard import SIGNED_IN
+from holdfast.web.errors import HttpError, answer_to
+from holdfast.web.events import StreamEvent, Streams
+from holdfast.web.security import SIGNED_IN
 from tests.support.loops import on_a_loop
 from tests.support.outside import Build, House
 from tests.support.web import asked_until, program
@@ -117,7 +117,7 @@ def asked(signed_in: bool = True) -> Request:
 
 
 async def silence() -> Any:
-    yield Event("hello", {})
+    yield StreamEvent("hello", {})
     await asyncio.Event().wait()
 
 
@@ -153,7 +153,7 @@ class Client:
 async def test_one_stream_too_many_is_refused_until_another_ends() -> None:
     streams = Streams(ManualClock(), most=2)
     first, second = [await Client(streams.answer(asked(), silence())).listens() for _ in range(2)]
-    with pytest.raises(Fault) as refused:
+    with pytest.raises(HttpError) as refused:
         streams.answer(asked(), silence())
     answer = answer_to(refused.value)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
@@ -173,5 +173,5 @@ async def test_when_the_server_closes_every_stream_ends_and_no_other_begins() ->
     for one in listening:
         await one.is_over()
         assert one.sent[-1] == {"type": "http.response.body", "body": b"", "more_body": False}
-    with pytest.raises(Fault, match="the gateway stops"):
+    with pytest.raises(HttpError, match="the gateway stops"):
         streams.answer(asked(), silence())

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from starlette.requests import Request
 
-from holdfast.web.faults import Fault
-from holdfast.web.static import Files
+from holdfast.web.assets import Assets
+from holdfast.web.errors import HttpError
 from tests.support.commands import gateway_pid
 from tests.support.outside import Build, House
 from tests.support.web import following, program, told, until
@@ -190,5 +190,5 @@ def test_no_file_but_those_of_the_page_can_be_named(tmp_path: Path, path: str) -
     for name in ("../secret.html", ".hidden.html", "keys.txt", "sub/page.html"):
         (folder / name).write_text("secret")
     scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": []}
-    with pytest.raises(Fault, match="no such page"):
-        asyncio.run(Files(folder)(Request({**scope, "server": ("127.0.0.1", 1), "scheme": "http"})))
+    with pytest.raises(HttpError, match="no such page"):
+        asyncio.run(Assets(folder)(Request({**scope, "server": ("127.0.0.1", 1), "scheme": "http"})))

@@ -10,10 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from holdfast.app.home import TOKEN
+from holdfast.config.home import TOKEN
 from holdfast.testing import ManualClock
+from holdfast.web.auth import SignIn, TooManyTries
 from holdfast.web.sign_ins import FILE, MOST
-from holdfast.web.signing import SignIn, TooManyTries
 from tests.support.loops import on_a_loop
 from tests.support.outside import Build, House
 from tests.support.web import (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall, Usage
-from holdfast.policy.views import Message, Role
+from holdfast.model import CallId, EffectClass, Replied, StopReason, ToolCall, Usage
+from holdfast.policy.turn.views import Message, Role
 
 from .base import (
     Agent,
@@ -18,10 +18,10 @@ from .base import (
     replies_of,
     unheard,
 )
-from .choosing import Agents
 from .demo import DemoModel, demo_agent
 from .echo import EchoModel, echo_agent
 from .load import load_agent
+from .routing import Agents
 
 __all__ = [
     "Agent",
@@ -33,7 +33,7 @@ __all__ = [
     "DemoModel",
     "EchoModel",
     "EffectClass",
-    "Finish",
+    "StopReason",
     "Message",
     "Metered",
     "Model",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from . import anthropic_wire
-from .provider import ProviderModel, Speech
-from .served import Read, Served, check_installed
-from .wire import Json
+from .provider_model import ProviderModel, Speech
+from .remote_model import Read, RemoteModel, check_installed
+from .wire_common import Json
 
 _OWN_ADDRESS = "https://api.anthropic.com"
 _NO_KEY = "none"
@@ -15,13 +15,13 @@ KEEPING = 1.25
 """What it costs to have tokens kept for the next call, in prices of input."""
 
 
-def anthropic_model(served: Served, read: Read) -> ProviderModel:
+def anthropic_model(served: RemoteModel, read: Read) -> ProviderModel:
     """The model, or `BadAgent` when the library for it is not installed."""
     check_installed("anthropic", served.name)
     return ProviderModel(ANTHROPIC, served, read)
 
 
-def _client(library: Any, served: Served) -> Any:
+def _client(library: Any, served: RemoteModel) -> Any:
     # Said here, or the library would take another's key or address from the environment.
     return library.AsyncAnthropic(
         api_key=served.key or _NO_KEY,
@@ -35,4 +35,4 @@ async def _create(client: Any, body: Json) -> Any:
     return await client.messages.create(**body)
 
 
-ANTHROPIC = Speech("anthropic", anthropic_wire.request, anthropic_wire.Stream, _client, _create)
+ANTHROPIC = Speech("anthropic", anthropic_wire.request, anthropic_wire.AnthropicStream, _client, _create)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from holdfast.model import CallId, CallState, Finish, Replied, ToolCall
-from holdfast.policy.views import Message, Role
+from holdfast.model import CallId, CallState, Replied, StopReason, ToolCall
+from holdfast.policy.turn.views import Message, Role
 from holdfast.tools import ToolSpec
 
 from .base import Prompt
-from .served import Counted, Served
-from .wire import (
+from .remote_model import Counted, RemoteModel
+from .wire_common import (
     NO_OUTPUT,
     Json,
     arguments_object,
@@ -27,18 +27,18 @@ from .wire import (
 _TOGETHER = frozenset({Role.USER, Role.NOTE, Role.TOOL})
 """Results are the user's in this protocol, and what is said with them comes after them."""
 _FINISHES = {
-    "end_turn": Finish.COMPLETE,
-    "stop_sequence": Finish.COMPLETE,
-    "tool_use": Finish.CALLS,
-    "max_tokens": Finish.LENGTH,
-    "model_context_window_exceeded": Finish.LENGTH,
-    "refusal": Finish.FILTERED,
+    "end_turn": StopReason.COMPLETE,
+    "stop_sequence": StopReason.COMPLETE,
+    "tool_use": StopReason.CALLS,
+    "max_tokens": StopReason.LENGTH,
+    "model_context_window_exceeded": StopReason.LENGTH,
+    "refusal": StopReason.FILTERED,
 }
 _THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 _FAILED = frozenset({CallState.FAILED, CallState.UNKNOWN})
 
 
-def request(prompt: Prompt, served: Served, model: str, pictures: Mapping[str, bytes]) -> Json:
+def request(prompt: Prompt, served: RemoteModel, model: str, pictures: Mapping[str, bytes]) -> Json:
     """One question to the model, with all it needs to know."""
     body: Json = {
         "model": model,
@@ -131,7 +131,7 @@ def _thoughts(blocks: list[Json]) -> int:
     return sum(block["type"] in _THOUGHTS for block in blocks)
 
 
-class Stream:
+class AnthropicStream:
     """Grows by events, in the order they come; `replied` says what they amount to, also of a cut stream."""
 
     def __init__(self) -> None:
@@ -183,11 +183,11 @@ class Stream:
             ToolCall(CallId(str(number)), block["name"], block["json"] or "{}")
             for number, block in enumerate(one for one in blocks if one["type"] == "tool_use")
         )
-        finish = _FINISHES.get(self._finish or "", Finish.CUT)
+        finish = _FINISHES.get(self._finish or "", StopReason.CUT)
         text = "".join(block["text"] for block in blocks if block["type"] == "text")
         return Replied(
             text,
-            Finish.CALLS if calls and finish is Finish.COMPLETE else finish,
+            StopReason.CALLS if calls and finish is StopReason.COMPLETE else finish,
             calls,
             pack(maker, {"blocks": list(map(_kept, blocks))}) if _thoughts(blocks) else None,
         )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from holdfast.model import ChatAddress, ChatSettings, EffectClass, Replied, Usage
-from holdfast.policy.views import Message
+from holdfast.policy.turn.views import Message
 from holdfast.records import dataclass
 from holdfast.tools import Tool, ToolSpec
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 
 from holdfast.clock import Clock
-from holdfast.model import CallId, CallState, Finish, Replied, ToolCall
-from holdfast.policy.notes import WHOLE
-from holdfast.policy.views import Message, Role
+from holdfast.model import CallId, CallState, Replied, StopReason, ToolCall
+from holdfast.policy.recovery.notes import WHOLE
+from holdfast.policy.turn.views import Message, Role
 from holdfast.records import dataclass
 from holdfast.tools import demo_tools
 from holdfast.tools.demo import note_line
@@ -66,8 +66,8 @@ def demo_reply(messages: Sequence[Message]) -> Replied:
             return _next_step(request, done + 1, steps)
         done -= steps
     if requests and not wanted[-1]:
-        return Replied(_account(messages), Finish.COMPLETE)
-    return Replied(_summary(work, wanted), Finish.COMPLETE)
+        return Replied(_account(messages), StopReason.COMPLETE)
+    return Replied(_summary(work, wanted), StopReason.COMPLETE)
 
 
 def _next_step(request: int, step: int, steps: int) -> Replied:
@@ -124,7 +124,7 @@ def _unfinished(messages: Sequence[Message]) -> tuple[list[str], list[tuple[Tool
 
 
 def _call(text: str, name: str, **arguments: int) -> Replied:
-    return Replied(text, Finish.CALLS, (ToolCall(CallId(name), name, json.dumps(arguments)),))
+    return Replied(text, StopReason.CALLS, (ToolCall(CallId(name), name, json.dumps(arguments)),))
 
 
 def _summary(work: list[tuple[ToolCall, Message]], wanted: list[int]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.model import Finish, Replied
-from holdfast.policy.views import Role
+from holdfast.model import Replied, StopReason
+from holdfast.policy.turn.views import Role
 from holdfast.records import dataclass
 
 from .base import Agent, OnText, Prompt, unheard
@@ -22,7 +22,7 @@ class EchoModel:
                 said.append(message.text)
         text = "\n".join(said) or "(nothing was said)"
         on_text(text)
-        return Replied(text, Finish.COMPLETE)
+        return Replied(text, StopReason.COMPLETE)
 
 
 def echo_agent() -> Agent:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from . import openai_wire
-from .provider import ProviderModel, Speech
-from .served import Read, Served, check_installed
-from .wire import Json
+from .provider_model import ProviderModel, Speech
+from .remote_model import Read, RemoteModel, check_installed
+from .wire_common import Json
 
 _OWN_ADDRESS = "https://api.openai.com/v1"
 _NO_KEY = "none"
 """Local servers want none, and the library wants something."""
 
 
-def openai_model(served: Served, read: Read) -> ProviderModel:
+def openai_model(served: RemoteModel, read: Read) -> ProviderModel:
     """The model, or `BadAgent` when the library for it is not installed."""
     check_installed("openai", served.name)
     return ProviderModel(OPENAI, served, read)
 
 
-def _client(library: Any, served: Served) -> Any:
+def _client(library: Any, served: RemoteModel) -> Any:
     # Said here, or the library would take another's key or address from the environment.
     return library.AsyncOpenAI(
         api_key=served.key or _NO_KEY,
@@ -34,4 +34,4 @@ async def _create(client: Any, body: Json) -> Any:
     return await client.chat.completions.create(**body)
 
 
-OPENAI = Speech("openai", openai_wire.request, openai_wire.Stream, _client, _create)
+OPENAI = Speech("openai", openai_wire.request, openai_wire.OpenAIStream, _client, _create)

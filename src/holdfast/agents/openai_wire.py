@@ -6,15 +6,15 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from holdfast.model import CallId, Finish, Replied, ToolCall
-from holdfast.policy.views import Message, Role
+from holdfast.model import CallId, Replied, StopReason, ToolCall
+from holdfast.policy.turn.views import Message, Role
 
 from .base import Prompt
-from .served import Counted, Served
-from .wire import (
+from .remote_model import Counted, RemoteModel
+from .wire_common import (
     NO_OUTPUT,
     Json,
-    Turn,
+    ProviderTurn,
     arguments_object,
     call_name,
     encoded,
@@ -32,20 +32,20 @@ _DETAILS = "reasoning_details"
 _EXTRA = "extra_content"
 """What some providers leave at a call, such as a signature."""
 _FINISHES = {
-    "stop": Finish.COMPLETE,
-    "end_turn": Finish.COMPLETE,
-    "stop_sequence": Finish.COMPLETE,
-    "eos": Finish.COMPLETE,
-    "eos_token": Finish.COMPLETE,
-    "tool_calls": Finish.CALLS,
-    "function_call": Finish.CALLS,
-    "length": Finish.LENGTH,
-    "max_tokens": Finish.LENGTH,
-    "content_filter": Finish.FILTERED,
+    "stop": StopReason.COMPLETE,
+    "end_turn": StopReason.COMPLETE,
+    "stop_sequence": StopReason.COMPLETE,
+    "eos": StopReason.COMPLETE,
+    "eos_token": StopReason.COMPLETE,
+    "tool_calls": StopReason.CALLS,
+    "function_call": StopReason.CALLS,
+    "length": StopReason.LENGTH,
+    "max_tokens": StopReason.LENGTH,
+    "content_filter": StopReason.FILTERED,
 }
 
 
-def request(prompt: Prompt, served: Served, model: str, pictures: Mapping[str, bytes]) -> Json:
+def request(prompt: Prompt, served: RemoteModel, model: str, pictures: Mapping[str, bytes]) -> Json:
     """One question to the model, with all it needs to know."""
     messages = [*_system(prompt), *_messages(prompt, served.maker(model), pictures)]
     body: Json = {
@@ -88,7 +88,7 @@ def _messages(prompt: Prompt, maker: str, pictures: Mapping[str, bytes]) -> Iter
             yield {"role": "tool", "tool_call_id": first.call, "content": first.text or NO_OUTPUT}
 
 
-def _content(turn: Turn, pictures: Mapping[str, bytes]) -> str | list[Json]:
+def _content(turn: ProviderTurn, pictures: Mapping[str, bytes]) -> str | list[Json]:
     """Text alone is a string, which the simplest servers understand; with pictures it comes in parts."""
     parts = [part for message in turn.messages for part in _parts(message, pictures)]
     if all(part["type"] == "text" for part in parts):
@@ -137,7 +137,7 @@ class _Call:
         self.extra: Json = {}
 
 
-class Stream:
+class OpenAIStream:
     """Grows by chunks, in the order they come; `replied` says what they amount to, also of a cut stream."""
 
     def __init__(self) -> None:
@@ -183,9 +183,9 @@ class Stream:
             pack(maker, kept),
         )
 
-    def _marker(self) -> Finish:
-        finish = _FINISHES.get((self._finish or "").lower(), Finish.CUT)
-        return Finish.CALLS if finish is Finish.COMPLETE and self._calls else finish
+    def _marker(self) -> StopReason:
+        finish = _FINISHES.get((self._finish or "").lower(), StopReason.CUT)
+        return StopReason.CALLS if finish is StopReason.COMPLETE and self._calls else finish
 
     def _delta(self, delta: Mapping[str, Any]) -> None:
         self.text += (delta.get("content") or "") + (delta.get("refusal") or "")

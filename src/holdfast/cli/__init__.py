@@ -11,7 +11,7 @@ def main() -> None:
     """Run the command line; what went wrong is said in words, and the exit code says whose fault it is."""
     arguments = sys.argv[1:]
     if arguments[:1] == ["up"]:
-        from .up import parse_up, run_up  # noqa: PLC0415 - only the command that is asked for is imported
+        from .commands.up import parse_up, run_up  # noqa: PLC0415 - only the command that is asked for is imported
 
         up = parse_up(arguments[1:])
         if up is not None:

@@ -10,9 +10,9 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from holdfast.app.known_secrets import secrets_at
-from holdfast.app.looks import Looks
+from holdfast.api.queries import GatewayQueries
 from holdfast.clock import SystemClock
+from holdfast.config.secret_values import secrets_at
 from holdfast.store import LEDGER, ReadOnlyLedger
 
 T = TypeVar("T")
@@ -25,12 +25,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs; 
 
 
 @asynccontextmanager
-async def looking(home: Path) -> AsyncIterator[tuple[ReadOnlyLedger, Looks]]:
+async def looking(home: Path) -> AsyncIterator[tuple[ReadOnlyLedger, GatewayQueries]]:
     """Look into a ledger, whether a gateway runs on it or not; nothing is locked and nothing written."""
     clock = SystemClock()
     ledger = ReadOnlyLedger(home / LEDGER, clock)
     try:
-        yield ledger, Looks(ledger, clock, home=home, secrets=secrets_at(home))
+        yield ledger, GatewayQueries(ledger, clock, home=home, secrets=secrets_at(home))
     finally:
         await ledger.close()
 

@@ -9,18 +9,18 @@ import typer
 from typer.main import get_command
 
 from holdfast import __version__
-from holdfast.app.client import NotRunning
-from holdfast.app.exits import BAD_CONFIG, FAILED
+from holdfast.api.client import NotRunning
 from holdfast.errors import HoldfastError, Unusable
+from holdfast.process.exit_codes import BAD_CONFIG, FAILED
 
-from . import allowed, backup, incident, listing, operating, outbox, people, reading, running, setup
 from .chat.command import chat
-from .doctor import doctor
+from .commands import allowed, backup, incident, inspect, intervene, lifecycle, lists, outbox, people, setup
+from .commands.doctor import doctor
+from .commands.file import file
+from .commands.guarantees import print_guarantees
+from .commands.logs import logs
 from .drill.command import drill
-from .file import file
-from .guarantees import print_guarantees
-from .logs import logs
-from .output import complain
+from .render.output import complain
 
 _INTERRUPTED = 130
 
@@ -44,27 +44,27 @@ def _root(
 
 
 for _panel, _commands in (
-    ("Run it", (running.up, running.link, running.stop, running.restart, chat)),
+    ("Run it", (lifecycle.up, lifecycle.link, lifecycle.stop, lifecycle.restart, chat)),
     (
         "Look at it",
         (
-            reading.status,
-            reading.show,
-            reading.trace,
-            reading.continuity,
+            inspect.status,
+            inspect.show,
+            inspect.trace,
+            inspect.continuity,
             logs,
-            reading.verify,
-            reading.config,
+            inspect.verify,
+            inspect.config,
         ),
     ),
-    ("Step in", (operating.resume, operating.cancel)),
+    ("Step in", (intervene.resume, intervene.cancel)),
     ("Keep it", (backup.backup, backup.restore, backup.release)),
     ("Trust it", (drill, incident.export, incident.replay)),
 ):
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
-app.command("sign-ins", rich_help_panel="Let people in")(running.sign_ins)
-app.command("safe-mode", rich_help_panel="Step in")(operating.safe_mode)
+app.command("sign-ins", rich_help_panel="Let people in")(lifecycle.sign_ins)
+app.command("safe-mode", rich_help_panel="Step in")(intervene.safe_mode)
 app.add_typer(outbox.app, name="outbox", rich_help_panel="Step in")
 app.command(rich_help_panel="Let people in")(people.pair)
 app.command("guarantees", rich_help_panel="Trust it")(print_guarantees)
@@ -73,13 +73,13 @@ app.command(rich_help_panel="Look at it")(doctor)
 app.add_typer(people.app, name="people", rich_help_panel="Let people in")
 app.add_typer(allowed.app, name="allowed", rich_help_panel="Let people in")
 sessions = typer.Typer(invoke_without_command=True)
-sessions.callback()(listing.sessions)
-sessions.command()(operating.delete)
+sessions.callback()(lists.sessions)
+sessions.command()(intervene.delete)
 app.add_typer(sessions, name="sessions", rich_help_panel="Look at it")
-app.command(rich_help_panel="Look at it")(listing.processes)
+app.command(rich_help_panel="Look at it")(lists.processes)
 app.command(rich_help_panel="Look at it")(file)
-app.command("set-aside", rich_help_panel="Look at it")(listing.set_aside)
-service.command("print")(running.print_service)
+app.command("set-aside", rich_help_panel="Look at it")(lists.set_aside)
+service.command("print")(lifecycle.print_service)
 app.add_typer(service, name="service", rich_help_panel="Run it")
 
 

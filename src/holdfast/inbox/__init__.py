@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from .command_context import CommandContext, keep_files
 from .commands import COMMANDS, Commands
-from .desk import Desk, keep_files
-from .intake import Intake
-from .processes import Watcher
+from .process_watcher import Watcher
 from .receiver import Receiver
 
-__all__ = ["COMMANDS", "Commands", "Desk", "Intake", "Receiver", "Watcher", "keep_files"]
+__all__ = ["COMMANDS", "Commands", "CommandContext", "Receiver", "Watcher", "keep_files"]

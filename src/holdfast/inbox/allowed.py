@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from holdfast.errors import WrongState
 from holdfast.model import AllowedCall
-from holdfast.policy.access import Denied, still_allowed
 from holdfast.policy.ages import age
-from holdfast.policy.allowed_calls import described
-from holdfast.policy.consent import one_line
+from holdfast.policy.consent.allowed_calls import described
+from holdfast.policy.consent.card import one_line
+from holdfast.policy.intake.access import Denied, still_allowed
 
-from . import words
-from .desk import Asked, Desk, done, refuse
+from . import replies
+from .command_context import CommandCall, CommandContext, done, refuse
 
 REVOKE = "revoke"
 _NONE = (
@@ -22,13 +22,13 @@ _LONGEST_RULE = 200
 """Characters of a rule that a list shows."""
 
 
-async def allowed(desk: Desk, asked: Asked) -> None:
+async def allowed(desk: CommandContext, asked: CommandCall) -> None:
     """List this chat's rules, or revoke one of them."""
     word, _, number = asked.command.args.partition(" ")
     if not word:
         await _list(desk, asked)
     elif word.lower() != REVOKE or not (number.isascii() and number.isdigit()):
-        text = f"I do not know {words.shown(asked.command.args)}; nothing was changed. {_HOW}"
+        text = f"I do not know {replies.shown(asked.command.args)}; nothing was changed. {_HOW}"
         await refuse(desk, asked, "unknown_rule", text)
     elif not asked.owner:
         await refuse(desk, asked, "not_owner", "Not done: only an owner may revoke a rule.")
@@ -36,23 +36,23 @@ async def allowed(desk: Desk, asked: Asked) -> None:
         await _revoke(desk, asked, int(number))
 
 
-async def _list(desk: Desk, asked: Asked) -> None:
+async def _list(desk: CommandContext, asked: CommandCall) -> None:
     rules = await desk.store.allowed_calls(asked.row.place.address)
     lines = [_line(desk, rule) for rule in rules]
     text = "\n".join(["Calls that run here without a question:", *lines, _HOW]) if lines else _NONE
     await done(desk, asked, text)
 
 
-def _line(desk: Desk, rule: AllowedCall) -> str:
+def _line(desk: CommandContext, rule: AllowedCall) -> str:
     now = desk.clock.now()
     who = still_allowed(rule.allowed_by, desk.access(), now)
     is_owner = not isinstance(who, Denied) and who.owner
-    given = f"allowed by {rule.allowed_by} {words.span(age(now, rule.allowed_at))} ago"
+    given = f"allowed by {rule.allowed_by} {replies.span(age(now, rule.allowed_at))} ago"
     counts = "" if is_owner else ", who is no owner now, so it does not count"
-    return f"{rule.id}. {words.shown(one_line(described(rule)), _LONGEST_RULE)}, {given}{counts}."
+    return f"{rule.id}. {replies.shown(one_line(described(rule)), _LONGEST_RULE)}, {given}{counts}."
 
 
-async def _revoke(desk: Desk, asked: Asked, number: int) -> None:
+async def _revoke(desk: CommandContext, asked: CommandCall, number: int) -> None:
     row, chat = asked.row, asked.row.place.address
     told = asked.reply(f"Rule {number} is revoked. From now on I ask again before such a call.")
     try:

@@ -17,22 +17,22 @@ from holdfast.model import (
     Session,
     StopKind,
 )
-from holdfast.policy.access import Access, Denial, Denied, still_allowed
 from holdfast.policy.ages import age
-from holdfast.policy.answers import Command, parse_command
-from holdfast.policy.partials import STOPPED_HERE, kept_reply
-from holdfast.policy.retry import delay
+from holdfast.policy.delivery.retry import delay
+from holdfast.policy.intake.access import Access, Denial, Denied, still_allowed
+from holdfast.policy.intake.parse_input import Command, parse_command
 from holdfast.policy.settings import HOUR, SECOND, RetrySettings
-from holdfast.policy.undo import LastTurn, last_shown_turn, lasting_calls, reply_lasts
+from holdfast.policy.turn.partials import STOPPED_HERE, kept_reply
+from holdfast.policy.turn.undo import LastTurn, last_shown_turn, lasting_calls, reply_lasts
 from holdfast.records import dataclass
-from holdfast.store import Stop
+from holdfast.store import StopResult
 
-from . import choosing, words
+from . import choose_agent, replies
 from .allowed import allowed
-from .desk import Asked, Carry, Desk, NotYet, done, open_turn, refuse
-from .forgetting import forget
+from .command_context import Carry, CommandCall, CommandContext, NotYet, done, open_turn, refuse
+from .forget import forget
 from .goals import goal
-from .revival import release, resume
+from .resume import release, resume
 
 PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
 LONG_LOOKED = 8
@@ -42,12 +42,12 @@ TRIES = 3
 _MANY = 1_000
 
 
-async def _end(desk: Desk, asked: Asked, kind: StopKind) -> None:
+async def _end(desk: CommandContext, asked: CommandCall, kind: StopKind) -> None:
     """Stop what is unfinished; the words follow from what the commit itself finds."""
     row = asked.row
 
-    def tell(found: Stop) -> tuple[Owed, ...]:
-        said = asked.reply(words.stopped(kind, found))
+    def tell(found: StopResult) -> tuple[Owed, ...]:
+        said = asked.reply(replies.stopped(kind, found))
         if found.turn is None:
             return said
         chat = row.place.address
@@ -57,11 +57,11 @@ async def _end(desk: Desk, asked: Asked, kind: StopKind) -> None:
     await desk.store.stop(row.key, kind, row.position, tell)
 
 
-async def _stop(desk: Desk, asked: Asked) -> None:
+async def _stop(desk: CommandContext, asked: CommandCall) -> None:
     await _end(desk, asked, StopKind.STOP)
 
 
-async def _new(desk: Desk, asked: Asked) -> None:
+async def _new(desk: CommandContext, asked: CommandCall) -> None:
     await _end(desk, asked, StopKind.NEW)
 
 
@@ -75,7 +75,7 @@ class _Undoing:
     read_up_to: int
 
 
-async def _to_undo(desk: Desk, asked: Asked) -> _Undoing | None:
+async def _to_undo(desk: CommandContext, asked: CommandCall) -> _Undoing | None:
     """The last finished turn, or None after having said why there is none to take back."""
     session = await desk.store.live_session(asked.row.key)
     if await open_turn(desk, session) is not None:
@@ -92,7 +92,7 @@ async def _to_undo(desk: Desk, asked: Asked) -> _Undoing | None:
     return _Undoing(session, last, lasts, entries[-1].seq)
 
 
-async def _undo(desk: Desk, asked: Asked) -> None:
+async def _undo(desk: CommandContext, asked: CommandCall) -> None:
     found = await _to_undo(desk, asked)
     if found is None:
         return
@@ -104,11 +104,11 @@ async def _undo(desk: Desk, asked: Asked) -> None:
         last.undone,
         found.read_up_to,
         asked.row.position,
-        asked.reply(words.undone(calls, found.reply_lasts)),
+        asked.reply(replies.undone(calls, found.reply_lasts)),
     )
 
 
-async def _retry(desk: Desk, asked: Asked) -> None:
+async def _retry(desk: CommandContext, asked: CommandCall) -> None:
     found = await _to_undo(desk, asked)
     if found is None:
         return
@@ -130,43 +130,43 @@ async def _retry(desk: Desk, asked: Asked) -> None:
         tuple(file for one in said for file in one.attachments),
         asked.row.sender,
         asked.row.position,
-        asked.reply(words.retried(calls, found.reply_lasts, text)),
+        asked.reply(replies.retried(calls, found.reply_lasts, text)),
         InboxKind.WAKEUP if said[0].woken else InboxKind.MESSAGE,
     )
 
 
-async def _status(desk: Desk, asked: Asked) -> None:
+async def _status(desk: CommandContext, asked: CommandCall) -> None:
     turn = await open_turn(desk, await desk.store.live_session(asked.row.key))
     waiting = await desk.store.waiting(asked.row.key, limit=_MANY)
     now, draining = desk.clock.now(), desk.arrival().draining
-    answers = await choosing.answers_here(desk, asked)
+    answers = await choose_agent.answers_here(desk, asked)
     held = any(one.key == asked.row.key for one in await desk.store.on_hold(_MANY))
-    text = words.status(turn, len(waiting), desk.safe_mode(), draining, now, answers, held)
+    text = replies.status(turn, len(waiting), desk.safe_mode(), draining, now, answers, held)
     await done(desk, asked, text)
 
 
-async def _sessions(desk: Desk, asked: Asked) -> None:
+async def _sessions(desk: CommandContext, asked: CommandCall) -> None:
     found = await desk.store.sessions(limit=_MANY, key=asked.row.key)
-    await done(desk, asked, words.sessions(found, desk.clock.now()))
+    await done(desk, asked, replies.sessions(found, desk.clock.now()))
 
 
-async def _queue(desk: Desk, asked: Asked) -> None:
+async def _queue(desk: CommandContext, asked: CommandCall) -> None:
     """Show or set what becomes of a message that comes during a turn."""
     wanted = asked.command.args.lower()
     chat = asked.row.place.address
     if not wanted:
         chosen = (await desk.store.chat_settings(chat)).busy
-        await done(desk, asked, words.modes(desk.arrival().busy, chosen))
+        await done(desk, asked, replies.modes(desk.arrival().busy, chosen))
     elif wanted not in tuple(BusyMode):
-        text = f"There is no mode {words.shown(wanted)}; nothing was changed. Modes: {', '.join(BusyMode)}."
+        text = f"There is no mode {replies.shown(wanted)}; nothing was changed. Modes: {', '.join(BusyMode)}."
         await refuse(desk, asked, "unknown_mode", text)
     else:
         mode = BusyMode(wanted)
         await desk.store.configure_chat(chat, ChatSettings(busy=mode))
-        await done(desk, asked, f"From now on: {words.MODES[mode]}.")
+        await done(desk, asked, f"From now on: {replies.MODES[mode]}.")
 
 
-async def _restart(desk: Desk, asked: Asked) -> None:
+async def _restart(desk: CommandContext, asked: CommandCall) -> None:
     """Ask for a restart, once for this very command; the gateway carries it out."""
     row = asked.row
     if not asked.owner:
@@ -181,12 +181,12 @@ async def _restart(desk: Desk, asked: Asked) -> None:
     await done(desk, asked, text)
 
 
-async def _help(desk: Desk, asked: Asked) -> None:
+async def _help(desk: CommandContext, asked: CommandCall) -> None:
     await done(desk, asked, HELP)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CommandEntry:
     """One line of the table."""
 
     usage: str
@@ -194,23 +194,29 @@ class Entry:
     carry_out: Carry
 
 
-COMMANDS: dict[str, Entry] = {
-    "new": Entry("/new", "end this conversation and begin a new one", _new),
-    "stop": Entry("/stop", "stop the work in hand; the conversation is kept", _stop),
-    "retry": Entry("/retry", "answer the last message once more", _retry),
-    "undo": Entry("/undo", "take the last turn out of my sight", _undo),
-    "status": Entry("/status", "what runs, what waits, safe mode", _status),
-    "sessions": Entry("/sessions", "the conversations of this chat", _sessions),
-    "agent": Entry("/agent [NAME]", "who answers here, or somebody else from now on", choosing.agent),
-    "model": Entry("/model [NAME]", "with which model, or another from now on", choosing.model),
-    "resume": Entry("/resume [ID]", "go on with what was left, or with an earlier conversation", resume),
-    "release": Entry("/release [ID]", "answer messages that wait for an owner (owners)", release),
-    "queue": Entry("/queue [MODE]", "what becomes of messages that come while I work", _queue),
-    "goal": Entry("/goal [TEXT|stop]", "what I work at by myself, turn after turn", goal),
-    "allowed": Entry("/allowed", "which calls run here without a question; owners can revoke one", allowed),
-    "forget": Entry("/forget", "erase this conversation; I ask once more first", forget),
-    "restart": Entry("/restart", "restart the gateway (owners)", _restart),
-    "help": Entry("/help", "this list", _help),
+COMMANDS: dict[str, CommandEntry] = {
+    "new": CommandEntry("/new", "end this conversation and begin a new one", _new),
+    "stop": CommandEntry("/stop", "stop the work in hand; the conversation is kept", _stop),
+    "retry": CommandEntry("/retry", "answer the last message once more", _retry),
+    "undo": CommandEntry("/undo", "take the last turn out of my sight", _undo),
+    "status": CommandEntry("/status", "what runs, what waits, safe mode", _status),
+    "sessions": CommandEntry("/sessions", "the conversations of this chat", _sessions),
+    "agent": CommandEntry(
+        "/agent [NAME]", "who answers here, or somebody else from now on", choose_agent.agent
+    ),
+    "model": CommandEntry("/model [NAME]", "with which model, or another from now on", choose_agent.model),
+    "resume": CommandEntry(
+        "/resume [ID]", "go on with what was left, or with an earlier conversation", resume
+    ),
+    "release": CommandEntry("/release [ID]", "answer messages that wait for an owner (owners)", release),
+    "queue": CommandEntry("/queue [MODE]", "what becomes of messages that come while I work", _queue),
+    "goal": CommandEntry("/goal [TEXT|stop]", "what I work at by myself, turn after turn", goal),
+    "allowed": CommandEntry(
+        "/allowed", "which calls run here without a question; owners can revoke one", allowed
+    ),
+    "forget": CommandEntry("/forget", "erase this conversation; I ask once more first", forget),
+    "restart": CommandEntry("/restart", "restart the gateway (owners)", _restart),
+    "help": CommandEntry("/help", "this list", _help),
 }
 HELP = "\n".join(f"{entry.usage}: {entry.says}" for entry in COMMANDS.values())
 
@@ -218,7 +224,7 @@ HELP = "\n".join(f"{entry.usage}: {entry.says}" for entry in COMMANDS.values())
 class Commands:
     """Carries commands out for ever, whatever runs or hangs elsewhere."""
 
-    def __init__(self, desk: Desk, rng: Rng, report: Report = unreported) -> None:
+    def __init__(self, desk: CommandContext, rng: Rng, report: Report = unreported) -> None:
         self._desk = desk
         self._report = report
         self._rng = rng
@@ -291,7 +297,9 @@ class Commands:
         allowed = still_allowed(row.sender, self._who_may(), now)
         is_owner = not isinstance(allowed, Denied) and allowed.owner
         longest = desk.longest(row.place.address)
-        asked = Asked(row, command or Command("", ""), is_owner, longest, row.position in (self._found or ()))
+        asked = CommandCall(
+            row, command or Command("", ""), is_owner, longest, row.position in (self._found or ())
+        )
         backlog = desk.arrival().queue.backlog
         entry = COMMANDS.get(asked.command.name)
         if isinstance(allowed, Denied) and not asked.begun:
@@ -302,7 +310,7 @@ class Commands:
             )
             await refuse(desk, asked, "too_old", f"{text} Send it again if you still want it.")
         elif entry is None:
-            text = f"I know no command {words.shown(row.text, 40)}; nothing was done. /help lists them."
+            text = f"I know no command {replies.shown(row.text, 40)}; nothing was done. /help lists them."
             await refuse(desk, asked, "unknown_command", text)
         else:
             await entry.carry_out(desk, asked)
@@ -317,7 +325,7 @@ class Commands:
     async def _give_up(self, row: InboxRow, error: Exception) -> None:
         self._report(f"carrying out command {row.position}", error)
         text = "That could not be done just now; nothing was changed. Try again in a moment."
-        asked = Asked(row, Command("", ""), owner=False, longest=self._desk.longest(row.place.address))
+        asked = CommandCall(row, Command("", ""), owner=False, longest=self._desk.longest(row.place.address))
         try:
             await refuse(self._desk, asked, type(error).__name__, text)
         except Refused as refusal:

@@ -11,12 +11,12 @@ from holdfast.policy.goals import (
     stopped_words,
 )
 
-from .desk import Asked, Desk, done, open_turn, refuse
+from .command_context import CommandCall, CommandContext, done, open_turn, refuse
 
 STOP = "stop"
 
 
-async def goal(desk: Desk, asked: Asked) -> None:
+async def goal(desk: CommandContext, asked: CommandCall) -> None:
     row, text = asked.row, asked.command.args
     if not text:
         await _show(desk, asked)
@@ -31,13 +31,13 @@ async def goal(desk: Desk, asked: Asked) -> None:
         )
 
 
-async def _show(desk: Desk, asked: Asked) -> None:
+async def _show(desk: CommandContext, asked: CommandCall) -> None:
     found = await desk.store.goal(asked.row.key)
     unfinished = await open_turn(desk, await desk.store.live_session(asked.row.key))
     await done(desk, asked, state_words(found, unfinished is not None))
 
 
-async def _stop(desk: Desk, asked: Asked) -> None:
+async def _stop(desk: CommandContext, asked: CommandCall) -> None:
     found = await desk.store.goal(asked.row.key)
     if found is None or found.state is not GoalState.ACTIVE:
         await refuse(desk, asked, "no_goal", NOTHING_TO_STOP)

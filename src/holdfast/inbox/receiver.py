@@ -9,15 +9,15 @@ from holdfast.clock import Clock, Rng
 from holdfast.errors import HoldfastError, Report, StoreClosed, StoreFault, SyncFailed, unreported
 from holdfast.model import Accepted, Batch, Cursor, Inbound, Knock, SetAside, Sharing
 from holdfast.platforms import Arrival, Platform, PlatformDown, Revision
-from holdfast.policy.access import Access, Denial, Denied, may_talk
-from holdfast.policy.pairing import Wants, code_from, wants
-from holdfast.policy.retry import delay
+from holdfast.policy.delivery.retry import delay
+from holdfast.policy.intake.access import Access, Denial, Denied, may_talk
+from holdfast.policy.intake.pairing import Wants, code_from, wants
 from holdfast.policy.settings import MINUTE, SECOND, RetrySettings
 from holdfast.records import dataclass
 from holdfast.store import ArrivalSettings, Edit, Store
 from holdfast.telemetry import without_secrets
 
-from .intake import account_of, inbound_of
+from .inbound_row import account_of, inbound_of
 
 PATIENCE = RetrySettings(most=MINUTE)
 """How a platform that is down, or a ledger that cannot be written, is tried again: for ever, but bounded."""

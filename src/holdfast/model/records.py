@@ -207,7 +207,7 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class PairingRequest:
     """A newcomer whose code is good and not approved yet; the code itself is known to them alone."""
 
     person: PersonId

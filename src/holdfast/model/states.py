@@ -123,7 +123,7 @@ class GoalState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class StateTable:
     """A state table: from each state, the states it may move to. A state with no way out is final."""
 
     name: str
@@ -143,7 +143,7 @@ class Machine:
 _T, _C, _D, _I, _Q, _P = TurnState, CallState, DeliveryState, InboxState, QuestionState, ProcessState
 _G = GoalState
 
-TURN = Machine(
+TURN = StateTable(
     "turn",
     {
         _T.QUEUED: (_T.RUNNING, _T.CANCELLED, _T.EXPIRED, _T.INTERRUPTED),
@@ -166,7 +166,7 @@ TURN = Machine(
     unreadable=_T.FAILED,
 )
 
-CALL = Machine(
+CALL = StateTable(
     "call",
     {
         _C.PLANNED: (_C.STARTED, _C.SKIPPED),
@@ -179,7 +179,7 @@ CALL = Machine(
     unreadable=_C.UNKNOWN,
 )
 
-DELIVERY = Machine(
+DELIVERY = StateTable(
     "delivery",
     {
         _D.PENDING: (_D.SENDING, _D.FAILED, _D.EXPIRED),
@@ -192,7 +192,7 @@ DELIVERY = Machine(
     unreadable=_D.FAILED,
 )
 
-INBOX = Machine(
+INBOX = StateTable(
     "inbox",
     {
         _I.WAITING: (
@@ -215,7 +215,7 @@ INBOX = Machine(
     unreadable=_I.DROPPED,
 )
 
-QUESTION = Machine(
+QUESTION = StateTable(
     "question",
     {
         _Q.OPEN: (_Q.ANSWERED, _Q.EXPIRED, _Q.SET_ASIDE, _Q.UNDELIVERABLE, _Q.CANCELLED),
@@ -228,7 +228,7 @@ QUESTION = Machine(
     unreadable=_Q.EXPIRED,
 )
 
-PROCESS = Machine(
+PROCESS = StateTable(
     "process",
     {
         _P.RUNNING: (_P.EXITED, _P.KILLED, _P.LOST),
@@ -239,7 +239,7 @@ PROCESS = Machine(
     unreadable=_P.LOST,
 )
 
-GOAL = Machine(
+GOAL = StateTable(
     "goal",
     {
         _G.ACTIVE: (_G.DONE, _G.BLOCKED, _G.STOPPED, _G.SPENT),
@@ -257,14 +257,14 @@ OPEN_TURN_STATES = tuple(state for state in TurnState if state not in TURN.final
 """A session has at most one turn in these."""
 
 
-def advance(machine: Machine, source: str, target: str) -> str:
+def advance(machine: StateTable, source: str, target: str) -> str:
     """Return `target` if the table has the arrow, else raise `ForbiddenTransition`."""
     if target not in machine.arrows.get(source, (machine.unreadable,)):
         raise ForbiddenTransition(machine.name, source, target)
     return target
 
 
-def diagram(machine: Machine) -> str:
+def diagram(machine: StateTable) -> str:
     """Draw the table as a Mermaid state diagram."""
     lines = ["stateDiagram-v2"]
     lines += [f"    {source} --> {target}" for source, target in machine.pairs]

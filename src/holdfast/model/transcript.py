@@ -11,7 +11,7 @@ from .ids import CallId, PersonId, TurnId
 from .states import CallState
 
 
-class Finish(StrEnum):
+class StopReason(StrEnum):
     """Why a model stopped, mapped to one value where the model is called."""
 
     COMPLETE = "complete"
@@ -108,7 +108,7 @@ class Replied:
     """One model reply."""
 
     text: str
-    finish: Finish
+    finish: StopReason
     calls: tuple[ToolCall, ...] = ()
     opaque: str | None = None
     """Provider data that must come back unchanged (reasoning, signatures), as JSON."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .closing import Closing
+from .close_buttons import ClosedCards
 from .sender import Sender
 from .undelivered import line_for
 
-__all__ = ["Closing", "Sender", "line_for"]
+__all__ = ["ClosedCards", "Sender", "line_for"]

@@ -8,7 +8,13 @@ from contextlib import suppress
 from holdfast.clock import Clock
 from holdfast.errors import WrongState
 from holdfast.model import Delivery, DeliveryId
-from holdfast.policy.retry import Event, FailingPart, is_tried_at_once, next_judged, steps_aside
+from holdfast.policy.delivery.retry import (
+    FailingPart,
+    RetryEvent,
+    is_tried_at_once,
+    next_judged,
+    steps_aside,
+)
 from holdfast.policy.settings import RetrySettings
 from holdfast.store import Store
 
@@ -40,7 +46,7 @@ class Failures:
 
     async def judge(self, busy: Container[DeliveryId]) -> None:
         """Let those step aside that are in the way, and those be due that have reason to be tried now."""
-        events = (Event.RECONNECTED, Event.HOLDS) if self._is_back else (Event.HOLDS,)
+        events = (RetryEvent.RECONNECTED, RetryEvent.HOLDS) if self._is_back else (RetryEvent.HOLDS,)
         for part in await self._found(busy):
             now, delivery = self._clock.now(), part.delivery
             if steps_aside(part, now, self._settings):
@@ -56,7 +62,7 @@ class Failures:
             delivery = part.delivery
             if delivery.overtaken_at is not None:
                 continue
-            at_once = is_tried_at_once(part, Event.OVERTAKEN, self._clock.now(), self._settings)
+            at_once = is_tried_at_once(part, RetryEvent.OVERTAKEN, self._clock.now(), self._settings)
             await self._hurry(delivery, at_once, overtaken=True)
             if at_once:
                 hurried.append(delivery.id)

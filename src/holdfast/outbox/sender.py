@@ -24,8 +24,8 @@ from holdfast.model import (
     TryAgain,
 )
 from holdfast.platforms import Platform, PlatformDown
-from holdfast.policy.files import more_time, too_large
-from holdfast.policy.retry import (
+from holdfast.policy.delivery.files import more_time, too_large
+from holdfast.policy.delivery.retry import (
     MAY_BE_THERE,
     TOO_OLD,
     Next,
@@ -37,7 +37,7 @@ from holdfast.policy.retry import (
     delay,
 )
 from holdfast.policy.settings import MINUTE, SECOND, RetrySettings
-from holdfast.policy.working import last_words
+from holdfast.policy.turn.progress_notice import last_words
 from holdfast.store import Store
 from holdfast.telemetry import without_secrets
 

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from holdfast.model import WORKING, AskedBy, Delivery, DeliveryState, Owed, OwedKind, QuestionState, TurnId
-from holdfast.policy.files import unsent_line
-from holdfast.policy.retry import late_line, left_line, missing_line
+from holdfast.policy.delivery.files import unsent_line
+from holdfast.policy.delivery.retry import late_line, left_line, missing_line
 from holdfast.store import Store
 
 LINE = "line:"

@@ -15,7 +15,6 @@ from .base import (
     Working,
 )
 from .pace import Pace, Rate
-from .terminal import Terminal
 
 __all__ = [
     "Ack",
@@ -29,6 +28,5 @@ __all__ = [
     "Rate",
     "Revision",
     "Shows",
-    "Terminal",
     "Working",
 ]

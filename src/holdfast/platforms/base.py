@@ -20,7 +20,7 @@ from holdfast.model import (
     Sent,
     SetAside,
 )
-from holdfast.policy.retry import Settling
+from holdfast.policy.delivery.retry import Settling
 from holdfast.records import dataclass
 
 from .pace import Rate

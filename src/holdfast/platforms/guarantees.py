@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from holdfast.policy.retry import Settling
+from holdfast.policy.delivery.retry import Settling
 from holdfast.records import dataclass
 
 from .base import Ack, Capabilities

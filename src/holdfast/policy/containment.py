@@ -62,7 +62,7 @@ class Requirement(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ClosedFolders:
     """The folders that no configuration opens to code of an agent."""
 
     home: PurePath
@@ -75,7 +75,7 @@ class Kept:
     """Files with keys and tokens that the configuration names."""
 
 
-def refused_path(path: PurePath, write: bool, kept: Kept) -> str | None:
+def refused_path(path: PurePath, write: bool, kept: ClosedFolders) -> str | None:
     """Why this path, with every link in it resolved, may not be opened; None if it may.
 
     The installation may be read: it holds no secret, and programs of it are visible anyway.

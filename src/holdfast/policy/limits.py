@@ -55,7 +55,7 @@ class LimitFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class LimitReached:
     """A limit that stands between the turn and its next step."""
 
     limit: Limit
@@ -76,7 +76,7 @@ def needs_spent(settings: LimitSettings) -> bool:
     return any((settings.turn_tokens, settings.turn_cost, settings.day_tokens, settings.day_cost))
 
 
-def reached(facts: LimitFacts, settings: LimitSettings) -> Reached | None:
+def reached(facts: LimitFacts, settings: LimitSettings) -> LimitReached | None:
     """The first limit that is used up, with what was granted; a limit of 0 is none."""
     spent = facts.spent
     granted = [question.id for question in facts.questions if question.answer == CONTINUE_OR_STOP[0]]
@@ -90,11 +90,11 @@ def reached(facts: LimitFacts, settings: LimitSettings) -> Reached | None:
     for limit, used, most, grants in counts:
         times = sum(limit_of(one) is limit for one in grants)
         if most and used >= most * (1 + times):
-            return Reached(limit, most, times, _words(limit, used, most))
+            return LimitReached(limit, most, times, _words(limit, used, most))
     return None
 
 
-def question_id(turn: TurnId, reached: Reached, number: int) -> QuestionId:
+def question_id(turn: TurnId, reached: LimitReached, number: int) -> QuestionId:
     """The one question about this; `number` tells it from others of the turn that were about the same."""
     return QuestionId(f"{_MARK}:{reached.limit}:{turn}:{number}")
 

@@ -43,7 +43,7 @@ def identity_of(process: Process) -> Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ProcessStatus:
     """How a process stands, with its exit code once it has ended and somebody saw how."""
 
     state: ProcessState
@@ -54,16 +54,16 @@ class Standing:
         return self.state is not ProcessState.RUNNING
 
 
-def standing(known: Identity, seen: Identity | None, code: int | None, ourselves: int) -> Standing:
+def standing(known: Identity, seen: Identity | None, code: int | None, ourselves: int) -> ProcessStatus:
     """How a process stands from who has its pid now and the exit code that was left, if one was.
 
     Whoever has the pid and began at another time is somebody else, and so are we ourselves.
     """
     if code is not None:
-        return Standing(ProcessState.EXITED, code)
+        return ProcessStatus(ProcessState.EXITED, code)
     if seen == known and known.pid != ourselves:
-        return Standing(ProcessState.RUNNING)
-    return Standing(ProcessState.LOST)
+        return ProcessStatus(ProcessState.RUNNING)
+    return ProcessStatus(ProcessState.LOST)
 
 
 def fits(pattern: str, line: str) -> bool:
@@ -118,7 +118,7 @@ def refused_patterns(patterns: Sequence[str]) -> str | None:
 # Words.
 
 
-def state_text(standing: Standing) -> str:
+def state_text(standing: ProcessStatus) -> str:
     """How it stands, for a model to read."""
     if standing.state is ProcessState.RUNNING:
         return "running"
@@ -137,7 +137,7 @@ def last_line(output: bytes) -> str:
 
 def ended_text(id: ProcessId, command: str, state: ProcessState, code: int | None) -> str:
     """What wakes a session when a process of it has ended."""
-    return f"The background process {id} ({one_line(command)}) is {state_text(Standing(state, code))}."
+    return f"The background process {id} ({one_line(command)}) is {state_text(ProcessStatus(state, code))}."
 
 
 def output_text(text: str) -> str:

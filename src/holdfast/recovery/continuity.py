@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from holdfast.model import TurnId, TurnState
-from holdfast.policy.recovery import Decision, Outcome
+from holdfast.policy.recovery.outcome import Decision, Outcome
 from holdfast.records import dataclass
 from holdfast.store import Continuity, ExpiredQuestion
 

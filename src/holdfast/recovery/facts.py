@@ -7,7 +7,7 @@ from collections.abc import Callable
 from holdfast.clock import between
 from holdfast.model import InstanceId, OnInterruption, PersonId, QuestionKind, Tail, TurnId, account_at
 from holdfast.model.states import SILENT
-from holdfast.policy.recovery import Decision, RecoveryFacts, decide
+from holdfast.policy.recovery.outcome import Decision, RecoveryFacts, decide
 from holdfast.policy.settings import RecoverySettings
 from holdfast.records import dataclass
 from holdfast.store import StaleTurn

@@ -19,9 +19,10 @@ from holdfast.errors import (
     unreported,
 )
 from holdfast.model import ChatAddress, Owed, OwedKind, TurnId
-from holdfast.policy.parts import Longest, parts_for, usual
-from holdfast.policy.recovery import Decision, Outcome
-from holdfast.policy.retry import delay
+from holdfast.policy.delivery.parts import Longest, parts_for, usual
+from holdfast.policy.delivery.retry import delay
+from holdfast.policy.recovery.outcome import Decision, Outcome
+from holdfast.policy.recovery.strikes import SafeMode, SafeModeFacts, safe_mode
 from holdfast.policy.settings import (
     HOUR,
     SECOND,
@@ -29,7 +30,6 @@ from holdfast.policy.settings import (
     RetrySettings,
     SafeModeSettings,
 )
-from holdfast.policy.strikes import SafeMode, SafeModeFacts, safe_mode
 from holdfast.records import dataclass
 from holdfast.store import Continuity, ExpiredQuestion, Keep, Settled, StaleTurn, Store
 

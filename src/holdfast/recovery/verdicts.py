@@ -22,13 +22,13 @@ from holdfast.model import (
     answer_key,
 )
 from holdfast.policy.ages import within
-from holdfast.policy.partials import CUT_OFF_HERE, STOPPED_HERE, kept_reply
-from holdfast.policy.parts import Longest, parts_for
-from holdfast.policy.recovery import Decision, Outcome, decide, told_once
+from holdfast.policy.delivery.parts import Longest, parts_for
+from holdfast.policy.recovery.outcome import Decision, Outcome, decide, told_once
 from holdfast.policy.settings import HOUR, RecoverySettings
-from holdfast.policy.steps import reply_text
-from holdfast.policy.views import view
-from holdfast.store import Ask, EntriesOf, Judged, StaleTurn, Verdict, keep_nothing
+from holdfast.policy.turn.partials import CUT_OFF_HERE, STOPPED_HERE, kept_reply
+from holdfast.policy.turn.steps import reply_text
+from holdfast.policy.turn.views import view
+from holdfast.store import EntriesOf, Judged, NewQuestion, StaleTurn, Verdict, keep_nothing
 
 from .facts import Outside, counts_from, facts_of, true_now
 
@@ -143,11 +143,11 @@ def _once(stale: StaleTurn, decision: Decision) -> str:
     return told_once(decision.row, stale.turn, stale.stands.interruptions)
 
 
-def _question(stale: StaleTurn, decision: Decision, now: int, longest: Longest) -> Ask:
+def _question(stale: StaleTurn, decision: Decision, now: int, longest: Longest) -> NewQuestion:
     once, words, by = _once(stale, decision), decision.sentence, AskedBy(decision.reason)
     parts = parts_for(words, longest(stale.chat))
     owed = Owed(stale.chat, once, parts, OwedKind.QUESTION, options=CONTINUE_OR_DROP)
-    return Ask(
+    return NewQuestion(
         QuestionId(once),
         QuestionKind.CONTINUE,
         None,

@@ -11,16 +11,19 @@ is left to do; then the invariants are judged from outside. `sweep` kills a scen
 
 from __future__ import annotations
 
-from .checker import INVARIANTS, violations
 from .clock import ManualClock, SeededIds
-from .compose import Boot, Parts
-from .faults import FaultRates, Faults
-from .history import History
-from .kinds import KINDS
-from .options import Kill, Options, Outcome
-from .ports import SeededRng
-from .processes import SimProcesses, Simulated
-from .scenario import (
+from .explore.options import Kill, Options, WorldOutcome
+from .explore.swarm import random_world
+from .explore.sweep import Swept, crash_points, stop_points, sweep
+from .explore.world import run_world
+from .invariants.checker import INVARIANTS, violations
+from .observation.history import History
+from .sim.compose import Boot, Parts
+from .sim.faults import FaultPlan, FaultRates
+from .sim.platforms.kinds import KINDS
+from .sim.ports import SeededRng
+from .sim.processes import SimProcesses, Simulated
+from .sim.scenario import (
     Act,
     Admit,
     Babble,
@@ -40,9 +43,6 @@ from .scenario import (
     SetClock,
     Stop,
 )
-from .swarm import random_world
-from .sweep import Swept, crash_points, stop_points, sweep
-from .world import run_world
 
 __all__ = [
     "INVARIANTS",
@@ -58,14 +58,14 @@ __all__ = [
     "Cue",
     "Die",
     "FaultRates",
-    "Faults",
+    "FaultPlan",
     "FullDisk",
     "History",
     "Kill",
     "ManualClock",
     "Options",
     "Outage",
-    "Outcome",
+    "WorldOutcome",
     "Parts",
     "Press",
     "Refusing",

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
-from holdfast.policy.views import Message, Role
+from holdfast.model import CallId, EffectClass, Replied, StopReason, ToolCall
+from holdfast.policy.turn.views import Message, Role
 
 CLASSES = tuple(effect.value for effect in EffectClass)
 BROKEN = "broken"
@@ -72,10 +72,10 @@ def script_reply(requests: Sequence[str], results: int, process: str = "nobody")
                 ToolCall(CallId(f"{name}{place}"), *_call(name, step, place, process, number))
                 for place, name in enumerate(group)
             )
-            return Replied("", Finish.CALLS, calls)
+            return Replied("", StopReason.CALLS, calls)
         results -= len(group)
     heads = " | ".join(map(head_of, requests))
-    return Replied(f"answer to {heads}{''.join(map(_wordy, requests))}", Finish.COMPLETE)
+    return Replied(f"answer to {heads}{''.join(map(_wordy, requests))}", StopReason.COMPLETE)
 
 
 def _steps(requests: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:

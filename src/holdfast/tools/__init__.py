@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from holdfast.model import EffectClass
 
-from .asking import AskPerson
+from .ask_person import AskPerson
+from .background import BackgroundProcesses
 from .base import (
     Checkable,
     CutShort,
@@ -18,7 +19,6 @@ from .base import (
     spec_of,
 )
 from .demo import demo_tools
-from .detached import Detached
 from .functions import FunctionTool, tool
 from .intentions import (
     READ_OUTPUT,
@@ -35,8 +35,8 @@ from .intentions import (
     WantRestart,
     WriteToProcess,
 )
-from .process import goal_tool, process_tools
-from .processes import Found, Launch, Output, Processes
+from .process_port import FoundProcess, Launch, Output, ProcessPort
+from .process_tools import goal_tool, process_tools
 
 __all__ = [
     "READ_OUTPUT",
@@ -44,9 +44,9 @@ __all__ = [
     "AskPerson",
     "Checkable",
     "CutShort",
-    "Detached",
+    "BackgroundProcesses",
     "EffectClass",
-    "Found",
+    "FoundProcess",
     "FunctionTool",
     "Intention",
     "KillProcess",
@@ -56,7 +56,7 @@ __all__ = [
     "NoMoreTools",
     "Outcome",
     "Output",
-    "Processes",
+    "ProcessPort",
     "ReadOutput",
     "ReportGoal",
     "SearchHistory",

@@ -30,7 +30,7 @@ from holdfast.model import EffectClass
 
 from .base import Outcome, ToolContext, ToolFailed
 from .intentions import Intention
-from .shapes import Field, Misfit, Shape, object_of, shape_of
+from .json_schema import Field, Misfit, Shape, object_of, shape_of
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SECTION = re.compile(r"^\s*(Args|Arguments|Parameters):\s*$", re.MULTILINE)

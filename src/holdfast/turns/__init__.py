@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from holdfast.errors import Report, unreported
+
 from .attachments import Attachments, NoAttachments
 from .consent import ConsentPorts
-from .cuts import STOP, Cut, CutKind, drain
-from .live import Live, Unseen, Watch, unwatched
-from .outputs import Nowhere, Outputs
+from .cut import STOP, Cut, CutKind, drain
+from .display.notices import Showing
+from .display.port import RunDisplayPort, Unseen, Watch, unwatched
 from .pool import Pool, PoolSettings
-from .report import Report, unreported
 from .runner import Run, Runner
-from .showing import Showing
+from .tools.long_results import LongResults, Nowhere
 
 __all__ = [
     "STOP",
@@ -18,10 +19,10 @@ __all__ = [
     "ConsentPorts",
     "Cut",
     "CutKind",
-    "Live",
+    "RunDisplayPort",
     "NoAttachments",
     "Nowhere",
-    "Outputs",
+    "LongResults",
     "Pool",
     "PoolSettings",
     "Report",

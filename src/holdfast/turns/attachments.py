@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from holdfast.model import Attachment, SessionId
-from holdfast.policy.attachments import BEGINNING, Place, paths_of, shown_file
-from holdfast.policy.views import Message
+from holdfast.policy.intake.attachments import BEGINNING, Place, paths_of, shown_file
+from holdfast.policy.turn.views import Message
 from holdfast.records import dataclass
 from holdfast.telemetry import Secrets
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import field
 
 from holdfast.model import ChatAddress, PersonId
-from holdfast.policy.consent import Hide
+from holdfast.policy.consent.card import Hide
 from holdfast.records import dataclass
 
 

@@ -24,10 +24,10 @@ from holdfast.model import (
     Usage,
     call_key,
 )
-from holdfast.policy.readings import ends_in_results
-from holdfast.policy.steps import tail_of
-from holdfast.policy.views import Message, View, view
-from holdfast.store import Ask, Recorded, Step
+from holdfast.policy.turn.steps import tail_of
+from holdfast.policy.turn.transcript_reading import ends_in_results
+from holdfast.policy.turn.views import Message, View, view
+from holdfast.store import NewQuestion, Recorded, Step
 
 
 class Draft:
@@ -216,7 +216,7 @@ class Draft:
         """Count what a model call cost."""
         self._unsaved = replace(self._unsaved, usage=(*self._unsaved.usage, usage))
 
-    def ask(self, ask: Ask) -> None:
+    def ask(self, ask: NewQuestion) -> None:
         """Open a question: the turn waits for its answer."""
         asked = QuestionRecord(
             ask.id,

@@ -16,17 +16,17 @@ from holdfast.policy.limits import (
     reached,
 )
 from holdfast.policy.settings import LimitSettings
-from holdfast.store import Ask, Store
+from holdfast.store import NewQuestion, Store
 
+from .committer import Committer
 from .draft import Draft
-from .keeper import Keeper
 
 
-class Limits:
+class TurnLimits:
     """One run's look at what its turn and its chat have used; nothing may be unsaved when it looks."""
 
     def __init__(
-        self, store: Store, clock: Clock, keeper: Keeper, claimed: Claimed, settings: LimitSettings
+        self, store: Store, clock: Clock, keeper: Committer, claimed: Claimed, settings: LimitSettings
     ) -> None:
         self._store = store
         self._clock = clock
@@ -46,7 +46,9 @@ class Limits:
         asked_of = self._claimed.cause.person
         expires_at = self._clock.now() + EXPIRES
         draft.ask(
-            Ask(id_, QuestionKind.CONTINUE, None, found.words, expires_at, owed, asked_of, CONTINUE_OR_STOP)
+            NewQuestion(
+                id_, QuestionKind.CONTINUE, None, found.words, expires_at, owed, asked_of, CONTINUE_OR_STOP
+            )
         )
         return True
 

@@ -6,15 +6,14 @@ import asyncio
 from collections.abc import Callable
 
 from holdfast.clock import Clock
-from holdfast.errors import StaleWrite, StoreFault
+from holdfast.errors import Report, StaleWrite, StoreFault
 from holdfast.model import CallId, Fence, Partial
-from holdfast.policy.partials import recorded_output, recorded_reply
 from holdfast.policy.settings import SECOND
+from holdfast.policy.turn.partials import recorded_output, recorded_reply
 from holdfast.store import Store
 
-from .cuts import LOST
-from .hands import Hands
-from .report import Report
+from .cut import LOST
+from .run_tasks import RunTasks
 
 _SOONER = 0.75
 """What is left of the time in which something is to be recorded goes to the commit."""
@@ -33,7 +32,7 @@ class Partials:
         store: Store,
         fence: Fence,
         clock: Clock,
-        hands: Hands,
+        hands: RunTasks,
         every: int,
         on_recorded: Callable[[], None],
         report: Report,

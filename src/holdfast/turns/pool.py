@@ -11,13 +11,13 @@ from typing import TypeVar
 from holdfast.clock import Clock
 from holdfast.errors import StoreClosed, SyncFailed
 from holdfast.model import Claimed, Fence, TurnId
-from holdfast.policy.retry import delay
+from holdfast.policy.delivery.retry import delay
 from holdfast.policy.settings import SECOND, RetrySettings, WorkerSettings
-from holdfast.policy.workers import Load, Room, all_hang, room
+from holdfast.policy.turn.workers import Load, Room, all_hang, room
 from holdfast.records import dataclass
 from holdfast.store import ClaimSettings, Judge, Store
 
-from .cuts import STOP, Cut, drain
+from .cut import STOP, Cut, drain
 from .quarantine import clear_in_time
 from .runner import Run, Runner
 
@@ -53,7 +53,7 @@ class _Running:
 class Pool:
     """Claims turns one after the other, the one ready longest first, and runs them side by side.
 
-    How many of them may be resumes is `policy.workers`: one that hangs delays no other chat.
+    How many of them may be resumes is `policy.turn.workers`: one that hangs delays no other chat.
     """
 
     def __init__(

@@ -7,8 +7,8 @@ from contextlib import suppress
 from holdfast.clock import Clock
 from holdfast.errors import Refused, StoreFault
 from holdfast.model import Claimed
+from holdfast.policy.recovery.strikes import to_survive
 from holdfast.policy.settings import SECOND, RecoverySettings
-from holdfast.policy.strikes import to_survive
 from holdfast.store import Store
 
 

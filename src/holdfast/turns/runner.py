@@ -7,44 +7,51 @@ from pathlib import Path
 
 from holdfast.agents import Chooser, Metered, Prompt
 from holdfast.clock import Clock, Rng
-from holdfast.errors import RuleRevoked, StaleWrite, StopAsked, StoreClosed, WrongState
+from holdfast.errors import Report, RuleRevoked, StaleWrite, StopAsked, StoreClosed, WrongState, unreported
 from holdfast.model import UNREADABLE, CallId, CallRecord, Claimed, Replied, Returned, TurnId, call_key
-from holdfast.model import Finish as Marker
-from holdfast.policy.approvals import Gate
-from holdfast.policy.calls import How, Settlement
-from holdfast.policy.partials import CUT_OFF_HERE
-from holdfast.policy.parts import Longest, usual
+from holdfast.model import StopReason as Marker
+from holdfast.policy.consent.approvals import Gate
+from holdfast.policy.delivery.parts import Longest, usual
 from holdfast.policy.settings import TurnSettings
-from holdfast.policy.steps import AskConsent, CallModel, Finish, RunTools, Settle, WaitForPerson, next_step
+from holdfast.policy.turn.calls import How, Settlement
+from holdfast.policy.turn.partials import CUT_OFF_HERE
+from holdfast.policy.turn.steps import (
+    AskConsent,
+    CallModel,
+    Finish,
+    RunTools,
+    Settle,
+    WaitForPerson,
+    next_step,
+)
 from holdfast.records import dataclass
 from holdfast.store import ClaimSettings, Step, Store
 from holdfast.telemetry import Secrets, no_secrets
-from holdfast.tools import NoMoreTools, Processes, ToolSource
-from holdfast.tools.process import LOOK
+from holdfast.tools import NoMoreTools, ProcessPort, ToolSource
+from holdfast.tools.process_tools import LOOK
 
-from .asked import Asked
-from .asking import Asking
+from .apply_cut import CutWork
 from .attachments import ALONE, AttachedFiles, Attachments, NoAttachments
+from .committer import Committer
 from .consent import ConsentPorts
-from .cuts import LOST, NOT_ALLOWED, STOP, Cut, CutOff
-from .cutting import Cutting
+from .context_window import ContextWindow
+from .cut import LOST, NOT_ALLOWED, STOP, Cut, CutOff
+from .display.port import Watch, unwatched
 from .draft import Draft
-from .fitting import Fitting
-from .goals import GoalWork
-from .hands import Hands
-from .intentions import Intentions
-from .keeper import Keeper
-from .limits import Limits
-from .live import Watch, unwatched
-from .opening import Opening
-from .outputs import Nowhere, Outputs
+from .final_reply import gone_for, owed_for, partial_for
+from .intentions.carry_out import Intentions
+from .intentions.goals import GoalWork
+from .intentions.processes import ProcessWork
+from .intentions.questions import Questions
+from .limits import TurnLimits
+from .model_call import ModelCaller
 from .partials import Partials
-from .processes import ProcessWork
-from .pulse import Pulse
-from .report import Report, unreported
-from .telling import gone_for, owed_for, partial_for
-from .tool_work import ToolWork
-from .toolbox import Toolbox
+from .progress_timer import ProgressTimer
+from .run_tasks import RunTasks
+from .tools.execute import ToolExecution
+from .tools.in_flight import ToolWork
+from .tools.long_results import LongResults, Nowhere
+from .turn_input import TurnInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +70,9 @@ class Runner:
     """What one message to a chat may hold: a longer answer is owed in parts."""
     watch: Watch = field(default=unwatched)
     """What lets people see a run while it goes on."""
-    outputs: Outputs = field(default_factory=Nowhere)
+    outputs: LongResults = field(default_factory=Nowhere)
     """Where results are kept that are too long to be shown."""
-    processes: Processes | None = None
+    processes: ProcessPort | None = None
     """Where background processes run, if they can here."""
     more_tools: ToolSource = field(default_factory=NoMoreTools)
     """Tools that come and go, for every agent."""
@@ -99,8 +106,8 @@ class Run:
         self._choice = choice = runner.agent.choose(claimed.session.chat, claimed.settings)
         draft.take(Step(owe=gone_for(claimed, choice)))
         self._claim = claim
-        self._hands = hands = Hands(runner.clock, self._bars)
-        self._pulse = pulse = Pulse(runner.clock, settings, lambda: self._partials.record())
+        self._hands = hands = RunTasks(runner.clock, self._bars)
+        self._pulse = pulse = ProgressTimer(runner.clock, settings, lambda: self._partials.record())
         self._partials = partials = Partials(
             store=runner.store,
             fence=fence,
@@ -112,7 +119,7 @@ class Run:
             begun=claimed.partial,
         )
         self._clock, self._approvals, self._consent = runner.clock, settings.approvals, runner.consent
-        self._asked = asked = Asked(
+        self._asked = asked = Questions(
             runner.clock,
             claimed,
             settings,
@@ -137,7 +144,7 @@ class Run:
             runner.longest,
             self._processes,
         )
-        self._toolbox = Toolbox(
+        self._toolbox = ToolExecution(
             choice.agent,
             runner.more_tools,
             runner.workspace,
@@ -155,8 +162,10 @@ class Run:
         self._live = live = runner.watch(claimed, pulse.silent)
         self._tools = ToolWork(self._toolbox, fence, hands, pulse, live, partials, runner.secrets)
         rng, report = runner.rng, runner.report
-        self._keeper = keeper = Keeper(runner.store, fence, draft, hands, pulse, live, rng, settings, report)
-        asking = Asking(
+        self._keeper = keeper = Committer(
+            runner.store, fence, draft, hands, pulse, live, rng, settings, report
+        )
+        asking = ModelCaller(
             choice.agent.model,
             hands,
             pulse,
@@ -168,10 +177,10 @@ class Run:
             keeper.begin_reply,
             runner.secrets,
         )
-        self._fitting = Fitting(asking, self._keeper, draft, live, choice.agent.room, self._prompt)
-        self._opening = Opening(runner.store, runner.clock, self._keeper, claimed, claim)
-        self._limits = Limits(runner.store, runner.clock, self._keeper, claimed, settings.limits)
-        self._cutting = Cutting(
+        self._fitting = ContextWindow(asking, self._keeper, draft, live, choice.agent.room, self._prompt)
+        self._opening = TurnInput(runner.store, runner.clock, self._keeper, claimed, claim)
+        self._limits = TurnLimits(runner.store, runner.clock, self._keeper, claimed, settings.limits)
+        self._cutting = CutWork(
             runner.store,
             claimed,
             self._keeper,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from holdfast.app.door import Inside, Open
+from holdfast.api.frontend import Open, RunningGateway
 
 __all__ = ["open_page"]
 
 
-async def open_page(inside: Inside) -> Open:
+async def open_page(inside: RunningGateway) -> Open:
     """Listen where the settings say; raises `BadConfig` when that cannot be."""
     from .server import open_website  # noqa: PLC0415 - the ledger is locked and read before this is waited for
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from holdfast.app.process import run_and_exit
+from holdfast.process.main import run_and_exit
 
 from . import open_page
 

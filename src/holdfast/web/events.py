@@ -14,8 +14,8 @@ from starlette.types import Receive, Scope, Send
 from holdfast.clock import Clock
 from holdfast.records import dataclass
 
-from .faults import Fault
-from .guard import SIGNED_IN
+from .errors import HttpError
+from .security import SIGNED_IN
 
 QUIET = 15.0
 """Seconds of silence after which a comment shows that somebody is there."""
@@ -29,7 +29,7 @@ _AGAIN = "retry: 1000\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class StreamEvent:
     """One event; `id` is what the browser gives back when it comes again."""
 
     name: str
@@ -55,19 +55,19 @@ class Streams:
     def close(self) -> None:
         self._closed.set()
 
-    def answer(self, request: Request, *sources: AsyncGenerator[Event, None]) -> Response:
-        """What all of these give, as it comes; raises `Fault` for one too many, or when the server closes."""
+    def answer(self, request: Request, *sources: AsyncGenerator[StreamEvent, None]) -> Response:
+        """What all of these give, as it comes; or `HttpError` for one too many or a closing server."""
         if self._closed.is_set():
-            raise Fault("try_again", "the gateway stops; come again when it is back", _again())
+            raise HttpError("try_again", "the gateway stops; come again when it is back", _again())
         if self.count >= self._most:
             words = f"{self._most} event streams are open here, and more are not; close some, or come again"
-            raise Fault("try_again", words, _again())
+            raise HttpError("try_again", words, _again())
         if request.method == "HEAD":
             return Response(media_type=_KIND)
         return _Stream(self, self._lines(request.scope[SIGNED_IN], sources))
 
     async def _lines(
-        self, signed_in: Callable[[], bool], sources: tuple[AsyncGenerator[Event, None], ...]
+        self, signed_in: Callable[[], bool], sources: tuple[AsyncGenerator[StreamEvent, None], ...]
     ) -> AsyncGenerator[str, None]:
         yield _AGAIN
         async with aclosing(self._merged(sources)) as events:
@@ -78,8 +78,8 @@ class Streams:
                 yield _QUIET_LINE if event is None else event.written()
 
     async def _merged(
-        self, sources: tuple[AsyncGenerator[Event, None], ...]
-    ) -> AsyncGenerator[Event | None, None]:
+        self, sources: tuple[AsyncGenerator[StreamEvent, None], ...]
+    ) -> AsyncGenerator[StreamEvent | None, None]:
         """Whatever comes next from any of them, and None after a silence; ends when the server closes."""
         over = asyncio.ensure_future(self._closed.wait())
         coming = {asyncio.create_task(_next(source)): source for source in sources}
@@ -124,7 +124,9 @@ def _again() -> dict[str, str]:
     return {"Retry-After": str(_COME_AGAIN)}
 
 
-def _come(coming: dict[asyncio.Task[Event], AsyncGenerator[Event, None]]) -> Iterator[Event]:
+def _come(
+    coming: dict[asyncio.Task[StreamEvent], AsyncGenerator[StreamEvent, None]],
+) -> Iterator[StreamEvent]:
     """Take what has come, and ask for the next; a source whose fault ends it ends the stream."""
     for task in [task for task in coming if task.done()]:
         source = coming.pop(task)
@@ -133,5 +135,5 @@ def _come(coming: dict[asyncio.Task[Event], AsyncGenerator[Event, None]]) -> Ite
         yield event
 
 
-async def _next(source: AsyncGenerator[Event, None]) -> Event:
+async def _next(source: AsyncGenerator[StreamEvent, None]) -> StreamEvent:
     return await anext(source)

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast import __version__
-from holdfast.app.counting import BOUNDS, Counts
-from holdfast.app.door import Inside
+from holdfast.api.frontend import RunningGateway
+from holdfast.gateway.metrics import BOUNDS, ProcessTotals
 from holdfast.policy.settings import SECOND
 from holdfast.store import Overview
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Metrics:
     """Everything is put together when it is asked for."""
 
-    def __init__(self, inside: Inside, streams: Streams) -> None:
+    def __init__(self, inside: RunningGateway, streams: Streams) -> None:
         self._inside = inside
         self._streams = streams
 
@@ -57,7 +57,7 @@ class _Found:
 _SINCE = "since this process began (the ledger has the whole story)"
 
 
-def _of_process(counts: Counts, ready: bool) -> Iterator[Metric]:
+def _of_process(counts: ProcessTotals, ready: bool) -> Iterator[Metric]:
     from prometheus_client.core import HistogramMetricFamily, InfoMetricFamily  # noqa: PLC0415 - as above
 
     version = {"version": __version__, "python": platform.python_version()}

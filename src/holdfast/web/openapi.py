@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from holdfast import __version__
-from holdfast.app.local import LONGEST_NAME, choices
-from holdfast.app.shown import Json
+from holdfast.api.arguments import LONGEST_NAME, choices
+from holdfast.api.to_json import Json
 
-from .faults import STATUS
+from .errors import STATUS
+from .routes.route import ApiRoute
 from .schemas import ERROR, SCHEMAS
-from .table import Way
 
 _MOST = 2**63 - 1
 _KINDS: Mapping[str, Json] = {
@@ -45,7 +45,7 @@ _KINDS: Mapping[str, Json] = {
 class Description:
     """Gives the description; it is written once, when it is first asked for."""
 
-    def __init__(self, ways: Iterable[Way]) -> None:
+    def __init__(self, ways: Iterable[ApiRoute]) -> None:
         self._ways = tuple(ways)
         self._written: Json = {}
 
@@ -54,7 +54,7 @@ class Description:
         return JSONResponse(self._written)
 
 
-def described(ways: Iterable[Way]) -> Json:
+def described(ways: Iterable[ApiRoute]) -> Json:
     """The whole document."""
     paths: dict[str, Json] = {}
     for way in ways:
@@ -70,7 +70,7 @@ def described(ways: Iterable[Way]) -> Json:
     }
 
 
-def _operation(way: Way) -> Json:
+def _operation(way: ApiRoute) -> Json:
     found: Json = {
         "summary": way.words,
         "security": [] if way.is_open else [{"token": []}],
@@ -88,7 +88,7 @@ def _parameter(name: str, kind: str, where: str) -> Json:
     return {"name": name, "in": where, "required": not kind.endswith("?"), "schema": _schema(kind)}
 
 
-def _body(way: Way) -> Json | None:
+def _body(way: ApiRoute) -> Json | None:
     if way.takes is not None:
         return {"required": True, "content": {way.takes: {"schema": {"type": "string", "format": "binary"}}}}
     members = way.in_body
@@ -114,14 +114,14 @@ def _member(kind: str) -> Json:
     return {"anyOf": [known, {"type": "null"}]} if kind.endswith("?") else known
 
 
-def _answer(way: Way) -> Json:
+def _answer(way: ApiRoute) -> Json:
     if "/" in way.answer:
         return {"description": way.words, "content": {way.answer: {"schema": {"type": "string"}}}}
     schema = {"$ref": f"#/components/schemas/{way.answer}"}
     return {"description": way.words, "content": {"application/json": {"schema": schema}}}
 
 
-def _faults(way: Way) -> Json:
+def _faults(way: ApiRoute) -> Json:
     """Every fault has the same form; which of them a way can have is not told apart."""
     schema = {"$ref": "#/components/schemas/Error"}
     by_status: dict[int, list[str]] = {}

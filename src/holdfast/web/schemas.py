@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from holdfast.app.shown import Json
+from holdfast.api.to_json import Json
 
 TEXT: Json = {"type": "string"}
 NUMBER: Json = {"type": "integer"}

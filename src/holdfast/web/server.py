@@ -17,21 +17,21 @@ from pathlib import Path
 import uvicorn
 from starlette.types import ASGIApp
 
-from holdfast.app.door import Inside
-from holdfast.app.home import SOCKET
-from holdfast.app.local import Unwilling, Verb
-from holdfast.app.settings import WebSettings
-from holdfast.app.shown import Json
+from holdfast.api.arguments import Operation, Unwilling
+from holdfast.api.frontend import RunningGateway
+from holdfast.api.to_json import Json
 from holdfast.clock import Clock
+from holdfast.config.home import SOCKET
+from holdfast.config.settings import WebSettings
 from holdfast.errors import BadConfig, NotFound
 from holdfast.policy.connections import ConnectionLimits, limits_for
 from holdfast.telemetry.repeats import Repeats
 
 from .application import api, at_home, for_people
+from .auth import CODE_LASTS, SignIn
 from .connections import Connections
 from .events import Streams
-from .guard import Names, Proofs
-from .signing import CODE_LASTS, SignIn
+from .security import HostNames, Proofs
 
 NOTE = "web.json"
 PORT = "web.port"
@@ -86,7 +86,9 @@ class Serving:
 class Website:
     """The page while it is open, and the same API on the home's socket."""
 
-    def __init__(self, inside: Inside, port: socket.socket, door: socket.socket, sign_in: SignIn) -> None:
+    def __init__(
+        self, inside: RunningGateway, port: socket.socket, door: socket.socket, sign_in: SignIn
+    ) -> None:
         settings = inside.settings
         host, number = settings.web.host, int(port.getsockname()[1])
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{number}/"
@@ -96,7 +98,7 @@ class Website:
         self._streams = Streams(inside.clock)
         verbs = self._with_page(inside.verbs)
         ways = api(replace(inside, verbs=verbs), self._streams)
-        names = Names.of(host, number, settings.web.hosts)
+        names = HostNames.of(host, number, settings.web.hosts)
         page = for_people(ways, sign_in, names, Proofs(f"holdfast-{number}"))
         limits = limits_for(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         # Each has its own: a flood of one leaves the other as it is.
@@ -106,7 +108,7 @@ class Website:
         )
         _write(settings.home / NOTE, json.dumps({"url": self.url}))
 
-    def _with_page(self, verbs: Mapping[str, Verb]) -> Mapping[str, Verb]:
+    def _with_page(self, verbs: Mapping[str, Operation]) -> Mapping[str, Operation]:
         """The same, and where the page is."""
 
         async def status(given: Json) -> Json:
@@ -127,10 +129,10 @@ class Website:
 
         return {
             **verbs,
-            "status": Verb({}, status),
-            "link": Verb({}, link),
-            "sign_ins": Verb({}, sign_ins),
-            "sign_out": Verb({"sign_in": "text?"}, sign_out),
+            "status": Operation({}, status),
+            "link": Operation({}, link),
+            "sign_ins": Operation({}, sign_ins),
+            "sign_out": Operation({"sign_in": "text?"}, sign_out),
         }
 
     def _link(self) -> Json:
@@ -149,7 +151,7 @@ class Website:
         await asyncio.gather(*(one.close() for one in self._serving))
 
 
-async def open_website(inside: Inside) -> Website:
+async def open_website(inside: RunningGateway) -> Website:
     """Listen where the settings say, and in the home; raises `BadConfig` when that cannot be."""
     settings, clock = inside.settings, inside.clock
     sign_in = SignIn(settings.home, clock)

@@ -21,7 +21,7 @@ from holdfast.clock import Clock, new_secret
 from holdfast.errors import DiskFull
 from holdfast.policy.settings import DAY
 from holdfast.records import dataclass
-from holdfast.store.sqlite.home import sync_folder
+from holdfast.store.sqlite.home_lock import sync_folder
 
 FILE = "sign-ins.json"
 LASTS = 30 * DAY
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Secrets:
+class BrowserSecrets:
     """What a browser is given when it signs in. The gateway keeps neither."""
 
     cookie: str
@@ -64,7 +64,7 @@ class SignIns:
         self._alone = asyncio.Lock()
         self._known = _read(self._path)
 
-    async def add(self, token: str, browser: str) -> Secrets:
+    async def add(self, token: str, browser: str) -> BrowserSecrets:
         """Sign a browser in."""
         name, secret, proof = new_secret()[:_ID], new_secret(), new_secret()
         signed = Signed(
@@ -78,7 +78,7 @@ class SignIns:
         async with self._alone:
             kept = [*self.all(token)[: MOST - 1]][::-1]
             await self._keep({one.id: one for one in (*kept, signed)})
-        return Secrets(f"{name}.{secret}", proof)
+        return BrowserSecrets(f"{name}.{secret}", proof)
 
     def find(self, token: str, cookie: str, proof: str) -> Signed | None:
         """The sign-in that both secrets belong to, if it counts now."""

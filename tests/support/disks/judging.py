@@ -16,7 +16,7 @@ from holdfast.model import PersonId
 from holdfast.policy.settings import RecoverySettings
 from holdfast.recovery import Outside, Reconciler
 from holdfast.store import Store, open_ledger
-from holdfast.web.signing import SignIn
+from holdfast.web.auth import SignIn
 
 from .disk import Image
 from .events import Event, Told

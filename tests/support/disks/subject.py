@@ -25,12 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.agents import Agent, OnText, Prompt, unheard
-from holdfast.app import blobs, process
-from holdfast.app.door import Inside, Open
-from holdfast.app.gateway import Gateway
-from holdfast.app.process import main
+from holdfast.api.frontend import Open, RunningGateway
 from holdfast.clock import Clock, SystemClock
 from holdfast.errors import DiskFull, StoreFault
+from holdfast.gateway.files import blobs
+from holdfast.gateway.gateway import Gateway
 from holdfast.model import (
     Accepted,
     ChatKind,
@@ -45,10 +44,12 @@ from holdfast.model import (
     Sent,
 )
 from holdfast.platforms import Ack, Arrival, Capabilities, Idempotency, Incoming
-from holdfast.store.sqlite import commit, database, log, store
+from holdfast.process import main as process
+from holdfast.process.main import main
+from holdfast.store.sqlite import commit, database, store, wal
 from holdfast.testing.scripts import script_reply, unanswered
 from holdfast.tools import ToolContext
-from holdfast.web.signing import SignIn
+from holdfast.web.auth import SignIn
 
 TELLING = 198
 """The descriptor on which facts are told: nobody reads it, whoever watches sees the call."""
@@ -161,7 +162,7 @@ class People:
 
     url = "nowhere"
 
-    def __init__(self, inside: Inside, boot: int) -> None:
+    def __init__(self, inside: RunningGateway, boot: int) -> None:
         self._inside = inside
         self._boot = boot
         self._blobs = inside.blobs
@@ -266,9 +267,9 @@ def _let_its_memory_be_read() -> None:
 def _keep_the_log_short() -> None:
     """So that a short run copies its log into the database a few times, and starts it over."""
     for module, name, value in (
-        (log, "LIMIT", _LOG),
-        (log, "COPY_EVERY", _TRANSACTIONS),
-        (log, "_LOOK_EVERY", _TRANSACTIONS),
+        (wal, "LIMIT", _LOG),
+        (wal, "COPY_EVERY", _TRANSACTIONS),
+        (wal, "_LOOK_EVERY", _TRANSACTIONS),
     ):
         assert hasattr(module, name), f"{module.__name__} keeps its log short in another way now"
         setattr(module, name, value)
@@ -346,7 +347,7 @@ PLANTED: Mapping[str, Planted] = {
 def live(home: Path, boot: int, planted: str | None = None) -> int:
     """Run the gateway in this process to its end; its exit code."""
 
-    async def door(inside: Inside) -> Open:
+    async def door(inside: RunningGateway) -> Open:
         SignIn(home, inside.clock).prepare()
         return People(inside, boot)
 

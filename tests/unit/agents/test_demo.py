@@ -1,11 +1,21 @@
 import json
 from collections.abc import Sequence
 
-from holdfast.agents import CallId, DemoModel, EchoModel, Finish, Message, Prompt, Role, ToolCall, demo_agent
+from holdfast.agents import (
+    CallId,
+    DemoModel,
+    EchoModel,
+    Message,
+    Prompt,
+    Role,
+    StopReason,
+    ToolCall,
+    demo_agent,
+)
 from holdfast.agents.demo import demo_reply
 from holdfast.clock import SystemClock
 from holdfast.model import CallState, NoteKind
-from holdfast.policy.notes import resume_text
+from holdfast.policy.recovery.notes import resume_text
 from tests.support.loops import on_a_loop
 
 
@@ -88,7 +98,7 @@ def test_its_model_asks_only_for_tools_it_has() -> None:
     messages: list[Message] = [user("Do 4 steps.")]
     for number in range(20):
         reply = demo_reply(messages)
-        if reply.finish is Finish.COMPLETE:
+        if reply.finish is StopReason.COMPLETE:
             break
         assert reply.calls[0].name in names
         state = CallState.UNKNOWN if number == 1 else CallState.DONE

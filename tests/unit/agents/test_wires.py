@@ -5,17 +5,27 @@ from typing import Any
 
 import pytest
 
-from holdfast.agents import CallId, Finish, Message, Prompt, Role, ToolCall, anthropic_wire, openai_wire, wire
-from holdfast.agents.served import Counted, Prices, Served, fault, retry_after, shown
+from holdfast.agents import (
+    CallId,
+    Message,
+    Prompt,
+    Role,
+    StopReason,
+    ToolCall,
+    anthropic_wire,
+    openai_wire,
+    wire_common,
+)
+from holdfast.agents.remote_model import Counted, Prices, RemoteModel, fault, retry_after, shown
 from holdfast.model import Replied, Usage
 
-HERE = Served("agents.main", "m", "http://here/v1", "top-secret")
-OWN = Served("agents.main", "m")
+HERE = RemoteModel("agents.main", "m", "http://here/v1", "top-secret")
+OWN = RemoteModel("agents.main", "m")
 MAKER = HERE.maker("m")
 
 
 def openai(*chunks: dict[str, Any]) -> Replied:
-    stream = openai_wire.Stream()
+    stream = openai_wire.OpenAIStream()
     for chunk in chunks:
         stream.take(chunk)
     return stream.replied(MAKER)
@@ -26,7 +36,7 @@ def delta(finish: str | None = None, **fields: Any) -> dict[str, Any]:
 
 
 def anthropic(*events: dict[str, Any]) -> Replied:
-    stream = anthropic_wire.Stream()
+    stream = anthropic_wire.AnthropicStream()
     for event in events:
         stream.take(event)
     return stream.replied(MAKER)
@@ -44,34 +54,34 @@ def stop(reason: str | None) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("word", "finish"),
     [
-        ("stop", Finish.COMPLETE),
-        ("STOP", Finish.COMPLETE),
-        ("eos_token", Finish.COMPLETE),
-        ("tool_calls", Finish.CALLS),
-        ("length", Finish.LENGTH),
-        ("content_filter", Finish.FILTERED),
-        ("something new", Finish.CUT),
-        (None, Finish.CUT),
+        ("stop", StopReason.COMPLETE),
+        ("STOP", StopReason.COMPLETE),
+        ("eos_token", StopReason.COMPLETE),
+        ("tool_calls", StopReason.CALLS),
+        ("length", StopReason.LENGTH),
+        ("content_filter", StopReason.FILTERED),
+        ("something new", StopReason.CUT),
+        (None, StopReason.CUT),
     ],
 )
-def test_every_marker_of_the_one_is_one_of_ours(word: str | None, finish: Finish) -> None:
+def test_every_marker_of_the_one_is_one_of_ours(word: str | None, finish: StopReason) -> None:
     assert openai(delta(content="hi"), delta(word)) == Replied("hi", finish)
 
 
 @pytest.mark.parametrize(
     ("word", "finish"),
     [
-        ("end_turn", Finish.COMPLETE),
-        ("stop_sequence", Finish.COMPLETE),
-        ("tool_use", Finish.CALLS),
-        ("max_tokens", Finish.LENGTH),
-        ("model_context_window_exceeded", Finish.LENGTH),
-        ("refusal", Finish.FILTERED),
-        ("pause_turn", Finish.CUT),
-        (None, Finish.CUT),
+        ("end_turn", StopReason.COMPLETE),
+        ("stop_sequence", StopReason.COMPLETE),
+        ("tool_use", StopReason.CALLS),
+        ("max_tokens", StopReason.LENGTH),
+        ("model_context_window_exceeded", StopReason.LENGTH),
+        ("refusal", StopReason.FILTERED),
+        ("pause_turn", StopReason.CUT),
+        (None, StopReason.CUT),
     ],
 )
-def test_every_marker_of_the_other_is_one_of_ours(word: str | None, finish: Finish) -> None:
+def test_every_marker_of_the_other_is_one_of_ours(word: str | None, finish: StopReason) -> None:
     text = block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": "hi"})
     assert anthropic(*text, stop(word)) == Replied("hi", finish)
 
@@ -84,7 +94,7 @@ def test_fragments_of_calls_belong_where_their_index_says_in_whatever_order_they
         delta("stop"),
     )
     assert [(call.name, call.arguments) for call in reply.calls] == [("first", "{}"), ("second", '{"b": 1}')]
-    assert reply.finish is Finish.CALLS, "some servers say stop after calls as well"
+    assert reply.finish is StopReason.CALLS, "some servers say stop after calls as well"
 
 
 def test_calls_without_an_index_are_each_whole() -> None:
@@ -123,7 +133,7 @@ def test_a_thought_that_broke_off_is_not_sent_back() -> None:
     whole = [{"type": "thinking_delta", "thinking": "so"}, {"type": "signature_delta", "signature": "s"}]
     half = block(2, {"type": "thinking", "thinking": ""}, {"type": "thinking_delta", "thinking": "and"})
     reply = anthropic(*block(0, {"type": "thinking", "thinking": ""}, *whole), *text, *half)
-    assert (reply.text, reply.finish) == ("hi", Finish.CUT)
+    assert (reply.text, reply.finish) == ("hi", StopReason.CUT)
     sent = anthropic_wire.request(
         Prompt((Message(Role.ASSISTANT, reply.text, opaque=reply.opaque), Message(Role.USER, "go on"))),
         HERE,
@@ -235,13 +245,13 @@ def test_notes_are_told_from_what_people_say_and_results_come_first() -> None:
     ],
 )
 def test_cached_tokens_are_counted_where_they_are_said(usage: dict[str, Any], counted: Counted) -> None:
-    stream = openai_wire.Stream()
+    stream = openai_wire.OpenAIStream()
     stream.take({"choices": [], "usage": usage})
     assert stream.counted == counted
 
 
 def test_later_figures_of_a_stream_replace_earlier_ones() -> None:
-    stream = anthropic_wire.Stream()
+    stream = anthropic_wire.AnthropicStream()
     begun = {
         "input_tokens": 5,
         "cache_read_input_tokens": 90,
@@ -298,10 +308,10 @@ def test_what_only_the_providers_own_server_knows_is_asked_of_no_other() -> None
 @pytest.mark.parametrize("depth", [63, 65, 900])
 def test_arguments_too_deep_to_be_written_again_are_shown_as_text(depth: int) -> None:
     text = '{"a": ' * depth + "1" + "}" * depth
-    assert ("malformed_arguments" in wire.arguments_object(text)) is (depth > 63)
+    assert ("malformed_arguments" in wire_common.arguments_object(text)) is (depth > 63)
 
 
 def test_halves_of_a_character_are_put_together_and_one_alone_is_replaced() -> None:
-    assert wire.whole_text("a \ud83d\ude00 b") == "a \U0001f600 b"
-    assert wire.whole_text("a \ud83d") == "a \ufffd"
-    assert wire.whole_text("\udcff ä") == "\ufffd ä"
+    assert wire_common.whole_text("a \ud83d\ude00 b") == "a \U0001f600 b"
+    assert wire_common.whole_text("a \ud83d") == "a \ufffd"
+    assert wire_common.whole_text("\udcff ä") == "\ufffd ä"

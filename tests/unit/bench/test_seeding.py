@@ -7,7 +7,7 @@ from bench.recovery import recover
 from bench.seeding import seed, spread
 from bench.turn import COMMITS, Turns
 from holdfast.clock import SystemClock, SystemIds
-from holdfast.policy.recovery import Outcome
+from holdfast.policy.recovery.outcome import Outcome
 from holdfast.store import open_ledger
 
 

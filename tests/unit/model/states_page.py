@@ -5,7 +5,7 @@ After a change that is meant:  .venv/bin/python -m tests.unit.model.states_page
 
 import ast
 
-from holdfast.model import MACHINES, Machine, diagram
+from holdfast.model import MACHINES, StateTable, diagram
 from tests.unit.project.tree import PACKAGE, ROOT, parse
 
 PAGE = ROOT / "docs" / "reference" / "states.md"
@@ -47,7 +47,7 @@ def words(node: ast.ClassDef) -> dict[str, str]:
     return said
 
 
-def section(machine: Machine) -> str:
+def section(machine: StateTable) -> str:
     about, states = meanings()[machine.name]
     assert set(states) == set(machine.arrows), f"{machine.name}: the table and its words differ"
     lines = [f"\n## {machine.name.capitalize()}\n", f"{about}\n", "```mermaid", diagram(machine), "```\n"]

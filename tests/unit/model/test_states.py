@@ -15,7 +15,7 @@ from holdfast.model import (
     PROCESS,
     QUESTION,
     TURN,
-    Machine,
+    StateTable,
     advance,
     diagram,
 )
@@ -43,7 +43,7 @@ ARROWS = {
     GOAL.name: {"active": "done blocked stopped spent"},
 }
 
-PAIRS: list[tuple[Machine, str, str]] = [
+PAIRS: list[tuple[StateTable, str, str]] = [
     (machine, source, target) for machine in MACHINES for source, target in product(machine.arrows, repeat=2)
 ]
 NAMES = [f"{machine.name}: {source} to {target}" for machine, source, target in PAIRS]
@@ -51,7 +51,7 @@ NAMES = [f"{machine.name}: {source} to {target}" for machine, source, target in 
 
 @pytest.mark.parametrize(("machine", "source", "target"), PAIRS, ids=NAMES)
 def test_a_state_changes_along_the_arrows_and_no_other_way(
-    machine: Machine, source: str, target: str
+    machine: StateTable, source: str, target: str
 ) -> None:
     if target in ARROWS[machine.name].get(source, "").split():
         assert advance(machine, source, target) == target
@@ -66,7 +66,7 @@ def test_a_state_changes_along_the_arrows_and_no_other_way(
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
-def test_a_word_that_is_no_state_ends_in_one_way_and_is_led_to_by_nothing(machine: Machine) -> None:
+def test_a_word_that_is_no_state_ends_in_one_way_and_is_led_to_by_nothing(machine: StateTable) -> None:
     assert machine.unreadable in machine.finals
     assert advance(machine, "gibberish", machine.unreadable) == machine.unreadable
     for state in machine.arrows:
@@ -77,7 +77,7 @@ def test_a_word_that_is_no_state_ends_in_one_way_and_is_led_to_by_nothing(machin
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
-def test_every_state_can_come_to_an_end(machine: Machine) -> None:
+def test_every_state_can_come_to_an_end(machine: StateTable) -> None:
     reached = set(machine.finals)
     while more := {s for s, targets in machine.arrows.items() if reached & set(targets)} - reached:
         reached |= more
@@ -85,7 +85,7 @@ def test_every_state_can_come_to_an_end(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
-def test_every_arrow_leads_to_a_state_of_the_table(machine: Machine) -> None:
+def test_every_arrow_leads_to_a_state_of_the_table(machine: StateTable) -> None:
     assert {target for _, target in machine.pairs} <= set(machine.arrows)
 
 

@@ -5,7 +5,7 @@ After a change that is meant:  .venv/bin/python -m tests.unit.platforms.guarante
 
 # ruff: noqa: E501 - the prose of the page is as wide as the other pages are
 from holdfast.platforms.guarantees import guarantees
-from holdfast.platforms.known import Known, known
+from holdfast.platforms.registry import Known, known
 from tests.unit.project.tree import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "guarantees.md"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from holdfast.platforms import Ack, Capabilities, Idempotency, Rate
 from holdfast.platforms.guarantees import About, Guarantee, Holds, guarantees
-from holdfast.policy.retry import Settling
+from holdfast.policy.delivery.retry import Settling
 from holdfast.policy.settings import DAY, HOUR, MINUTE, SECOND
 
 MARKED = "visibly marked as possibly repeated"

@@ -5,7 +5,7 @@ import pytest
 from holdfast.model import Accepted, Position
 from holdfast.platforms import Ack, Arrival, Incoming
 from holdfast.platforms.web import NotTaken, WebChat
-from holdfast.policy.retry import Settling
+from holdfast.policy.delivery.retry import Settling
 from tests.support.loops import on_a_loop
 
 

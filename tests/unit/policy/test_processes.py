@@ -6,8 +6,8 @@ from holdfast.model import ProcessId, ProcessState
 from holdfast.policy.processes import (
     LONGEST_LINE,
     Identity,
+    ProcessStatus,
     Scan,
-    Standing,
     ended_text,
     fits,
     last_line,
@@ -66,7 +66,7 @@ OURSELVES = 1
 def test_a_process_is_known_by_pid_start_time_and_start_of_the_machine(
     seen: Identity | None, code: int | None, ourselves: int, expected: ProcessState
 ) -> None:
-    assert standing(KNOWN, seen, code, ourselves) == Standing(expected, code)
+    assert standing(KNOWN, seen, code, ourselves) == ProcessStatus(expected, code)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_what_can_be_watched_for(patterns: tuple[str, ...], refused: bool) -> No
 
 def test_the_words_say_how_it_ended_and_what_was_found() -> None:
     id = ProcessId("p1")
-    assert state_text(Standing(ProcessState.RUNNING)) == "running"
+    assert state_text(ProcessStatus(ProcessState.RUNNING)) == "running"
     assert ended_text(id, "make\nall", ProcessState.EXITED, 2) == (
         "The background process p1 (make all) is ended, exit code 2."
     )

@@ -17,10 +17,10 @@ from holdfast.model import (
     Tail,
     TurnId,
 )
-from holdfast.policy.recovery import RecoveryFacts
+from holdfast.policy.recovery.outcome import RecoveryFacts
 from holdfast.recovery import Outside
 from holdfast.recovery.facts import counts_from, facts_of, progressed_at, true_now
-from holdfast.store import StaleTurn, Standing
+from holdfast.store import InterruptedWork, StaleTurn
 
 NOW = 1_000_000
 STALE = StaleTurn(
@@ -37,7 +37,7 @@ STALE = StaleTurn(
     progress_mark="run-1:1000",
     quarantined=14,
     silent_since=15,
-    stands=Standing(
+    stands=InterruptedWork(
         suspended=True,
         stop=StopKind.NEW,
         tail=Tail.NOTE,
@@ -93,7 +93,7 @@ def test_every_fact_comes_from_where_it_stands() -> None:
 
 
 def test_the_age_of_work_that_only_waits_for_an_expired_approval_counts_from_its_expiry() -> None:
-    def counts(stands: Standing, **more: int | None) -> int | None:
+    def counts(stands: InterruptedWork, **more: int | None) -> int | None:
         return counts_from(STALE._replace(stands=stands, **more), OUTSIDE, NOW)  # type: ignore[arg-type]
 
     silent = STALE.stands._replace(tail=Tail.QUESTION)

@@ -19,11 +19,11 @@ from holdfast.model import (
     Tail,
     TurnId,
 )
-from holdfast.policy.recovery import Decision, Outcome
+from holdfast.policy.recovery.outcome import Decision, Outcome
 from holdfast.policy.settings import HOUR, MINUTE, RecoverySettings
 from holdfast.recovery.facts import Outside, judge_stale
 from holdfast.recovery.verdicts import Judging
-from holdfast.store import StaleTurn, Standing
+from holdfast.store import InterruptedWork, StaleTurn
 
 NOW = 1_000 * HOUR
 SETTINGS = RecoverySettings()
@@ -38,7 +38,7 @@ OUTSIDE = Outside(
     running=frozenset({TurnId("t2"), TurnId("t5")}),
 )
 
-PLAIN = Standing(
+PLAIN = InterruptedWork(
     suspended=False,
     stop=None,
     tail=Tail.WORK,
@@ -55,7 +55,9 @@ PLAIN = Standing(
 )
 
 
-def stale(number: int, stands: Standing = PLAIN, sender: str = "ann", **of_its_own: object) -> StaleTurn:
+def stale(
+    number: int, stands: InterruptedWork = PLAIN, sender: str = "ann", **of_its_own: object
+) -> StaleTurn:
     chat = of_its_own.pop("chat", f"web/a/{number}")
     return StaleTurn(
         turn=TurnId(f"t{number}"),
@@ -96,7 +98,7 @@ def at_once(page: list[StaleTurn], outside: Outside = OUTSIDE) -> dict[TurnId, D
 
 # Each differs from the plain one in one thing; where that thing decides, it must not be taken for its like.
 STANDINGS = st.builds(
-    Standing,
+    InterruptedWork,
     suspended=st.sampled_from([False, False, False, True]),
     stop=st.sampled_from([None, None, None, StopKind.STOP]),
     tail=st.sampled_from([Tail.WORK, Tail.WORK, *Tail]),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.logs import follow, last_lines, read_line
+from holdfast.maintenance.log_reader import follow, last_lines, read_line
 from holdfast.telemetry import is_secret_name, without_secrets
 from holdfast.telemetry import log as keeping
 from holdfast.testing import ManualClock

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.platforms import Capabilities, Idempotency
 from holdfast.testing.conformance import CHECKS, faults_of, left_out, run_check
-from holdfast.testing.kinds import KINDS
+from holdfast.testing.sim.platforms.kinds import KINDS
 from tests.support.stands import FULL, in_memory, on_the_simulators_loop, on_the_web, simulated
 
 FORGETFUL = replace(FULL, idempotency=Idempotency.NONE, reconcile=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from holdfast.app.looks import address_of
+from holdfast.api.queries import address_of
 from holdfast.clock import SystemClock, first_of
 from holdfast.model import InboxRow, InboxState, Key, Position, Turn, TurnState
 from holdfast.store import LEDGER, ReadOnlyLedger

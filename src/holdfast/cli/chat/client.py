@@ -7,8 +7,8 @@ from contextlib import aclosing
 from pathlib import Path
 from urllib.parse import quote
 
-from holdfast.app.client import Declined, Heard, NotRunning, listen, request
-from holdfast.app.shown import Json
+from holdfast.api.client import Heard, NotRunning, RequestDeclined, listen, request
+from holdfast.api.to_json import Json
 from holdfast.clock import Bell, Clock, Ids
 
 FIRST_WAIT = 0.05
@@ -60,14 +60,14 @@ class Line:
                 wait = FIRST_WAIT
             except NotRunning as fault:
                 self._is_lost(str(fault))
-            except Declined as refusal:
+            except RequestDeclined as refusal:
                 if refusal.code != _AGAIN:
                     raise
             await self._clock.sleep(wait)
             wait = min(wait * 2, LONGEST_WAIT)
 
     async def say(self, text: str, event_id: str | None = None) -> Json:
-        """Have it kept, however often the gateway goes meanwhile; raises `Declined` if it is refused."""
+        """Have it kept, however often the gateway goes meanwhile, or raise `RequestDeclined`."""
         said = {"text": text, "event_id": event_id or self._ids.new()}
         wait = FIRST_WAIT
         while True:
@@ -76,7 +76,7 @@ class Line:
             except NotRunning:
                 # Kept or not, nobody knows: the same event again is the answer to both.
                 await self._clock.sleep(wait)
-            except Declined as refusal:
+            except RequestDeclined as refusal:
                 if refusal.code != _AGAIN:
                     raise
                 await self._clock.sleep(wait)

@@ -14,19 +14,19 @@ from typing import Annotated
 
 import typer
 
-from holdfast.app.client import Declined, NotRunning, ask
-from holdfast.app.config import find_home
-from holdfast.app.exits import FAILED
-from holdfast.app.shown import Json
+from holdfast.api.client import NotRunning, RequestDeclined, ask
+from holdfast.api.to_json import Json
 from holdfast.cli.options import AsJson, Home, run
-from holdfast.cli.output import complain, stdout
-from holdfast.cli.terminal_text import styled
+from holdfast.cli.render.output import complain, stdout
+from holdfast.cli.render.terminal_text import styled
 from holdfast.clock import Clock, SystemClock, SystemIds, first_of
+from holdfast.config.load import find_home
+from holdfast.process.exit_codes import FAILED
 
 from .answers import Answers
 from .client import FIRST_WAIT, Hear, Line
+from .line_input import read_terminal, typed_so_far
 from .screen import Screen, ScreenLine, delivery_line
-from .typing import read_terminal, typed_so_far
 
 GOODBYES = ("exit", "quit", "/exit", "/quit")
 _PASSING = ("preview", "working", "standing")
@@ -78,7 +78,7 @@ async def _in_terminal(home: Path, name: str, wait: float) -> None:
 async def _say(line: Line, text: str, screen: Screen) -> None:
     try:
         await line.say(text)
-    except Declined as refusal:
+    except RequestDeclined as refusal:
         screen.line(styled(("not taken:", "red"), f" {refusal}"))
 
 
@@ -98,7 +98,7 @@ async def _from_pipe(home: Path, name: str, wait: float, as_json: bool) -> bool:
             async for text in _piped_lines():
                 try:
                     accepted = await line.say(text)
-                except Declined as refusal:
+                except RequestDeclined as refusal:
                     complain(f"not taken: {refusal}", as_json)
                     answered = False
                     continue

@@ -9,15 +9,15 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.text import Text
 
-from holdfast.app.shown import Json
-from holdfast.cli.terminal_text import Folded, Part, joined, styled
-from holdfast.cli.words import CALL_MARKS, one_line
+from holdfast.api.to_json import Json
+from holdfast.cli.render.format import CALL_MARKS, one_line
+from holdfast.cli.render.terminal_text import Folded, Part, joined, styled
 from holdfast.model import AskedBy, Attachment, QuestionKind, QuestionState
 from holdfast.model.states import SILENT
-from holdfast.policy.answers import command_label
-from holdfast.policy.closing import closed_words, unanswered_line
-from holdfast.policy.files import file_line
-from holdfast.policy.visible_text import visible
+from holdfast.policy.consent.closed_question import closed_words, unanswered_line
+from holdfast.policy.consent.visible_text import visible
+from holdfast.policy.delivery.files import file_line
+from holdfast.policy.intake.parse_input import command_label
 from holdfast.telemetry import controls_named
 
 _INDENT = "         "

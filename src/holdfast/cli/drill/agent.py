@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 from holdfast.agents import Agent, OnText, Prompt, unheard
 from holdfast.clock import Clock
-from holdfast.model import CallId, EffectClass, Finish, Replied, ToolCall
-from holdfast.policy.views import Message, Role
+from holdfast.model import CallId, EffectClass, Replied, StopReason, ToolCall
+from holdfast.policy.turn.views import Message, Role
 from holdfast.records import dataclass
 from holdfast.tools import ToolContext, ToolFailed
 
@@ -38,7 +38,7 @@ def answered(text: str) -> tuple[str, ...]:
 
 def agent(clock: Clock) -> Agent:
     """The drill's agent, for `agent.use`."""
-    return Agent(DrillModel(clock), (Look(clock), Mark(clock)))
+    return Agent(DrillModel(clock), (LookTool(clock), Mark(clock)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ def drill_reply(messages: Sequence[Message]) -> Replied:
             if (name, step) not in done:
                 tool = "look" if step % 2 else "mark"
                 arguments = json.dumps({"message": name, "step": step})
-                return Replied("", Finish.CALLS, (ToolCall(CallId(tool), tool, arguments),))
-    return Replied(f"answer to {', '.join(asked)}", Finish.COMPLETE)
+                return Replied("", StopReason.CALLS, (ToolCall(CallId(tool), tool, arguments),))
+    return Replied(f"answer to {', '.join(asked)}", StopReason.COMPLETE)
 
 
 def _open_work(messages: Sequence[Message]) -> tuple[dict[str, int], set[tuple[str, int]]]:
@@ -82,7 +82,7 @@ def _open_work(messages: Sequence[Message]) -> tuple[dict[str, int], set[tuple[s
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LookTool:
     """Takes a moment and changes nothing."""
 
     clock: Clock

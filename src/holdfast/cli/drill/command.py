@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from holdfast.app.exits import FAILED
-from holdfast.app.shown import Json
+from holdfast.api.to_json import Json
 from holdfast.cli.options import AsJson, run
-from holdfast.cli.output import print_json, print_table, stderr, stdout
-from holdfast.cli.terminal_text import Cell, styled
+from holdfast.cli.render.output import print_json, print_table, stderr, stdout
+from holdfast.cli.render.terminal_text import Cell, styled
 from holdfast.clock import SystemRng
 from holdfast.errors import BadConfig
+from holdfast.process.exit_codes import FAILED
 
 if TYPE_CHECKING:
-    from .counting import Counts
+    from .count import DrillCounts
     from .exercise import Result
 
 
@@ -79,7 +79,7 @@ def drill(
     console = stderr()
     with _workplace(home) as place, console.status("starting") as status:
 
-        def progress(kill: int, counts: Counts) -> None:
+        def progress(kill: int, counts: DrillCounts) -> None:
             status.update(f"{kill} of {kills} kills, {counts.messages} messages, {counts.answers} answers")
 
         result = run(exercise(place, plan, progress))

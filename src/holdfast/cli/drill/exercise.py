@@ -7,15 +7,15 @@ from collections.abc import Callable
 from dataclasses import field
 from pathlib import Path
 
-from holdfast.app.client import Declined, NotRunning, ask
+from holdfast.api.client import NotRunning, RequestDeclined, ask
 from holdfast.clock import Clock, Rng, SystemClock, SystemIds, SystemRng
 from holdfast.records import dataclass
 from holdfast.store import LEDGER, ReadOnlyLedger
 
-from .counting import Counts, count
+from .count import DrillCounts, count
 from .fates import Fates, look_for
-from .people import Habits, Person
-from .processes import DEFAULTS, SETTINGS, Processes
+from .people import DrillPerson, Habits
+from .processes import DEFAULTS, SETTINGS, DrillProcesses
 
 _SHORTEST, _LONGEST = 0.02, 0.7
 """Seconds a gateway runs, once it answers, before it is killed."""
@@ -48,7 +48,7 @@ class Result:
     """What came of it."""
 
     plan: Plan
-    counts: Counts
+    counts: DrillCounts
     kills_in_start: int
     kills_in_work: int
     """Kills at which a turn ran, as the gateway said right before."""
@@ -69,16 +69,18 @@ class Result:
         return self.counts.sound and not self.problems and not self.fates.wrong
 
 
-Progress = Callable[[int, Counts], None]
+Progress = Callable[[int, DrillCounts], None]
 
 
 async def exercise(home: Path, plan: Plan, progress: Progress) -> Result:
     """Carry the drill out in an empty home; raises `DrillFailed` when that is not possible."""
     clock = SystemClock()
-    processes = Processes(home, clock, plan.sabotage, DEFAULTS if plan.defaults else SETTINGS)
+    processes = DrillProcesses(home, clock, plan.sabotage, DEFAULTS if plan.defaults else SETTINGS)
     rng = SystemRng(plan.seed)
     people = [
-        Person(f"person{number}", home, clock, SystemIds(clock), SystemRng(plan.seed + number), _habits(plan))
+        DrillPerson(
+            f"person{number}", home, clock, SystemIds(clock), SystemRng(plan.seed + number), _habits(plan)
+        )
         for number in range(1, plan.people + 1)
     ]
     seen = [person.seen for person in people]
@@ -134,7 +136,7 @@ def _habits(plan: Plan) -> Habits:
     return Habits(steps=(3, 12), patience=4.0, pause=8.0) if plan.defaults else Habits()
 
 
-async def _kill(processes: Processes, clock: Clock, rng: Rng, patience: float) -> tuple[bool, bool]:
+async def _kill(processes: DrillProcesses, clock: Clock, rng: Rng, patience: float) -> tuple[bool, bool]:
     """Kill at a random moment, or at the next one with work to cut; whether in its start, whether at work."""
     in_start, at_work = rng.random() < _IN_ITS_START, False
     if in_start:
@@ -147,7 +149,7 @@ async def _kill(processes: Processes, clock: Clock, rng: Rng, patience: float) -
     return in_start, at_work
 
 
-async def _let_finish(home: Path, people: list[Person], clock: Clock) -> None:
+async def _let_finish(home: Path, people: list[DrillPerson], clock: Clock) -> None:
     """Until everything kept is answered and nothing is under way, or nothing new comes any more."""
     await asyncio.gather(*(person.enough() for person in people))
     heard, since = -1, clock.monotonic()
@@ -160,7 +162,7 @@ async def _let_finish(home: Path, people: list[Person], clock: Clock) -> None:
         await clock.sleep(_LOOK_AGAIN)
 
 
-async def _is_quiet(home: Path, people: list[Person]) -> bool:
+async def _is_quiet(home: Path, people: list[DrillPerson]) -> bool:
     """Nothing runs, waits or is owed, and everybody has heard everything."""
     try:
         status = await ask(home, "status")
@@ -168,7 +170,7 @@ async def _is_quiet(home: Path, people: list[Person]) -> bool:
             await ask(home, "outbox", chat=person.seen.chat, after=person.line.seen, limit=1)
             for person in people
         ]
-    except (NotRunning, Declined):
+    except (NotRunning, RequestDeclined):
         return False
     under_way = status["open_turns"] or status["waiting"] or status["owed"] or status["unknown"]
     return not under_way and not any(one["deliveries"] for one in unheard)

@@ -16,7 +16,7 @@ from holdfast.model import InboxRow, InboxState, Key, Place, Turn, TurnId, TurnS
 from holdfast.records import dataclass
 from holdfast.store import LEDGER, ReadOnlyLedger
 
-from .counting import Seen
+from .count import PersonLog
 
 _MANY = 10_000
 _OPEN = frozenset({TurnState.QUEUED, TurnState.RUNNING, TurnState.WAITING, TurnState.INTERRUPTED})
@@ -39,7 +39,7 @@ class Fates:
         return frozenset((*self.waiting, *self.parked))
 
 
-async def look_for(home: Path, clock: Clock, people: Iterable[Seen]) -> Fates:
+async def look_for(home: Path, clock: Clock, people: Iterable[PersonLog]) -> Fates:
     """Look each of them up in the ledger, and whether its chat was told."""
     found = Fates()
     ledger = ReadOnlyLedger(home / LEDGER, clock)
@@ -52,7 +52,7 @@ async def look_for(home: Path, clock: Clock, people: Iterable[Seen]) -> Fates:
     return found
 
 
-async def _sort(ledger: ReadOnlyLedger, seen: Seen, found: Fates) -> None:
+async def _sort(ledger: ReadOnlyLedger, seen: PersonLog, found: Fates) -> None:
     address = Place("web", "main", seen.chat).address
     key = Key(address)
     told = {one.dedupe for one in await ledger.deliveries(address, limit=_MANY)}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from holdfast.app.shown import Json
+from holdfast.api.to_json import Json
 from holdfast.cli.chat.client import Line
 from holdfast.clock import Clock, Ids, Rng, first_of
 from holdfast.records import dataclass
 
 from .agent import asking
-from .counting import Seen
+from .count import PersonLog
 
 _AT_ONCE = 3
 """Messages a person sends before the first of them is answered."""
@@ -34,13 +34,13 @@ class Habits:
 AS_USUAL = Habits()
 
 
-class Person:
+class DrillPerson:
     """Writes until told to stop, sends again what was not confirmed, and notes every reply."""
 
     def __init__(
         self, name: str, home: Path, clock: Clock, ids: Ids, rng: Rng, habits: Habits = AS_USUAL
     ) -> None:
-        self.seen = Seen(name)
+        self.seen = PersonLog(name)
         self.line = Line(home, name, clock, ids, self._hear)
         self.breaks = 0
         self._rng = rng

@@ -8,8 +8,8 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from contextlib import suppress
 from pathlib import Path
 
-from holdfast.app.client import Declined, NotRunning, ask
-from holdfast.app.shown import Json
+from holdfast.api.client import NotRunning, RequestDeclined, ask
+from holdfast.api.to_json import Json
 from holdfast.clock import Clock, in_time
 from holdfast.errors import HoldfastError
 
@@ -44,7 +44,7 @@ class DrillFailed(HoldfastError):
     """The drill itself could not be carried out."""
 
 
-class Processes:
+class DrillProcesses:
     """Starts, kills and ends them; whatever happens, `end` leaves none behind."""
 
     def __init__(self, home: Path, clock: Clock, sabotage: str | None, settings: str = SETTINGS) -> None:
@@ -127,7 +127,7 @@ class Processes:
         assert self._gateway is not None
         while True:
             # It does not answer yet, or cannot: whether it still lives is looked at below.
-            with suppress(NotRunning, Declined):
+            with suppress(NotRunning, RequestDeclined):
                 status = await ask(self._home, "status")
                 if status["pid"] == self._gateway.pid and status["state"] == "running":
                     return status

@@ -12,9 +12,8 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from holdfast.app.process import run_and_exit
-from holdfast.app.settings import LOCAL_PERSON
 from holdfast.clock import SystemClock
+from holdfast.config.settings import LOCAL_PERSON
 from holdfast.model import (
     Accepted,
     Batch,
@@ -30,12 +29,13 @@ from holdfast.model import (
 )
 from holdfast.platforms import Arrival
 from holdfast.platforms.web import WebChat
-from holdfast.policy.recovery import Decision, Outcome, RecoveryFacts, decide
+from holdfast.policy.recovery.outcome import Decision, Outcome, RecoveryFacts, decide
 from holdfast.policy.settings import RecoverySettings
+from holdfast.process.main import run_and_exit
 from holdfast.records import dataclass
 from holdfast.recovery import Reconciler, verdicts
 from holdfast.store import SqliteStore, Store
-from holdfast.turns.toolbox import Toolbox
+from holdfast.turns.tools.execute import ToolExecution
 from holdfast.web import open_page
 
 from .agent import asking
@@ -95,12 +95,12 @@ def lose_replies() -> None:
 
 def rerun_effects() -> None:
     """Takes every tool for one that changes nothing, and runs it again when it was cut off."""
-    plan = Toolbox.plan
+    plan = ToolExecution.plan
 
-    def careless(self: Toolbox, call: ToolCall) -> PlannedCall:
+    def careless(self: ToolExecution, call: ToolCall) -> PlannedCall:
         return replace(plan(self, call), effect=EffectClass.READ)
 
-    _replace(Toolbox, "plan", careless)
+    _replace(ToolExecution, "plan", careless)
 
 
 def resend_unmarked() -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from .buttons import Press, press_of
-from .content import File
+from .buttons import ButtonPress, press_of
+from .content import TelegramFile
 from .format import Rendered, render
-from .wire import WANTED, Found, Me, Moved, Standing, joined, read, text_for, to_send
+from .wire import WANTED, BotMembership, FoundMessage, Me, Moved, joined, read, text_for, to_send
 
 __all__ = [
     "WANTED",
-    "File",
-    "Found",
+    "TelegramFile",
+    "FoundMessage",
     "Me",
     "Moved",
-    "Press",
+    "ButtonPress",
     "Rendered",
-    "Standing",
+    "BotMembership",
     "joined",
     "press_of",
     "read",

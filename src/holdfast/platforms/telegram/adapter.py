@@ -25,20 +25,20 @@ from holdfast.model import (
 )
 from holdfast.platforms.base import Ack, Arrival, Capabilities, Incoming, PlatformDown, Revision, Working
 from holdfast.platforms.pace import Pace, Rate
-from holdfast.policy.approver import PERSON
-from holdfast.policy.parts import width
+from holdfast.policy.consent.approver import PERSON
+from holdfast.policy.delivery.parts import width
 from holdfast.policy.settings import DAY, SECOND
 
-from .client import CallFault, Client, Flood, Refusal
+from .client import CallFault, CallRefused, Client, FloodWait
 from .content import integer, text_in
-from .files import LARGEST, Files
+from .cursor import UpdateCursor, reached
+from .files import LARGEST, Downloads
 from .format import LONGEST
-from .reached import Reached, reached
 from .results import down, is_about_looks, is_edited, sent, unsent
-from .uploading import LARGEST_UPLOAD, Stored, is_no_photo, is_photo, nothing_stored, send_file
+from .upload import LARGEST_UPLOAD, Stored, is_no_photo, is_photo, nothing_stored, send_file
 from .wire import (
     PLATFORM,
-    Found,
+    FoundMessage,
     Me,
     Moved,
     Read,
@@ -88,7 +88,7 @@ async def nothing_asked(chat: ChatAddress) -> Sequence[QuestionId]:
 
 
 class Telegram:
-    """One bot. All that outlives this process stands in its read position (`Reached`) and in the outbox."""
+    """One bot. Only its read position (`UpdateCursor`) and the outbox outlive this process."""
 
     name = PLATFORM
     cursor: str | None = CURSOR
@@ -99,7 +99,7 @@ class Telegram:
         account: str,
         clock: Clock,
         source: Source,
-        files: Files,
+        files: Downloads,
         ack: Ack = Ack.OFFSET,
         asked: Asked = nothing_asked,
         menu: Menu = (),
@@ -117,7 +117,7 @@ class Telegram:
         self._report = report
         self._stored = stored
         self._me = Me(account)
-        self._reached = Reached()
+        self._reached = UpdateCursor()
         self._became: dict[str, str] = {}
         """Groups that a refused send has told us have moved."""
         self._presses: list[str] = []
@@ -172,7 +172,9 @@ class Telegram:
         now_at = self._reached.after(updates if asks else [], moves, self._clock.now())
         if asks and now_at == self._reached:
             raise PlatformDown("Telegram brought updates without ids")
-        self._presses = [one.query for one in found if isinstance(one, Found) and one.query is not None]
+        self._presses = [
+            one.query for one in found if isinstance(one, FoundMessage) and one.query is not None
+        ]
         events = [await self._event(one, now_at) for one in self._in_albums(found)]
         there = tuple(event for event in events if event is not None)
         return Incoming(there, Cursor(CURSOR, now_at.value()))
@@ -182,15 +184,17 @@ class Telegram:
         whole = joined(found)
         if self.capabilities.ack is Ack.OFFSET:
             return whole
-        ids = {one.event.event_id for one in whole if isinstance(one, Found)}
-        items = [one.event.event_id for one in found if isinstance(one, Found) and one.album is not None]
+        ids = {one.event.event_id for one in whole if isinstance(one, FoundMessage)}
+        items = [
+            one.event.event_id for one in found if isinstance(one, FoundMessage) and one.album is not None
+        ]
         rest = [SetAside(id_, "part of an album", "") for id_ in items if id_ not in ids]
         return [*whole, *rest]
 
-    async def _event(self, found: Read, now_at: Reached) -> Arrival | Revision | SetAside | None:
+    async def _event(self, found: Read, now_at: UpdateCursor) -> Arrival | Revision | SetAside | None:
         if isinstance(found, SetAside):
             return found
-        if not isinstance(found, Found):
+        if not isinstance(found, FoundMessage):
             return None
         event = found.event
         lines: list[str] = []
@@ -217,7 +221,7 @@ class Telegram:
             pressed=await self._question(found, place),
         )
 
-    async def _question(self, found: Found, place: Place) -> QuestionId | None:
+    async def _question(self, found: FoundMessage, place: Place) -> QuestionId | None:
         """The question of a press; one whose id was too long for a button is found among those asked here."""
         assert isinstance(found.event, Arrival)
         press = found.press
@@ -238,7 +242,7 @@ class Telegram:
         try:
             return await self._send(delivery, chat)
         except CallFault as fault:
-            if isinstance(fault, Flood):
+            if isinstance(fault, FloodWait):
                 self._pace(chat).wait(_whole(chat), fault.seconds)
             return unsent(fault, self._clock.now())
 
@@ -250,7 +254,7 @@ class Telegram:
             there = delivery._replace(chat=now_at.address, reply_to=_anchor(delivery.reply_to, prefix))
             try:
                 return sent(await self._ask(there, plain, as_photo), prefix)
-            except Refusal as refusal:
+            except CallRefused as refusal:
                 if refusal.moved_to is not None and str(refusal.moved_to) != now_at.chat:
                     self._became[chat.chat] = str(refusal.moved_to)
                     now_at = replace(chat, chat=str(refusal.moved_to))
@@ -260,14 +264,14 @@ class Telegram:
                     as_photo = False
                 else:
                     raise
-        raise Refusal(400, "refused in every form")
+        raise CallRefused(400, "refused in every form")
 
     async def _ask(self, delivery: Delivery, plain: bool, as_photo: bool) -> object:
         request = to_send(delivery, plain)
         for file in delivery.files:
             path = self._stored(file.digest)
             if not path.is_file():
-                raise Refusal(400, f"the bytes of {file.name} are not kept any more")
+                raise CallRefused(400, f"the bytes of {file.name} are not kept any more")
             return await send_file(self._client, request, file, path, as_photo)
         return await self._client.call("sendMessage", request)
 
@@ -289,7 +293,7 @@ class Telegram:
             return await self._draft(chat, place, working)
         if working.typing and not is_direct_topic(place):
             where = chat_and_topic(self._now_at(place))
-            with suppress(Refusal):
+            with suppress(CallRefused):
                 await self._shown(place, "sendChatAction", {**where, "action": "typing"})
         return has_room
 
@@ -301,7 +305,7 @@ class Telegram:
             text = text_for(_end_of(working.draft), plain=plain, commands=False)
             try:
                 await self._shown(place, "sendMessageDraft", {**where, **text})
-            except Refusal as refusal:
+            except CallRefused as refusal:
                 if plain or not is_about_looks(refusal):
                     break
             else:
@@ -322,7 +326,7 @@ class Telegram:
             words = {**text_for(text, plain=plain), "message_id": int(number)}
             try:
                 await self._shown(place, "editMessageText", {"chat_id": int(now_at.chat), **words})
-            except Refusal as refusal:
+            except CallRefused as refusal:
                 if plain or not is_about_looks(refusal):
                     return is_edited(refusal)
             else:
@@ -339,13 +343,13 @@ class Telegram:
         return wait <= _PATIENT
 
     async def _shown(self, place: Place, method: str, parameters: Mapping[str, object]) -> None:
-        """Ask for something to be seen; raises `PlatformDown`, or `Refusal` if it will never be."""
+        """Ask for something to be seen; raises `PlatformDown`, or `CallRefused` if it will never be."""
         try:
             await self._client.call(method, parameters)
-        except Refusal:
+        except CallRefused:
             raise
         except CallFault as fault:
-            if isinstance(fault, Flood):
+            if isinstance(fault, FloodWait):
                 self._pace(place).wait(_whole(place), fault.seconds)
             raise down(fault) from None
 

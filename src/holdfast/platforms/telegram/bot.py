@@ -10,10 +10,10 @@ from holdfast.errors import Report, unreported
 from holdfast.platforms.base import Ack
 
 from .adapter import Asked, Menu, Source, Telegram, nothing_asked
-from .client import Client, Listening
-from .files import Begun, Files, Keep
-from .polling import Polling
-from .uploading import Stored, nothing_stored
+from .client import Client, WebhookAddress
+from .files import Downloads, Keep, PartialDownloads
+from .poller import Poller
+from .upload import Stored, nothing_stored
 
 if TYPE_CHECKING:
     from .session import Http
@@ -26,7 +26,7 @@ def telegram_bot(
     keep: Keep,
     asked: Asked = nothing_asked,
     menu: Menu = (),
-    listening: Listening | None = None,
+    listening: WebhookAddress | None = None,
     report: Report = unreported,
     stored: Stored = nothing_stored,
     *,
@@ -38,17 +38,17 @@ def telegram_bot(
     What came of files whose download was cut off stands in `downloads`, a folder below one of its own.
     """
     client = Client(token, base_url, http)
-    source: Source = Polling(client, clock)
+    source: Source = Poller(client, clock)
     if listening is not None:
-        from .webhook import Webhook  # noqa: PLC0415 - brings a server with it, which most do not need
+        from .webhook import WebhookListener  # noqa: PLC0415 - brings a server with it, which most do not need
 
-        source = Webhook(client, clock, listening, token)
+        source = WebhookListener(client, clock, listening, token)
     return Telegram(
         client,
         token.partition(":")[0],
         clock,
         source,
-        Files(client, clock, keep, Begun(downloads, clock)),
+        Downloads(client, clock, keep, PartialDownloads(downloads, clock)),
         Ack.OFFSET if listening is None else Ack.ANSWER,
         asked,
         menu,

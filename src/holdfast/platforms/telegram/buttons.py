@@ -14,7 +14,7 @@ import hashlib
 import re
 
 from holdfast.model import QuestionId
-from holdfast.policy.answers import command_label
+from holdfast.policy.intake.parse_input import command_label
 from holdfast.records import dataclass
 
 LONGEST_DATA = 64
@@ -27,7 +27,7 @@ _COMMAND = re.compile(r"c(?:\.((?:dm)?[0-9]{1,19}))?:(/.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Press:
+class ButtonPress:
     """Which option of which question, and the topic it was asked in."""
 
     option: int
@@ -48,15 +48,15 @@ def data_for(question: QuestionId, option: int, thread: str | None) -> str:
     return data if len(data.encode()) <= LONGEST_DATA else f"{head}#{_hash(question)}"
 
 
-def press_of(data: str) -> Press | None:
+def press_of(data: str) -> ButtonPress | None:
     """Read it back; None if it is none of ours."""
     found = _DATA.fullmatch(data)
     if found is None:
         return None
     option, thread, kind, name = int(found[1]), found[2], found[3], found[4]
     if kind == "#":
-        return Press(option, None, name, thread)
-    return Press(option, QuestionId(name), None, thread)
+        return ButtonPress(option, None, name, thread)
+    return ButtonPress(option, QuestionId(name), None, thread)
 
 
 def command_of(data: str) -> tuple[str, str | None] | None:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 from holdfast.records import dataclass
 
 if TYPE_CHECKING:
-    from .session import Http, Session
+    from .session import BotSession, Http
 
 WITHIN = 60
 """Seconds for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
+class WebhookAddress:
     """Where Telegram is to bring updates, and where we take them."""
 
     url: str
@@ -34,7 +34,7 @@ class CallFault(Exception):
     """Something did not go as asked; the words are for people and hold no secret."""
 
 
-class Refusal(CallFault):
+class CallRefused(CallFault):
     """Nothing was done, and the Bot API says why."""
 
     def __init__(self, code: int, words: str, moved_to: int | None = None) -> None:
@@ -45,7 +45,7 @@ class Refusal(CallFault):
         """The supergroup that this group is now."""
 
 
-class Flood(CallFault):
+class FloodWait(CallFault):
     """Nothing was done, and nothing will be for so many seconds."""
 
     def __init__(self, seconds: int) -> None:
@@ -69,14 +69,14 @@ class Client:
         self._base_url = base_url
         self._http = http
         """What carries the requests, if not the library's own sessions."""
-        self._session: Session | None = None
+        self._session: BotSession | None = None
 
     async def open(self) -> None:
         """Be ready. The library takes seconds to be imported: it is, beside everything else that starts."""
         if self._session is None:
             found = await asyncio.to_thread(import_module, "holdfast.platforms.telegram.session")
             given = () if self._http is None else (self._http,)
-            self._session = found.Session(self._token, self._base_url, *given)
+            self._session = found.BotSession(self._token, self._base_url, *given)
 
     async def call(
         self, method: str, parameters: Mapping[str, object] | None = None, within: int = WITHIN
@@ -101,7 +101,7 @@ class Client:
             await session.close()
 
     @property
-    def _opened(self) -> Session:
+    def _opened(self) -> BotSession:
         if self._session is None:
             raise Unreached("not connected yet")
         return self._session

@@ -35,7 +35,7 @@ _SERVICE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class TelegramFile:
     """A file that is still with Telegram; fetched with `getFile` by its id."""
 
     id: str
@@ -50,7 +50,7 @@ class Content:
     """The words, or the caption, and the files."""
 
     text: str = ""
-    files: tuple[File, ...] = ()
+    files: tuple[TelegramFile, ...] = ()
 
 
 NO_CONTENT = Content()
@@ -97,7 +97,7 @@ def _in_words(message: Json) -> str:
     return ""
 
 
-def _files(message: Json) -> tuple[File, ...]:
+def _files(message: Json) -> tuple[TelegramFile, ...]:
     photos = message.get("photo")
     sizes = [size for size in photos if isinstance(size, dict)] if isinstance(photos, list) else []
     # The same photo in several sizes, the largest last.
@@ -108,12 +108,12 @@ def _files(message: Json) -> tuple[File, ...]:
     return tuple(file for file in found if file is not None)
 
 
-def _file(given: Json, name: str, media_type: str) -> File | None:
+def _file(given: Json, name: str, media_type: str) -> TelegramFile | None:
     id_ = text_in(given, "file_id")
     if not id_:
         return None
     size = integer(given, "file_size")
-    return File(
+    return TelegramFile(
         id_,
         text_in(given, "file_unique_id"),
         # Only what stands behind the last slash: it is a name, never a way to somewhere.

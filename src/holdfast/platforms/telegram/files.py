@@ -13,8 +13,8 @@ from holdfast.errors import DiskFull
 from holdfast.model import Attachment
 from holdfast.policy.settings import DAY
 
-from .client import CallFault, Client, Flood, Refusal, Unreached
-from .content import File, text_in
+from .client import CallFault, CallRefused, Client, FloodWait, Unreached
+from .content import TelegramFile, text_in
 from .results import down
 
 Keep = Callable[[bytes, str], Awaitable[str]]
@@ -28,7 +28,7 @@ _PAUSE = 0.5
 _TOO_LARGE = "it is larger than a bot may fetch"
 
 
-class Begun:
+class PartialDownloads:
     """What came of files so far, in a folder where the next process finds it.
 
     Nothing is forced to the disk: the folder is one of this start of the machine, and what is found in it was
@@ -39,7 +39,7 @@ class Begun:
         self._folder = folder
         self._clock = clock
 
-    def of(self, file: File) -> Path:
+    def of(self, file: TelegramFile) -> Path:
         """Where this one is; its name at Telegram stands for the same bytes for good."""
         return self._folder / hashlib.sha256(file.unique.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -74,10 +74,10 @@ class Begun:
             raise DiskFull(f"the attachment could not be kept: {error.strerror}") from error
 
 
-class Files:
+class Downloads:
     """Fetches files. What came of one is kept until all of it is, over any number of processes."""
 
-    def __init__(self, client: Client, clock: Clock, keep: Keep, begun: Begun) -> None:
+    def __init__(self, client: Client, clock: Clock, keep: Keep, begun: PartialDownloads) -> None:
         self._client = client
         self._clock = clock
         self._keep = keep
@@ -86,7 +86,7 @@ class Files:
     async def begin(self) -> None:
         await asyncio.to_thread(self._begun.clear_old)
 
-    async def fetch(self, file: File) -> Attachment | str:
+    async def fetch(self, file: TelegramFile) -> Attachment | str:
         """The file, or a line that says why it is not there.
 
         Raises `PlatformDown` as long as Telegram cannot even be asked: then its message is read again.
@@ -96,7 +96,7 @@ class Files:
         path = self._begun.of(file)
         try:
             await self._download(file, path)
-        except Refusal as refusal:
+        except CallRefused as refusal:
             self._begun.forget(path)
             return _line(file, refusal.words)
         content = await asyncio.to_thread(self._begun.content, path)
@@ -104,7 +104,7 @@ class Files:
         self._begun.forget(path)
         return Attachment(digest, file.name, file.media_type, len(content))
 
-    async def _download(self, file: File, path: Path) -> None:
+    async def _download(self, file: TelegramFile, path: Path) -> None:
         """Go on until it is whole; as long as each try brings something, there may be many."""
         idle = 0
         while True:
@@ -112,7 +112,7 @@ class Files:
             try:
                 await self._go_on(file, path, before)
                 return
-            except Refusal as refusal:
+            except CallRefused as refusal:
                 if refusal.code != 416 or not before:
                     raise
                 if file.size in (None, before):
@@ -122,17 +122,17 @@ class Files:
             except CallFault as fault:
                 idle = 0 if self._begun.size(path) > before else idle + 1
                 if idle >= _TRIES:
-                    raise Refusal(0, f"it could not be fetched ({fault})") from None
+                    raise CallRefused(0, f"it could not be fetched ({fault})") from None
             await self._clock.sleep(_PAUSE * 2**idle)
 
-    async def _go_on(self, file: File, path: Path, before: int) -> None:
+    async def _go_on(self, file: TelegramFile, path: Path, before: int) -> None:
         """One try; a server that begins anew, whatever it was asked for, is taken at its word."""
         async for at, chunk in self._client.download(await self._path(file), before):
             if at + len(chunk) > LARGEST:
-                raise Refusal(413, _TOO_LARGE)
+                raise CallRefused(413, _TOO_LARGE)
             self._begun.put(path, at, chunk)
 
-    async def _path(self, file: File) -> str:
+    async def _path(self, file: TelegramFile) -> str:
         """Where it is to be had, for an hour.
 
         What would befall every request is the platform's trouble; all else is this file's, and keeps no other
@@ -140,17 +140,17 @@ class Files:
         """
         try:
             answer = await self._client.call("getFile", {"file_id": file.id})
-        except (Flood, Unreached) as fault:
+        except (FloodWait, Unreached) as fault:
             raise down(fault) from None
-        except Refusal as refusal:
+        except CallRefused as refusal:
             if refusal.code == 401:
                 raise down(refusal) from None
             raise
         path = text_in(answer, "file_path") if isinstance(answer, dict) else ""
         if not path:
-            raise Refusal(0, "Telegram does not say where it is")
+            raise CallRefused(0, "Telegram does not say where it is")
         return path
 
 
-def _line(file: File, why: str) -> str:
+def _line(file: TelegramFile, why: str) -> str:
     return f"[The file {file.name} came with this message and is not here: {why}.]"

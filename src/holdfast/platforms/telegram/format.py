@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
-from holdfast.policy.parts import width
+from holdfast.policy.delivery.parts import width
 from holdfast.records import dataclass
 
 LONGEST = 4096

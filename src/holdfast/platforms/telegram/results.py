@@ -6,7 +6,7 @@ from holdfast.model import Lost, Rejected, SendResult, Sent, TryAgain
 from holdfast.platforms.base import PlatformDown
 from holdfast.policy.settings import SECOND
 
-from .client import CallFault, Flood, Refusal, Unreached
+from .client import CallFault, CallRefused, FloodWait, Unreached
 from .content import integer
 
 _TOKEN = (401, 404)
@@ -56,13 +56,13 @@ def sent(answer: object, prefix: str = "") -> Sent:
 def unsent(fault: CallFault, now: int) -> SendResult:
     """What a fault says of a message; raises `PlatformDown` when none could go out."""
     match fault:
-        case Flood():
+        case FloodWait():
             return TryAgain(now + fault.seconds * SECOND, str(fault), counts=False)
         case Unreached():
             raise down(fault)
-        case Refusal() if fault.code in _TOKEN:
+        case CallRefused() if fault.code in _TOKEN:
             raise down(fault)
-        case Refusal():
+        case CallRefused():
             gone = fault.code == 403 or _says(fault, _GONE)
             return Rejected(fault.words, whole_chat=gone, reply_gone=_says(fault, _REPLY))
     return Lost(f"no answer ({fault})")
@@ -71,32 +71,32 @@ def unsent(fault: CallFault, now: int) -> SendResult:
 def down(fault: CallFault) -> PlatformDown:
     """What is wrong, in words for who has to mend it."""
     match fault:
-        case Flood():
+        case FloodWait():
             return PlatformDown(str(fault), fault.seconds)
-        case Refusal() if fault.code in _TOKEN:
+        case CallRefused() if fault.code in _TOKEN:
             return PlatformDown(
                 "Telegram does not know the bot's token; telegram.token_env or token_file names it"
             )
-        case Refusal() if fault.code == 409:
+        case CallRefused() if fault.code == 409:
             return PlatformDown(
                 "somebody else reads this bot's messages (409): another program has the same token, or a "
                 "webhook is set; only one of them can be served"
             )
-        case Refusal():
+        case CallRefused():
             return PlatformDown(f"Telegram refused: {fault.words}")
     return PlatformDown(f"Telegram cannot be reached ({fault})")
 
 
-def is_about_looks(fault: Refusal) -> bool:
+def is_about_looks(fault: CallRefused) -> bool:
     """Whether the same text may be taken without any looks."""
     return _says(fault, _LOOKS)
 
 
-def is_edited(fault: Refusal) -> bool:
+def is_edited(fault: CallRefused) -> bool:
     """Whether there is nothing left to be edited: it reads so already, or it is not there."""
     return fault.code == 403 or _says(fault, (*_AS_IT_IS, *_NOT_THERE, *_GONE))
 
 
-def _says(fault: Refusal, words: tuple[str, ...]) -> bool:
+def _says(fault: CallRefused, words: tuple[str, ...]) -> bool:
     said = fault.words.lower()
     return any(one in said for one in words)

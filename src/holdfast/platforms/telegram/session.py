@@ -30,7 +30,7 @@ from aiogram.methods import TelegramMethod
 from aiogram.types import FSInputFile
 from aiohttp import ClientConnectorError, ClientError, ClientResponseError, ClientTimeout
 
-from .client import CallFault, Flood, Refusal, Unanswered, Unreached
+from .client import CallFault, CallRefused, FloodWait, Unanswered, Unreached
 
 _CHUNK = 1 << 16
 _CODES: Mapping[type[TelegramAPIError], int] = {
@@ -49,7 +49,7 @@ class Http(Protocol):
     def __call__(self, *, api: TelegramAPIServer) -> AiohttpSession: ...
 
 
-class Session:
+class BotSession:
     """One bot at one Bot API server."""
 
     def __init__(self, token: str, base_url: str, http: Http = AiohttpSession) -> None:
@@ -86,7 +86,7 @@ class Session:
                     yield at, chunk
                     at += len(chunk)
         except ClientResponseError as error:
-            raise Refusal(error.status, f"the file was refused ({error.status})") from None
+            raise CallRefused(error.status, f"the file was refused ({error.status})") from None
         except (OSError, ClientError, TimeoutError) as error:
             raise Unanswered(type(error).__name__) from None
 
@@ -104,13 +104,13 @@ def _method(name: str) -> type[TelegramMethod[Any]]:
 def _fault(error: AiogramError) -> CallFault:
     match error:
         case TelegramRetryAfter():
-            return Flood(error.retry_after)
+            return FloodWait(error.retry_after)
         case TelegramMigrateToChat():
-            return Refusal(400, "the group has become a supergroup", error.migrate_to_chat_id)
+            return CallRefused(400, "the group has become a supergroup", error.migrate_to_chat_id)
         case TelegramServerError() | ClientDecodeError():
             return Unanswered(f"an answer that says nothing ({type(error).__name__})")
         case TelegramAPIError() if type(error) in _CODES:
-            return Refusal(_CODES[type(error)], error.message)
+            return CallRefused(_CODES[type(error)], error.message)
         case TelegramNetworkError() if isinstance(error.__cause__, ClientConnectorError):
             return Unreached("no connection")
     cause = error.__cause__

@@ -14,7 +14,7 @@ from holdfast.platforms.base import PlatformDown
 from holdfast.platforms.webhook_secret import webhook_secret
 from holdfast.records import dataclass
 
-from .client import CallFault, Client, Listening
+from .client import CallFault, Client, WebhookAddress
 from .content import integer, text_in
 from .results import down
 from .wire import WANTED
@@ -36,10 +36,10 @@ class _Post:
     kept: asyncio.Future[bool]
 
 
-class Webhook:
+class WebhookListener:
     """Listens for updates. What was not confirmed is given again by the next read."""
 
-    def __init__(self, client: Client, clock: Clock, where: Listening, token: str) -> None:
+    def __init__(self, client: Client, clock: Clock, where: WebhookAddress, token: str) -> None:
         self._client = client
         self._clock = clock
         self._where = where

@@ -15,11 +15,11 @@ from typing import TypeGuard
 
 from holdfast.model import ChatKind, Delivery, Origin, OwedKind, Place, QuestionId, SetAside, place_at
 from holdfast.platforms.base import Arrival, Revision
-from holdfast.policy.parts import mark_for
+from holdfast.policy.delivery.parts import mark_for
 from holdfast.records import dataclass
 
-from .buttons import Press, command_keyboard, command_of, keyboard, press_of
-from .content import NO_CONTENT, File, content_of, integer, part, text_in
+from .buttons import ButtonPress, command_keyboard, command_of, keyboard, press_of
+from .content import NO_CONTENT, TelegramFile, content_of, integer, part, text_in
 from .format import NOTHING_SEEN, has_something_to_see, readable, render, unlinked
 
 PLATFORM = "telegram"
@@ -51,14 +51,14 @@ class Me:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundMessage:
     """A message, an edit or a press; its files are still on Telegram's side."""
 
     event: Arrival | Revision
-    files: tuple[File, ...] = ()
+    files: tuple[TelegramFile, ...] = ()
     album: str | None = None
     """Messages with the same one were sent as one."""
-    press: Press | None = None
+    press: ButtonPress | None = None
     query: str | None = None
     """The press that waits to be answered, so that the button stops to spin."""
 
@@ -72,14 +72,14 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BotMembership:
     """Whether the bot may speak in a chat has changed."""
 
     chat: str
     welcome: bool
 
 
-Read = Found | SetAside | Moved | Standing | None
+Read = FoundMessage | SetAside | Moved | BotMembership | None
 """None: nothing of interest."""
 
 
@@ -114,7 +114,7 @@ def shown(payload: object) -> str:
         return "(cannot be shown)"
 
 
-def _message(message: Json, me: Me, update: int | None) -> Found | Moved | str | None:
+def _message(message: Json, me: Me, update: int | None) -> FoundMessage | Moved | str | None:
     chat, number = part(message, "chat"), integer(message, "message_id")
     chat_id = integer(chat, "id")
     if chat_id is None or number is None:
@@ -140,7 +140,7 @@ def _message(message: Json, me: Me, update: int | None) -> Found | Moved | str |
         _time(integer(message, "date")),
         replies_to=_replied(message, me),
     )
-    return Found(arrival, content.files, text_in(message, "media_group_id") or None)
+    return FoundMessage(arrival, content.files, text_in(message, "media_group_id") or None)
 
 
 def _replied(message: Json, me: Me) -> str | None:
@@ -158,15 +158,15 @@ def _moved(message: Json, chat: int) -> Moved | None:
     return Moved(str(old), str(chat)) if old is not None else None
 
 
-def _edit(message: Json, me: Me, update: int | None) -> Found | str | None:
+def _edit(message: Json, me: Me, update: int | None) -> FoundMessage | str | None:
     found = _message(message, me, update)
-    if not isinstance(found, Found) or not isinstance(found.event, Arrival):
+    if not isinstance(found, FoundMessage) or not isinstance(found.event, Arrival):
         return found if isinstance(found, str) else None
     was = found.event
     assert was.message_id is not None
     changed = integer(message, "edit_date")
     event_id = f"edit:{was.event_id}:{changed if update is None else update}"
-    return Found(Revision(event_id, was.origin.place, was.message_id, was.text), found.files)
+    return FoundMessage(Revision(event_id, was.origin.place, was.message_id, was.text), found.files)
 
 
 def _origin(message: Json, me: Me) -> Origin | str:
@@ -201,7 +201,7 @@ def _is_for_another(text: str, me: Me) -> bool:
     return bool(at and me.username) and name.lower() != me.username.lower()
 
 
-def _press(query: Json, me: Me, update: int | None) -> Found | str:
+def _press(query: Json, me: Me, update: int | None) -> FoundMessage | str:
     id_, sender = text_in(query, "id"), integer(part(query, "from"), "id")
     message, data = part(query, "message"), text_in(query, "data")
     kind = _KINDS.get(text_in(part(message, "chat"), "type"))
@@ -212,14 +212,14 @@ def _press(query: Json, me: Me, update: int | None) -> Found | str:
     if command is not None:
         words, thread = command
         place = Place(place.platform, place.account, place.chat, thread or place.thread)
-        return Found(Arrival(f"press:{id_}", Origin(place, kind, str(sender)), words), query=id_)
+        return FoundMessage(Arrival(f"press:{id_}", Origin(place, kind, str(sender)), words), query=id_)
     if press is None:
         return "a press of a button that is not ours"
     place = Place(place.platform, place.account, place.chat, press.thread or place.thread)
     words = _pressed_label(message, data) or str(press.option + 1)
     pressed = press.question or QuestionId(f"#{press.hashed}")
     arrival = Arrival(f"press:{id_}", Origin(place, kind, str(sender)), words, pressed=pressed)
-    return Found(arrival, press=press, query=id_)
+    return FoundMessage(arrival, press=press, query=id_)
 
 
 def _pressed_label(message: Json, data: str) -> str:
@@ -233,11 +233,11 @@ def _pressed_label(message: Json, data: str) -> str:
     return ""
 
 
-def _standing(change: Json, me: Me, update: int | None) -> Standing | str:
+def _standing(change: Json, me: Me, update: int | None) -> BotMembership | str:
     chat, status = integer(part(change, "chat"), "id"), text_in(part(change, "new_chat_member"), "status")
     if chat is None or not status:
         return "a change of membership without its chat or its state"
-    return Standing(str(chat), status in ("member", "administrator", "creator", "restricted"))
+    return BotMembership(str(chat), status in ("member", "administrator", "creator", "restricted"))
 
 
 _READERS = {
@@ -270,8 +270,8 @@ def joined(found: list[Read]) -> list[Read]:
     return result
 
 
-def _with(album: Read, item: Read) -> Found | None:
-    if not isinstance(album, Found) or not isinstance(item, Found):
+def _with(album: Read, item: Read) -> FoundMessage | None:
+    if not isinstance(album, FoundMessage) or not isinstance(item, FoundMessage):
         return None
     first, more = album.event, item.event
     if not isinstance(first, Arrival) or not isinstance(more, Arrival):
@@ -282,7 +282,7 @@ def _with(album: Read, item: Read) -> Found | None:
     whole = Arrival(
         first.event_id, first.origin, text, first.message_id, first.sent_at, replies_to=first.replies_to
     )
-    return Found(whole, (*album.files, *item.files), album.album)
+    return FoundMessage(whole, (*album.files, *item.files), album.album)
 
 
 def chat_and_topic(place: Place) -> dict[str, object]:

@@ -10,31 +10,30 @@ from .allowed_calls import RULE_USED, AllowedCalls
 from .arrival import AS_CONFIGURED, ArrivalSettings
 from .blobs import Blob, Blobs
 from .delivery import Deliveries, Processes
-from .erasing import BEGUN, FORGOTTEN, Erasing, Scope
+from .drain import DrainVerbs, RunningTurn
+from .erase import BEGUN, FORGOTTEN, Erase, Scope
 from .goals import Goals
 from .intake import Intake
-from .looking import Looking
-from .operators import (
+from .notices import LiveNotice, Notices, QuestionCard
+from .overview import (
     LEDGER_ACCOUNT,
     MOST_COUNTED,
-    Begun,
-    CallLine,
     FoundSessions,
     Inspection,
+    JournalLine,
     KeptAside,
     OpenTurns,
     Operators,
     Overview,
+    TurnsPerMinute,
     Wanted,
     Whereabouts,
 )
 from .people import People
-from .showing import Card, LiveNotice, Notices
-from .stopping import RunningTurn, Stopping
-from .upkeep import Upkeep
+from .queries import Queries
+from .recovery import Recovery
 from .values import (
     TOPICS,
-    Ask,
     ChatLine,
     ClaimSettings,
     Continuity,
@@ -44,11 +43,13 @@ from .values import (
     GoalReport,
     Happening,
     HeldItem,
+    InterruptedWork,
     Judge,
     Judged,
     JudgePage,
     Keep,
     KeptReport,
+    NewQuestion,
     OnHold,
     Recorded,
     Remembered,
@@ -56,10 +57,9 @@ from .values import (
     Settled,
     Spawned,
     StaleTurn,
-    Standing,
     Step,
-    Stop,
     StopOutcome,
+    StopResult,
     Telling,
     Verdict,
     chat_topic,
@@ -69,8 +69,8 @@ from .values import (
 from .work import Work
 
 __all__ = [
-    "Begun",
-    "CallLine",
+    "TurnsPerMinute",
+    "JournalLine",
     "FoundSessions",
     "Inspection",
     "LEDGER_ACCOUNT",
@@ -87,9 +87,9 @@ __all__ = [
     "FORGOTTEN",
     "TOPICS",
     "ArrivalSettings",
-    "Ask",
+    "NewQuestion",
     "Blob",
-    "Card",
+    "QuestionCard",
     "ChatLine",
     "ClaimSettings",
     "Continuity",
@@ -106,7 +106,7 @@ __all__ = [
     "Keep",
     "KeptReport",
     "LiveNotice",
-    "Looking",
+    "Queries",
     "Recorded",
     "Remembered",
     "RunningTurn",
@@ -115,9 +115,9 @@ __all__ = [
     "Settled",
     "Spawned",
     "StaleTurn",
-    "Standing",
+    "InterruptedWork",
     "Step",
-    "Stop",
+    "StopResult",
     "StopOutcome",
     "Telling",
     "Store",
@@ -135,9 +135,9 @@ class Store(
     Notices,
     Processes,
     Goals,
-    Stopping,
-    Upkeep,
-    Erasing,
+    DrainVerbs,
+    Recovery,
+    Erase,
     Operators,
     Blobs,
     People,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast.model import BusyMode, PersonId
-from holdfast.policy.admission import Drain
-from holdfast.policy.parts import Longest, usual
+from holdfast.policy.delivery.parts import Longest, usual
+from holdfast.policy.intake.admission import Drain
 from holdfast.policy.settings import PairingSettings, QueueSettings
 from holdfast.records import dataclass
 

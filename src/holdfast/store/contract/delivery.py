@@ -16,7 +16,7 @@ from holdfast.model import (
     SessionId,
     TurnId,
 )
-from holdfast.policy.retry import FailingPart
+from holdfast.policy.delivery.retry import FailingPart
 
 from .values import Spawned
 

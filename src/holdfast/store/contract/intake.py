@@ -23,7 +23,7 @@ from holdfast.model import (
 )
 
 from .arrival import AS_CONFIGURED, ArrivalSettings
-from .values import Edit, Stop, Telling, untold
+from .values import Edit, StopResult, Telling, untold
 
 
 class Intake(Protocol):
@@ -44,18 +44,19 @@ class Intake(Protocol):
     async def accept(self, batch: Batch, settings: ArrivalSettings = AS_CONFIGURED) -> tuple[Accepted, ...]:
         """Keep a batch, what could not be read of it and the read position it reaches: all or nothing.
 
-        A fresh message is admitted in the same commit (`policy.admission.admit`, on what the ledger says of
-        its conversation): it waits, asks the running turn to stop, answers the open question, sets it aside
-        (and then waits bound to it), drops the work that was asked about, or is offered or refused. The
+        A fresh message is admitted in the same commit (`policy.intake.admission.admit`, on what the ledger
+        says of its conversation): it waits, asks the running turn to stop, answers the open question, sets it
+        aside (and then waits bound to it), drops the work that was asked about, or is offered or refused. The
         words that are true of it then are owed in that commit too, once; of several offers in one
         conversation the first alone is told. Of a message that is too long a beginning is kept.
 
         An event known before, also from an earlier process, is reported with its first position, changes
         nothing and owes nothing; one that was set aside or refused before stays so and is not reported. What
         is kept as a row is never set aside or refused later. Of those refused, a newcomer who knocks is given
-        a code (`policy.pairing.may_issue`), and who is let in but not the chat is told so once: the code, the
-        refusal and the words owed are this commit, so that one event brings them once. A wake-up of an ended
-        incarnation is kept as dropped. Only after this may the platform be told that the batch was received.
+        a code (`policy.intake.pairing.may_issue`), and who is let in but not the chat is told so once: the
+        code, the refusal and the words owed are this commit, so that one event brings them once. A wake-up of
+        an ended incarnation is kept as dropped. Only after this may the platform be told that the batch was
+        received.
         """
         ...
 
@@ -88,7 +89,7 @@ class Intake(Protocol):
         """Put an offered message back in line: the person wants it answered after all."""
         ...
 
-    async def stop(self, key: Key, kind: StopKind, by: Position | None, tell: Telling = untold) -> Stop:
+    async def stop(self, key: Key, kind: StopKind, by: Position | None, tell: Telling = untold) -> StopResult:
         """Cancel the conversation's unfinished turn; for `new` also end the session and withdraw what waits.
 
         A turn nobody runs is ended in this commit, its calls settled. A running one gets the request as a

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from holdfast.model import Asking, Grant, GrantScope, PersonId
-from holdfast.policy.pairing import Paired, PairingRefused
+from holdfast.model import Grant, GrantScope, PairingRequest, PersonId
+from holdfast.policy.intake.pairing import Paired, PairingRefused
 from holdfast.policy.settings import PairingSettings
 
 AS_USUAL = PairingSettings()
@@ -18,7 +18,7 @@ class LookingAtPeople(Protocol):
         """Everybody and every chat let in here; those of the configuration are not among them."""
         ...
 
-    async def asking(self, limit: int = 100) -> tuple[Asking, ...]:
+    async def asking(self, limit: int = 100) -> tuple[PairingRequest, ...]:
         """Newcomers with a code that is still good, the last first; each person once."""
         ...
 
@@ -37,8 +37,8 @@ class People(LookingAtPeople, Protocol):
         scope: GrantScope = GrantScope.PERSON,
         settings: PairingSettings = AS_USUAL,
     ) -> Paired | PairingRefused:
-        """Approve a code (`policy.pairing.approve`): the grant, the end of all codes of that person and what
-        they are told of it are one commit. A wrong code is counted against who gave it.
+        """Approve a code (`policy.intake.pairing.approve`): the grant, the end of all codes of that person
+        and what they are told of it are one commit. A wrong code is counted against who gave it.
         """
         ...
 

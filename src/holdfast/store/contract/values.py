@@ -34,8 +34,8 @@ from holdfast.model import (
     TurnState,
     Usage,
 )
-from holdfast.policy.allowed_calls import Coverage
-from holdfast.policy.recovery import Decision, Outcome
+from holdfast.policy.consent.allowed_calls import Coverage
+from holdfast.policy.recovery.outcome import Decision, Outcome
 from holdfast.policy.settings import DAY, RecoverySettings, ResetSettings
 from holdfast.records import dataclass
 
@@ -67,7 +67,7 @@ def chat_topic(chat: ChatAddress) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class NewQuestion:
     """A question to open: its row and the message that carries it are written in the same commit."""
 
     id: QuestionId
@@ -125,7 +125,7 @@ class Step:
     """Those of `start` that no person was asked about, each with the rule that it begins under."""
     consume: tuple[Position, ...] = ()
     """Rows to take into this turn: the store appends what each of them says now, after `append`."""
-    ask: tuple[Ask, ...] = ()
+    ask: tuple[NewQuestion, ...] = ()
     owe: tuple[Owed, ...] = ()
     spawn: tuple[Spawned, ...] = ()
     looked_at: tuple[str, ...] = ()
@@ -169,7 +169,7 @@ class ClaimSettings:
             return False
 
 
-class Standing(NamedTuple):
+class InterruptedWork(NamedTuple):
     """How interrupted work stands: all that is decided on but whose it is and its times."""
 
     suspended: bool
@@ -214,7 +214,7 @@ class StaleTurn(NamedTuple):
     """Time spent waiting for the quarantine lane or held by safe mode."""
     silent_since: int | None
     """When the question that is all the turn waits for expired, or will; None without one."""
-    stands: Standing
+    stands: InterruptedWork
 
 
 Judge = Callable[[StaleTurn, int], Decision]
@@ -236,7 +236,7 @@ class Verdict(NamedTuple):
     stale: StaleTurn
     decision: Decision
     owe: tuple[Owed, ...] = ()
-    ask: Ask | None = None
+    ask: NewQuestion | None = None
     keep: KeepPartial = keep_nothing
 
 
@@ -279,7 +279,7 @@ class StopOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StopResult:
     """What a stop or a new beginning did."""
 
     outcome: StopOutcome
@@ -297,11 +297,11 @@ class Stop:
     """The message which that reply answers."""
 
 
-Telling = Callable[[Stop], tuple[Owed, ...]]
+Telling = Callable[[StopResult], tuple[Owed, ...]]
 """What to say of a stop, from what it did: asked within the commit that does it, so that it is true."""
 
 
-def untold(stop: Stop) -> tuple[Owed, ...]:
+def untold(stop: StopResult) -> tuple[Owed, ...]:
     """Nobody is told."""
     return ()
 

@@ -29,8 +29,8 @@ from holdfast.model import (
     Undone,
     Usage,
 )
+from holdfast.policy.delivery.parts import Longest, usual
 from holdfast.policy.limits import Spent
-from holdfast.policy.parts import Longest, usual
 from holdfast.policy.settings import RecoverySettings
 
 from .values import ClaimSettings, ExpiredQuestion, Judge, Recorded, Remembered, Step

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .copying import bring_back, copy_ledger, problems_of
-from .home import is_taken
+from .copy import bring_back, copy_ledger, problems_of
+from .home_lock import is_taken
 from .readonly import ReadOnlyLedger
 from .store import LEDGER, SqliteStore, open_ledger
 

@@ -10,17 +10,15 @@ from typing import Any, TypeVar
 from holdfast.clock import Clock, Ids, mark
 from holdfast.errors import StoreFault, StoreUnavailable, SyncFailed
 from holdfast.model import InstanceId
+from holdfast.store.verbs.codec import encode
+from holdfast.store.verbs.tx import PartUndone, Row, Tx, Value
 
-from .codec import encode
 from .faults import code_of, family_of, name_of, refuse_failed_sync, translate
 from .sql import SQL
 
 T = TypeVar("T")
 
 _LET_READERS_END_MS = 2_000
-
-Row = tuple[Any, ...]
-Value = str | int | float | None
 
 
 def writable(values: dict[str, Value]) -> dict[str, Value]:
@@ -33,22 +31,10 @@ def writable(values: dict[str, Value]) -> dict[str, Value]:
     }
 
 
-class Undone(Exception):
-    """A part of a transaction failed by its own fault and was undone; the rest of it stands."""
-
-    def __init__(self, fault: Exception) -> None:
-        super().__init__(str(fault))
-        self.fault = fault
-
-
-class Tx:
-    """What a verb works with: named queries on the open transaction, the time, ids, and wake-ups to send.
-
-    Rows are fetched whole, inside the transaction; wake-ups are sent only after its commit.
-    """
+class SqliteTx:
+    """A transaction of SQLite, as the verbs know one (`Tx`)."""
 
     scrub = False
-    """Whether the file is to be rewritten after the commit."""
 
     def __init__(self, db: sqlite3.Connection, clock: Clock, ids: Ids, instance: InstanceId) -> None:
         self._db = db
@@ -77,6 +63,15 @@ class Tx:
         rows = self.write(name, values).fetchall()
         return rows[0] if rows else None
 
+    def decoded(self, name: str, /, **values: Value) -> list[Row] | None:
+        """Every row of a query, or None if a text in one of them cannot be decoded."""
+        try:
+            return self.all(name, **values)
+        except sqlite3.OperationalError as error:
+            if code_of(error):
+                raise
+            return None
+
     def run(self, name: str, /, **values: Value) -> int:
         """Carry out a write and return how many rows it changed."""
         return self.write(name, values).rowcount
@@ -101,7 +96,7 @@ class Tx:
             self._db.executemany(text, [pick(writable(values)) for values in rows[done:]])
 
     def apart(self, work: Callable[[], T]) -> T:
-        """Carry out a part; a fault of its own undoes that part alone and is raised as `Undone`."""
+        """Carry out a part; a fault of its own undoes that part alone and is raised as `PartUndone`."""
         return _apart(self._db, work)
 
     def event(self, what: str, subject: str, /, **detail: Value) -> None:
@@ -137,7 +132,7 @@ class Tx:
 Work = Callable[[Tx], Any]
 
 
-class Outcome:
+class CommitOutcome:
     """What became of one transaction of a group: a value, or the error it is to raise."""
 
     value: Any = None
@@ -148,7 +143,7 @@ class Outcome:
 
 def commit_group(
     db: sqlite3.Connection, works: Sequence[Work], clock: Clock, ids: Ids, instance: InstanceId
-) -> list[Outcome]:
+) -> list[CommitOutcome]:
     """Run all of `works` in one commit and say what became of each.
 
     A refusal, a broken constraint or a bug in one of them undoes that one alone. A fault of the machine (a
@@ -157,18 +152,18 @@ def commit_group(
     outcome leaves this function only after COMMIT has returned. A scrub whose sync failed is everybody's
     `SyncFailed` too.
     """
-    outcomes = [Outcome() for _ in works]
-    running: Outcome | None = None
+    outcomes = [CommitOutcome() for _ in works]
+    running: CommitOutcome | None = None
     try:
         db.execute("BEGIN IMMEDIATE")
         if len(works) == 1:
             (running,) = outcomes
-            tx = Tx(db, clock, ids, instance)
+            tx = SqliteTx(db, clock, ids, instance)
             running.value, running.topics, running.scrub = works[0](tx), tx.topics, tx.scrub
         else:
             for work, outcome in zip(works, outcomes, strict=True):
                 running = outcome
-                _run_apart(db, work, outcome, Tx(db, clock, ids, instance))
+                _run_apart(db, work, outcome, SqliteTx(db, clock, ids, instance))
             running = None
         _commit(db)
     except Exception as error:  # noqa: BLE001 - the boundary: whatever it was, nobody's work was kept
@@ -201,12 +196,12 @@ def _scrub(db: sqlite3.Connection) -> bool:
     return not busy
 
 
-def _run_apart(db: sqlite3.Connection, work: Work, outcome: Outcome, tx: Tx) -> None:
+def _run_apart(db: sqlite3.Connection, work: Work, outcome: CommitOutcome, tx: SqliteTx) -> None:
     """Run one transaction so that its refusal, or its bug, leaves its neighbours as they are."""
     try:
         outcome.value = _apart(db, lambda: work(tx))
         outcome.topics, outcome.scrub = tx.topics, tx.scrub
-    except Undone as undone:
+    except PartUndone as undone:
         outcome.error = translate(undone.fault)
 
 
@@ -219,7 +214,7 @@ def _apart(db: sqlite3.Connection, work: Callable[[], T]) -> T:
             raise
         db.execute("ROLLBACK TO one")
         db.execute("RELEASE one")
-        raise Undone(error) from error
+        raise PartUndone(error) from error
     db.execute("RELEASE one")
     return value
 
@@ -272,7 +267,7 @@ def _roll_back(db: sqlite3.Connection, error: Exception) -> Exception:
     return error
 
 
-def _fail_all(outcomes: list[Outcome], culprit: Outcome | None, fault: Exception) -> None:
+def _fail_all(outcomes: list[CommitOutcome], culprit: CommitOutcome | None, fault: Exception) -> None:
     """Nobody's work was kept: also a refusal is void, it may have been due to a neighbour's write."""
     shared = fault
     if not isinstance(fault, StoreFault):

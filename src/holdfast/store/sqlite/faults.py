@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from holdfast.errors import Broken, DiskFull, StoreFault, StoreUnavailable, SyncFailed
+from holdfast.errors import ConstraintBroken, DiskFull, StoreFault, StoreUnavailable, SyncFailed
 
 _NOT_NOW = {
     sqlite3.SQLITE_BUSY,
@@ -20,7 +20,7 @@ _FAILED_SYNCS = (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC)
 def translate(error: Exception) -> Exception:
     """Turn a driver's error into ours; an error that is not the driver's stays as it is."""
     if isinstance(error, sqlite3.IntegrityError):
-        return Broken(f"the ledger's rules forbid this write: {error}")
+        return ConstraintBroken(f"the ledger's rules forbid this write: {error}")
     if isinstance(error, MemoryError):
         return StoreUnavailable("there is not enough memory just now; nothing was kept")
     if not isinstance(error, sqlite3.Error):
@@ -48,7 +48,7 @@ def is_damage(error: BaseException) -> bool:
 
 def may_be_damage(error: BaseException) -> bool:
     """Whether damaged values may have stopped this work: no fault of the machine, and no refusal of ours."""
-    return isinstance(error, (Broken, ValueError, TypeError)) or type(error) is StoreFault
+    return isinstance(error, (ConstraintBroken, ValueError, TypeError)) or type(error) is StoreFault
 
 
 def code_of(error: BaseException) -> int:

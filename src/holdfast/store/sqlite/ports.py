@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
+from holdfast.store.verbs.tx import Read
+
 from .commit import Work
-from .readers import Read
 
 T = TypeVar("T")
 

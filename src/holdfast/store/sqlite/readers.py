@@ -10,16 +10,16 @@ from threading import Lock, local
 from typing import TypeVar
 
 from holdfast.errors import StoreClosed
+from holdfast.store.verbs.tx import Read, Row, Value
 
-from .commit import Row, Value
-from .faults import translate
+from .faults import code_of, translate
 from .sql import SQL
 
 T = TypeVar("T")
 
 
-class Read:
-    """What a reading verb works with: named queries on one snapshot."""
+class SqliteRead:
+    """One snapshot, as reading verbs know it (`Read`)."""
 
     __slots__ = ("_db", "now")
 
@@ -35,13 +35,21 @@ class Read:
         rows = self.all(name, **values)
         return rows[0] if rows else None
 
+    def decoded(self, name: str, /, **values: Value) -> list[Row] | None:
+        try:
+            return self.all(name, **values)
+        except sqlite3.OperationalError as error:
+            if code_of(error):
+                raise
+            return None
+
 
 def read_on(db: sqlite3.Connection, work: Callable[[Read], T], now: int) -> T:
     """Run one reading verb on one snapshot of the ledger."""
     try:
         db.execute("BEGIN")
         try:
-            return work(Read(db, now))
+            return work(SqliteRead(db, now))
         finally:
             if db.in_transaction:
                 db.execute("ROLLBACK")

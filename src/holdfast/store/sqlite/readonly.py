@@ -12,19 +12,24 @@ from holdfast.clock import Clock
 from holdfast.errors import SchemaTooNew, Unusable
 from holdfast.model import InstanceId
 from holdfast.store.contract import Continuity
+from holdfast.store.verbs import transcripts
+from holdfast.store.verbs.delivery import deliveries as sending
+from holdfast.store.verbs.intake import allowed_calls as allowed
+from holdfast.store.verbs.intake import intake, people
+from holdfast.store.verbs.intake import questions as asked
+from holdfast.store.verbs.recovery import drain as drains
+from holdfast.store.verbs.recovery.after_restore import restored
+from holdfast.store.verbs.reports import overview as operators
+from holdfast.store.verbs.reports import queries
+from holdfast.store.verbs.reports.verify import verify
+from holdfast.store.verbs.turn import claims, resume
+from holdfast.store.verbs.turn import processes as background
+from holdfast.store.verbs.turn.partials import partials
+from holdfast.store.verbs.tx import Read
 
-from . import allowed_calls as allowed
-from . import claims, intake, lists, operators, people, revivals, transcripts
-from . import deliveries as sending
-from . import processes as background
-from . import questions as asked
-from . import stopping as drains
 from .database import connect_reader, migrations, schema_version
 from .faults import translate
-from .partials import partials
-from .readers import Read, ReaderThreads
-from .restored import restored
-from .verify import verify
+from .readers import ReaderThreads
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -84,18 +89,18 @@ class ReadOnlyLedger:
     unsettled = _look(sending.unsettled)
     running_turns = _look(drains.running_turns)
     processes = _look(background.processes)
-    sessions = _look(lists.sessions)
-    chats = _look(lists.chats)
-    session = _look(lists.session)
-    turns = _look(lists.turns)
+    sessions = _look(queries.sessions)
+    chats = _look(queries.chats)
+    session = _look(queries.session)
+    turns = _look(queries.turns)
     questions = _look(asked.questions)
     owner_questions = _look(asked.owner_questions)
     partials = _look(partials)
-    row = _look(lists.row)
-    arrivals_of = _look(lists.arrivals_of)
-    session_of = _look(lists.session_of)
-    trace = _look(lists.trace)
-    continuity_reports = _look(lists.continuity_reports)
+    row = _look(queries.row)
+    arrivals_of = _look(queries.arrivals_of)
+    session_of = _look(queries.session_of)
+    trace = _look(queries.trace)
+    continuity_reports = _look(queries.continuity_reports)
     restored = _look(restored)
     in_doubt = _look(sending.in_doubt)
     overview = _look(operators.overview)
@@ -103,10 +108,10 @@ class ReadOnlyLedger:
     platforms = _look(operators.platforms)
     inspect = _look(operators.inspect)
     whereabouts = _look(operators.whereabouts)
-    on_hold = _look(revivals.on_hold)
+    on_hold = _look(resume.on_hold)
     set_aside = _look(operators.set_aside)
     grants = _look(people.grants)
     asking = _look(people.asking)
     allowed_calls = _look(allowed.allowed_calls)
     verify = _look(verify)
-    _continuity = _look(lists.continuity)
+    _continuity = _look(queries.continuity)

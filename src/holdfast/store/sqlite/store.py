@@ -18,44 +18,31 @@ from holdfast.clock import Clock, Ids, boot_id
 from holdfast.errors import Damaged, DiskFull, StoreFault, StoreUnavailable, SyncFailed
 from holdfast.model import InstanceId, Stopped, TurnId
 from holdfast.store.contract import Continuity, LiveNotice
+from holdfast.store.verbs import repair, transcripts
+from holdfast.store.verbs.delivery import deliveries as sending
+from holdfast.store.verbs.intake import allowed_calls as allowed
+from holdfast.store.verbs.intake import arrivals, blobs, goals, intake, people
+from holdfast.store.verbs.intake import questions as asked
+from holdfast.store.verbs.recovery import drain as drains
+from holdfast.store.verbs.recovery import erase as erasing
+from holdfast.store.verbs.recovery import retention, stale
+from holdfast.store.verbs.recovery.after_restore import restored
+from holdfast.store.verbs.reports import history_search, queries
+from holdfast.store.verbs.reports import overview as operators
+from holdfast.store.verbs.reports.verify import verify
+from holdfast.store.verbs.turn import claims, endings, notices, resume, steps
+from holdfast.store.verbs.turn import processes as background
+from holdfast.store.verbs.turn.partials import partials
+from holdfast.store.verbs.tx import Read, Tx
 
-from . import allowed_calls as allowed
-from . import (
-    arrivals,
-    blobs,
-    claims,
-    endings,
-    erasing,
-    goals,
-    intake,
-    lists,
-    mending,
-    notices,
-    operators,
-    people,
-    remembering,
-    retention,
-    revivals,
-    stale,
-    steps,
-    transcripts,
-)
-from . import deliveries as sending
-from . import processes as background
-from . import questions as asked
-from . import stopping as drains
 from .changes import Changes
-from .commit import Tx
 from .database import connect_reader, connect_writer, migrate, renew_log, settle_log
 from .faults import is_damage, may_be_damage, translate
-from .home import HomeLock
+from .home_lock import HomeLock
 from .last_word import LastWord, read_last_word, reserve_last_word, say_last_word, take_standstill
-from .partials import partials
 from .ports import Readers, Writer
-from .readers import Read, ReaderThreads
-from .restored import restored
+from .readers import ReaderThreads
 from .sql import SQL
-from .verify import verify
 from .writer import WriterThread
 
 log = logging.getLogger(__name__)
@@ -86,7 +73,7 @@ def _commit(
             if not may_be_damage(fault):
                 raise
             # In a commit of its own: a second fault takes neither the mending back nor a neighbour with it.
-            if not await self._writer.submit(mending.mend_open_work) and apart is None:
+            if not await self._writer.submit(repair.mend_open_work) and apart is None:
                 raise
             again = apart or work
             result = await self._writer.submit(lambda tx: again(tx, *args, **kwargs))
@@ -200,15 +187,15 @@ class SqliteStore:
     _stops = _look(endings.stops)
     clear_suspect = _commit(endings.clear_suspect)
     mark = _commit(steps.mark)
-    retry = _commit(revivals.retry)
-    revive = _commit(revivals.revive)
-    reopen = _commit(revivals.reopen)
-    find_session = _look(revivals.find_session)
-    release_conversation = _commit(revivals.release_conversation)
-    on_hold = _look(revivals.on_hold)
+    retry = _commit(resume.retry)
+    revive = _commit(resume.revive)
+    reopen = _commit(resume.reopen)
+    find_session = _look(resume.find_session)
+    release_conversation = _commit(resume.release_conversation)
+    on_hold = _look(resume.on_hold)
     transcript = _look(transcripts.transcript)
     set_entries_aside = _commit(transcripts.set_entries_aside)
-    search = _look(remembering.search)
+    search = _look(history_search.search)
     journal = _look(transcripts.journal)
     live_session = _look(claims.live_session)
     waiting = _look(claims.waiting)
@@ -267,7 +254,7 @@ class SqliteStore:
     match_process = _commit(background.match_process)
     consume_process = _commit(background.consume_process)
 
-    mend = _commit(mending.mend)
+    mend = _commit(repair.mend)
     interrupt_orphans = _commit(stale.interrupt_orphans)
     stale_turns = _look(stale.stale_turns)
     settle_stale = _commit(stale.settle_stale)
@@ -283,15 +270,15 @@ class SqliteStore:
     scrub = _commit(erasing.scrub)
     others_spoke = _look(erasing.others_spoke)
 
-    sessions = _look(lists.sessions)
-    chats = _look(lists.chats)
-    session = _look(lists.session)
-    turns = _look(lists.turns)
-    row = _look(lists.row)
-    trace = _look(lists.trace)
-    _continuity = _look(lists.continuity)
-    keep_continuity = _commit(lists.keep_continuity)
-    continuity_reports = _look(lists.continuity_reports)
+    sessions = _look(queries.sessions)
+    chats = _look(queries.chats)
+    session = _look(queries.session)
+    turns = _look(queries.turns)
+    row = _look(queries.row)
+    trace = _look(queries.trace)
+    _continuity = _look(queries.continuity)
+    keep_continuity = _commit(queries.keep_continuity)
+    continuity_reports = _look(queries.continuity_reports)
     restored = _look(restored)
     overview = _look(operators.overview)
     find_sessions = _look(operators.find_sessions)

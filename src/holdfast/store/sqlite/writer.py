@@ -16,13 +16,13 @@ from holdfast.clock import Clock, Ids
 from holdfast.errors import StoreClosed, StoreFault, SyncFailed
 from holdfast.model import InstanceId
 
-from .commit import Outcome, Work, commit_group
-from .log import Log
+from .commit import CommitOutcome, Work, commit_group
+from .wal import WriteAheadLog
 
 MOST_IN_A_GROUP = 256
 
 Waiting = tuple[Work, "asyncio.Future[Any]"]
-Reported = tuple[list[Waiting], list[Outcome]]
+Reported = tuple[list[Waiting], list[CommitOutcome]]
 
 _RINGS = 4_096
 """More than one ring may have gathered; one look takes all that was handed over."""
@@ -44,7 +44,7 @@ class WriterThread:
         on_sync_failed: Callable[[SyncFailed], None],
     ) -> None:
         self._db = connect()
-        self._log = Log(self._db)
+        self._log = WriteAheadLog(self._db)
         self._context = (clock, ids, instance)
         self._announce = announce
         self._on_sync_failed = on_sync_failed
@@ -100,7 +100,7 @@ class WriterThread:
             self._queue.put(None)
         return group
 
-    def _commit(self, works: list[Work]) -> list[Outcome]:
+    def _commit(self, works: list[Work]) -> list[CommitOutcome]:
         if self._sync_failed is not None:
             return _failed(self._sync_failed, len(works))
         outcomes = commit_group(self._db, works, *self._context)
@@ -122,7 +122,7 @@ class WriterThread:
         self._sync_failed = error
         self._on_sync_failed(error)
 
-    def _report(self, group: list[Waiting], outcomes: list[Outcome]) -> None:
+    def _report(self, group: list[Waiting], outcomes: list[CommitOutcome]) -> None:
         if not self._bell.ring((group, outcomes)):
             # The loop is gone, so nobody waits and nobody can close us: commit what is in line, then end.
             self._queue.put(None)
@@ -191,8 +191,8 @@ class Doorbell:
             self._ear = self._cord = -1
 
 
-def _failed(error: StoreFault, count: int) -> list[Outcome]:
-    outcomes = [Outcome() for _ in range(count)]
+def _failed(error: StoreFault, count: int) -> list[CommitOutcome]:
+    outcomes = [CommitOutcome() for _ in range(count)]
     for outcome in outcomes:
         outcome.error = type(error)(*error.args)
     return outcomes

@@ -12,14 +12,14 @@ about is named in its `cannot`, so that nothing is left out unseen (`left_out` n
 
 from __future__ import annotations
 
-from .checks import CHECKS, Check, MakeStand, Rule, faults_of, left_out, run_check
+from .checks import CHECKS, Check, ConformanceRule, MakeStand, faults_of, left_out, run_check
 from .stand import Stand, Unfit, part
 
 __all__ = [
     "CHECKS",
     "Check",
     "MakeStand",
-    "Rule",
+    "ConformanceRule",
     "Stand",
     "Unfit",
     "faults_of",

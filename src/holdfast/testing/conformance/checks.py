@@ -8,10 +8,10 @@ from contextlib import AbstractAsyncContextManager
 from types import MappingProxyType
 
 from holdfast.platforms import Capabilities, Idempotency
-from holdfast.policy.retry import Settling
+from holdfast.policy.delivery.retry import Settling
 from holdfast.records import dataclass
 
-from . import reading, sending, showing
+from . import display, receive, send
 from .stand import Stand, Unfit
 
 _LONG_AFTER = 10**15
@@ -22,7 +22,7 @@ MakeStand = Callable[[], AbstractAsyncContextManager[Stand]]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ConformanceRule:
     check: Check
     needs: tuple[str, ...] = ()
     """Methods of the stand it uses that not every stand has."""
@@ -64,39 +64,47 @@ async def left_out(make: MakeStand) -> frozenset[str]:
     return frozenset(name for name, rule in CHECKS.items() if not rule.applies(can) or cannot & {*rule.needs})
 
 
-CHECKS: Mapping[str, Rule] = MappingProxyType(
+CHECKS: Mapping[str, ConformanceRule] = MappingProxyType(
     {
-        "is named": Rule(reading.is_named),
-        "says what fits together": Rule(reading.says_what_fits_together),
-        "brings in order": Rule(reading.brings_in_order),
-        "brings again what was not confirmed": Rule(reading.brings_again_what_was_not_confirmed),
-        "forgets what was confirmed": Rule(reading.forgets_what_was_confirmed),
-        "keeps what is written meanwhile": Rule(
-            reading.keeps_what_is_written_meanwhile, applies=lambda can: can.catch_up != 0
+        "is named": ConformanceRule(receive.is_named),
+        "says what fits together": ConformanceRule(receive.says_what_fits_together),
+        "brings in order": ConformanceRule(receive.brings_in_order),
+        "brings again what was not confirmed": ConformanceRule(receive.brings_again_what_was_not_confirmed),
+        "forgets what was confirmed": ConformanceRule(receive.forgets_what_was_confirmed),
+        "keeps what is written meanwhile": ConformanceRule(
+            receive.keeps_what_is_written_meanwhile, applies=lambda can: can.catch_up != 0
         ),
-        "sets aside what cannot be read": Rule(reading.sets_aside_what_cannot_be_read, ("babble",)),
-        "shows what is sent": Rule(sending.shows_what_is_sent),
-        "holds as much as it says": Rule(sending.holds_as_much_as_it_says),
-        "gives files": Rule(sending.gives_files, ("stored",), lambda can: can.files > 0),
-        "marks what may be a repeat": Rule(
-            sending.marks_what_may_be_a_repeat,
+        "sets aside what cannot be read": ConformanceRule(
+            receive.sets_aside_what_cannot_be_read, ("babble",)
+        ),
+        "shows what is sent": ConformanceRule(send.shows_what_is_sent),
+        "holds as much as it says": ConformanceRule(send.holds_as_much_as_it_says),
+        "gives files": ConformanceRule(send.gives_files, ("stored",), lambda can: can.files > 0),
+        "marks what may be a repeat": ConformanceRule(
+            send.marks_what_may_be_a_repeat,
             applies=lambda can: can.settling(_LONG_AFTER) is Settling.RESEND_MARKED,
         ),
-        "shows a key once": Rule(
-            sending.shows_a_key_once, applies=lambda can: can.idempotency is not Idempotency.NONE
+        "shows a key once": ConformanceRule(
+            send.shows_a_key_once, applies=lambda can: can.idempotency is not Idempotency.NONE
         ),
-        "says what is there": Rule(sending.says_what_is_there, applies=lambda can: can.reconcile),
-        "says what is not there": Rule(
-            sending.says_what_is_not_there, ("lose_request",), lambda can: can.reconcile
+        "says what is there": ConformanceRule(send.says_what_is_there, applies=lambda can: can.reconcile),
+        "says what is not there": ConformanceRule(
+            send.says_what_is_not_there, ("lose_request",), lambda can: can.reconcile
         ),
-        "admits a lost answer": Rule(sending.admits_a_lost_answer, ("lose_answer",)),
-        "admits a refusal": Rule(sending.admits_a_refusal, ("block",)),
-        "admits that nobody is there": Rule(sending.admits_that_nobody_is_there, ("go_away",)),
-        "keeps to the thread": Rule(showing.keeps_to_the_thread, ("open_thread",), lambda can: can.threads),
-        "brings the thread": Rule(showing.brings_the_thread, ("open_thread",), lambda can: can.threads),
-        "brings a press": Rule(showing.brings_a_press, ("press",), lambda can: can.buttons),
-        "edits its messages": Rule(showing.edits_its_messages, applies=lambda can: can.edit),
-        "shows nothing that stays": Rule(showing.shows_nothing_that_stays, applies=lambda can: can.shows),
+        "admits a lost answer": ConformanceRule(send.admits_a_lost_answer, ("lose_answer",)),
+        "admits a refusal": ConformanceRule(send.admits_a_refusal, ("block",)),
+        "admits that nobody is there": ConformanceRule(send.admits_that_nobody_is_there, ("go_away",)),
+        "keeps to the thread": ConformanceRule(
+            display.keeps_to_the_thread, ("open_thread",), lambda can: can.threads
+        ),
+        "brings the thread": ConformanceRule(
+            display.brings_the_thread, ("open_thread",), lambda can: can.threads
+        ),
+        "brings a press": ConformanceRule(display.brings_a_press, ("press",), lambda can: can.buttons),
+        "edits its messages": ConformanceRule(display.edits_its_messages, applies=lambda can: can.edit),
+        "shows nothing that stays": ConformanceRule(
+            display.shows_nothing_that_stays, applies=lambda can: can.shows
+        ),
     }
 )
 """Every check by its name."""

@@ -18,17 +18,17 @@ from types import MappingProxyType
 
 from holdfast.clock import Clock
 from holdfast.policy.settings import ToolSettings
+from holdfast.tools.ask_person import AskPerson
+from holdfast.tools.base import Tool
+from holdfast.tools.containment import Launcher
+from holdfast.tools.intentions import Reach
+from holdfast.tools.limited_child import LimitedChildren
+from holdfast.tools.process_tools import goal_tool, process_tools
 
-from ..asking import AskPerson
-from ..base import Tool
-from ..containment import Launcher
-from ..intentions import Reach
-from ..limited_child import LimitedChildren
-from ..process import goal_tool, process_tools
-from .fetching import Fetching, Resolve, Resolver
-from .files import Files
+from .fetch_url import FetchUrl, Resolve, Resolver
+from .files import FileTools
 from .gateway import history_search, read_output, restart_gateway
-from .places import Places
+from .safe_paths import SafePaths
 from .terminal import Terminal, environment
 from .todo import Todo
 
@@ -59,15 +59,15 @@ def builtin_tools(
     unknown = sorted(set(names) - set(NAMES))
     if unknown:
         raise ValueError(f"there is no built-in tool {unknown[0]!r}; there are {', '.join(NAMES)}")
-    places = Places(settings.workspace, agent)
+    places = SafePaths(settings.workspace, agent)
     started_by = launcher or Launcher(settings, known)
     reach = Reach(read, write)
     makers: Mapping[str, Callable[[], tuple[Tool, ...]]] = {
         "terminal": lambda: Terminal(
             clock, settings.terminal, places, known, started_by, read, write
         ).tools(),
-        "files": lambda: Files(places, settings.protected).tools(),
-        "fetch": lambda: Fetching(
+        "files": lambda: FileTools(places, settings.protected).tools(),
+        "fetch": lambda: FetchUrl(
             clock, settings.fetch, LimitedChildren(clock), resolve or Resolver()
         ).tools(),
         "todo": lambda: Todo(places).tools(),

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from holdfast.model import EffectClass
+from holdfast.tools.base import Tool, ToolContext, ToolFailed
+from holdfast.tools.containment import is_protected
+from holdfast.tools.functions import tool
+from holdfast.tools.intentions import SendFile
 
-from ..base import Tool, ToolContext, ToolFailed
-from ..containment import is_protected
-from ..functions import tool
-from ..intentions import SendFile
-from .places import Places, folder_at, names_of, open_file, put_file, put_state, said, state_of
+from .safe_paths import SafePaths, folder_at, names_of, open_file, put_file, put_state, said, state_of
 
 MOST_READ = 256_000
 """Bytes of a file shown by one call."""
@@ -51,10 +51,10 @@ class _Before(NamedTuple):
     mode: int
 
 
-class Files:
+class FileTools:
     """The tools on the files of a workspace. Changes come one after the other: none is lost to another."""
 
-    def __init__(self, places: Places, protected: tuple[str, ...] = ()) -> None:
+    def __init__(self, places: SafePaths, protected: tuple[str, ...] = ()) -> None:
         self._places = places
         self._protected = protected
         self._alone = threading.Lock()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from holdfast.model import EffectClass
-
-from ..functions import tool
-from ..intentions import READ_OUTPUT, ReadOutput, SearchHistory, WantRestart
+from holdfast.tools.functions import tool
+from holdfast.tools.intentions import READ_OUTPUT, ReadOutput, SearchHistory, WantRestart
 
 
 @tool(EffectClass.IDEMPOTENT)

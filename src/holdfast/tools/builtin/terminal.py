@@ -17,11 +17,11 @@ from holdfast.model import EffectClass
 from holdfast.policy.settings import SECOND, TerminalSettings
 from holdfast.records import dataclass
 from holdfast.telemetry import KnownSecrets
+from holdfast.tools.base import CutShort, Tool, ToolContext, ToolFailed
+from holdfast.tools.containment import Launcher, Prepared, helper_command, private_of_session
+from holdfast.tools.functions import FunctionTool
 
-from ..base import CutShort, Tool, ToolContext, ToolFailed
-from ..containment import Launcher, Prepared, helper_command, private_of_session
-from ..functions import FunctionTool
-from .places import Places, put_state, state_of
+from .safe_paths import SafePaths, put_state, state_of
 
 USUAL = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR")
 """What a command sees of the gateway's environment; besides these all `LC_*`, and what is configured."""
@@ -59,7 +59,7 @@ class Terminal:
 
     clock: Clock
     settings: TerminalSettings
-    places: Places
+    places: SafePaths
     environment: Mapping[str, str]
     launcher: Launcher
     read: tuple[Path, ...] = ()

@@ -7,10 +7,10 @@ from typing import Literal
 
 from holdfast.model import EffectClass
 from holdfast.records import dataclass
+from holdfast.tools.base import Tool, ToolContext
+from holdfast.tools.functions import tool
 
-from ..base import Tool, ToolContext
-from ..functions import tool
-from .places import Places, put_state, state_of
+from .safe_paths import SafePaths, put_state, state_of
 
 _FILE = "todo.json"
 _MARKS = {"open": "[ ]", "doing": "[>]", "done": "[x]"}
@@ -27,7 +27,7 @@ class Item:
 class Todo:
     """The list of a session. Giving all of it at once makes giving it again harmless."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: SafePaths) -> None:
         self._places = places
 
     def tools(self) -> tuple[Tool, ...]:

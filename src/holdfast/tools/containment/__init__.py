@@ -1,8 +1,8 @@
 """One containment for all code that an agent causes to run: commands, background processes, MCP programs.
 
-`View` says what a program may see. `Launcher` makes the command line that gives it just that: bubblewrap
-builds a file system and namespaces of its own, Landlock restricts files and signals in addition, or alone
-where bubblewrap does not work. The programs in `helper` run around it and inside.
+`ProgramView` says what a program may see. `Launcher` makes the command line that gives it just that:
+bubblewrap builds a file system and namespaces of its own, Landlock restricts files and signals in addition,
+or alone where bubblewrap does not work. The programs in `helper` run around it and inside.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from __future__ import annotations
 from .launcher import ALL, INSTALL, Launcher, NotContained, Prepared, Probe, helper_command, refusal
 from .protected import is_protected
 from .secret_pipe import secret_pipe
-from .view import Limits, View, private_of_server, private_of_session
+from .view import ProgramLimits, ProgramView, private_of_server, private_of_session
 
 __all__ = [
     "ALL",
     "INSTALL",
     "Launcher",
-    "Limits",
+    "ProgramLimits",
     "NotContained",
     "Prepared",
     "Probe",
-    "View",
+    "ProgramView",
     "helper_command",
     "is_protected",
     "private_of_server",

@@ -9,7 +9,7 @@ from pathlib import Path
 from holdfast.records import dataclass
 
 from .machine import Machine
-from .view import View
+from .view import ProgramView
 
 _MEGABYTE = 1_048_576
 _ALONE = (
@@ -38,7 +38,7 @@ class _Mount:
     """Megabytes of an empty one; 0: it is sealed, and stays empty."""
 
 
-def arguments(view: View, machine: Machine, files: frozenset[Path] = frozenset()) -> tuple[str, ...]:
+def arguments(view: ProgramView, machine: Machine, files: frozenset[Path] = frozenset()) -> tuple[str, ...]:
     """What follows `bwrap`, up to the command; `files` are those of the paths that are no folders.
 
     Folders come before what lies in them, so the inner one of two counts: a workspace in a folder that is
@@ -55,7 +55,7 @@ def arguments(view: View, machine: Machine, files: frozenset[Path] = frozenset()
     return tuple(found)
 
 
-def _mounts(view: View, machine: Machine, files: frozenset[Path]) -> Iterator[_Mount]:
+def _mounts(view: ProgramView, machine: Machine, files: frozenset[Path]) -> Iterator[_Mount]:
     """Everything the view consists of; of two on the same path the later one counts."""
     shown = (*machine.folders, *machine.runtime, *view.read)
     yield from (_bound(path, _Kind.READ) for path in shown)

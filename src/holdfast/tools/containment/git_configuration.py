@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from holdfast.records import dataclass
-
-from ..base import ToolFailed
+from holdfast.tools.base import ToolFailed
 
 _LARGEST = 1_000_000
 _MOST_INCLUDED = 100

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .helper.landlock import READ, WRITE, Rule
 from .machine import Machine
-from .view import View
+from .view import ProgramView
 
 DEVICES = ("null", "zero", "full", "random", "urandom")
 PROCESSES = (
@@ -21,13 +21,13 @@ PROCESSES = (
 Children = Callable[[Path], Iterable[Path]]
 
 
-def beside_bubblewrap(view: View) -> tuple[Rule, ...]:
+def beside_bubblewrap(view: ProgramView) -> tuple[Rule, ...]:
     """The rules inside a view that bubblewrap has built: all of it may be read, little of it changed."""
     places = (*view.writable, Path("/tmp"), Path("/var/tmp"), Path("/dev"))
     return ((("/", READ)), *((str(path), WRITE) for path in places))
 
 
-def alone(view: View, machine: Machine, children: Children) -> tuple[Rule, ...]:
+def alone(view: ProgramView, machine: Machine, children: Children) -> tuple[Rule, ...]:
     """The rules where nothing else keeps a program from the machine's files."""
     holes = [*machine.secrets, *(() if view.hidden is None else (view.hidden,))]
     read = (*machine.folders, *machine.runtime, *view.read)

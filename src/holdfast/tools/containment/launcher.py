@@ -17,8 +17,8 @@ from holdfast.installation import bubblewrap
 from holdfast.policy.containment import Containment, Requirement, card_words
 from holdfast.policy.settings import ToolSettings
 from holdfast.records import dataclass
+from holdfast.tools.base import ToolFailed
 
-from ..base import ToolFailed
 from . import helper
 from .bubblewrap import arguments
 from .helper import landlock as kernel
@@ -26,7 +26,7 @@ from .landlock import alone, beside_bubblewrap
 from .machine import Machine, installed, look
 from .protected import protection, together
 from .seccomp import call_filter
-from .view import Limits, View
+from .view import ProgramLimits, ProgramView
 
 HELPER = Path(helper.__file__).parent
 ALL = (Containment.BUBBLEWRAP, Containment.LANDLOCK)
@@ -59,7 +59,7 @@ class Prepared:
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     containment: Containment
-    limits: Limits
+    limits: ProgramLimits
 
     @property
     def order(self) -> dict[str, Any]:
@@ -111,8 +111,8 @@ class Launcher:
         return self._settings.containment is Requirement.REQUIRED
 
     @property
-    def _limits(self) -> Limits:
-        return Limits(self._settings.terminal.memory, self._settings.terminal.processes)
+    def _limits(self) -> ProgramLimits:
+        return ProgramLimits(self._settings.terminal.memory, self._settings.terminal.processes)
 
     def probe(self) -> Probe:
         """How programs are contained here: found out by really running one, and again until one can be."""
@@ -137,7 +137,7 @@ class Launcher:
         read: Sequence[Path] = (),
         write: Sequence[Path] = (),
         network: bool | None = None,
-    ) -> View:
+    ) -> ProgramView:
         """The view of a program that works in this folder."""
         roots = [(workspace, not self._is_ours(workspace)), *((path, True) for path in write)]
         found = together(
@@ -147,7 +147,7 @@ class Launcher:
                 if root.is_dir()
             ]
         )
-        return View(
+        return ProgramView(
             workspace,
             private,
             tuple(read),
@@ -161,7 +161,7 @@ class Launcher:
 
     def prepare(
         self,
-        view: View,
+        view: ProgramView,
         command: Sequence[str],
         cwd: Path | None = None,
         environment: Mapping[str, str] | None = None,
@@ -191,7 +191,7 @@ class Launcher:
     def _prepared(
         self,
         probe: Probe,
-        view: View,
+        view: ProgramView,
         command: Sequence[str],
         known: Mapping[str, str],
         order: dict[str, Any],
@@ -230,7 +230,9 @@ class Launcher:
         argv = (*outside, *_entry(str(machine.interpreter), order), *command)
         return Prepared(argv, known, contained, view.limits)
 
-    def _machine(self, view: View, command: Sequence[str], known: Mapping[str, str]) -> tuple[Machine, View]:
+    def _machine(
+        self, view: ProgramView, command: Sequence[str], known: Mapping[str, str]
+    ) -> tuple[Machine, ProgramView]:
         """The machine, and the view with the installations of the programs that it finds on its PATH."""
         machine = look(HELPER, self._secret_files)
         # A folder that contained code may change is seen anyway; its links could lead anywhere.
@@ -244,7 +246,7 @@ class Launcher:
             if not any(one.is_relative_to(folder) for folder in machine.folders)
             and not (self._home is not None and self._home.is_relative_to(one))
         )
-        return machine, View(
+        return machine, ProgramView(
             view.workspace,
             view.private,
             (*shown, *view.read),
@@ -287,7 +289,7 @@ class Launcher:
         """Run a program that does nothing; what keeps that from working."""
         with tempfile.TemporaryDirectory(prefix="holdfast-probe-") as made:
             folder = os.path.realpath(made)
-            view = View(Path(folder, "workspace"), Path(folder, "private"), limits=self._limits)
+            view = ProgramView(Path(folder, "workspace"), Path(folder, "private"), limits=self._limits)
             order = {
                 "cwd": str(view.workspace),
                 "workspace": str(view.workspace),
@@ -341,12 +343,12 @@ def _entry(interpreter: str, order: Mapping[str, Any]) -> tuple[str, ...]:
     return (interpreter, "-I", "-S", str(HELPER), "entry", json.dumps(order))
 
 
-def _changeable(path: Path, view: View) -> bool:
+def _changeable(path: Path, view: ProgramView) -> bool:
     real = Path(os.path.realpath(path))
     return any(one.is_relative_to(folder) for one in (path, real) for folder in view.writable)
 
 
-def _identities(view: View) -> list[tuple[str, int, int]]:
+def _identities(view: ProgramView) -> list[tuple[str, int, int]]:
     """Each path that code of an agent may have exchanged, and which file or folder it is now.
 
     The last step inside compares: what was exchanged since is not shown.

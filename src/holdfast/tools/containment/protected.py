@@ -10,8 +10,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from holdfast.records import dataclass
+from holdfast.tools.base import ToolFailed
 
-from ..base import ToolFailed
 from .git_configuration import Named, common_folder, folder_of_hooks, of_user, read, repository_at
 
 REPOSITORY = ".git"

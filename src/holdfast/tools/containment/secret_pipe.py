@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from holdfast.telemetry import KnownSecrets
-
-from ..base import ToolFailed
+from holdfast.tools.base import ToolFailed
 
 
 def secret_pipe(known: KnownSecrets) -> int:

@@ -23,7 +23,7 @@ def private_of_server(workspace: Path, name: str) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProgramLimits:
     """What a program and all that it starts may use together."""
 
     memory: int = 2_048
@@ -32,7 +32,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ProgramView:
     """The view of one program; the machine's own folders are `Machine`'s."""
 
     workspace: Path
@@ -50,7 +50,7 @@ class View:
     hidden: Path | None = None
     """The gateway's home, of which only the workspace and the private folder are seen."""
     network: bool = True
-    limits: Limits = Limits()
+    limits: ProgramLimits = ProgramLimits()
 
     @property
     def home(self) -> Path:

@@ -15,11 +15,11 @@ from holdfast.telemetry import Secrets, no_secrets
 from holdfast.tools.containment import Launcher
 
 
-class Lost(Exception):
+class ConnectionLost(Exception):
     """The connection failed with a call under way: nobody knows what became of it."""
 
 
-class NotReached(Exception):
+class ServerNotReached(Exception):
     """The call certainly was not begun: the server could not be reached, or does not know us any more."""
 
 
@@ -28,7 +28,7 @@ class Garbled(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ProgramPlace:
     """Where the program of a server runs, and how it is contained there."""
 
     log: Path
@@ -67,7 +67,7 @@ class Signs:
         self.over.set()
 
 
-class Connection(Protocol):
+class McpConnection(Protocol):
     """One connection to one server."""
 
     @property
@@ -82,10 +82,11 @@ class Connection(Protocol):
 
         `beat` is called when the server tells of progress.
 
-        Raises `Lost`, `NotReached` or `Garbled`. Cancelled, it tells the server that nobody waits any more.
+        Raises `ConnectionLost`, `ServerNotReached` or `Garbled`. Cancelled, it tells the
+        server that the gateway does not wait any more.
         """
         ...
 
 
-Connect = Callable[[], AbstractAsyncContextManager[Connection]]
+Connect = Callable[[], AbstractAsyncContextManager[McpConnection]]
 """Makes a connection, which lasts as long as somebody stays inside; left by the task that entered it."""

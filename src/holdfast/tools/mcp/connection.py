@@ -35,7 +35,7 @@ from holdfast.tools.base import ToolFailed
 from holdfast.tools.containment import Prepared, helper_command, secret_pipe
 from holdfast.tools.containment.helper.mcp_messages import LONGEST_MESSAGE, TOO_LONG
 
-from .base import Connect, Garbled, Listed, Lost, NotReached, Place, Signs
+from .base import Connect, ConnectionLost, Garbled, Listed, ProgramPlace, ServerNotReached, Signs
 from .bounds import LARGEST_LISTING, MOST_TOOLS, bounded, weight
 from .http import MOST_EVENT, NOT_REACHED, http_client
 from .results import shortened, told
@@ -60,7 +60,7 @@ _TALKATIVE = ("mcp", "client", "httpx2", "httpcore2")
 """Loggers of the SDK and below; they repeat messages, addresses and faults that we tell in our own words."""
 
 
-def connecting(settings: McpSettings, means: Means, place: Place) -> Connect:
+def connecting(settings: McpSettings, means: Means, place: ProgramPlace) -> Connect:
     """How this server is connected to; `place` is where its program runs."""
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -90,7 +90,7 @@ def connecting(settings: McpSettings, means: Means, place: Place) -> Connect:
                 if not isinstance(error, MCPError):
                     raise
                 lost = error.code == CONNECTION_CLOSED and signs.why
-                raise Lost(lost or shortened(means.without(error.message))) from None
+                raise ConnectionLost(lost or shortened(means.without(error.message))) from None
             listening = asyncio.ensure_future(_listen(client, signs))
             try:
                 yield SdkConnection(client, signs, means)
@@ -144,9 +144,9 @@ class SdkConnection:
             if error.code == TOO_LONG:
                 raise ToolFailed(_TOO_LONG) from None
             if error.code == NOT_REACHED:
-                raise NotReached(words) from None
+                raise ServerNotReached(words) from None
             if error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
-                raise Lost(self.signs.why or words) from None
+                raise ConnectionLost(self.signs.why or words) from None
             if error.code == PARSE_ERROR:
                 raise Garbled("its answer cannot be read") from None
             raise ToolFailed(shortened(f"the server refused: {words}")) from None
@@ -185,12 +185,12 @@ async def _listen(client: Client, signs: Signs) -> None:
 
 
 @asynccontextmanager
-async def _started(settings: McpSettings, means: Means, place: Place) -> AsyncIterator[Any]:
+async def _started(settings: McpSettings, means: Means, place: ProgramPlace) -> AsyncIterator[Any]:
     """The program, contained, behind its helper, in an environment without the gateway's secrets."""
     try:
         prepared = await asyncio.to_thread(_prepared, settings, means, place)
     except ToolFailed as error:
-        raise NotReached(str(error)) from None
+        raise ServerNotReached(str(error)) from None
     order = {
         **prepared.order,
         "parent": os.getpid(),
@@ -206,13 +206,13 @@ async def _started(settings: McpSettings, means: Means, place: Place) -> AsyncIt
             yield streams
 
 
-def _prepared(settings: McpSettings, means: Means, place: Place) -> Prepared:
+def _prepared(settings: McpSettings, means: Means, place: ProgramPlace) -> Prepared:
     """The program as it is to be started. Its PATH is the gateway's, its HOME a private one."""
     assert settings.command is not None
     environment = {**get_default_environment(), **means.env}
     command = shutil.which(settings.command, path=environment.get("PATH"))
     if command is None:
-        raise NotReached(f"there is no program {settings.command!r} that can be run")
+        raise ServerNotReached(f"there is no program {settings.command!r} that can be run")
     cwd = place.workspace / settings.cwd if settings.cwd else place.workspace
     # A folder elsewhere that was named for it to run in is one it may work in.
     write = settings.write if cwd.is_relative_to(place.workspace) else (*settings.write, cwd)

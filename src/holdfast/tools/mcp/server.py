@@ -12,14 +12,14 @@ from typing import Any
 
 from holdfast.clock import Bell, Clock, Rng, first_of, in_time
 from holdfast.model import EffectClass
-from holdfast.policy.retry import delay
+from holdfast.policy.delivery.retry import delay
 from holdfast.policy.settings import DAY, MINUTE, SECOND, RetrySettings
 from holdfast.records import dataclass
 from holdfast.tools.base import CutShort, ToolContext, ToolFailed
 
-from .base import Connect, Connection, Garbled, Listed, Lost, NotReached
-from .naming import names_of
+from .base import Connect, ConnectionLost, Garbled, Listed, McpConnection, ServerNotReached
 from .settings import McpSettings
+from .tool_names import names_of
 
 PATIENCE = RetrySettings(first=SECOND, most=MINUTE)
 """How soon a server that ended is begun again: for ever, ever less often."""
@@ -72,7 +72,7 @@ class McpTool:
     description: str
     parameters: Mapping[str, Any]
     theirs: str
-    server: Server
+    server: McpServer
     timeout: float = DAY / SECOND
     """Far away: how long a call may take is told by its progress, and that is the server's to watch."""
 
@@ -84,7 +84,7 @@ class McpTool:
         return await self.server.call(self, context, arguments)
 
 
-class Server:
+class McpServer:
     """One server; `work` is its whole life. Everything else may be asked at any time."""
 
     def __init__(self, name: str, settings: McpSettings, clock: Clock, rng: Rng) -> None:
@@ -96,7 +96,7 @@ class Server:
         self._since = clock.now()
         self._words = ""
         self._starts = 0
-        self._connection: Connection | None = None
+        self._connection: McpConnection | None = None
         self._tools: dict[str, McpTool] = {}
         self._tried = False
         """Whether its first start is over, however it went."""
@@ -157,24 +157,24 @@ class Server:
     async def call(self, tool: McpTool, context: ToolContext, arguments: str) -> str:
         """Carry a call out: what may be repeated is, on a server that came back; the rest is cut short."""
         given = _object(arguments)
-        fault: Exception = NotReached("it could not be reached")
+        fault: Exception = ServerNotReached("it could not be reached")
         for attempt in range(1, TRIES + 1):
             if attempt > 1:
                 await self._clock.sleep(delay(attempt - 1, PATIENCE, self._rng.random()) / SECOND)
             connection = await self._reach(tool)
             try:
                 return await self._answer(connection, tool, context, given)
-            except NotReached as gone:
+            except ServerNotReached as gone:
                 # Not begun, so that any may be tried again.
                 connection.signs.end(str(gone))
                 fault = gone
-            except Lost as lost:
+            except ConnectionLost as lost:
                 self._may_repeat(context, lost)
                 fault = lost
         raise ToolFailed(f"The MCP server {self.name!r} gave no result: {fault} (tried {TRIES} times).")
 
     async def _answer(
-        self, connection: Connection, tool: McpTool, context: ToolContext, given: Mapping[str, Any]
+        self, connection: McpConnection, tool: McpTool, context: ToolContext, given: Mapping[str, Any]
     ) -> str:
         beat = _Beat(context.progress)
         try:
@@ -272,7 +272,7 @@ class Server:
 
     # One call.
 
-    async def _reach(self, tool: McpTool) -> Connection:
+    async def _reach(self, tool: McpTool) -> McpConnection:
         """The connection, waited for a while; raises what the model can act on."""
         await self._until(lambda: self._usable() is not None)
         connection = self._usable()
@@ -285,7 +285,7 @@ class Server:
             raise ToolFailed(f"The MCP server {self.name!r} does not offer {tool.theirs!r} any more.")
         return connection
 
-    def _usable(self) -> Connection | None:
+    def _usable(self) -> McpConnection | None:
         found = self._connection
         return None if found is None or found.signs.over.is_set() else found
 
@@ -336,7 +336,7 @@ class _Beat:
         self._progress()
 
 
-async def _listed(connection: Connection) -> Sequence[Listed]:
+async def _listed(connection: McpConnection) -> Sequence[Listed]:
     return await connection.tools()
 
 
@@ -354,6 +354,6 @@ def _told(fault: BaseException) -> str:
     """Why it did not live, without what a fault may repeat; the first of several."""
     while isinstance(fault, BaseExceptionGroup):
         fault = fault.exceptions[0]
-    if isinstance(fault, (Lost, NotReached, Garbled, ToolFailed, TimeoutError)):
+    if isinstance(fault, (ConnectionLost, ServerNotReached, Garbled, ToolFailed, TimeoutError)):
         return str(fault)
     return f"{type(fault).__name__}"

@@ -13,12 +13,12 @@ from holdfast.telemetry import Secrets, no_secrets
 from holdfast.tools.base import Tool, ToolContext, ToolFailed
 from holdfast.tools.containment import Launcher, private_of_server
 
-from .base import Connect, Place
-from .naming import server_of
-from .server import Server, ServerLook
+from .base import Connect, ProgramPlace
+from .server import McpServer, ServerLook
 from .settings import McpSettings, Means
+from .tool_names import server_of
 
-Connecting = Callable[[McpSettings, Means, Place], Connect]
+Connecting = Callable[[McpSettings, Means, ProgramPlace], Connect]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Servers:
         self._logs = logs
         self._workspace = workspace
         self._launcher = launcher
-        self._servers = {name: Server(name, one, clock, rng) for name, one in settings.items()}
+        self._servers = {name: McpServer(name, one, clock, rng) for name, one in settings.items()}
 
     async def work(self) -> None:
         """Keep all of them up until cancelled; none waits for another."""
@@ -95,17 +95,17 @@ class Servers:
         tool = server.tools.get(name)
         return Gone(name, _why(name, server), server.is_program) if tool is None else tool
 
-    def _place(self, name: str) -> Place:
+    def _place(self, name: str) -> ProgramPlace:
         private = private_of_server(self._workspace, name)
         log = self._logs / f"mcp-{name}.log"
-        return Place(log, self._workspace, private, self._launcher, self._secrets)
+        return ProgramPlace(log, self._workspace, private, self._launcher, self._secrets)
 
     def _make_folders(self) -> None:
         self._logs.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._workspace.mkdir(parents=True, exist_ok=True)
 
 
-def _why(name: str, server: Server) -> str:
+def _why(name: str, server: McpServer) -> str:
     look = server.look
     if not look.tools:
         down = look.words or f"it is {look.state}"

@@ -13,10 +13,10 @@ from holdfast.model import ChatAddress, QuestionId
 from holdfast.platforms import Arrival, Incoming
 from holdfast.platforms.telegram.adapter import Telegram
 from holdfast.platforms.telegram.bot import telegram_bot
-from holdfast.platforms.telegram.client import Listening
+from holdfast.platforms.telegram.client import WebhookAddress
 from holdfast.testing import ManualClock
-from holdfast.testing.botapi import BotApi, People, Rates, serving
-from tests.unit.testing.botapi.clients import let_pass
+from holdfast.testing.fakes.botapi import BotApi, BotPeople, Rates, serving
+from tests.unit.testing.fakes.botapi.clients import let_pass
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ class Stage:
 
     bot: Telegram
     api: BotApi
-    people: People
+    people: BotPeople
     clock: ManualClock
     address: str
     kept: dict[str, bytes] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Stage:
 @asynccontextmanager
 async def stage(
     rates: Rates | None = None,
-    listening: Listening | None = None,
+    listening: WebhookAddress | None = None,
     connect: bool = True,
     address: str | None = None,
     downloads: Path | None = None,
@@ -99,7 +99,7 @@ async def stage(
             lambda digest: folder / digest,
             downloads=(downloads or Path(empty)) / "boot",
         )
-        found = Stage(bot, api, People(api), clock, address)
+        found = Stage(bot, api, BotPeople(api), clock, address)
         try:
             if connect:
                 await bot.connect()

@@ -12,8 +12,8 @@ from holdfast.model import Attachment, ChatAddress, Place
 from holdfast.platforms import Platform
 from holdfast.platforms.telegram.adapter import Telegram
 from holdfast.platforms.telegram.bot import telegram_bot
-from holdfast.testing.botapi import BotApi, LostAnswer, LostRequest, People, Person, serving
 from holdfast.testing.conformance import faults_of, left_out
+from holdfast.testing.fakes.botapi import BotApi, BotPeople, LostAnswer, LostRequest, Person, serving
 
 _NOWHERE = Path(__file__).parent / "downloads" / "none"
 """No file comes here."""
@@ -28,7 +28,7 @@ class TelegramStand:
     """One bot, and Ann, who has a chat with it that can have topics."""
 
     api: BotApi
-    people: People
+    people: BotPeople
     ann: Person
     address: str
     server: AsyncExitStack
@@ -89,7 +89,7 @@ class TelegramStand:
 @asynccontextmanager
 async def stand() -> AsyncIterator[TelegramStand]:
     api = BotApi()
-    people = People(api)
+    people = BotPeople(api)
     async with AsyncExitStack() as server:
         kept = server.enter_context(TemporaryDirectory())
         address = await server.enter_async_context(serving(api))

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from holdfast.model import Attachment, Delivery, Lost, Rejected, Sent
-from holdfast.platforms.telegram.client import Refusal
+from holdfast.platforms.telegram.client import CallRefused
 from holdfast.platforms.telegram.wire import caption_for
-from holdfast.policy.parts import POSSIBLY_REPEATED
-from holdfast.testing.botapi import LostAnswer
+from holdfast.policy.delivery.parts import POSSIBLY_REPEATED
+from holdfast.testing.fakes.botapi import LostAnswer
 from tests.support.loops import on_a_loop
 from tests.unit.platforms.telegram.bots import Stage, stage
 from tests.unit.platforms.telegram.test_sending import ada_wrote, owed
@@ -75,7 +75,7 @@ async def test_looks_that_telegram_does_not_take_below_a_file_are_left_out_and_t
 
         async def picky(method: str, parameters: Any = None, within: int = 60) -> Any:
             if "parse_mode" in (parameters or {}):
-                raise Refusal(400, "Bad Request: can't parse entities: unexpected end tag")
+                raise CallRefused(400, "Bad Request: can't parse entities: unexpected end tag")
             return await real(method, parameters, within)
 
         here.bot._client.call = picky  # type: ignore[method-assign]  # a server with another taste

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from holdfast.platforms.telegram import render, to_send
 from holdfast.platforms.telegram.format import LONGEST, NOTHING_SEEN, has_something_to_see
-from holdfast.policy.parts import POSSIBLY_REPEATED, parts_for, width
-from holdfast.testing.botapi import Formatted, length16, parse_html
-from holdfast.testing.botapi.entities import cleaned, settled
+from holdfast.policy.delivery.parts import POSSIBLY_REPEATED, parts_for, width
+from holdfast.testing.fakes.botapi import Formatted, length16, parse_html
+from holdfast.testing.fakes.botapi.entities import cleaned, settled
 from tests.unit.platforms.telegram.payloads import delivery
 
 

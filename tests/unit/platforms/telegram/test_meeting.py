@@ -7,12 +7,21 @@ import pytest
 
 from holdfast.model import ChatKind, OwedKind
 from holdfast.platforms.base import Arrival, Revision
-from holdfast.platforms.telegram import WANTED, Found, Me, Moved, Standing, joined, read, to_send
+from holdfast.platforms.telegram import (
+    WANTED,
+    BotMembership,
+    FoundMessage,
+    Me,
+    Moved,
+    joined,
+    read,
+    to_send,
+)
 from holdfast.testing import ManualClock
-from holdfast.testing.botapi import BotApi, People, Person
+from holdfast.testing.fakes.botapi import BotApi, BotPeople, Person
 from tests.support.loops import on_a_loop
 from tests.unit.platforms.telegram.payloads import delivery
-from tests.unit.testing.botapi.clients import scene
+from tests.unit.testing.fakes.botapi.clients import scene
 
 ME = Me("1000", "holdfast")
 
@@ -23,7 +32,7 @@ def pending(api: BotApi) -> list[Any]:
 
 def test_every_act_of_a_person_is_understood() -> None:
     api = BotApi(ManualClock())
-    people = People(api)
+    people = BotPeople(api)
     ada = people.add("Ada")
     first = ada.write("one")
     ada.edit(first, "two")
@@ -39,29 +48,29 @@ def test_every_act_of_a_person_is_understood() -> None:
     assert (file.event.text, [one.name for one in file.files]) == ("look", ["notes.txt"])
     assert (album.event.text, len(album.files)) == ("all", 3)
     assert [type(one) for one in moved] == [Moved, Moved]
-    assert standing == Standing(str(ada.id), welcome=False)
+    assert standing == BotMembership(str(ada.id), welcome=False)
     assert {update.kind for update in api.updates.pending()} <= set(WANTED)
 
 
-def _directly(people: People, ada: Person) -> int:
+def _directly(people: BotPeople, ada: Person) -> int:
     return ada.write("question")
 
 
-def _in_a_topic(people: People, ada: Person) -> int:
+def _in_a_topic(people: BotPeople, ada: Person) -> int:
     return ada.write("question", thread=ada.open_topic("plans"))
 
 
-def _in_a_forum(people: People, ada: Person) -> int:
+def _in_a_forum(people: BotPeople, ada: Person) -> int:
     forum = people.group("Forum", ada, topics=True)
     return ada.write("question", forum, ada.open_topic("plans", forum))
 
 
-def _in_a_thread_of_replies(people: People, ada: Person) -> int:
+def _in_a_thread_of_replies(people: BotPeople, ada: Person) -> int:
     group = people.group("Plain", ada)
     return ada.write("question", group, reply_to=ada.write("before", group))
 
 
-def _in_direct_messages(people: People, ada: Person) -> int:
+def _in_direct_messages(people: BotPeople, ada: Person) -> int:
     return ada.write("question", people.direct_messages("Channel", ada), thread=ada.id)
 
 
@@ -69,14 +78,14 @@ def _in_direct_messages(people: People, ada: Person) -> int:
     "ask", [_directly, _in_a_topic, _in_a_forum, _in_a_thread_of_replies, _in_direct_messages]
 )
 def test_an_answer_with_buttons_arrives_where_it_was_asked_and_its_press_comes_from_there(
-    ask: Callable[[People, Person], int],
+    ask: Callable[[BotPeople, Person], int],
 ) -> None:
     @on_a_loop
     async def run() -> None:
         async with scene() as (bot, api, people, _, _):
             ada = people.add("Ada")
             number = ask(people, ada)
-            asked = [one for one in pending(api) if isinstance(one, Found)][-1].event
+            asked = [one for one in pending(api) if isinstance(one, FoundMessage)][-1].event
             assert isinstance(asked, Arrival)
             place = asked.origin.place
             owed = delivery(

@@ -9,9 +9,9 @@ import pytest
 
 from holdfast.model import SetAside
 from holdfast.platforms import Arrival, PlatformDown, Revision
-from holdfast.platforms.telegram.reached import Reached, reached
+from holdfast.platforms.telegram.cursor import UpdateCursor, reached
 from holdfast.policy.settings import DAY
-from holdfast.testing.botapi import Broken, CutAfter, Flood, LostRequest, NoRanges
+from holdfast.testing.fakes.botapi import CutAfter, Flood, LostRequest, NoRanges, ServerError
 from tests.support.loops import on_a_loop
 from tests.unit.platforms.telegram.bots import MENU, stage
 
@@ -61,11 +61,11 @@ async def test_after_a_week_of_silence_the_next_message_comes_whatever_its_updat
 
 
 def test_a_position_is_read_back_and_a_damaged_one_counts_as_none() -> None:
-    here = Reached(7, 1_000, {"-100": "-1"})
+    here = UpdateCursor(7, 1_000, {"-100": "-1"})
     assert reached(here.value()) == here
-    assert (here.offset(1_000), here.offset(1_000 + 6 * DAY), Reached().offset(5)) == (8, None, None)
+    assert (here.offset(1_000), here.offset(1_000 + 6 * DAY), UpdateCursor().offset(5)) == (8, None, None)
     for damaged in (None, "", "{", "[]", '{"update": "x", "moved": 3}', "7"):
-        assert reached(damaged) == Reached()
+        assert reached(damaged) == UpdateCursor()
 
 
 @on_a_loop
@@ -138,7 +138,7 @@ def test_what_is_wrong_is_said_in_words_without_the_token(code: int, words: str)
             if code == 401:
                 here.api.revoke("1000:another")
             else:
-                here.api.faults.add(Broken(code), "getMe")
+                here.api.faults.add(ServerError(code), "getMe")
             with pytest.raises(PlatformDown, match=words) as raised:
                 await here.bot.connect()
             assert "a-token-for-tests" not in repr(raised.value) + str(raised.value.__cause__)
@@ -260,7 +260,7 @@ async def test_a_file_that_cannot_be_had_is_spoken_of_and_holds_nobody_up() -> N
         ada.send_file(b"y", "never.bin", caption="this?")
         ada.write("and this")
         ada.send_file(b"z", "odd.bin", caption="or this?")
-        here.api.faults.add(Broken(500), "getFile", times=10)
+        here.api.faults.add(ServerError(500), "getFile", times=10)
         here.api.faults.add(LostRequest(), "download", times=None)
         texts = [arrival.text for arrival in await here.passing(here.arrivals())]
         assert "huge.bin" in texts[0]

@@ -20,9 +20,9 @@ from holdfast.model import (
     TurnId,
 )
 from holdfast.platforms import PlatformDown, Working
-from holdfast.platforms.telegram.client import Refusal
-from holdfast.policy.parts import POSSIBLY_REPEATED
-from holdfast.testing.botapi import Broken, Flood, LostAnswer, LostRequest, Rates
+from holdfast.platforms.telegram.client import CallRefused
+from holdfast.policy.delivery.parts import POSSIBLY_REPEATED
+from holdfast.testing.fakes.botapi import Flood, LostAnswer, LostRequest, Rates, ServerError
 from tests.support.loops import on_a_loop
 from tests.unit.platforms.telegram.bots import Stage, stage
 from tests.unit.platforms.telegram.payloads import delivery, place
@@ -66,7 +66,7 @@ async def test_looks_that_telegram_does_not_take_are_left_out_and_the_words_stay
 
         async def picky(method: str, parameters: Any = None, within: int = 60) -> Any:
             if "parse_mode" in (parameters or {}):
-                raise Refusal(400, "Bad Request: can't parse entities: unexpected end tag")
+                raise CallRefused(400, "Bad Request: can't parse entities: unexpected end tag")
             return await real(method, parameters, within)
 
         here.bot._client.call = picky  # type: ignore[method-assign]  # a server with another taste
@@ -84,10 +84,10 @@ async def test_a_repeat_says_so() -> None:
 
 @pytest.mark.guards("R10.2")
 @pytest.mark.parametrize(
-    ("effect", "arrives"), [(LostAnswer(), True), (LostRequest(), False), (Broken(502), False)]
+    ("effect", "arrives"), [(LostAnswer(), True), (LostRequest(), False), (ServerError(502), False)]
 )
 def test_a_send_without_an_answer_may_have_arrived(
-    effect: LostAnswer | LostRequest | Broken, arrives: bool
+    effect: LostAnswer | LostRequest | ServerError, arrives: bool
 ) -> None:
     @on_a_loop
     async def run() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from holdfast.model import SetAside
 from holdfast.platforms import Ack, Arrival, PlatformDown
-from holdfast.platforms.telegram.client import Listening
-from holdfast.platforms.telegram.reached import reached
+from holdfast.platforms.telegram.client import WebhookAddress
+from holdfast.platforms.telegram.cursor import reached
 from tests.support.loops import on_a_loop
 from tests.unit.platforms.telegram.bots import Stage, stage
 from tests.unit.platforms.telegram.payloads import message, update
@@ -27,7 +27,7 @@ def free_port() -> int:
 async def brought() -> AsyncIterator[tuple[Stage, str]]:
     port = free_port()
     url = f"http://127.0.0.1:{port}/bring"
-    async with stage(listening=Listening(url, "127.0.0.1", port)) as here:
+    async with stage(listening=WebhookAddress(url, "127.0.0.1", port)) as here:
         yield here, url
 
 
@@ -76,7 +76,7 @@ async def test_an_update_that_comes_between_the_read_and_its_commit_is_not_answe
 async def test_telegram_is_told_where_to_bring_updates_once_somebody_listens_there() -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}/bring"
-    async with stage(listening=Listening(url, "127.0.0.1", port), connect=False) as here:
+    async with stage(listening=WebhookAddress(url, "127.0.0.1", port), connect=False) as here:
         await here.bot._client.open()
         real, listens = here.bot._client.call, list[bool]()
 

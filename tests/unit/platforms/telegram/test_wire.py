@@ -18,9 +18,9 @@ from holdfast.model import (
     SetAside,
 )
 from holdfast.platforms.base import Arrival, Revision
-from holdfast.platforms.telegram import Found, Moved, Standing, joined, press_of, read, to_send
+from holdfast.platforms.telegram import BotMembership, FoundMessage, Moved, joined, press_of, read, to_send
 from holdfast.platforms.telegram.buttons import LONGEST_DATA, data_for, label
-from holdfast.policy.parts import POSSIBLY_REPEATED
+from holdfast.policy.delivery.parts import POSSIBLY_REPEATED
 from tests.unit.platforms.telegram.payloads import (
     ADA,
     DOCUMENT,
@@ -37,9 +37,9 @@ from tests.unit.platforms.telegram.payloads import (
 )
 
 
-def found(payload: Any) -> Found:
+def found(payload: Any) -> FoundMessage:
     result = read(payload, ME)
-    assert isinstance(result, Found)
+    assert isinstance(result, FoundMessage)
     return result
 
 
@@ -124,7 +124,7 @@ def test_an_album_that_came_together_is_one_message() -> None:
         for number, album in ((1, "a"), (2, "a"), (3, "b"))
     ]
     one, other = joined([read(update("message", item), ME) for item in items])
-    assert isinstance(one, Found) and isinstance(other, Found)
+    assert isinstance(one, FoundMessage) and isinstance(other, FoundMessage)
     assert isinstance(one.event, Arrival)
     assert (one.event.event_id, one.event.text, len(one.files)) == ("message:1001:1", "all", 2)
     assert len(other.files) == 1
@@ -207,7 +207,7 @@ def test_what_the_adapter_has_to_know_of_a_chat() -> None:
     assert read(update("message", message(chat=SUPERGROUP, migrate_from_chat_id=-2001)), ME) == moved
     for status, welcome in (("kicked", False), ("left", False), ("member", True)):
         change = {"chat": message()["chat"], "new_chat_member": {"status": status, "user": ADA}}
-        assert read(update("my_chat_member", change), ME) == Standing("1001", welcome)
+        assert read(update("my_chat_member", change), ME) == BotMembership("1001", welcome)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_nothing_that_stands_in_an_update_makes_reading_fail(data: st.DataObject
     holder[way[-1]] = data.draw(ANYTHING)
     result = read(payload, ME)
     joined([result, result])
-    if isinstance(result, Found):
+    if isinstance(result, FoundMessage):
         json.dumps(repr(result)).encode()
         event = result.event
         assert (event.text or "").encode() is not None

@@ -16,7 +16,7 @@ from typing import Any
 
 from .child import STATUS, start, status_from
 from .kernel import adopt_orphans
-from .limits import Watch, end_all
+from .limits import UsageWatch, end_all
 
 LOOK_EVERY = 20
 _CWD = 3
@@ -49,7 +49,7 @@ def run(order: Order, woken: int) -> dict[str, object]:
     child = start(order["argv"], {0: nothing, 1: 1, 2: 2, _CWD: cwd_out, STATUS: status_out})
     for ours in (cwd_out, status_out, nothing):
         os.close(ours)
-    why, status = watch(Watch(order["memory"], order["processes"], LOOK_EVERY), child, woken)
+    why, status = watch(UsageWatch(order["memory"], order["processes"], LOOK_EVERY), child, woken)
     end_all(child)
     if why is None:
         said = status_from(status_in)
@@ -57,7 +57,7 @@ def run(order: Order, woken: int) -> dict[str, object]:
     return {"cwd": last_line(cwd_in), **ended(why, status)}
 
 
-def watch(usage: Watch, child: int, woken: int) -> tuple[str | None, int | None]:
+def watch(usage: UsageWatch, child: int, woken: int) -> tuple[str | None, int | None]:
     """Wait for the end of the command; says why it was ended, if it was, and how it ended by itself."""
     eyes = select.poll()
     eyes.register(0, select.POLLIN | select.POLLHUP)

@@ -19,7 +19,7 @@ from typing import Any
 
 from .child import LIFELINE, STATUS
 from .kernel import (
-    Refused,
+    KernelRefused,
     adopt_orphans,
     close_memory,
     die_with_parent,
@@ -124,7 +124,7 @@ def become(order: Order, command: Sequence[str], attendant: int) -> int:
     place = enter(order["cwd"], order["workspace"])
     try:
         give_up(order)
-    except Refused as error:
+    except KernelRefused as error:
         return say(f"it could not be contained: {error}")
     if place:
         os.write(1, place.encode())

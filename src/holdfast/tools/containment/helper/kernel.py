@@ -16,19 +16,19 @@ _CAPABILITY_VERSION = 0x20080522
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 
 
-class Refused(Exception):
+class KernelRefused(Exception):
     """The kernel does not allow it, or does not know it."""
 
 
 def call(name: str, *arguments: object) -> int:
-    """Call the C library; `Refused` when it answers below 0, or has no such function."""
+    """Call the C library; `KernelRefused` when it answers below 0, or has no such function."""
     try:
         function = getattr(ctypes.CDLL(None, use_errno=True), name)
     except (OSError, AttributeError) as error:
-        raise Refused(f"there is no {name}") from error
+        raise KernelRefused(f"there is no {name}") from error
     answer = int(function(*arguments))
     if answer < 0:
-        raise Refused(f"{name}: {os.strerror(ctypes.get_errno())}")
+        raise KernelRefused(f"{name}: {os.strerror(ctypes.get_errno())}")
     return answer
 
 
@@ -43,25 +43,25 @@ def prctl(option: int, first: int = 0, second: int = 0) -> None:
 
 def die_with_parent(number: int = signal.SIGKILL) -> None:
     """Get this signal when the parent ends."""
-    with suppress(Refused):
+    with suppress(KernelRefused):
         prctl(_PDEATHSIG, number)
 
 
 def outlive_parent() -> None:
     """Get no signal when the parent ends."""
-    with suppress(Refused):
+    with suppress(KernelRefused):
         prctl(_PDEATHSIG, 0)
 
 
 def adopt_orphans() -> None:
     """Become the parent of every descendant whose own parent ends."""
-    with suppress(Refused):
+    with suppress(KernelRefused):
         prctl(_SUBREAPER, 1)
 
 
 def close_memory() -> None:
     """Let no process of the same user trace this one or read its memory; what it starts can be traced."""
-    with suppress(Refused):
+    with suppress(KernelRefused):
         prctl(_DUMPABLE, 0)
 
 
@@ -71,20 +71,20 @@ def gain_nothing() -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up every right of root, for good; raises `Refused` where that fails."""
+    """Give up every right of root, for good; raises `KernelRefused` where that fails."""
     if os.geteuid() != 0:
         return
     for capability in range(_CAPABILITIES):
         # Numbers that this kernel does not know.
-        with suppress(Refused):
+        with suppress(KernelRefused):
             prctl(_BOUNDING_DROP, capability)
-    with suppress(Refused):
+    with suppress(KernelRefused):
         prctl(_AMBIENT, _AMBIENT_CLEAR)
     header = ctypes.create_string_buffer(struct.pack("Ii", _CAPABILITY_VERSION, 0))
     none = ctypes.create_string_buffer(struct.pack("6I", *[0] * 6))
     number = _CAPSET.get(platform.machine())
     if number is None:
-        raise Refused("the rights of root cannot be dropped on this machine")
+        raise KernelRefused("the rights of root cannot be dropped on this machine")
     system_call(number, header, none)
 
 

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Sequence
 from contextlib import suppress
 
-from .kernel import Refused, system_call
+from .kernel import KernelRefused, system_call
 
 READ, WRITE = "read", "write"
 SCOPED = 6
@@ -34,7 +34,7 @@ Rule = tuple[str, str]
 
 def version() -> int:
     """The version of Landlock in this kernel; 0 where there is none."""
-    with suppress(Refused):
+    with suppress(KernelRefused):
         return system_call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))
     return 0
 
@@ -42,7 +42,7 @@ def version() -> int:
 def restrict(rules: Sequence[Rule]) -> None:
     """Allow this process what the rules say and no other file; rules for absent paths say nothing.
 
-    `gain_nothing` has to come first. Raises `Refused` where the kernel says no.
+    `gain_nothing` has to come first. Raises `KernelRefused` where the kernel says no.
     """
     known = version()
     handled = _FIRST | sum(bit for since, bit in _SINCE if known >= since)

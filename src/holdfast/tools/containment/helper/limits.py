@@ -13,7 +13,7 @@ MEMORY_EVERY = 200
 """Milliseconds between two looks at the memory, which take longer than a count of processes."""
 
 
-class Watch:
+class UsageWatch:
     """Looks now and then at what everything below this process uses."""
 
     def __init__(self, memory: int, processes: int, every: int) -> None:

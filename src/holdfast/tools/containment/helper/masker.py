@@ -44,7 +44,7 @@ class Masked:
         return _bytes(last + self._stream.end())
 
 
-class Secrets:
+class ToldSecrets:
     """The secrets that a helper was told."""
 
     def __init__(self, known: KnownSecrets | None = None) -> None:
@@ -54,17 +54,17 @@ class Secrets:
         return Masked(self._known)
 
 
-def told(descriptor: int | None) -> Secrets:
+def told(descriptor: int | None) -> ToldSecrets:
     """Read them; the descriptor then leads nowhere, and this process shows its memory to no other."""
     if descriptor is None:
-        return Secrets()
+        return ToldSecrets()
     close_memory()
     data = b"".join(iter(lambda: os.read(descriptor, _AT_ONCE), b""))
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, descriptor)
     os.close(nothing)
     values = json.loads(data or b"[]")
-    return Secrets(_known(values) if values else None)
+    return ToldSecrets(_known(values) if values else None)
 
 
 def _known(values: list[str]) -> KnownSecrets:

@@ -23,8 +23,8 @@ from typing import Any
 
 from .child import STATUS, start, status_from
 from .kernel import adopt_orphans, die_with_parent
-from .limits import Watch, end_all
-from .masker import Masked, Secrets, told
+from .limits import UsageWatch, end_all
+from .masker import Masked, ToldSecrets, told
 from .mcp_messages import Messages
 
 LONGEST_LINE = 16 * 1024
@@ -58,10 +58,10 @@ class Lines:
         return lines
 
 
-class Log:
+class BoundedLog:
     """A file that is never larger than so much, of lines without secrets."""
 
-    def __init__(self, path: str, secrets: Secrets) -> None:
+    def __init__(self, path: str, secrets: ToldSecrets) -> None:
         self._path = path
         self._errors, self._noise = Lines(secrets.stream()), Lines(secrets.stream())
         self._open()
@@ -111,7 +111,7 @@ def main(arguments: list[str]) -> int:
     if os.getppid() != order["parent"]:
         return 0  # it ended before we could ask to be told
     program = Program(order, arguments[1:])
-    log = Log(order["log"], told(order["secrets"]))
+    log = BoundedLog(order["log"], told(order["secrets"]))
     try:
         why = _relay(program, log, woken, signals)
     finally:
@@ -151,7 +151,7 @@ class Program:
         for ours in (0, into, into_err, status):
             os.close(ours)
         self.out, self.err = out, err
-        self._usage = Watch(self._memory, self._processes, LOOK_EVERY)
+        self._usage = UsageWatch(self._memory, self._processes, LOOK_EVERY)
 
     @property
     def has_ended(self) -> bool:
@@ -180,7 +180,7 @@ class Program:
         return -signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
 
 
-def _relay(program: Program, log: Log, woken: int, signals: list[int]) -> str:
+def _relay(program: Program, log: BoundedLog, woken: int, signals: list[int]) -> str:
     """Carry what the program writes until it has ended; why it is ended, if it is not its own doing."""
     out, err = program.out, program.err
     messages = Messages(log.noise)

@@ -18,7 +18,7 @@ from typing import Any
 
 from .child import STATUS, start, status_from
 from .kernel import adopt_orphans
-from .limits import Watch, end_all
+from .limits import UsageWatch, end_all
 from .masker import Masked, told
 
 PLAN = "plan.json"
@@ -80,7 +80,7 @@ def write_whole(path: str, content: object, once: bool = False) -> bool:
     return True
 
 
-class Kept:
+class KeptOutput:
     """What is kept of the output, without known secrets: the last so many files of so many bytes."""
 
     def __init__(self, segment: int, keep: int, masked: Masked) -> None:
@@ -164,8 +164,10 @@ def _run(plan: Plan, secrets: int | None) -> int:
     child = start(plan["argv"], {0: stdin, 1: into, 2: into, STATUS: status_out})
     for ours in (stdin, into, status_out):
         os.close(ours)
-    kept = Kept(plan["segment"], plan["keep"], told(secrets).stream())
-    status, over = _see_to_its_end(child, out, kept, Watch(plan["memory"], plan["processes"], LOOK_EVERY))
+    kept = KeptOutput(plan["segment"], plan["keep"], told(secrets).stream())
+    status, over = _see_to_its_end(
+        child, out, kept, UsageWatch(plan["memory"], plan["processes"], LOOK_EVERY)
+    )
     kept.end()
     if over:
         most = f"{plan['memory']} MB" if over == "memory" else f"{plan['processes']} processes"
@@ -176,7 +178,7 @@ def _run(plan: Plan, secrets: int | None) -> int:
     return os.waitstatus_to_exitcode(status if said is None else said)
 
 
-def _see_to_its_end(child: int, out: int, kept: Kept, usage: Watch) -> tuple[int, str | None]:
+def _see_to_its_end(child: int, out: int, kept: KeptOutput, usage: UsageWatch) -> tuple[int, str | None]:
     """Keep what it puts out until none of its processes is left; how the child ended, or why it was ended."""
     woken, wakes = os.pipe()
     for fd in (out, woken, wakes):
@@ -204,7 +206,7 @@ def _see_to_its_end(child: int, out: int, kept: Kept, usage: Watch) -> tuple[int
             return status, over
 
 
-def _take(out: int, kept: Kept) -> bool:
+def _take(out: int, kept: KeptOutput) -> bool:
     """Keep a piece of the output; False when there is none."""
     try:
         data = os.read(out, _PIECE)

@@ -1,0 +1,143 @@
+"""One call of a model, whoever provides it: pictures in, a stream of events, one reply or one error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+from holdfast.model import Replied
+from holdfast.records import dataclass
+
+from .base import Metered, ModelError, OnText, Prompt, unheard
+from .remote_model import Counted, Read, RemoteModel, fault, sdk, unreachable
+from .wire_common import Json, pictures_in, sendable, whole_text
+
+
+class ReplyStream(Protocol):
+    """A reply that grows."""
+
+    text: str
+
+    @property
+    def has_something(self) -> bool: ...
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing has come, not even a word that this is all."""
+        ...
+
+    @property
+    def counted(self) -> Counted | None: ...
+
+    def take(self, event: Mapping[str, Any], /) -> None: ...
+
+    def replied(self, maker: str) -> Replied: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """What one provider does differently from others."""
+
+    module: str
+    """Its library, which has the same tree of errors as the others."""
+    request: Callable[[Prompt, RemoteModel, str, Mapping[str, bytes]], Json]
+    stream: Callable[[], ReplyStream]
+    client: Callable[[Any, RemoteModel], Any]
+    """Makes the library's client."""
+    create: Callable[[Any, Json], Awaitable[Any]]
+    """Sends the request; gives the events."""
+
+
+class ProviderModel:
+    """Implements `Model`: asked once, answered once. Tries nothing again by itself.
+
+    It keeps nothing but its connections; `close` lets go of them.
+    """
+
+    def __init__(self, protocol: Speech, served: RemoteModel, read: Read) -> None:
+        self._protocol = protocol
+        self._served = served
+        self._read = read
+        self._client: Any = None
+
+    async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Metered:
+        served, protocol = self._served, self._protocol
+        model = prompt.model or served.model
+        library = await sdk(protocol.module)
+        if self._client is None:
+            self._client = protocol.client(library, served)
+        body = sendable(protocol.request(prompt, served, model, await self._pictures(prompt)))
+        stream = protocol.stream()
+        try:
+            events = await protocol.create(self._client, body)
+            async with events:
+                async for event in events:
+                    stream.take(event.to_dict())
+                    on_text(stream.text)
+        except _errors(library) as error:
+            # What has come is kept as a reply that broke off: the model goes on from there.
+            if not stream.has_something:
+                raise _meaning(library, error, served, model) from None
+        else:
+            if stream.is_silent:
+                raise unreachable(served, model, "ended its answer before it began")
+        counted = stream.counted
+        reply = _whole(stream.replied(served.maker(model)))
+        return Metered(reply, counted.usage(model, served.prices) if counted else None)
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def _pictures(self, prompt: Prompt) -> dict[str, bytes]:
+        """Those that are shown, as far as they are still kept."""
+        found: dict[str, bytes] = {}
+        for picture in pictures_in(prompt.messages) if self._served.images else ():
+            try:
+                found[picture.digest] = await self._read(picture.digest)
+            except LookupError:
+                continue
+        return found
+
+
+def _whole(reply: Replied) -> Replied:
+    """The reply as people can read it: a stream may break in the middle of a character."""
+    calls = tuple(
+        replace(call, name=whole_text(call.name), arguments=whole_text(call.arguments))
+        for call in reply.calls
+    )
+    return replace(reply, text=whole_text(reply.text), calls=calls)
+
+
+def _errors(library: Any) -> tuple[type[Exception], ...]:
+    """What a library raises: its own, what it lets through of its transport, and unreadable JSON."""
+    transport = sys.modules[library.DefaultAsyncHttpxClient.__mro__[1].__module__.partition(".")[0]]
+    return (library.APIError, transport.HTTPError, json.JSONDecodeError)
+
+
+def _meaning(library: Any, error: Any, served: RemoteModel, model: str) -> ModelError:
+    """An error of a provider's library as what it means here."""
+    if isinstance(error, library.APIStatusError):
+        return fault(served, model, error.status_code, _words(error), error.response.headers)
+    if isinstance(error, library.APITimeoutError):
+        return unreachable(served, model, f"gave no sign of life for {served.timeout:g} s")
+    if isinstance(error, library.APIConnectionError):
+        return unreachable(served, model, "could not be reached, or the connection broke")
+    if isinstance(error, library.APIError):
+        # In the middle of a stream it has no status any more.
+        return fault(served, model, None, _words(error), {})
+    return unreachable(served, model, f"broke off ({type(error).__name__})")
+
+
+def _words(error: Any) -> str:
+    """What the provider said about it, with its code: both are looked at."""
+    body = error.body
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    if not isinstance(inner, dict):
+        return str(error.message)
+    code = inner.get("code") or inner.get("type") or ""
+    return f"{inner.get('message') or error.message} ({code})" if code else str(inner.get("message") or error)

@@ -1,0 +1,1 @@
+"""The commands of `holdfast`, grouped as its help shows them."""

@@ -1,0 +1,135 @@
+"""Commands by which an operator steps in: they ask the running gateway, which carries each out once."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from holdfast.api.client import ask
+from holdfast.api.to_json import Json
+from holdfast.cli.options import AsJson, Home, looking, run
+from holdfast.cli.render.format import moment, plural
+from holdfast.cli.render.output import complain, print_json, stdout
+from holdfast.cli.render.terminal_text import styled
+from holdfast.cli.session_lookup import find_session
+from holdfast.clock import SystemClock
+from holdfast.config.load import find_home
+from holdfast.process.exit_codes import FAILED
+
+from .inspect import Which
+
+_LOOK_AGAIN = 0.1
+_PATIENCE = 10.0
+_SESSIONS_REPLY = "what was said of it stands in its chat: `holdfast outbox --chat CHAT`"
+
+
+def resume(session: Which, home: Home = None, as_json: AsJson = False) -> None:
+    """Let a session go on that was parked, is held, was left behind or has ended.
+
+    Given as the command /resume in its conversation, whose people read the answer.
+    """
+    found = run(_give(find_home(home), "resume", session))
+    _tell(found, as_json, "It goes on. All that was said and done in it is kept.")
+
+
+def cancel(session: Which, home: Home = None, as_json: AsJson = False) -> None:
+    """Stop the unfinished turn of a session, whether it runs, waits or is held; the session is kept.
+
+    Given as the command /stop in its conversation, whose people read the answer.
+    """
+    found = run(_give(find_home(home), "cancel", session))
+    _tell(found, as_json, "Stopped, if anything was unfinished. The session is kept.")
+
+
+def delete(
+    session: Which,
+    sure: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    home: Home = None,
+    as_json: AsJson = False,
+) -> None:
+    """Erase all that was said and done in a session, for good; that it took place stays in the ledger.
+
+    What runs in it is stopped first. The ledger's file is rewritten, so that nothing of it stays behind in
+    the home; backups are yours to erase.
+    """
+    where = find_home(home)
+    found = run(_look_at(where, session))
+    if not sure and not as_json:
+        much = plural(found["entries"], "entry", "entries")
+        words = f"Erase session {found['id']} of {found['key']} with {much}? Nobody can bring it back."
+        typer.confirm(words, abort=True)
+    elif not sure:
+        raise typer.BadParameter("with --json this needs --yes: nobody can be asked")
+    _tell(run(ask(where, "forget", session=found["id"])), as_json, "Erased.")
+
+
+class Switch(StrEnum):
+    """What can be done about safe mode."""
+
+    STATUS = "status"
+    ON = "on"
+    OFF = "off"
+
+
+def safe_mode(
+    what: Annotated[Switch, typer.Argument(help="Look at it, put it on, or end it.")] = Switch.STATUS,
+    home: Home = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show safe mode, put it on or end it. While it is on nothing that was cut off goes on by itself.
+
+    The gateway puts it on after several crashes and ends it after good running; what you put on stays on,
+    also after a restart, until you end it.
+    """
+    found = run(_safe_mode(find_home(home), what))
+    if as_json:
+        print_json(found)
+    elif found["active"]:
+        ends = f" It ends by itself at {moment(found['ends_at'])}." if found["ends_at"] else ""
+        since = f" since {moment(found['since'])}: {found['why']}.{ends}"
+        stdout().print(styled("Safe mode is ", ("on", "yellow"), since))
+    else:
+        stdout().print("Safe mode is off.")
+    if what is not Switch.STATUS and found["active"] is not (what is Switch.ON):
+        complain("it was asked for and is not so yet; `holdfast safe-mode` shows when it is", as_json)
+        raise typer.Exit(FAILED)
+
+
+async def _safe_mode(home: Path, what: Switch) -> Json:
+    if what is not Switch.STATUS:
+        await ask(home, "safe_mode", on=what is Switch.ON)
+    clock = SystemClock()
+    until = clock.monotonic() + _PATIENCE
+    while True:
+        found: Json = (await ask(home, "status"))["safe_mode"]
+        if what is Switch.STATUS or found["active"] is (what is Switch.ON) or clock.monotonic() > until:
+            return found
+        await clock.sleep(_LOOK_AGAIN)
+
+
+async def _give(home: Path, do: str, which: str, **more: Any) -> Json:
+    return await ask(home, do, session=(await _look_at(home, which))["id"], **more)
+
+
+async def _look_at(home: Path, which: str) -> Json:
+    async with looking(home) as (ledger, looks):
+        session = await find_session(ledger, looks, which)
+        entries = await ledger.transcript(session.id)
+        return {"id": session.id, "key": session.key, "entries": len(entries)}
+
+
+def _tell(found: Json, as_json: bool, done: str) -> None:
+    """How a command ended that was given in a conversation."""
+    if as_json:
+        print_json(found)
+    elif found["state"] == "executed":
+        stdout().print(done)
+    elif found["state"] == "waiting":
+        stdout().print("It is asked for and not done yet; it will be, also after a restart.")
+    else:
+        stdout().print(f"Refused: {found['reason'].replace('_', ' ')}; {_SESSIONS_REPLY}.")
+    if found["state"] == "refused":
+        raise typer.Exit(FAILED)

@@ -1,0 +1,1 @@
+"""How commands print: tables, words, JSON, and text that cannot control the terminal."""

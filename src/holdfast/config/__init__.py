@@ -1,0 +1,1 @@
+"""Configuration: `holdfast.toml` and the environment, read once and checked before anything starts."""

@@ -1,0 +1,40 @@
+"""The keys that say what programs of agents see; path lists stand in the tables of agents and MCP servers."""
+
+from __future__ import annotations
+
+from holdfast.policy.containment import Requirement
+
+from .keys import Key
+from .kinds import KeyKind, choice, switch
+
+
+def place_patterns() -> KeyKind:
+    """Patterns of paths inside a folder, in the order given."""
+
+    def read(value: object) -> tuple[str, ...]:
+        given = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+        if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+            raise ValueError
+        found = tuple(one.strip("/") for one in given if one.strip("/"))
+        if any(".." in one.split("/") for one in found):
+            raise ValueError
+        return found
+
+    return KeyKind('a list of paths from the workspace on, like ["Makefile", ".github/*"]', read, list)
+
+
+CONTAINMENT_KEYS: tuple[Key, ...] = (
+    Key(
+        "tools.containment",
+        "gateway.tools.containment",
+        choice(Requirement),
+        "required: commands, background processes and MCP programs run contained or not at all; off: none is",
+    ),
+    Key("tools.network", "gateway.tools.network", switch(), "whether contained programs reach the network"),
+    Key(
+        "tools.protected",
+        "gateway.tools.protected",
+        place_patterns(),
+        "places in workspaces that neither contained programs nor the file tools change",
+    ),
+)

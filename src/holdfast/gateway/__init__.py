@@ -1,0 +1,1 @@
+"""The gateway: the stages put together, and the order in which they start and stop."""

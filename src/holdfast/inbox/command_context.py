@@ -1,0 +1,96 @@
+"""What a command is carried out with, and how it ends: in one commit with its reply."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import field
+
+from holdfast.agents import Chooser, echo_agent
+from holdfast.clock import Clock
+from holdfast.model import InboxRow, InboxState, Owed, OwedKind, Session, Turn
+from holdfast.policy.delivery.parts import Longest, parts_for, usual
+from holdfast.policy.intake.access import Access
+from holdfast.policy.intake.parse_input import Command
+from holdfast.policy.recovery.strikes import SafeMode
+from holdfast.records import dataclass
+from holdfast.store import BEGUN, ArrivalSettings, Store
+
+
+def _off() -> SafeMode:
+    return SafeMode(active=False)
+
+
+async def keep_files() -> None:
+    """Whoever has no files has none to remove."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandContext:
+    """What a command is carried out with."""
+
+    store: Store
+    clock: Clock
+    access: Callable[[], Access | None]
+    arrival: Callable[[], ArrivalSettings] = ArrivalSettings
+    safe_mode: Callable[[], SafeMode] = _off
+    longest: Longest = usual
+    born: int = 0
+    """When this process began."""
+    sweep: Callable[[], Awaitable[None]] = keep_files
+    """Removes every file of an attachment from the disk that the ledger does not know."""
+    goal_budget: int = 20
+    """Turns a standing goal may take."""
+    agents: Chooser = field(default_factory=echo_agent)
+    """Who answers where."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandCall:
+    """One command of a person who is allowed."""
+
+    row: InboxRow
+    command: Command
+    owner: bool
+    longest: int
+    """Characters one message of the answer may have."""
+    found: bool = False
+    """It was there when this process began to look."""
+
+    @property
+    def begun(self) -> bool:
+        """Its first step is done: half of it is worse than all of it, whoever is allowed what by now."""
+        return self.row.reason == BEGUN
+
+    def reply(self, text: str) -> tuple[Owed, ...]:
+        """The one answer to this command, whoever writes it and however often."""
+        row = self.row
+        once = f"command:{row.position}"
+        parts = parts_for(text, self.longest)
+        return (Owed(row.place.address, once, parts, OwedKind.NOTICE, row.message_id),)
+
+
+class NotYet(Exception):
+    """The command has begun and something it waits for is not over: its row waits, and is looked at again."""
+
+
+Carry = Callable[[CommandContext, CommandCall], Awaitable[None]]
+
+
+async def newest_turn(desk: CommandContext, session: Session | None) -> Turn | None:
+    """The last turn of a session."""
+    turns = await desk.store.turns(session.id, limit=1) if session else ()
+    return next(iter(turns), None)
+
+
+async def open_turn(desk: CommandContext, session: Session | None) -> Turn | None:
+    """The turn of a session that is not over, if it has one."""
+    turn = await newest_turn(desk, session)
+    return turn if turn is not None and turn.ended_at is None else None
+
+
+async def refuse(desk: CommandContext, asked: CommandCall, reason: str, text: str) -> None:
+    await desk.store.settle_row(asked.row.position, InboxState.REFUSED, reason, asked.reply(text))
+
+
+async def done(desk: CommandContext, asked: CommandCall, text: str) -> None:
+    await desk.store.settle_row(asked.row.position, InboxState.EXECUTED, None, asked.reply(text))

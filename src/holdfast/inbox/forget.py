@@ -1,0 +1,40 @@
+"""`/forget`: asked for twice, then carried out in steps until nothing is left of what was said."""
+
+from __future__ import annotations
+
+from holdfast.model import SessionId
+from holdfast.store import Scope
+
+from . import replies
+from .command_context import CommandCall, CommandContext, NotYet, done, refuse
+
+
+async def forget(desk: CommandContext, asked: CommandCall) -> None:
+    """Erase this conversation, once the person has said so in words; an owner may name one session."""
+    row, wanted = asked.row, asked.command.args.lower()
+    word, _, session = wanted.partition(" ")
+    scope = Scope(row.key, row.position, SessionId(session) if session else None)
+    if asked.begun:
+        await _erase(desk, asked, scope)
+    elif not wanted:
+        await done(desk, asked, replies.FORGET)
+    elif wanted != replies.EVERYTHING and not (word == replies.SESSION and session):
+        text = f"Nothing was erased: I do not know {replies.shown(wanted)}. {replies.FORGET}"
+        await refuse(desk, asked, "unconfirmed", text)
+    elif not asked.owner and (session or await desk.store.others_spoke(row.key, row.sender)):
+        text = "Nothing was erased: others have written here too, so only an owner may have all of it erased."
+        await refuse(desk, asked, "not_owner", text)
+    else:
+        await _erase(desk, asked, scope)
+
+
+async def _erase(desk: CommandContext, asked: CommandCall, scope: Scope) -> None:
+    """In steps that can each be done again: a crash in between begins anew; told when all of it is done."""
+    store = desk.store
+    if not await store.quiet(scope):
+        raise NotYet("what is to be forgotten still runs, or is being sent")
+    await store.erase(scope)
+    await desk.sweep()
+    if not await store.scrub():
+        raise NotYet("the ledger's file could not be rewritten: somebody reads it, or there is no room")
+    await done(desk, asked, replies.ERASED_ONE if scope.session else replies.ERASED_ALL)

@@ -1,0 +1,165 @@
+"""The watcher of background processes: one more source of inbox rows. An end, or a line that was waited for.
+
+It keeps nothing that matters: how far output was looked through stands in the ledger with the last match, so
+a fresh process reads on from there and tells nobody of the same line twice.
+"""
+
+from __future__ import annotations
+
+from holdfast.clock import Clock, first_of
+from holdfast.errors import Report, StoreFault, unreported
+from holdfast.model import Process, ProcessId, ProcessState
+from holdfast.policy.ages import age
+from holdfast.policy.processes import Identity, ProcessStatus, identity_of, match_text, output_text, scan
+from holdfast.policy.settings import DAY, ProcessSettings
+from holdfast.records import dataclass
+from holdfast.store import Spawned, Store
+from holdfast.tools import FoundProcess, ProcessPort
+
+EVERY = 1.0
+"""Seconds between two looks while something runs."""
+SWEEP_EVERY = 60.0
+"""Seconds between two looks at what is on the disk."""
+_PIECE = 256_000
+"""Bytes of output looked through at once; the rest is for the next look."""
+_LAST_WORDS = 2_000
+"""Bytes of output that come with the word of an end."""
+_NEVER_STARTED = DAY
+"""After so long nobody will start any more what was planned."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """How far the output of a process was looked through, how many matches it had, and when that was."""
+
+    position: int
+    matches: int
+    looked_at: int | None = None
+
+
+class Watcher:
+    """Looks at every running process now and then; `sweep` also at what the ledger does not know."""
+
+    def __init__(
+        self,
+        store: Store,
+        processes: ProcessPort,
+        clock: Clock,
+        settings: ProcessSettings,
+        report: Report = unreported,
+    ) -> None:
+        self._store = store
+        self._processes = processes
+        self._clock = clock
+        self._settings = settings
+        self._report = report
+        self._places: dict[ProcessId, _Place] = {}
+
+    async def work(self) -> None:
+        """Look for ever: at once when a process was started or ended, else as often as something runs."""
+        await self.sweep()
+        swept = self._clock.monotonic()
+        while True:
+            seen = self._store.version("processes")
+            running = await self.look()
+            if self._clock.monotonic() - swept >= SWEEP_EVERY:
+                await self.sweep()
+                swept = self._clock.monotonic()
+            pause = EVERY if running else SWEEP_EVERY
+            await first_of(self._store.changed("processes", seen), self._clock.sleep(pause))
+
+    async def look(self) -> int:
+        """Look at each that runs, as the ledger knows it; says how many still do."""
+        known = await self._store.processes()
+        self._places = {one.id: self._places[one.id] for one in known if one.id in self._places}
+        return sum([await self._look_at(process) for process in known])
+
+    async def sweep(self) -> None:
+        """Take in what was started and could not be written down, remove what is over or forgotten."""
+        on_disk = await self._processes.all()
+        known = {one.id: one for one in await self._store.known_processes(on_disk)}
+        for id in on_disk:
+            try:
+                if id in known:
+                    await self._tidy(known[id])
+                else:
+                    await self._take_in(id)
+            except StoreFault:
+                raise
+            except Exception as fault:  # noqa: BLE001 - one that cannot be reached keeps no other from being seen
+                self._report(f"sweeping background process {id}", fault)
+
+    async def _look_at(self, process: Process) -> bool:
+        """True while it runs; what goes wrong with one does not keep the others from being looked at."""
+        try:
+            standing = await self._processes.stands(process.id, identity_of(process))
+            if process.patterns and not (process.notify and standing.ended):
+                await self._match(process, standing)
+            if standing.ended:
+                await self._end(process, standing)
+            return not standing.ended
+        except StoreFault:
+            raise
+        except Exception as fault:  # noqa: BLE001 - as above
+            self._report(f"looking at background process {process.id}", fault)
+            return True
+
+    async def _end(self, process: Process, standing: ProcessStatus) -> None:
+        last = await self._processes.output(process.id, -_LAST_WORDS, _LAST_WORDS)
+        text = last.data.decode(errors="replace").strip()
+        words = output_text(text) if text else "It put out nothing."
+        await self._store.end_process(process.id, standing.state, standing.code, words)
+
+    async def _match(self, process: Process, standing: ProcessStatus) -> None:
+        """Look through what came since; all lines of one look that match are one match."""
+        place = self._places.get(process.id) or _Place(process.watched, process.matches)
+        position, matches, now = place.position, place.matches, self._clock.now()
+        while matches < self._settings.wakeups:
+            output = await self._processes.output(process.id, position, _PIECE)
+            is_last = output.end >= output.size
+            found = scan(output.data, process.patterns, standing.ended and is_last)
+            if found.lines:
+                matches += 1
+                text = match_text(process.id, process.command, found.lines)
+                upto = output.start + found.matched_upto
+                most, since = self._settings.wakeups, place.looked_at
+                await self._store.match_process(process.id, matches, text, most, upto, since)
+            position = output.start + found.read_upto
+            if is_last or not standing.ended:
+                break
+        self._places[process.id] = _Place(position, matches, now)
+
+    async def _take_in(self, id: ProcessId) -> None:
+        found = await self._processes.find(id)
+        if found is None:
+            return
+        if found.identity is not None and found.identity.pid:
+            await self._store.adopt_process(_spawned(found, found.identity), found.launch.turn)
+            for known in await self._store.known_processes((id,)):
+                await self._tidy(known)
+        elif age(self._clock.now(), found.launch.at) > _NEVER_STARTED:
+            await self._processes.forget(id)
+
+    async def _tidy(self, process: Process) -> None:
+        """What was forgotten is ended and removed; what is long over is removed."""
+        forgotten = not process.command
+        if forgotten and process.state is ProcessState.RUNNING:
+            await self._processes.kill(process.id, identity_of(process))
+            await self._store.end_process(process.id, ProcessState.KILLED, None)
+        over = process.ended_at is not None and age(self._clock.now(), process.ended_at) > self._settings.keep
+        if forgotten or over:
+            await self._processes.forget(process.id)
+
+
+def _spawned(found: FoundProcess, identity: Identity) -> Spawned:
+    launch = found.launch
+    return Spawned(
+        launch.id,
+        identity.pid,
+        identity.ticks,
+        launch.command,
+        f"processes/{launch.id}",
+        launch.notify,
+        launch.patterns,
+        identity.boot,
+    )

@@ -1,0 +1,1 @@
+"""Looking after a home: backup and restore, doctor, incidents, the log."""

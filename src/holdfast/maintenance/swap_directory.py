@@ -1,0 +1,74 @@
+"""Putting a folder in the place of another, so that at every instant one of the two stands there whole."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from holdfast.errors import HomeLocked
+from holdfast.process.supervisor import NOTE as SUPERVISOR_NOTE
+from holdfast.process.supervisor import supervisor_of
+from holdfast.store.sqlite.home_lock import NOTE, HomeLock, sync_folder
+
+_HERE = -100
+_EXCHANGE = 2
+_NOTES = {NOTE, SUPERVISOR_NOTE}
+"""What says who holds a home; a folder with nothing else in it is empty."""
+
+
+@contextmanager
+def occupied(home: Path) -> Iterator[bool]:
+    """Keep every gateway off this home meanwhile, and say whether anything is in it.
+
+    Raises `HomeLocked` if one runs there, or is about to be started again.
+    """
+    if not home.exists():
+        yield False
+        return
+    if (parent := supervisor_of(home)) is not None:
+        raise HomeLocked(str(home), f"kept up by process {parent}")
+    full = any(path.name not in _NOTES for path in home.iterdir())
+    lock = HomeLock(home)
+    lock.take()
+    try:
+        yield full
+    finally:
+        lock.release()
+
+
+def put_in_place(new: Path, place: Path, before: Path | None) -> None:
+    """Move a folder to its place; what stands there goes to `before`, or away if nothing is in it."""
+    if not place.exists():
+        os.rename(new, place)
+    elif before is None:
+        _exchange(new, place)
+    else:
+        # Under its last name before they change places: what stood there never has another.
+        os.rename(new, before)
+        try:
+            _exchange(before, place)
+        except OSError:
+            os.rename(before, new)
+            raise
+    sync_folder(place.parent)
+
+
+def _exchange(one: Path, other: Path) -> None:
+    """Each takes the other's name, at once."""
+    library = ctypes.CDLL(None, use_errno=True)
+    code = errno.ENOSYS
+    if hasattr(library, "renameat2"):
+        done = library.renameat2(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE)
+        code = ctypes.get_errno() if done != 0 else 0
+    if code in (errno.ENOSYS, errno.EINVAL):
+        # Not here at once: for a moment nothing stands there, and both are whole all the same.
+        aside = other.with_name(f"{other.name}.aside")
+        os.rename(other, aside)
+        os.rename(one, other)
+        os.rename(aside, one)
+    elif code:
+        raise OSError(code, os.strerror(code), str(other))

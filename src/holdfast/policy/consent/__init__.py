@@ -1,0 +1,1 @@
+"""Rules of consent: which calls need it, who is asked, and what the card shows."""

@@ -1,0 +1,396 @@
+"""What becomes of a row that arrives, and the words that are true of it.
+
+`admit` decides for one row from what the ledger says of its conversation. The words (`ack`) say only what
+holds once the decision is committed, so they are sent after that commit and never before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from types import MappingProxyType
+
+from holdfast.model import (
+    AskedBy,
+    BusyMode,
+    InboxKind,
+    PersonId,
+    QuestionId,
+    QuestionKind,
+    QuestionRecord,
+    QuestionState,
+    TurnState,
+)
+from holdfast.policy.ages import age
+from holdfast.policy.consent.card import ALWAYS
+from holdfast.policy.recovery.parks import ON_HOLD
+from holdfast.policy.settings import HOUR, QueueSettings
+from holdfast.policy.turn.calls import APPROVED, is_yes
+from holdfast.records import dataclass
+
+from .parse_input import APPROVED_ALWAYS, Command, parse_answer, parse_command
+
+
+class Drain(StrEnum):
+    """Why no new turn starts just now."""
+
+    RESTART = "restart"
+    SHUTDOWN = "shutdown"
+
+
+class Refusal(StrEnum):
+    """Why a row is not taken."""
+
+    QUEUE_FULL = "queue_full"
+    QUESTION_CLOSED = "question_closed"
+    NOT_ASKED = "not_asked"
+    """The question whose button was pressed is for somebody else."""
+    NOT_SHOWN = "not_shown"
+    """A part of the call that would be allowed has not been delivered."""
+    NOT_A_COMMAND = "not_a_command"
+    TOO_LONG = "too_long"
+    NOT_ALLOWED = "not_allowed"
+    """When its turn came, the sender was allowed no more, or that could not be checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalFacts:
+    """An arriving row of an allowed sender, and how its conversation stands."""
+
+    kind: InboxKind
+    sender: PersonId
+    text: str
+    sent_at: int | None
+    """None when the platform does not say: it counts as sent now."""
+    turn: TurnState | None
+    """State of the session's open turn."""
+    busy: BusyMode
+    waiting: int
+    """Rows of this conversation that wait already."""
+    question: QuestionRecord | None = None
+    """The open question of that turn."""
+    asked_at: int | None = None
+    pressed: QuestionId | None = None
+    """The question whose button was pressed, or whose message was replied to with an answer."""
+    closed: QuestionState | None = None
+    """How that question was closed; None while it is open, or when nothing of it is for this person."""
+    closed_of: AskedBy | None = None
+    """Why the gateway asked that question, if it was its own about interrupted work."""
+    draining: Drain | None = None
+    safe_mode: bool = False
+    on_hold: bool = False
+    """The conversation was parked too often: its messages wait for an owner."""
+    faulty: bool = False
+    """The last claim of this conversation failed by a fault."""
+    joins: bool = False
+    """The open turn was interrupted, and takes this message along if it resumes: none waits before it."""
+    owner: bool = False
+    """Its sender is an owner."""
+    unshown: bool = False
+    """A part of the question's message has not arrived."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """It waits for a turn of its own (or for the resumed turn, which takes the oldest along)."""
+
+    ack: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Collect:
+    """It waits, and joins the others that wait in the next turn."""
+
+    ack: str
+
+
+@dataclass(frozen=True, slots=True)
+class Steer:
+    """The running turn is shown it at its next step; left over at its end, it is the next turn."""
+
+    ack: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    """The running turn is asked to stop, and this is the next one."""
+
+    ack: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """It answers the open question with `value`."""
+
+    question: QuestionId
+    value: str
+    ack: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetAsideQuestion:
+    """The question closes as set aside; the model sees that and the message, in the same turn.
+
+    So do others of that turn that were asked of the same person.
+    """
+
+    question: QuestionId
+    ack: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropWork:
+    """Something else was written to "continue or drop?": the old work is cancelled, this is the next turn."""
+
+    question: QuestionId
+    ack: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Too old to run by itself; the person is told how to have it after all, once per chat and backlog."""
+
+    ack: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """It is not taken, visibly."""
+
+    reason: Refusal
+    ack: str
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """A command: carried out at once, past the queue, with a reply of its own."""
+
+    command: Command
+    ack: str | None = None
+
+
+Admission = (
+    Queue | Collect | Steer | Interrupt | Answer | SetAsideQuestion | DropWork | Offer | Refuse | Execute
+)
+
+_AFTER_DRAIN: Mapping[Drain, str] = MappingProxyType(
+    {
+        Drain.RESTART: "The gateway is restarting. This is kept, and comes after the restart.",
+        Drain.SHUTDOWN: "The gateway is shutting down. This is kept, and comes when it runs again.",
+    }
+)
+_STEERED_IN_DRAIN: Mapping[Drain, str] = MappingProxyType(
+    {
+        Drain.RESTART: "The gateway is restarting. This is kept: I look at it at the next step of the work "
+        "in hand, or after the restart.",
+        Drain.SHUTDOWN: "The gateway is shutting down. This is kept: I look at it at the next step of the "
+        "work in hand, or when it runs again.",
+    }
+)
+_CLOSED: Mapping[QuestionState | None, str] = MappingProxyType(
+    {
+        QuestionState.ANSWERED: "That question was answered before",
+        QuestionState.EXPIRED: "The time to answer that question was up",
+        QuestionState.SET_ASIDE: "That question was set aside when something else was written",
+        QuestionState.CANCELLED: "The work that asked this was stopped",
+    }
+)
+_FAULTY = (
+    "Kept, but I may not be able to answer: the last time I tried to work in this chat I met a fault. I try "
+    "again now. If that fails too, this waits until the operator has dealt with it; they are told."
+)
+_JOINS_RESUMED = "Kept. I am resuming the interrupted work here, and answer this in the same turn."
+_JOINS_IF_RESUMED = (
+    "Kept. The work here was interrupted. If it resumes, I answer this in the same turn; if not, right "
+    "after it."
+)
+_NOT_SHOWN = (
+    "Not allowed yet: a part of what would run has not been delivered here. Answer again when all of its "
+    "parts have arrived; until then only no is taken."
+)
+_ONCE = "I take this as a yes to this one call. No rule was stored:"
+_NOT_AN_OWNER = f"{_ONCE} only an owner can allow a call always."
+_NOT_OFFERED = f"{_ONCE} this card did not offer one."
+_SHOWN_OF_QUESTION = 200
+
+
+def admit(facts: ArrivalFacts, now: int, settings: QueueSettings) -> Admission:
+    """Say what becomes of the row. Access was checked before; dedupe is the ledger's."""
+    if facts.kind in (InboxKind.WAKEUP, InboxKind.OPERATOR):
+        # Not a person's: nothing to say, never too old, never too many, and it interrupts nobody.
+        return Queue()
+    if len(facts.text) > settings.longest:
+        return _too_long(facts, settings)
+    question = _open_question(facts, now)
+    if facts.pressed is not None:
+        return _press(facts, question)
+    if facts.sent_at is not None and age(now, facts.sent_at) > settings.backlog:
+        return Offer(_offer_words(settings))
+    if facts.kind is InboxKind.COMMAND:
+        command = parse_command(facts.text)
+        return (
+            Execute(command) if command else Refuse(Refusal.NOT_A_COMMAND, "That is no command I can read.")
+        )
+    if question is not None and _is_about(facts, question, settings):
+        return _reply_to(facts, question, settings)
+    return _wait(facts, question, settings)
+
+
+def question_for(questions: Sequence[QuestionRecord], sender: PersonId, text: str) -> QuestionRecord | None:
+    """Of a turn's open questions, the one a message is about: the gateway's own, or one it can answer.
+
+    If it fits none it is about the first that its sender was asked; others only learn what is waited for.
+    """
+    asked = [one for one in questions if not one.of_owner and one.asked_of in (None, sender)]
+    own = [one for one in asked if one.kind is QuestionKind.CONTINUE]
+    fitting = [one for one in asked if parse_answer(one, text) is not None]
+    return next(iter((*own, *fitting, *asked, *questions)), None)
+
+
+def _open_question(facts: ArrivalFacts, now: int) -> QuestionRecord | None:
+    """The question that can still be answered; one whose time is up is closed, whoever wrote that down."""
+    question = facts.question
+    if question is None or question.state is not QuestionState.OPEN:
+        return None
+    return None if question.expires_at and now >= question.expires_at else question
+
+
+def _is_asked(facts: ArrivalFacts, question: QuestionRecord) -> bool:
+    """An owner's question is answered by its button or a reply to it, and never by a message beside it."""
+    if question.of_owner:
+        return facts.owner and facts.pressed == question.id
+    return question.asked_of in (None, facts.sender)
+
+
+def _is_about(facts: ArrivalFacts, question: QuestionRecord, settings: QueueSettings) -> bool:
+    """Whether a message can be about the question: from who was asked, and not sent before it."""
+    if not _is_asked(facts, question):
+        return False
+    if facts.sent_at is None or facts.asked_at is None:
+        return True
+    return facts.sent_at + settings.skew >= facts.asked_at
+
+
+def _press(facts: ArrivalFacts, question: QuestionRecord | None) -> Admission:
+    if question is None or question.id != facts.pressed:
+        closed = _CLOSED.get(facts.closed, "That question is closed")
+        if facts.closed is QuestionState.EXPIRED and facts.closed_of is AskedBy.SAFE_MODE:
+            closed = "Safe mode is over and that work goes on by itself"
+        return Refuse(Refusal.QUESTION_CLOSED, f"{closed}, so nothing was done with this answer.")
+    if not _is_asked(facts, question):
+        return Refuse(Refusal.NOT_ASKED, "That question is for somebody else.")
+    value = parse_answer(question, facts.text)
+    if value is None:
+        return Refuse(Refusal.QUESTION_CLOSED, "That answer does not belong to the question any more.")
+    return _answer(facts, question, value)
+
+
+def _answer(facts: ArrivalFacts, question: QuestionRecord, value: str) -> Answer | Refuse:
+    """A call is allowed only by who was sent all of it; everything else may be said at once."""
+    if facts.unshown and question.kind is QuestionKind.APPROVAL and is_yes(value):
+        return Refuse(Refusal.NOT_SHOWN, _NOT_SHOWN)
+    if value == APPROVED_ALWAYS and not (facts.owner and ALWAYS in question.options):
+        # At most what they may give.
+        words = (_NOT_OFFERED if facts.owner else _NOT_AN_OWNER, _drain_words(facts))
+        return Answer(question.id, APPROVED, " ".join(filter(None, words)))
+    return Answer(question.id, value, _drain_words(facts))
+
+
+def _reply_to(facts: ArrivalFacts, question: QuestionRecord, settings: QueueSettings) -> Admission:
+    value = parse_answer(question, facts.text)
+    if value is not None:
+        return _answer(facts, question, value)
+    if question.kind is not QuestionKind.CONTINUE:
+        return SetAsideQuestion(question.id, _drain_words(facts))
+    if _keeps_work(facts, question):
+        return _wait(facts, question, settings)
+    if facts.waiting >= settings.most:
+        return _full(settings)
+    dropped = "I let the work go that I asked about."
+    return DropWork(question.id, f"{dropped} {_drain_words(facts) or 'Your message is next.'}")
+
+
+def _keeps_work(facts: ArrivalFacts, question: QuestionRecord) -> bool:
+    """Whether safe mode holds the work that this question is about: then no other message drops it."""
+    asks = question.asked_by
+    return asks is AskedBy.SAFE_MODE or (asks is AskedBy.CHAT and facts.safe_mode)
+
+
+def _wait(facts: ArrivalFacts, question: QuestionRecord | None, settings: QueueSettings) -> Admission:
+    if facts.waiting >= settings.most:
+        return _full(settings)
+    if facts.on_hold:
+        return Queue(f"Kept. {ON_HOLD}")
+    runs = question is None and facts.turn is TurnState.RUNNING
+    if facts.draining is not None:
+        # What runs is let finish, and goes on taking in what it is steered with.
+        steers = runs and facts.busy is BusyMode.STEER
+        return Steer(_STEERED_IN_DRAIN[facts.draining]) if steers else Queue(_drain_words(facts))
+    if facts.faulty:
+        return Queue(_FAULTY)
+    if facts.turn is None:
+        return Queue()
+    if runs:
+        return _while_running(facts.busy)
+    if facts.joins and question is None:
+        return Queue(_JOINS_RESUMED if facts.turn is TurnState.QUEUED else _JOINS_IF_RESUMED)
+    # Nothing is running that could be steered or stopped: what was begun earlier is dealt with first.
+    words = "Queued. Work that was begun earlier comes first."
+    if question is not None:
+        words = f"Queued. First I wait for {_awaited(question)}"
+    return Collect(words) if facts.busy is BusyMode.COLLECT else Queue(words)
+
+
+def _while_running(busy: BusyMode) -> Admission:
+    if busy is BusyMode.COLLECT:
+        return Collect("Queued. It joins the other messages that wait, in the next turn.")
+    if busy is BusyMode.STEER:
+        return Steer("Kept. I look at it at the next step of the work in hand, or right after it.")
+    if busy is BusyMode.INTERRUPT:
+        return Interrupt("I stop the work in hand; this is next.")
+    return Queue("Queued. It comes when the work in hand is done.")
+
+
+def refuse_edit(text: str, settings: QueueSettings) -> Refuse | None:
+    """Say why a message that waits is not changed into this; None when it is."""
+    if len(text) <= settings.longest:
+        return None
+    words = (
+        f"Not changed: this has {len(text)} characters now, and I take {settings.longest} at most. "
+        "What you wrote before still stands."
+    )
+    return Refuse(Refusal.TOO_LONG, words)
+
+
+def _full(settings: QueueSettings) -> Refuse:
+    words = f"Not taken: {settings.most} messages wait here already. Send it again when some are answered."
+    return Refuse(Refusal.QUEUE_FULL, words)
+
+
+def _too_long(facts: ArrivalFacts, settings: QueueSettings) -> Refuse:
+    words = (
+        f"Not taken: this has {len(facts.text)} characters, and I take {settings.longest} at most. "
+        "Send it in parts, or as a file."
+    )
+    return Refuse(Refusal.TOO_LONG, words)
+
+
+def _drain_words(facts: ArrivalFacts) -> str | None:
+    return _AFTER_DRAIN[facts.draining] if facts.draining else None
+
+
+def _offer_words(settings: QueueSettings) -> str:
+    return (
+        f"You wrote this more than {settings.backlog // HOUR} hours before it reached me, so I have not "
+        "begun with it, nor with anything else as old that comes with it. Send it again if you still want it."
+    )
+
+
+def _awaited(question: QuestionRecord) -> str:
+    if question.of_owner:
+        return "an owner's permission for the work in hand."
+    return f"an answer to: {_shown(question.text)}"
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _SHOWN_OF_QUESTION else f"{text[:_SHOWN_OF_QUESTION]}…"

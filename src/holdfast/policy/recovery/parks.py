@@ -1,0 +1,65 @@
+"""The words of a park: what really happened, how often, what was kept and how to go on."""
+
+from __future__ import annotations
+
+from holdfast.model import StrikeRecord
+from holdfast.policy.settings import DAY
+
+MOST_PARKS = 3
+"""Parks of one conversation within a day after which its messages wait for an owner."""
+PARKS_WITHIN = DAY
+
+ON_HOLD = (
+    f"This conversation is on hold, because work in it was parked {MOST_PARKS} times within a day. "
+    "I answer when an owner has released it."
+)
+
+
+def holds_messages(record: StrikeRecord) -> bool:
+    """Whether one more park is the one after which the messages of the conversation wait for an owner."""
+    return record.parks + 1 >= MOST_PARKS
+
+
+def struck(strikes: int, record: StrikeRecord) -> str:
+    """What the strikes came from; those a session began with after a park are named as that."""
+    crashes = f"the gateway crashed or was killed {times(record.deaths)} while it worked on this"
+    restarts = f"{_restarts(record.cuts)} cut this work off before it made any progress"
+    if record.deaths and record.cuts:
+        what = f"{crashes}, and {restarts}"
+    elif record.deaths:
+        what = crashes
+    elif record.cuts:
+        what = restarts
+    else:
+        what = f"this work was cut off {times(strikes)} before it was done"
+    return f"after a park before, {what}" if record.follows_park else what
+
+
+def interrupted(interruptions: int, record: StrikeRecord) -> str:
+    """What cut a turn off as often as a turn may be cut off."""
+    deaths = min(record.turn_deaths, interruptions)
+    restarts = interruptions - deaths
+    what = f"this work was cut off {times(interruptions)}"
+    if deaths and restarts:
+        return f"{what}: {times(deaths)} by a crash and {times(restarts)} by a restart of the gateway"
+    return f"{what} by {'crashes' if deaths else 'restarts'} of the gateway"
+
+
+def parked(what: str, record: StrikeRecord) -> str:
+    """The whole notice to the chat."""
+    says = f"{what[:1].upper()}{what[1:]}, so I parked this conversation. All of it is kept."
+    if holds_messages(record):
+        return (
+            f"{says} That is park number {record.parks + 1} here within a day, so your messages now wait: "
+            "an owner has to release them. The owner can also resume this conversation."
+        )
+    return f"{says} Your next message starts a fresh one, and an owner can resume this one."
+
+
+def times(count: int) -> str:
+    """How often, in words."""
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def _restarts(count: int) -> str:
+    return "a restart of the gateway" if count == 1 else f"{count} restarts of the gateway"

@@ -1,0 +1,1 @@
+"""One gateway process: its signals, exit codes, supervisor and watchdog."""

@@ -1,0 +1,1 @@
+"""Verbs that take things in: messages, commands, people, questions, goals."""

@@ -1,0 +1,1 @@
+"""Verbs of recovery and upkeep: interrupted work, stops, restores, erasing, old rows."""

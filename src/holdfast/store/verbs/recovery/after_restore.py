@@ -1,0 +1,42 @@
+"""After a restore: what was open in the backup is held, and released one by one by the operator."""
+
+from __future__ import annotations
+
+from holdfast.model import RESTORED, ChatAddress, SessionId, Stopped
+from holdfast.store.contract import HeldItem
+from holdfast.store.verbs.intake.intake import end_instance
+from holdfast.store.verbs.tx import Read, Tx
+
+
+def hold_everything(tx: Tx) -> dict[str, int]:
+    """One commit: nothing that was open is run, sent or carried out by itself; returns how many of each.
+
+    Open turns are interrupted by the restore and held, parts not known to have arrived are in doubt, messages
+    not yet taken are offered; what was asked of the gateway, and what processes would wake, is past.
+    """
+    now: dict[str, str | int] = {"now": tx.now, "reason": RESTORED}
+    tx.run("hold_waiting_turns")
+    tx.run("hold_strikes")
+    turns = [row[0] for row in tx.all("hold_turns", **now)]
+    tx.run("hold_questions", now=tx.now)
+    tx.run("hold_pending", owner=tx.instance)
+    parts = [row[0] for row in tx.all("hold_deliveries", reason=RESTORED)]
+    messages = [row[0] for row in tx.all("hold_messages", reason=RESTORED)]
+    tx.run("hold_conversations")
+    tx.run("hold_chats")
+    tx.run("hold_requests", **now)
+    tx.run("hold_processes", now=tx.now)
+    tx.run("hold_instance", reason=Stopped.RESTORED, instance=tx.instance)
+    for kind, held in (("turn", turns), ("delivery", parts), ("inbox", messages)):
+        for one in held:
+            tx.event(RESTORED, f"{kind}:{one}")
+    end_instance(tx, Stopped.RESTORED)
+    return {"turns": len(turns), "parts": len(parts), "messages": len(messages)}
+
+
+def restored(read: Read) -> tuple[HeldItem, ...]:
+    found = read.all("restored", reason=RESTORED)
+    return tuple(
+        HeldItem(kind, id_, ChatAddress(chat), since, SessionId(session) if session else None, text or "")
+        for kind, id_, chat, since, session, text in sorted(found, key=lambda row: (row[0], row[3], row[1]))
+    )

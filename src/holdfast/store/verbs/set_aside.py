@@ -1,0 +1,75 @@
+"""Parts of the ledger that are set aside: the log and `set-aside` tell of each once. None stops another."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from holdfast.model import ChatAddress, Key, Owed, OwedKind
+from holdfast.store.contract import LEDGER_ACCOUNT
+
+from .delivery.outbox_insert import owe_all
+from .tx import PartUndone, Row, Tx, Value
+
+log = logging.getLogger(__name__)
+
+_SHOWN = 2_000
+"""Characters kept of what stood there."""
+
+_FAULTY = (
+    "I cannot go on in this chat: its record is damaged, or I met a fault of my own. Your messages are kept. "
+    "The operator is told and can look at it with `holdfast set-aside`; I try again with your next message "
+    "and at the next start."
+)
+
+
+def set_part_aside(tx: Tx, part: str, reason: str, payload: str) -> None:
+    """Report a part of the ledger that cannot be read or worked on, once: in the log, and for `set-aside`."""
+    told = {"account": LEDGER_ACCOUNT, "part": part, "reason": reason, "payload": payload[:_SHOWN]}
+    if tx.run("keep_aside", now=tx.now, **told):
+        log.error("damage in the ledger: %s", reason)
+        tx.event("set_aside", f"ledger:{part}", reason=reason)
+
+
+def set_row_aside(tx: Tx, table: str, id_: object, fault: Exception) -> None:
+    """Report a row that cannot be changed at all: it is passed over, and keeps no other waiting."""
+    reason = f"row {id_} of {table} cannot be changed ({type(fault).__name__}: {fault}), so it is passed over"
+    set_part_aside(tx, f"{table}/{id_}", reason, str(id_))
+
+
+def rows_apart(tx: Tx, table: str, found: Iterable[Row], change: Callable[[Value], list[Row]]) -> list[Row]:
+    """Change rows one by one that no statement can change together; returns what the changes return."""
+    changed: list[Row] = []
+    for id_, *_ in found:
+        try:
+            changed += tx.apart(partial(change, id_))
+        except PartUndone as undone:
+            set_row_aside(tx, table, id_, undone.fault)
+    return changed
+
+
+def lay_aside(tx: Tx, key: Key, fault: Exception) -> None:
+    """What cannot be worked on stays out of the line, alone; whoever writes there is told the truth."""
+    words = f"{type(fault).__name__}: {fault}"
+    row = tx.one("lay_aside", key=key, fault=words)
+    if row is None:
+        return
+    reason = f"the conversation {key} could not be worked on: {words}; its messages are kept"
+    set_part_aside(tx, _part(key), reason, key)
+    notice = Owed(ChatAddress(row[0]), f"fault:{key}:{tx.now}", (_FAULTY,), OwedKind.NOTICE)
+    try:
+        tx.apart(lambda: owe_all(tx, (notice,)))
+    except PartUndone as undone:
+        log.error("the chat of %s cannot be told: %s", key, undone)
+
+
+def heal(tx: Tx, key: Key) -> None:
+    """The conversation was claimed: whatever was wrong with it is over."""
+    tx.run("heal_conversation", key=key)
+    tx.run("take_from_aside", account=LEDGER_ACCOUNT, part=_part(key))
+    tx.event("taken_up", f"ledger:{_part(key)}")
+
+
+def _part(key: Key) -> str:
+    return f"conversation/{key}"

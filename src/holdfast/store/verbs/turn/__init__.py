@@ -1,0 +1,1 @@
+"""Verbs of a turn: claimed, recorded step by step, ended."""

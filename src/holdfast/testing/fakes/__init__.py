@@ -1,0 +1,1 @@
+"""Servers for tests that speak real protocols: the Bot API and model providers."""

@@ -1,0 +1,1 @@
+"""The promises as rules over histories; they see nothing else."""

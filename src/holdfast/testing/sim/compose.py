@@ -1,0 +1,80 @@
+"""The gateway of a simulated process: the very same composition, made from the world's own parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from holdfast.agents import Agent
+from holdfast.clock import Clock, Ids, Rng
+from holdfast.config.settings import GatewaySettings
+from holdfast.gateway.files.blobs import BlobFiles
+from holdfast.gateway.files.tool_outputs import OutputFiles
+from holdfast.gateway.gateway import Gateway
+from holdfast.gateway.stage_tasks import Work
+from holdfast.platforms import Platform
+from holdfast.policy.intake.access import Access
+from holdfast.policy.intake.admission import Drain
+from holdfast.records import dataclass
+from holdfast.store import Store
+from holdfast.telemetry import Secrets, no_secrets
+from holdfast.tools import ProcessPort
+
+Stopper = Callable[[Drain, bool], None]
+"""Asks for an orderly stop; the second word says whether at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a process is made from: the ports it may use, and nothing else."""
+
+    store: Store
+    clock: Clock
+    rng: Rng
+    ids: Ids
+    platforms: tuple[Platform, ...]
+    agent: Agent
+    access: Callable[[], Access]
+    """Who may talk just now."""
+    workspace: Path
+    settings: GatewaySettings
+    report: Callable[[str, BaseException], None]
+    """Hears of every fault a stage met."""
+    stoppable: Callable[[Stopper], None]
+    """Told, once, by what an orderly stop can be asked for."""
+    blobs: BlobFiles
+    """The files that come and go with messages."""
+    processes: ProcessPort | None = None
+    """Where background processes run, if they can."""
+    beside: tuple[tuple[str, Work], ...] = ()
+    """What else it does for people outside."""
+    secrets: Secrets = no_secrets
+    """What it has to remove from everything."""
+
+
+Boot = Callable[[Parts], Coroutine[Any, Any, None]]
+"""Runs a gateway made from these parts until it stops in order."""
+
+
+async def boot_gateway(parts: Parts) -> None:
+    """The gateway as it is."""
+    gateway = Gateway(
+        parts.store,
+        parts.clock,
+        parts.rng,
+        parts.ids,
+        parts.platforms,
+        parts.agent,
+        parts.settings,
+        parts.access,
+        parts.workspace,
+        parts.report,
+        sweep=parts.blobs.sweep,
+        outputs=OutputFiles(parts.blobs, parts.secrets),
+        processes=parts.processes,
+        beside=parts.beside,
+        secrets=parts.secrets,
+    )
+    parts.stoppable(gateway.request)
+    await gateway.run()

@@ -1,0 +1,1 @@
+"""The platforms of a simulated world: real adapters against simulated servers."""

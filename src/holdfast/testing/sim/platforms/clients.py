@@ -1,0 +1,56 @@
+"""The platforms of one simulated process: our own adapters as they are, the simulator's for all others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from holdfast.api.draft_cache import DraftCache
+from holdfast.clock import Clock
+from holdfast.errors import Report
+from holdfast.gateway.files.blobs import BlobFiles
+from holdfast.platforms import Platform
+from holdfast.records import dataclass
+from holdfast.store import Store
+from holdfast.testing.sim.life import ProcessLife
+
+from .bot_names import BOT
+from .fake_platform import FakePlatform
+from .kinds import KINDS
+from .page import NAME as PAGE
+from .page import PageServer, WatchedWebChat, page_server
+from .servers import Around, PlatformServer
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessPorts:
+    """What a process has for its platforms."""
+
+    life: ProcessLife
+    clock: Clock
+    store: Store
+    blobs: BlobFiles
+    previews: DraftCache
+    home: Path
+    report: Report
+
+
+def server_of(around: Around, name: str) -> PlatformServer:
+    """The server of a platform, by the name that scenarios give it."""
+    if name == PAGE:
+        return page_server(around)
+    if name == BOT:
+        from .bot_server import BotServer  # noqa: PLC0415 - needs an extra that not everybody has
+
+        return BotServer(around)
+    return PlatformServer(around, name, KINDS[name])
+
+
+def client_of(server: PlatformServer, inside: ProcessPorts) -> Platform:
+    """What one process talks to it with."""
+    if isinstance(server, PageServer):
+        return WatchedWebChat(server, inside.life, inside.previews)
+    if type(server) is PlatformServer:
+        return FakePlatform(server, inside.life, inside.blobs.path_of)
+    from .bot_wire import watched_bot  # noqa: PLC0415 - needs an extra that not everybody has
+
+    return watched_bot(server, inside)

@@ -1,0 +1,88 @@
+"""The ledger as a run sees it: patient while the machine is at fault, never writing a step twice."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from itertools import count
+from typing import TypeVar
+
+from holdfast.clock import Rng
+from holdfast.errors import Report, StoreClosed, StoreFault, SyncFailed
+from holdfast.model import Fence, Tail
+from holdfast.policy.delivery.retry import delay
+from holdfast.policy.settings import TurnSettings
+from holdfast.policy.turn.progress import is_progress
+from holdfast.store import Step, Store
+
+from .cut import STOP
+from .display.port import RunDisplayPort
+from .draft import Draft
+from .progress_timer import ProgressTimer
+from .run_tasks import RunTasks
+
+T = TypeVar("T")
+
+
+class Committer:
+    """Commits what a run has done. A fault of the machine loses nothing: the draft keeps it."""
+
+    def __init__(
+        self,
+        store: Store,
+        fence: Fence,
+        draft: Draft,
+        hands: RunTasks,
+        pulse: ProgressTimer,
+        live: RunDisplayPort,
+        rng: Rng,
+        settings: TurnSettings,
+        report: Report,
+    ) -> None:
+        self._store = store
+        self._fence = fence
+        self._draft = draft
+        self._hands = hands
+        self._pulse = pulse
+        self._live = live
+        self._rng = rng
+        self._settings = settings
+        self._report = report
+
+    async def save(self) -> None:
+        """Commit what has happened and what begins next, together; nothing if there is nothing."""
+        if self._draft.is_saved:
+            return
+        recorded = await self.surely(lambda: self._store.record(self._fence, self._draft.unsaved))
+        self._draft.saved(recorded)
+        self._live.over()
+        if any(is_progress(entry.body) for entry in recorded.entries):
+            self._pulse.recorded()
+        if recorded.stop is not None:
+            self._hands.cut(STOP)
+
+    async def begin_reply(self) -> None:
+        """Commit that a reply with effects of its own begins; until it is there, its outcome is unknown."""
+        step = Step(tail=Tail.REPLYING)
+        recorded = await self.surely(lambda: self._store.record(self._fence, step))
+        self._draft.replying = True
+        if recorded.stop is not None:
+            self._hands.cut(STOP)
+
+    async def surely(self, verb: Callable[[], Awaitable[T]]) -> T:
+        """Try until the machine lets it through; only a cut, or a fault that never heals, ends the trying."""
+        for attempt in count(1):
+            try:
+                return await verb()
+            except (SyncFailed, StoreClosed):
+                raise
+            except StoreFault as fault:
+                self._report(f"writing of turn {self._fence.turn}, try {attempt}", fault)
+            await self._hands.rest(delay(attempt, self._settings.retry, self._rng.random()))
+        raise AssertionError("counting never ends")
+
+    async def once(self, verb: Callable[[], Awaitable[object]]) -> None:
+        """Try a single time, when there is no time to wait for the machine; a fault is only reported."""
+        try:
+            await verb()
+        except StoreFault as fault:
+            self._report(f"writing of turn {self._fence.turn} before the end", fault)

@@ -1,0 +1,1 @@
+"""What people see of a run while it goes on; lossy, and never a delivery."""

@@ -1,0 +1,1 @@
+"""What tools ask the gateway to do; each is carried out here and committed with the journal."""

@@ -1,0 +1,67 @@
+"""What tools want done, done: each intention becomes what is committed with the journal."""
+
+from __future__ import annotations
+
+from holdfast.model import CallRecord, Claimed
+from holdfast.policy.delivery.parts import Longest
+from holdfast.records import dataclass
+from holdfast.store import Step, Store
+from holdfast.tools import (
+    Ask,
+    Intention,
+    KillProcess,
+    LookAtProcess,
+    ReadOutput,
+    ReportGoal,
+    SearchHistory,
+    SendFile,
+    StartProcess,
+    ToolContext,
+    ToolFailed,
+    WantRestart,
+    WriteToProcess,
+)
+from holdfast.turns.tools.long_results import LongResults, read_output
+
+from .goals import GoalWork
+from .history_search import search_history
+from .processes import ProcessWork
+from .questions import Questions
+from .restart import want_restart
+from .send_file import send_file
+
+
+@dataclass(frozen=True, slots=True)
+class Intentions:
+    """One run's way to carry out what its tools intend."""
+
+    store: Store
+    claimed: Claimed
+    asked: Questions
+    goals: GoalWork
+    outputs: LongResults
+    shown: int
+    """Characters of one result that a model is shown."""
+    longest: Longest
+    """What one message to a chat may hold."""
+    processes: ProcessWork | None = None
+    """None where nothing can run in the background."""
+
+    async def carry_out(self, intention: Intention, context: ToolContext, call: CallRecord) -> Step:
+        """Do it, and give what is to be committed; `ToolFailed` says why that cannot be."""
+        match intention:
+            case Ask():
+                return self.asked.person(intention, call)
+            case SearchHistory():
+                return await search_history(self.store, self.claimed, intention, call)
+            case ReadOutput():
+                return await read_output(self.outputs, intention, call, self.shown)
+            case SendFile():
+                return await send_file(self.outputs, self.claimed, self.longest, intention, call)
+            case WantRestart():
+                return await want_restart(self.store, self.claimed, intention, call)
+            case ReportGoal():
+                return await self.goals.report(intention, call)
+            case StartProcess() | LookAtProcess() | WriteToProcess() | KillProcess() if self.processes:
+                return await self.processes.carry_out(intention, context, call)
+        raise ToolFailed("nothing can run in the background here")

@@ -1,0 +1,144 @@
+"""Asking a model: again while it says that it may answer later, then the end of the turn in words."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from holdfast.agents import ContextOverflow, Metered, Model, ModelError, Prompt, replies_of
+from holdfast.clock import Rng
+from holdfast.errors import Report
+from holdfast.model import CallId, EffectClass, Replied
+from holdfast.policy.delivery.retry import delay
+from holdfast.policy.settings import SECOND, TurnSettings
+from holdfast.policy.turn.steps import Finish, FinishReason, gave_up
+from holdfast.records import dataclass
+from holdfast.telemetry import GrowingText, Secrets, masked, without_secrets
+
+from .cut import STUCK, CutOff
+from .display.port import RunDisplayPort
+from .partials import Partials
+from .progress_timer import ProgressTimer
+from .run_tasks import RunTasks
+from .tools.foreign_code import called
+
+
+@dataclass(frozen=True, slots=True)
+class PromptTooLong:
+    """The model cannot read so much at once."""
+
+    words: str
+
+
+class ModelCaller:
+    """One run's way to its model."""
+
+    def __init__(
+        self,
+        model: Model,
+        hands: RunTasks,
+        pulse: ProgressTimer,
+        live: RunDisplayPort,
+        partials: Partials,
+        rng: Rng,
+        settings: TurnSettings,
+        report: Report,
+        before: Callable[[], Awaitable[None]],
+        secrets: Secrets,
+    ) -> None:
+        """`before` is done right before each call: a reply with effects is committed as begun."""
+        self._before = before
+        self._secrets = secrets
+        self._model = model
+        self._hands = hands
+        self._pulse = pulse
+        self._live = live
+        self._partials = partials
+        self._rng = rng
+        self._settings = settings
+        self._report = report
+
+    async def reply(
+        self, prompt: Prompt, next_seq: int, aloud: bool = True
+    ) -> Metered | Finish | PromptTooLong:
+        """The model's reply, or how the turn ends without one. A cut or a lack of progress breaks it off.
+
+        What it writes is shown as it comes if that is for people to read.
+        """
+        for attempt in range(1, self._settings.model_tries + 1):
+            answer = await self._once(prompt, next_seq - 1, aloud)
+            if isinstance(answer, Metered):
+                return replace(answer, reply=_named(masked(answer.reply, self._secrets()), next_seq))
+            if isinstance(answer, Finish):
+                return answer
+            if isinstance(answer, ContextOverflow):
+                return PromptTooLong(self._words(answer))
+            if not answer.transient or attempt == self._settings.model_tries:
+                return gave_up(FinishReason.MODEL_FAILED, self._words(answer))
+            self._live.over()
+            await self._rest(attempt, answer.retry_after)
+        raise AssertionError("a model is asked at least once")
+
+    def _words(self, error: ModelError) -> str:
+        return self._secrets().without(without_secrets(str(error)))
+
+    async def _once(self, prompt: Prompt, after: int, aloud: bool) -> Metered | ModelError | Finish:
+        """One try; what nobody foresaw is for the operator to read, and for the person the turn's end."""
+        await self._ready()
+        listening, growing = True, GrowingText(self._secrets())
+
+        def hear(text: str) -> None:
+            # A model that was cut off and writes on is heard by nobody.
+            if listening:
+                if aloud and (seen := growing.shown(text)):
+                    self._partials.write(seen, after, self._live.show(seen))
+                self._pulse.beat()
+
+        task = self._hands.begin(lambda: called(lambda: self._model.reply(prompt, hear)))
+        try:
+            while not task.done():
+                if self._pulse.is_stuck:
+                    raise CutOff(STUCK)
+                await self._hands.wait((task,), self._pulse.left)
+        finally:
+            listening = False
+        try:
+            answer: object = task.result()
+        except ModelError as error:
+            return error
+        except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: the turn ends, told
+            self._report("asking the model", fault)
+            return gave_up(FinishReason.MODEL_BROKE)
+        if isinstance(answer, Replied):
+            return Metered(answer)
+        if isinstance(answer, Metered):
+            return answer
+        self._report("asking the model", TypeError(f"a model gave {answer!r}, which is no Replied"))
+        return gave_up(FinishReason.MODEL_BROKE)
+
+    async def _ready(self) -> None:
+        """Raise what keeps the model from being asked; a reply with effects is committed as begun first."""
+        self._hands.check()
+        if replies_of(self._model) is EffectClass.EFFECT:
+            await self._before()
+            self._hands.check()
+
+    async def _rest(self, attempt: int, retry_after: float | None) -> None:
+        """Wait before the next try, as long as the provider asked for, and only while that may help."""
+        waiting = max(
+            float(delay(attempt, self._settings.retry, self._rng.random())), (retry_after or 0) * SECOND
+        )
+        while waiting > 0:
+            if self._pulse.is_stuck:
+                raise CutOff(STUCK)
+            part = min(waiting, self._pulse.left)
+            await self._hands.rest(part)
+            waiting -= part
+
+
+def _named(reply: Replied, next_seq: int) -> Replied:
+    """Providers repeat call ids; ours are unique within the session."""
+    calls = tuple(
+        replace(call, id=CallId(f"c{next_seq}-{number}")) for number, call in enumerate(reply.calls, start=1)
+    )
+    return replace(reply, calls=calls)

@@ -1,0 +1,264 @@
+"""Running tools for a turn: planned with the class they declare, run with their key, never raising."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import cast
+
+from holdfast.agents import Agent
+from holdfast.clock import Clock
+from holdfast.errors import Report, StaleWrite, StoreClosed, SyncFailed
+from holdfast.model import (
+    CallRecord,
+    CallState,
+    EffectClass,
+    Fence,
+    PlannedCall,
+    Returned,
+    ToolCall,
+)
+from holdfast.policy.settings import SECOND, TurnSettings
+from holdfast.policy.turn.synthetic_results import given_up_text, not_happened_text, unknown_text
+from holdfast.records import dataclass
+from holdfast.store import Step
+from holdfast.telemetry import Secrets, masked, no_secrets, without_secrets
+from holdfast.tools import (
+    READ_OUTPUT,
+    Checkable,
+    CutShort,
+    Intention,
+    Outcome,
+    Tool,
+    ToolContext,
+    ToolFailed,
+    ToolSource,
+    ToolSpec,
+    spec_of,
+)
+
+from .foreign_code import called
+from .long_results import LongResults, bounded
+from .timeout import LastHeard, OutOfTime, within
+
+_DANGER = (EffectClass.READ, EffectClass.IDEMPOTENT, EffectClass.RECONCILABLE, EffectClass.EFFECT)
+"""From what may always be run again to what never may."""
+
+CarryOut = Callable[[Intention, ToolContext, CallRecord], Awaitable[Step]]
+"""Does what a tool wants done; `ToolFailed` says why that cannot be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ear:
+    """Where a run of a tool is heard."""
+
+    progress: Callable[[], None]
+    output: Callable[[str], None]
+
+
+class ToolExecution:
+    """The tools of an agent and those that come and go, and the folder they work in."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        more: ToolSource,
+        workspace: Path,
+        report: Report,
+        carry_out: CarryOut,
+        clock: Clock,
+        settings: TurnSettings,
+        outputs: LongResults,
+        secrets: Secrets = no_secrets,
+    ) -> None:
+        self._own: Mapping[str, Tool] = {tool.name: tool for tool in agent.tools}
+        self._more = more
+        self._wanted = agent.more
+        self._tools = self._own
+        """Those the model was told of last."""
+        self._workspace = workspace
+        self._report = report
+        self._carry_out = carry_out
+        self._clock = clock
+        self._settings = settings
+        self._outputs = outputs
+        self._secrets = secrets
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is known what there is now."""
+        return self._more.settled
+
+    async def settle(self) -> None:
+        """Wait for what is about to be known; bounded."""
+        await self._more.settle()
+
+    def look(self) -> None:
+        """Have the tools as they are now: those the model is told of next. An agent's own come first."""
+        more = {tool.name: tool for tool in self._more.tools() if self._is_wanted(tool.name)}
+        self._tools = {**more, **self._own}
+
+    def _is_wanted(self, name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in self._wanted)
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """What the model is told of them."""
+        return tuple(spec_of(tool) for tool in self._tools.values())
+
+    def plan(self, call: ToolCall) -> PlannedCall:
+        """How a call enters the journal: the class its tool declares now; a name nobody knows is harmless."""
+        tool = self._tools.get(call.name)
+        effect = tool.effect if tool else EffectClass.READ
+        return PlannedCall(call.id, call.name, call.arguments, effect)
+
+    def starts_program(self, name: str) -> bool:
+        """Whether a call of that name would have the gateway start or use a program."""
+        own = self._own.get(name)
+        tool = self._more.find(name) if own is None and self._is_wanted(name) else own
+        return bool(getattr(tool, "starts_program", False))
+
+    async def run(self, fence: Fence, call: CallRecord, ear: Ear) -> Step:
+        """Run a started call and give what came of it, to be committed; a tool's failure is a result as well.
+
+        What it wants done instead is done here, as a part of its run.
+        """
+        life = LastHeard(self._clock)
+        context = self._context(fence, call, ear, life)
+        step = await self._outcome(context, call, life)
+        reader = READ_OUTPUT if READ_OUTPUT in self._tools else None
+        return await self._given(step, call, reader)
+
+    async def _given(self, step: Step, call: CallRecord, reader: str | None) -> Step:
+        """What came of a call, as it is committed: without secrets, then not longer than a model is shown."""
+        step = masked(step, self._secrets())
+        return await bounded(step, call, self._outputs, self._settings.tools.shown, reader, self._report)
+
+    async def _outcome(self, context: ToolContext, call: CallRecord, life: LastHeard) -> Step:
+        tool = await self._found(call.name)
+        if tool is None:
+            known = ", ".join(sorted(self._tools)) or "none"
+            return _failed(call, f"There is no tool {call.name!r}. There are: {known}.")
+        if _DANGER.index(call.effect) < _DANGER.index(tool.effect):
+            # What was planned as harmless has passed the rules for that, and would be run again.
+            return _failed(
+                call, f"{call.name} is another tool than when you called it. Call it again if wanted."
+            )
+        try:
+            found = await self._in_time(tool, context, call, life)
+            if isinstance(found, Intention):
+                return await self._carry_out(found, context, call)
+        except ToolFailed as failure:
+            return _failed(call, self._shown(str(failure)))
+        except CutShort as cut:
+            return Step((await self._given_up(tool, context, call, self._shown(str(cut))),))
+        except (StaleWrite, StoreClosed, SyncFailed):
+            raise
+        except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: the fault is the result
+            self._report(f"the tool {call.name} in turn {context.turn}", fault)
+            # What it did before its fault nobody knows; of an effect that must not look like a plain failure.
+            if call.effect in (EffectClass.READ, EffectClass.IDEMPOTENT):
+                return _failed(call, f"The tool broke: {self._shown(repr(fault))}")
+            return Step((_unknown(call, self._shown(repr(fault))),))
+        return Step((Returned(call.id, CallState.DONE, str(found)),))
+
+    async def _in_time(self, tool: Tool, context: ToolContext, call: CallRecord, life: LastHeard) -> Outcome:
+        """Stuck means no sign of life, not long duration; whoever names a time means all of it."""
+        own, seconds, grace = _own_time(tool), self._seconds(tool), self._settings.grace / SECOND
+        work = called(lambda: tool.run(context, call.arguments))
+        try:
+            return await within(self._clock, seconds, grace, work, life if own is None else None)
+        except OutOfTime:
+            why = "gave no sign of life for" if own is None else "was not done after"
+            raise CutShort(f"it {why} {seconds:g} seconds") from None
+
+    async def _found(self, name: str) -> Tool | None:
+        """What a call runs: the tool as it is now, not as it was when the model was told of it."""
+        own = self._own.get(name)
+        if own is not None or not self._is_wanted(name):
+            return own
+        if not self._more.settled:
+            await self._more.settle()
+        return self._more.find(name)
+
+    def _seconds(self, tool: Tool) -> float:
+        """How long a run of it may take: as it says itself, else as is configured."""
+        own = _own_time(tool)
+        return self._settings.tools.timeout / SECOND if own is None else own
+
+    async def _given_up(self, tool: Tool, context: ToolContext, call: CallRecord, why: str) -> Returned:
+        """Settle by its class a call that was ended before it was done, as one that was cut off."""
+        match call.effect:
+            case EffectClass.READ | EffectClass.IDEMPOTENT:
+                return Returned(call.id, CallState.FAILED, given_up_text(call, why))
+            case EffectClass.RECONCILABLE:
+                return await self._asked(tool, context, call, why)
+            case EffectClass.EFFECT:
+                return _unknown(call, why)
+
+    async def ask(self, fence: Fence, call: CallRecord, ear: Ear) -> Step:
+        """Ask a reconcilable tool what became of a call that was cut off; what it cannot tell is unknown."""
+        tool = await self._found(call.name)
+        result = (
+            _unknown(call)
+            if tool is None
+            else await self._asked(tool, self._context(fence, call, ear, LastHeard(self._clock)), call, "")
+        )
+        return await self._given(Step((result,)), call, None)
+
+    async def _asked(self, tool: Tool, context: ToolContext, call: CallRecord, why: str) -> Returned:
+        if not hasattr(tool, "check"):
+            return _unknown(call, why)
+        try:
+            work = called(lambda: cast("Checkable", tool).check(context, call.arguments))
+            found = await within(self._clock, self._seconds(tool), self._settings.grace / SECOND, work)
+        except (ToolFailed, CutShort) as failure:
+            return _unknown(call, self._shown(str(failure)))
+        except OutOfTime:
+            return _unknown(call, "it could not be asked in time")
+        except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: it could not tell
+            self._report(f"asking the tool {call.name} in turn {context.turn}", fault)
+            return _unknown(call, self._shown(repr(fault)))
+        if found is None:
+            return Returned(call.id, CallState.FAILED, not_happened_text(call))
+        return Returned(call.id, CallState.DONE, str(found))
+
+    def _shown(self, words: str) -> str:
+        """A failure as the transcript keeps it. Known values come first: a shape may end inside of one."""
+        return without_secrets(self._secrets().without(words))
+
+    def _context(self, fence: Fence, call: CallRecord, ear: Ear, life: LastHeard) -> ToolContext:
+        def progress() -> None:
+            life.hear()
+            ear.progress()
+
+        def output(text: str) -> None:
+            life.hear()
+            ear.output(text)
+
+        return ToolContext(
+            fence.session,
+            fence.turn,
+            fence.generation,
+            self._workspace,
+            call.key,
+            progress,
+            output,
+            call.effect,
+            self._secrets(),
+        )
+
+
+def _failed(call: CallRecord, words: str) -> Step:
+    return Step((Returned(call.id, CallState.FAILED, words),))
+
+
+def _own_time(tool: Tool) -> float | None:
+    own = getattr(tool, "timeout", None)
+    return float(own) if isinstance(own, (int, float)) else None
+
+
+def _unknown(call: CallRecord, why: str = "") -> Returned:
+    words = f"{unknown_text(call)} ({why})" if why else unknown_text(call, call.output)
+    return Returned(call.id, CallState.UNKNOWN, words)

@@ -1,0 +1,113 @@
+"""The tools a run has in hand: begun once their start is committed, gathered as they end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any
+
+from holdfast.model import CallId, CallRecord, Fence, Returned
+from holdfast.policy.turn.synthetic_results import with_output
+from holdfast.store import Step
+from holdfast.telemetry import Secrets
+from holdfast.turns.cut import STUCK, CutOff
+from holdfast.turns.display.port import RunDisplayPort
+from holdfast.turns.partials import Partials
+from holdfast.turns.progress_timer import ProgressTimer
+from holdfast.turns.run_tasks import RunTasks
+
+from .execute import Ear, ToolExecution
+
+_LINES = 12
+_WIDEST = 2_000
+"""What is seen of the output of a tool that runs: the last of its lines."""
+
+
+class ToolWork:
+    """Calls side by side, in the order they were begun."""
+
+    def __init__(
+        self,
+        toolbox: ToolExecution,
+        fence: Fence,
+        hands: RunTasks,
+        pulse: ProgressTimer,
+        live: RunDisplayPort,
+        partials: Partials,
+        secrets: Secrets,
+    ) -> None:
+        self._toolbox = toolbox
+        self._fence = fence
+        self._hands = hands
+        self._pulse = pulse
+        self._live = live
+        self._partials = partials
+        self._secrets = secrets
+        self._tasks: dict[CallId, asyncio.Task[Step]] = {}
+
+    def run(self, call: CallRecord) -> None:
+        """Run a call that is committed as started."""
+        self._begin(call, lambda: self._toolbox.run(self._fence, call, self._ear(call)))
+
+    def ask(self, call: CallRecord) -> None:
+        """Ask what became of a call that was cut off."""
+        self._begin(call, lambda: self._toolbox.ask(self._fence, call, self._ear(call)))
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._tasks)
+
+    async def next_results(self) -> tuple[Step, ...]:
+        """Wait until at least one has ended, and take what came of those that have."""
+        tasks = tuple(self._tasks.values())
+        while not any(task.done() for task in tasks):
+            if self._pulse.is_stuck:
+                raise CutOff(STUCK)
+            await self._hands.wait(tasks, self._pulse.left)
+        return self.results()
+
+    def results(self) -> tuple[Step, ...]:
+        """Take what there is now; of a call that was cut off nothing came."""
+        ended = {call: task for call, task in self._tasks.items() if task.done()}
+        self._tasks = {call: task for call, task in self._tasks.items() if call not in ended}
+        self._live.over()
+        steps = tuple(
+            self._with_output(call, task.result()) for call, task in ended.items() if not task.cancelled()
+        )
+        for step in steps:
+            for body in step.append:
+                if isinstance(body, Returned):
+                    self._partials.returned(body.call)
+        return steps
+
+    def _with_output(self, call: CallId, step: Step) -> Step:
+        """Of a call whose outcome is unknown, what people saw of its output is kept with that."""
+        output = self._partials.output(call)
+        return replace(step, append=tuple(with_output(body, output) for body in step.append))
+
+    def _ear(self, call: CallRecord) -> Ear:
+        """What a tool puts out counts as progress and is seen while it runs, and not a moment longer."""
+        seen, stream = "", self._secrets().stream()
+
+        def runs() -> bool:
+            task = self._tasks.get(call.id)
+            return task is not None and not task.done()
+
+        def beat() -> None:
+            if runs():
+                self._pulse.beat()
+
+        def hear(text: str) -> None:
+            nonlocal seen
+            if not (text and runs()):
+                return
+            if known := stream.feed(text):
+                seen = "\n".join((seen + known).split("\n")[-_LINES:])[-_WIDEST:]
+                self._partials.put_out(call.id, known, self._live.show(f"{call.name}:\n{seen}"))
+            self._pulse.beat()
+
+        return Ear(beat, hear)
+
+    def _begin(self, call: CallRecord, work: Callable[[], Coroutine[Any, Any, Step]]) -> None:
+        self._tasks[call.id] = self._hands.begin(work)

@@ -1,0 +1,1 @@
+"""The routes of the page and the API, one row for each thing they can do."""

@@ -1,0 +1,180 @@
+"""What operators look at and do; each is the verb of the local API under a path."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncGenerator
+
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from holdfast.api.arguments import Operation
+from holdfast.api.frontend import RunningGateway
+from holdfast.api.to_json import Json
+from holdfast.clock import first_of
+from holdfast.store import TOPICS
+from holdfast.web.errors import HttpError
+from holdfast.web.events import StreamEvent, Streams
+
+from .route import ApiRoute
+
+_LOOKS = (
+    ("/api/status", "status", "The gateway: its state, who keeps it up, what runs, waits and is owed."),
+    ("/api/overview", "overview", "The gateway at a glance: counts, pace, runs and what became of each."),
+    ("/api/plan", "plan", "What a restart would cut now."),
+    ("/api/continuity", "continuity", "What the last run left, and the reports of the last boots."),
+    ("/api/runs", "runs", "The last process runs, newest first."),
+    ("/api/sessions", "sessions", "A page of sessions, newest first."),
+    ("/api/sessions/{session}", "session", "One session: its turns, the end of its transcript, what waits."),
+    ("/api/trace/{position}", "trace", "One message's whole life."),
+    ("/api/allowed", "allowed", "Calls that run without a question, because an owner allowed them always."),
+    ("/api/people", "people", "Who was let in besides the configuration, and who asks to be."),
+    ("/api/set-aside", "set_aside", "Input that could not be read, newest first."),
+)
+_COMMANDS = ("stop", "new", "resume", "retry", "unhold")
+_GIVES = {"unhold": "release"}
+_EVERY = 0.25
+"""Seconds between two words of change at the least."""
+_LOOK_AGAIN = 5.0
+
+
+class OperatorRoutes:
+    """The ways of the operator's pages."""
+
+    def __init__(self, inside: RunningGateway, streams: Streams) -> None:
+        self._inside = inside
+        self._streams = streams
+
+    def table(self) -> tuple[ApiRoute, ...]:
+        verbs = self._inside.verbs
+        looks = (
+            ApiRoute("GET", path, words, verbs[verb], answer=verb.title().replace("_", ""))
+            for path, verb, words in _LOOKS
+        )
+        commands = (
+            ApiRoute(
+                "POST",
+                f"/api/sessions/{{session}}/{name}",
+                f"The command /{_GIVES.get(name, name)}, given in this session by the owner.",
+                verbs[name],
+                without=("chat",),
+                answer="Carried",
+            )
+            for name in _COMMANDS
+        )
+        return (*looks, *commands, *self._outbox(), *self._people(), self._allowed(), *self._gateway())
+
+    def _people(self) -> tuple[ApiRoute, ...]:
+        verbs, path = self._inside.verbs, "/api/people"
+        words = "Let somebody in by the code they were given."
+        return (
+            ApiRoute("POST", f"{path}/pair", words, verbs["pair"], answer="Paired"),
+            ApiRoute("POST", f"{path}/allow", "Let a person or a group in.", verbs["allow"], answer="LetIn"),
+            ApiRoute("POST", f"{path}/remove", "Take that back.", verbs["remove"], answer="LetIn"),
+        )
+
+    def _allowed(self) -> ApiRoute:
+        words = "Revoke a rule: the gateway asks again before such a call."
+        verb = self._inside.verbs["revoke_allowed"]
+        return ApiRoute("POST", "/api/allowed/{rule}/revoke", words, verb, answer="Revoked")
+
+    def _outbox(self) -> tuple[ApiRoute, ...]:
+        verbs = self._inside.verbs
+        settling = tuple(
+            ApiRoute(
+                "POST",
+                f"/api/outbox/{{delivery}}/{how}",
+                words,
+                _settling(verbs["settle"], how),
+                answer="Settled",
+            )
+            for how, words in (
+                ("retry", "Send a part of unknown outcome again, marked as repeated."),
+                ("sent", "A part of unknown outcome has arrived."),
+                ("drop", "A part of unknown outcome is given up."),
+            )
+        )
+        words = "Sends whose outcome is unknown, oldest first."
+        return (
+            ApiRoute("GET", "/api/outbox", words, _in_doubt(verbs["outbox"]), answer="Unknown"),
+            *settling,
+        )
+
+    def _gateway(self) -> tuple[ApiRoute, ...]:
+        verbs, path = self._inside.verbs, "/api/gateway"
+        return (
+            ApiRoute(
+                "POST",
+                f"{path}/restart",
+                "Restart, at once or when no turn runs.",
+                verbs["restart"],
+                answer="Asked",
+            ),
+            ApiRoute(
+                "POST",
+                f"{path}/stop",
+                "Stop for good; nobody starts it again.",
+                verbs["shutdown"],
+                answer="Asked",
+            ),
+            ApiRoute(
+                "POST",
+                f"{path}/kill",
+                "Kill the process, to see what happens.",
+                handler=self._kill,
+                answer="Asked",
+            ),
+            ApiRoute(
+                "GET",
+                "/api/events",
+                "That something has changed, for who looks again then.",
+                handler=self._follow,
+                answer="text/event-stream",
+            ),
+        )
+
+    async def _kill(self, request: Request) -> Response:
+        if not self._inside.settings.demo:
+            raise HttpError("forbidden", "this is for demonstrations; web.demo = true allows it")
+        return JSONResponse({"asked": "kill"}, background=BackgroundTask(_die))
+
+    async def _follow(self, request: Request) -> Response:
+        return self._streams.answer(request, self._changes())
+
+    async def _changes(self) -> AsyncGenerator[StreamEvent, None]:
+        """At once, and then the topics that have changed, a few times a second at the most."""
+        store, clock = self._inside.store, self._inside.clock
+        state: str = self._inside.state().value
+        topics: tuple[str, ...] = TOPICS
+        versions = {topic: store.version(topic) for topic in TOPICS}
+        yield StreamEvent("changed", {"topics": list(topics), "state": state})
+        while True:
+            await first_of(*(store.changed(*known) for known in versions.items()), clock.sleep(_LOOK_AGAIN))
+            await clock.sleep(_EVERY)
+            now = {topic: store.version(topic) for topic in TOPICS}
+            topics = tuple(topic for topic in TOPICS if now[topic] > versions[topic])
+            before, state, versions = state, self._inside.state().value, now
+            if topics or state != before:
+                yield StreamEvent("changed", {"topics": list(topics), "state": state})
+
+
+def _settling(settle: Operation, how: str) -> Operation:
+    """The verb with one of its arguments given."""
+    return Operation({"delivery": "number"}, lambda given: settle.run({**given, "how": how}))
+
+
+def _in_doubt(outbox: Operation) -> Operation:
+    """Sends are listed by their state; the only one that is listed so far is `unknown`."""
+
+    async def listed(given: Json) -> Json:
+        asked = {name: value for name, value in given.items() if name != "state"}
+        return await outbox.run({**asked, "unknown": True})
+
+    return Operation({"state": "=unknown?", "after": "number?", "limit": "count?"}, listed)
+
+
+async def _die() -> None:
+    """As if the power had gone: nothing is tidied up."""
+    os.kill(os.getpid(), signal.SIGKILL)
