@@ -22,12 +22,17 @@ _FUNCTION = 1  # CO_OPTIMIZED: set for functions, and neither for modules nor fo
 
 ELSEWHERE = {
     "agents": "against servers that speak the providers' protocols, and the drill's agent in real processes",
-    "app": "in real processes that are killed, and by tests of their own",
+    "api": "over HTTP and from the command line, by their own tests",
     "cli": "by tests that run the commands, and the drill",
+    "config": "by tests of their own, and by real processes",
+    "gateway": "in real processes that are killed, and by tests of their own",
+    "holdfast": "by a test that asks for every public name",
     "inbox": "by tests of their own",
     "installation": "by a test in an empty environment",
+    "maintenance": "by tests of their own, and by the commands",
     "platforms": "by tests of their own; a webhook needs a server that listens",
     "policy": "by tables of cases",
+    "process": "in real processes that are killed",
     "store": "by the contract that every store keeps, and by power cuts: a world writes without threads",
     "telemetry": "by tests of their own",
     "tools": "by tests with real commands, real files and real MCP servers: a world has a machine of its own",
@@ -84,6 +89,7 @@ def section() -> str:
         name = module_name(path)
         if name not in known:
             _, package, *rest = [*name.split("."), ""]
+            package = package or "holdfast"
             by_package[package].append(".".join(filter(None, rest)) or package)
     missing = sum(map(len, by_package.values()))
     lines = [
