@@ -41,7 +41,8 @@ def card_words(found: Containment, required: bool) -> str:
 
 
 _REFUSED = (
-    "The program will be refused: this machine cannot contain it. `holdfast doctor` says what to install."
+    "The gateway will refuse the program: this machine cannot contain it. `holdfast doctor` says what to "
+    "install."
 )
 _NOT_CONTAINED = (
     "The program runs NOT contained: it can read and change every file of the user who runs the gateway, "
@@ -81,19 +82,19 @@ def refused_path(path: PurePath, write: bool, kept: ClosedFolders) -> str | None
     The installation may be read: it holds no secret, and programs of it are visible anyway.
     """
     if _touch(path, kept.home):
-        return f"it is, holds or lies in the gateway's home {kept.home}"
+        return f"it is, contains or lies in the gateway's home {kept.home}"
     for file in kept.secrets:
         if file.is_relative_to(path):
-            return f"it is, or holds, {file}, in which the gateway has a key"
+            return f"it is or contains {file}, where the gateway has a key"
     if not write:
         return None
     if path == PurePath(path.anchor):
         return "it is the whole machine"
     if path == kept.user or kept.user.is_relative_to(path):
-        return "it is, or holds, the home of the user who runs the gateway"
+        return "it is or contains the home of the user who runs the gateway"
     for folder in kept.installation:
         if _touch(path, folder):
-            return f"it is, holds or lies in the installation {folder}"
+            return f"it is, contains or lies in the installation {folder}"
     return None
 
 

@@ -15,23 +15,23 @@ def continuation(text: str, used: int, budget: int) -> str:
     """What queues the next turn of a goal says."""
     return (
         f"Standing goal: {text}\n\nThe person set it with /goal. This is turn {used} of at most {budget} for "
-        f"it. Go on from where you are; "
-        f"nobody needs to answer. When it is reached, or when you cannot go on without a person, say so with "
-        f"the tool `{REPORTING}`; without that, the next turn follows by itself."
+        f"it. Go on from where you are; do not wait for an answer. When you have reached the goal, or cannot "
+        f"go on without a person, report that with the tool `{REPORTING}`. Otherwise the next turn follows "
+        f"by itself."
     )
 
 
 def set_words(text: str, budget: int) -> str:
     return (
-        f"I work towards this by myself from now on, for up to {budget} turns: “{_shown(text)}”. Anything "
-        "you write stops that; so does /goal stop. /goal shows where it stands."
+        f"I work towards this by myself from now on, for up to {budget} turns: “{_shown(text)}”. I stop when "
+        "you write anything, or send /goal stop. /goal shows how far I am."
     )
 
 
 def spent_words(text: str, budget: int) -> str:
     return (
-        f"The goal “{_shown(text)}” has had its {budget} turns and is not reported as reached, so I stop. "
-        "/goal with a text sets one again."
+        f"I have used all {budget} turns of the goal “{_shown(text)}” and did not report it as reached, so I "
+        "stop. /goal with a text sets one again."
     )
 
 
@@ -43,7 +43,7 @@ def written_words(text: str) -> str:
 
 
 def stopped_words(text: str) -> str:
-    return f"Stopped: I no longer go on by myself with “{_shown(text)}”. A turn that runs is let finish."
+    return f"Stopped: I no longer go on by myself with “{_shown(text)}”. A running turn still finishes."
 
 
 NONE_SET = "There is no standing goal here. /goal with a text sets one: I then work at it turn after turn."
@@ -67,8 +67,8 @@ def state_words(goal: Goal | None, unfinished: bool) -> str:
     if goal.waits or unfinished:
         return f"I work towards “{_shown(goal.text)}” ({used}). /goal stop ends that."
     return (
-        f"The goal “{_shown(goal.text)}” stands and nothing goes on: the last turn did not succeed ({used}). "
-        "/retry goes on with it, /goal stop ends it."
+        f"The goal “{_shown(goal.text)}” is set, but I do not work on it now: the last turn did not succeed "
+        f"({used}). /retry goes on with it, /goal stop ends it."
     )
 
 

@@ -109,7 +109,7 @@ def scan(data: bytes, patterns: Sequence[str], to_the_end: bool = False) -> Scan
 def refused_patterns(patterns: Sequence[str]) -> str | None:
     """Why these cannot be watched for; None when they can."""
     if len(patterns) > MOST_PATTERNS:
-        return f"at most {MOST_PATTERNS} patterns are watched for, not {len(patterns)}"
+        return f"the gateway watches for at most {MOST_PATTERNS} patterns, not {len(patterns)}"
     if any(not pattern.strip("* ") or len(pattern) > LONGEST_PATTERN for pattern in patterns):
         return f"a pattern is a text of 1 to {LONGEST_PATTERN} characters"
     return None
@@ -123,7 +123,7 @@ def state_text(standing: ProcessStatus) -> str:
     if standing.state is ProcessState.RUNNING:
         return "running"
     if standing.state is ProcessState.LOST:
-        return "gone, and nobody knows how it ended (the machine may have restarted, or it was killed hard)"
+        return "gone; how it ended is unknown (the machine may have restarted, or a signal killed it)"
     code = "" if standing.code is None else f", exit code {standing.code}"
     return f"{'killed' if standing.state is ProcessState.KILLED else 'ended'}{code}"
 
@@ -156,16 +156,16 @@ def match_text(id: ProcessId, command: str, lines: Sequence[str]) -> str:
     shown = _quoted(lines[:_SHOWN_MATCHES])
     if len(lines) > _SHOWN_MATCHES:
         shown.append(f"(and {len(lines) - _SHOWN_MATCHES} more)")
-    what = f"The background process {id} ({one_line(command)}) put out what you watch for:"
+    what = f"The background process {id} ({one_line(command)}) printed what you watch for:"
     return "\n".join(
-        [what, *shown, "Look at it in this turn if you want to be told of what comes next, too."]
+        [what, *shown, "Look at its output in this turn if you also want to be told of later matches."]
     )
 
 
 def missed_text(missed: Mapping[ProcessId, int]) -> str:
     """What the next turn is told of matches that woke nobody."""
     named = ", ".join(f"{id} ({count})" for id, count in missed.items())
-    return f"Background processes have put out what you watch for, and you have not looked since: {named}."
+    return f"Background processes have printed what you watch for, and you have not looked since: {named}."
 
 
 def one_line(text: str, most: int = 120) -> str:

@@ -58,8 +58,8 @@ _LEFT_ALONE: Mapping[TurnState, str] = {
     TurnState.WAITING: "it waits for an answer to its question",
 }
 _AFTER_EXPIRY: Mapping[TurnState, str] = {
-    **dict.fromkeys(TurnState, "the time to answer its question was up"),
-    TurnState.EXPIRED: "its question got no answer in time, so the work ended; /resume takes it up again",
+    **dict.fromkeys(TurnState, "its question expired"),
+    TurnState.EXPIRED: "its question got no answer in time, so the work ended; /resume goes on with it",
     TurnState.QUEUED: "its approval got no answer in time, which counts as refused; it goes on",
     TurnState.CANCELLED: "its question got no answer in time, so the work was dropped",
 }
@@ -67,10 +67,10 @@ _ENDED = {
     "none": "There was no run before this one.",
     "stopped": "The last run was stopped in order.",
     "restart": "The last run ended for a restart.",
-    "failed": "The last run gave up by itself and said so.",
+    "failed": "The last run stopped itself because of an error, and recorded that.",
     "restored": "This ledger was restored from a backup. What was open then is held for the operator: "
     "`holdfast release` lists it.",
-    "crashed": "The last run ended without a word: a crash, a kill or a power cut.",
+    "crashed": "The last run recorded no end: a crash, a kill or a power cut.",
 }
 
 

@@ -305,7 +305,7 @@ class Reconciler:
         last = asked[-1].what if asked else None
         for each in asked:
             if each.what != last:
-                await self._carried_out(each.id, "somebody has asked for something else since")
+                await self._carried_out(each.id, "a later request replaced this one")
         offs = [each for each in asked if each.what == last == SAFE_MODE_OFF]
         me = self.store.instance
         facts = SafeModeFacts(

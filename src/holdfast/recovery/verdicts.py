@@ -37,8 +37,8 @@ CONTINUE_EXPIRES = HOUR
 
 
 UNREADABLE_ANSWER = (
-    "I had an answer to this, and it cannot be read any more. Nothing is run again by itself; ask once more "
-    "if you still want it."
+    "I had an answer to this, but its record is damaged and cannot be read. I do not run the work again by "
+    "myself; ask once more if you still want it."
 )
 
 

@@ -116,7 +116,7 @@ def asking_words(person: PersonId | None, chat: ChatAddress) -> str:
     """Who asked, and where, for an owner who is asked about another person's work."""
     name = one_line(person or "").replace("`", "'")
     who = f"`{name}`, who is no owner," if name else "An operator's request"
-    return f"{who} caused this in the chat `{chat}`. You are asked as an owner."
+    return f"{who} caused this in the chat `{chat}`. I ask you because you are an owner."
 
 
 def waiting_words(tool: str) -> str:

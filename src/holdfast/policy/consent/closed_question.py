@@ -20,17 +20,15 @@ _SILENT: Mapping[QuestionKind, str] = MappingProxyType(
         QuestionKind.CONTINUE: "No answer came in time, so I dropped the work. The conversation is kept.",
     }
 )
-_UNDELIVERED = (
-    f"A question of mine could not be delivered here, so I stopped the work it is about. {_TAKE_UP}"
-)
+_UNDELIVERED = f"I could not deliver a question here, so I stopped the work it is about. {_TAKE_UP}"
 _OVER: Mapping[QuestionState, str] = MappingProxyType(
     {
-        QuestionState.SET_ASIDE: "This was set aside.",
-        QuestionState.CANCELLED: "This is not asked any more.",
-        QuestionState.UNDELIVERABLE: "This is not asked any more.",
+        QuestionState.SET_ASIDE: "Another message set this question aside.",
+        QuestionState.CANCELLED: "I no longer ask this.",
+        QuestionState.UNDELIVERABLE: "I no longer ask this.",
     }
 )
-WITHDRAWN = "This is not asked any more: safe mode is over, and the work goes on by itself."
+WITHDRAWN = "I no longer ask this: safe mode is over, and the work goes on by itself."
 _MOST_ANSWER = 200
 """Characters of an answer that are shown below its question."""
 _MOST_QUESTION = 80

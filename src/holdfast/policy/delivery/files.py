@@ -51,7 +51,7 @@ def unsent_line(text: str, files: tuple[Attachment, ...], may_have_arrived: bool
     """What stands in place of files that could not be sent, with what was said of them."""
     doubt = " It may have been shown all the same." if may_have_arrived else ""
     lines = [
-        f"[The file {named(file)} could not be sent here.{doubt} Whoever runs this gateway can fetch it: "
+        f"[The file {named(file)} could not be sent here.{doubt} The operator of this gateway can fetch it: "
         f"{fetching(file)}]"
         for file in files
     ]

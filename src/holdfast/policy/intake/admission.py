@@ -175,29 +175,30 @@ Admission = (
 
 _AFTER_DRAIN: Mapping[Drain, str] = MappingProxyType(
     {
-        Drain.RESTART: "The gateway is restarting. This is kept, and comes after the restart.",
-        Drain.SHUTDOWN: "The gateway is shutting down. This is kept, and comes when it runs again.",
+        Drain.RESTART: "The gateway is restarting. This is kept; I go on with it after the restart.",
+        Drain.SHUTDOWN: "The gateway is shutting down. This is kept; I go on with it when the gateway runs "
+        "again.",
     }
 )
 _STEERED_IN_DRAIN: Mapping[Drain, str] = MappingProxyType(
     {
-        Drain.RESTART: "The gateway is restarting. This is kept: I look at it at the next step of the work "
-        "in hand, or after the restart.",
-        Drain.SHUTDOWN: "The gateway is shutting down. This is kept: I look at it at the next step of the "
-        "work in hand, or when it runs again.",
+        Drain.RESTART: "The gateway is restarting. This is kept: I read it at the next step of the current "
+        "task, or after the restart.",
+        Drain.SHUTDOWN: "The gateway is shutting down. This is kept: I read it at the next step of the "
+        "current task, or when the gateway runs again.",
     }
 )
 _CLOSED: Mapping[QuestionState | None, str] = MappingProxyType(
     {
-        QuestionState.ANSWERED: "That question was answered before",
-        QuestionState.EXPIRED: "The time to answer that question was up",
-        QuestionState.SET_ASIDE: "That question was set aside when something else was written",
+        QuestionState.ANSWERED: "That question already has an answer",
+        QuestionState.EXPIRED: "That question has expired",
+        QuestionState.SET_ASIDE: "Another message set that question aside",
         QuestionState.CANCELLED: "The work that asked this was stopped",
     }
 )
 _FAULTY = (
-    "Kept, but I may not be able to answer: the last time I tried to work in this chat I met a fault. I try "
-    "again now. If that fails too, this waits until the operator has dealt with it; they are told."
+    "Kept, but I may not be able to answer: the last time I worked in this chat, an error stopped me. I try "
+    "again now. If that fails too, I tell the operator, and your message waits until they have fixed it."
 )
 _JOINS_RESUMED = "Kept. I am resuming the interrupted work here, and answer this in the same turn."
 _JOINS_IF_RESUMED = (
@@ -205,12 +206,12 @@ _JOINS_IF_RESUMED = (
     "after it."
 )
 _NOT_SHOWN = (
-    "Not allowed yet: a part of what would run has not been delivered here. Answer again when all of its "
-    "parts have arrived; until then only no is taken."
+    "Not allowed yet: a part of the call has not been delivered here. Answer again when all of its parts "
+    "have arrived. Until then I accept only a no."
 )
-_ONCE = "I take this as a yes to this one call. No rule was stored:"
+_ONCE = "I take this as a yes to this one call. I stored no rule:"
 _NOT_AN_OWNER = f"{_ONCE} only an owner can allow a call always."
-_NOT_OFFERED = f"{_ONCE} this card did not offer one."
+_NOT_OFFERED = f"{_ONCE} this card does not offer one."
 _SHOWN_OF_QUESTION = 200
 
 
@@ -228,9 +229,7 @@ def admit(facts: ArrivalFacts, now: int, settings: QueueSettings) -> Admission:
         return Offer(_offer_words(settings))
     if facts.kind is InboxKind.COMMAND:
         command = parse_command(facts.text)
-        return (
-            Execute(command) if command else Refuse(Refusal.NOT_A_COMMAND, "That is no command I can read.")
-        )
+        return Execute(command) if command else Refuse(Refusal.NOT_A_COMMAND, "I cannot read that command.")
     if question is not None and _is_about(facts, question, settings):
         return _reply_to(facts, question, settings)
     return _wait(facts, question, settings)
@@ -276,12 +275,12 @@ def _press(facts: ArrivalFacts, question: QuestionRecord | None) -> Admission:
         closed = _CLOSED.get(facts.closed, "That question is closed")
         if facts.closed is QuestionState.EXPIRED and facts.closed_of is AskedBy.SAFE_MODE:
             closed = "Safe mode is over and that work goes on by itself"
-        return Refuse(Refusal.QUESTION_CLOSED, f"{closed}, so nothing was done with this answer.")
+        return Refuse(Refusal.QUESTION_CLOSED, f"{closed}, so I did nothing with this answer.")
     if not _is_asked(facts, question):
-        return Refuse(Refusal.NOT_ASKED, "That question is for somebody else.")
+        return Refuse(Refusal.NOT_ASKED, "That question is for another person.")
     value = parse_answer(question, facts.text)
     if value is None:
-        return Refuse(Refusal.QUESTION_CLOSED, "That answer does not belong to the question any more.")
+        return Refuse(Refusal.QUESTION_CLOSED, "That answer does not fit the question any more.")
     return _answer(facts, question, value)
 
 
@@ -306,7 +305,7 @@ def _reply_to(facts: ArrivalFacts, question: QuestionRecord, settings: QueueSett
         return _wait(facts, question, settings)
     if facts.waiting >= settings.most:
         return _full(settings)
-    dropped = "I let the work go that I asked about."
+    dropped = "I dropped the work that I asked about."
     return DropWork(question.id, f"{dropped} {_drain_words(facts) or 'Your message is next.'}")
 
 
@@ -334,8 +333,8 @@ def _wait(facts: ArrivalFacts, question: QuestionRecord | None, settings: QueueS
         return _while_running(facts.busy)
     if facts.joins and question is None:
         return Queue(_JOINS_RESUMED if facts.turn is TurnState.QUEUED else _JOINS_IF_RESUMED)
-    # Nothing is running that could be steered or stopped: what was begun earlier is dealt with first.
-    words = "Queued. Work that was begun earlier comes first."
+    # No run could be steered or stopped: the open turn comes first.
+    words = "Queued. Earlier work in this chat comes first."
     if question is not None:
         words = f"Queued. First I wait for {_awaited(question)}"
     return Collect(words) if facts.busy is BusyMode.COLLECT else Queue(words)
@@ -343,12 +342,12 @@ def _wait(facts: ArrivalFacts, question: QuestionRecord | None, settings: QueueS
 
 def _while_running(busy: BusyMode) -> Admission:
     if busy is BusyMode.COLLECT:
-        return Collect("Queued. It joins the other messages that wait, in the next turn.")
+        return Collect("Queued. I'll answer it together with the other messages that wait.")
     if busy is BusyMode.STEER:
-        return Steer("Kept. I look at it at the next step of the work in hand, or right after it.")
+        return Steer("Kept. I'll read it at the next step of the current task, or right after the task.")
     if busy is BusyMode.INTERRUPT:
-        return Interrupt("I stop the work in hand; this is next.")
-    return Queue("Queued. It comes when the work in hand is done.")
+        return Interrupt("I stop the current task. Your message is next.")
+    return Queue("Queued. I'll answer it when I finish the current task.")
 
 
 def refuse_edit(text: str, settings: QueueSettings) -> Refuse | None:
@@ -357,7 +356,7 @@ def refuse_edit(text: str, settings: QueueSettings) -> Refuse | None:
         return None
     words = (
         f"Not changed: this has {len(text)} characters now, and I take {settings.longest} at most. "
-        "What you wrote before still stands."
+        "I keep what you wrote before."
     )
     return Refuse(Refusal.TOO_LONG, words)
 
@@ -382,13 +381,13 @@ def _drain_words(facts: ArrivalFacts) -> str | None:
 def _offer_words(settings: QueueSettings) -> str:
     return (
         f"You wrote this more than {settings.backlog // HOUR} hours before it reached me, so I have not "
-        "begun with it, nor with anything else as old that comes with it. Send it again if you still want it."
+        "started on it or on your other messages of that age. Send it again if you still want it."
     )
 
 
 def _awaited(question: QuestionRecord) -> str:
     if question.of_owner:
-        return "an owner's permission for the work in hand."
+        return "an owner's permission for the current task."
     return f"an answer to: {_shown(question.text)}"
 
 

@@ -78,10 +78,10 @@ def may_issue(issued_before: int, open_codes: int, settings: PairingSettings) ->
 def code_words(code: str, issued_before: int, settings: PairingSettings) -> str:
     """What a newcomer is told with a code, `issued_before` others."""
     last = issued_before + 1 >= settings.codes
-    more = " For a while this is the last one you get." if last and settings.codes > 1 else ""
+    more = " This is the last code you get for a while." if last and settings.codes > 1 else ""
     return (
-        "I do not know you yet, so nothing of what you wrote was kept. Give this code to the person who runs "
-        f"me: {shown_code(code)}\nThey let you in with it (`holdfast pair {shown_code(code)}`). It is good "
+        "I do not know you yet, so I kept nothing of what you wrote. Give this code to the person who runs "
+        f"me: {shown_code(code)}\nThey let you in with `holdfast pair {shown_code(code)}`. The code works "
         f"once, for {settings.lasts // MINUTE} minutes. Then write again.{more}"
     )
 
@@ -90,12 +90,12 @@ def chat_words(place: Place) -> str:
     """What somebody who is let in is told in a group that is not."""
     address = replace(place, thread=None).address
     return (
-        "I may not talk in this chat yet, so nothing of what you wrote was kept. The person who runs me lets "
-        f"it in: `holdfast people allow {address}`"
+        "I may not talk in this chat yet, so I kept nothing of what you wrote. The person who runs me can "
+        f"allow this chat: `holdfast people allow {address}`"
     )
 
 
-PAIRED_WORDS = "You are let in. Nothing of what you wrote before was kept, so write again what you want."
+PAIRED_WORDS = "You may talk to me now. I kept nothing of what you wrote before: write again what you want."
 
 
 def approve(

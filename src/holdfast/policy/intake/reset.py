@@ -47,7 +47,7 @@ _TOLD: Mapping[Began, str | None] = MappingProxyType(
         Began.FIRST: None,
         Began.NEW: None,
         Began.SUSPENDED: "The earlier conversation here is parked and kept; this is a fresh one.",
-        Began.IDLE: "It was quiet here for long, so this is a fresh conversation; the earlier one is kept.",
+        Began.IDLE: "This chat was quiet for long, so this is a fresh conversation; the earlier one is kept.",
         Began.DAILY: "A new day has begun, so this is a fresh conversation; the earlier one is kept.",
     }
 )

@@ -25,7 +25,7 @@ _THEN: Mapping[OnInterruption, str] = MappingProxyType(
     {
         OnInterruption.RESUME: "I'll try to resume where we left off, {back}.",
         OnInterruption.ASK: "I keep it, and ask you {back} whether to continue or drop it.",
-        OnInterruption.NEVER: "I leave it: this chat is set to resume nothing.",
+        OnInterruption.NEVER: "I leave it unfinished: this chat is set to resume nothing.",
     }
 )
 

@@ -88,9 +88,9 @@ _CAUSES: Mapping[NoteKind, str] = MappingProxyType(
 )
 
 WHOLE = "The history above is whole; nothing of it was lost."
-"""Said in every note after which work that was cut off goes on."""
+"""A part of every note after which work that was cut off goes on."""
 _RESTARTS = "Any restart in it has already happened: do not ask for it or start it again."
-_RESULTS_FIRST = "Take up the unfinished results first and sum them up."
+_RESULTS_FIRST = "Work on the unfinished results first and sum them up."
 _THEN_MESSAGE = "Then answer the person's new message, which follows."
 _AND_MESSAGE = "Go on with the work, then answer the person's new message, which follows."
 _NO_MESSAGE = "There is no new message: go on with the work, do not greet, and do not ask what to do next."
@@ -101,19 +101,18 @@ _OPENINGS: Mapping[NoteKind, str] = MappingProxyType(
     {
         NoteKind.LEFT_BEHIND: (
             "The work before this was cut off and left behind; it was not finished and is not running. "
-            f"{_RESTARTS} Take it up only if the person asks for it. {_FOLLOWING}"
+            f"{_RESTARTS} Go on with it only if the person asks for it. {_FOLLOWING}"
         ),
         NoteKind.RESUME_FAILED: (
-            "The work before this was cut off, taken up again, and failed; it was not finished. "
-            f"{WHOLE} {_RESTARTS}"
+            f"The work before this was cut off, resumed, and failed; it was not finished. {WHOLE} {_RESTARTS}"
         ),
         NoteKind.DROPPED: (
-            "The work before this stopped before its end, and the person has let it go; it is not running. "
-            f"{_RESTARTS} Take it up only if the person asks for it. {_FOLLOWING}"
+            "The work before this stopped before its end, and the person dropped it; it is not running. "
+            f"{_RESTARTS} Go on with it only if the person asks for it. {_FOLLOWING}"
         ),
         NoteKind.REPLY_UNKNOWN: (
             "Your reply before this was cut off. What you did in it may or may not have happened, and it was "
-            "not repeated: check what is the case before you do it again, or ask the person. "
+            "not repeated: check whether it happened before you do it again, or ask the person. "
             f"{_FOLLOWING}"
         ),
         NoteKind.TOOL_TAIL: (

@@ -220,12 +220,12 @@ _TABLE: tuple[Row, ...] = (
         "not_allowed",
         "the sender is no longer allowed, or that could not be checked",
         Outcome.CANCEL,
-        "It was not run again: who asked for it is not allowed here any more.",
+        "It was not run again: the person who asked for it is not allowed here any more.",
         lambda f, old, s: not f.sender_allowed,
     ),
     Row(
         RESTORED,
-        "the ledger was restored from a backup in which it was open, and nobody said continue",
+        "the ledger was restored from a backup in which it was open, and no person said continue",
         Outcome.HOLD,
         "It is held because this ledger was restored from a backup in which it was open: it may have gone on "
         "since then. Nothing of it is run or sent until the operator releases or drops it.",
@@ -242,7 +242,7 @@ _TABLE: tuple[Row, ...] = (
         "resume_produced_nothing",
         "only a recovery note stands at the end, and that resume ended by itself with nothing",
         Outcome.EXPIRE,
-        "I took the interrupted work up again and it ended with nothing to show, so I left it. "
+        "I resumed the interrupted work and it ended without a result, so I left it. "
         "The conversation is kept; write again if you still want it.",
         lambda f, old, s: f.tail == _NOTE and f.resume_ended_empty,
         told=True,
@@ -281,9 +281,9 @@ _TABLE: tuple[Row, ...] = (
     ),
     Row(
         "owner_alive",
-        "its last owner is alive and has not let go of it, and it is within the window",
+        "its last owner is alive and still works on it, and it is within the window",
         Outcome.HOLD,
-        "It is held until the process that worked on it has let go.",
+        "It is held until the process that works on it has stopped that work.",
         lambda f, old, s: f.owner_alive and not old,
     ),
     Row(
@@ -291,7 +291,7 @@ _TABLE: tuple[Row, ...] = (
         "the agent was cut off in a reply that has effects inside (`replies = EFFECT`)",
         Outcome.EXPIRE,
         "The agent was cut off in the middle of a reply in which it may have done things by itself. They may "
-        "or may not have happened, and nothing was repeated. The conversation is kept: check what is so, "
+        "or may not have happened, and nothing was repeated. The conversation is kept: check what happened, "
         "then write what to do next.",
         lambda f, old, s: f.tail == _REPLYING,
         told=True,
@@ -314,7 +314,7 @@ _TABLE: tuple[Row, ...] = (
     Row(
         "unknown_reason",
         "the reason is none this version resumes by itself, it is within the window, no message of an "
-        "allowed person waits, and nobody said continue",
+        "allowed person waits, and no person said continue",
         Outcome.HOLD,
         "It is held because it was interrupted for a reason this version does not know; a message in the "
         "chat, or the operator, lets it go on.",
@@ -333,7 +333,7 @@ _TABLE: tuple[Row, ...] = (
     ),
     Row(
         "chat_says_never",
-        "the chat says `never`, and nobody said continue",
+        "the chat says `never`, and no person said continue",
         Outcome.EXPIRE,
         "Work here was cut off, and this chat wants nothing resumed, so I left it. The conversation is kept; "
         "say so if you want it taken up again.",
@@ -342,14 +342,14 @@ _TABLE: tuple[Row, ...] = (
     ),
     Row(
         AskedBy.CHAT,
-        "the chat says `ask`, and nobody said continue",
+        "the chat says `ask`, and no person said continue",
         Outcome.ASK,
         "Work here was cut off. Shall I continue with it, or drop it?",
         lambda f, old, s: f.on_interruption == _ASK and not f.consented,
     ),
     Row(
         AskedBy.SAFE_MODE,
-        "safe mode, its session is a suspect, and nobody said continue",
+        "safe mode, its session is a suspect, and no person said continue",
         Outcome.ASK,
         "Work here was cut off, and it may be what brought the gateway down. The gateway is in safe mode, so "
         "I ask you first: shall I continue with it, or drop it? Your messages wait until you answer. Without "
@@ -358,7 +358,7 @@ _TABLE: tuple[Row, ...] = (
     ),
     Row(
         "safe_mode",
-        "safe mode, no message of an allowed person waits, and nobody said continue",
+        "safe mode, no message of an allowed person waits, and no person said continue",
         Outcome.HOLD,
         "Work here was cut off and is paused, because the gateway is in safe mode. All of it is kept. It "
         "goes on when the gateway has been stable for a while, or as soon as you write here.",

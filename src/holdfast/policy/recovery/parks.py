@@ -32,7 +32,7 @@ def struck(strikes: int, record: StrikeRecord) -> str:
         what = restarts
     else:
         what = f"this work was cut off {times(strikes)} before it was done"
-    return f"after a park before, {what}" if record.follows_park else what
+    return f"after an earlier park, {what}" if record.follows_park else what
 
 
 def interrupted(interruptions: int, record: StrikeRecord) -> str:

@@ -41,7 +41,7 @@ def still_working(facts: WorkFacts, settings: ProgressSettings, longest: int) ->
     """The words for a run that goes on; long is not stuck, and stuck is said."""
     run = RunFacts(0, facts.elapsed - facts.silent)
     if stuck(run, facts.elapsed, settings) is not None:
-        words = f"Still working, but nothing has moved for {span(facts.silent)}. /stop ends it."
+        words = f"Still working, but without progress for {span(facts.silent)}. /stop ends it."
     else:
         doing = f", now {facts.step}" if facts.step else ""
         words = f"Still working: {span(facts.elapsed)} so far{doing}."

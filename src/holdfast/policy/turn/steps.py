@@ -54,7 +54,7 @@ class FinishReason(StrEnum):
 
 
 _WORDS = {
-    FinishReason.NOTHING_TO_ANSWER: "There was nothing to answer, so nothing was done.",
+    FinishReason.NOTHING_TO_ANSWER: "There was nothing to answer, so I did nothing.",
     FinishReason.EMPTY_REPLY: (
         "The model gave an empty answer. What was done so far is kept; write again to go on from there."
     ),
@@ -67,21 +67,22 @@ _WORDS = {
     ),
     FinishReason.DAMAGED_TRANSCRIPT: (
         "The record of this conversation does not fit together, so I stopped rather than guess. "
-        "Nothing more was run; what is recorded is kept."
+        "I ran nothing more; what is recorded is kept."
     ),
     FinishReason.MODEL_FAILED: (
         "The model gave no answer. What was done so far is kept; write again to go on from there."
     ),
     FinishReason.MODEL_BROKE: (
-        "Something broke while the model was asked; the gateway's log says what. "
+        "An error happened while I asked the model; the gateway's log names it. "
         "What was done so far is kept; write again to go on from there."
     ),
     FinishReason.TOO_LONG: (
-        "This has grown larger than the model can read at once, also summed up and with long results "
-        "shortened. All of it is kept; /new begins afresh, and /agent may name one that can read more."
+        "This conversation is larger than the model can read at once, even after I summed it up and "
+        "shortened long results. All of it is kept. /new starts a fresh conversation; /agent may name an "
+        "agent that can read more."
     ),
     FinishReason.NO_PROGRESS: (
-        "Nothing moved any more, so I stopped this work. "
+        "This work made no progress any more, so I stopped it. "
         "What was done so far is kept; write again to go on from there."
     ),
 }

@@ -45,7 +45,7 @@ _SKIPPED = {
         "asked once more"
     ),
     Skip.DENIED: "a rule of this gateway's owner forbids it here. Do not try it again in another way",
-    Skip.NOT_OWNER: "it needs an owner's permission, and who gave the permission is somebody who is none now",
+    Skip.NOT_OWNER: "it needs an owner's permission, and the person who gave it is no longer an owner",
     Skip.NO_OWNER: (
         "it needs an owner's permission, and no owner of this gateway can be reached. Do not try it again; "
         "say what you would have done"
@@ -55,7 +55,7 @@ _SKIPPED = {
         "content to a file of the workspace first, in several steps if needed, or make shorter calls"
     ),
     Skip.BROKEN_OFF: "your message broke off, so the call may not be whole. Make it again if still wanted",
-    Skip.TURN_ENDED: "the turn ended before its time came",
+    Skip.TURN_ENDED: "the turn ended before the call could start",
 }
 
 _NO_ANSWER = {
@@ -73,7 +73,7 @@ def unknown_text(call: ToolCall | CallRecord, output: str = "") -> str:
     """
     words = (
         f"unknown: the call to {call.name} was cut off. It may or may not have happened, and it was not "
-        "repeated. Check what is the case, or ask the person, before doing it again."
+        "repeated. Check whether it happened, or ask the person, before you do it again."
     )
     return _beside(words, output)
 
@@ -117,9 +117,9 @@ def shortened(text: str, most: int, digest: str | None, reader: str | None) -> s
     first, last, total = head.count("\n") + 1, text.count("\n") - tail.count("\n") + 1, text.count("\n") + 1
     left = f"{len(text) - len(head) - len(tail)} characters left out (lines {first} to {last} of {total})"
     if digest and reader:
-        rest = f'the whole is kept: {reader} with output "{digest}" and a first_line shows the rest'
+        rest = f'the whole result is kept: {reader} with output "{digest}" and a first_line shows the rest'
     elif digest:
-        rest = f"the whole is kept for people, as {digest}"
+        rest = f"the whole result is kept for people, as {digest}"
     else:
         rest = "they are not kept"
     return f"{head}\n[{left}; {rest}]\n{tail}"
