@@ -1,4 +1,4 @@
-"""Standing goals: what the model is told turn by turn, and what people are told when one stops."""
+"""The words of standing goals: for the model at each turn, and for people when a goal stops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHOWN = 200
 
 
 def continuation(text: str, used: int, budget: int) -> str:
-    """What queues the next turn of a goal says."""
+    """What the wake-up of a goal's next turn says to the model."""
     return (
         f"Standing goal: {text}\n\nThe person set it with /goal. This is turn {used} of at most {budget} for "
         f"it. Go on from where you are; do not wait for an answer. When you have reached the goal, or cannot "
@@ -57,7 +57,7 @@ _ENDED = {
 
 
 def state_words(goal: Goal | None, unfinished: bool) -> str:
-    """How a goal stands, for who asks; `unfinished` says whether a turn of its session is."""
+    """The answer to `/goal`; `unfinished` is whether a turn of the session is open."""
     if goal is None:
         return NONE_SET
     used = f"{goal.used} of {goal.budget} turns used"

@@ -1,4 +1,4 @@
-"""What a doctor says of a gateway: from the facts, what is well, what is not, and what to do about it."""
+"""What `holdfast doctor` says: from the facts, what is well, what is not, and what to do about it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .containment import Containment
 
 MB = 1_000_000
 SKEW = 60.0
-"""Seconds by which two clocks may differ before anybody minds."""
+"""Seconds by which two clocks may differ without a finding."""
 
 
 class Grade(StrEnum):
@@ -19,14 +19,14 @@ class Grade(StrEnum):
 
     WELL = "well"
     WARN = "warn"
-    """It works, and may not do what you expect."""
+    """It works, but perhaps not as the operator expects."""
     BAD = "bad"
-    """Something will not work until it is changed."""
+    """Something does not work until the operator changes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found; unless all is well, with what to do."""
+    """What one check found, and what to do unless all is well."""
 
     check: str
     grade: Grade
@@ -36,74 +36,74 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class HomeFacts:
-    """A home and its gateway, as found."""
+    """The state of a home and of its gateway."""
 
     home: str
     exists: bool
     writable: bool
     readable_by_others: bool
     free: int
-    """Bytes that can still be written."""
+    """Bytes of free disk."""
     wanted: int
     """Megabytes that should be free."""
     answers: bool
     """A gateway answers on this home."""
     locked: bool
-    """Some process has it."""
+    """A process holds the lock of the home."""
     ahead: int
     """Milliseconds by which the ledger is ahead of this machine's clock; 0 or below when it is not."""
     owners: int
-    """People who may do everything, besides whoever sits at this machine."""
+    """How many owners there are, besides the operator at this machine."""
     stop_needs: int
     """Seconds an orderly stop may take."""
     units: tuple[tuple[str, float], ...]
-    """systemd's units for this home, and the seconds each gives a stop."""
+    """systemd units for this home, each with the seconds that it gives a stop."""
     on_hold: int = 0
     """Conversations whose messages wait for an owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class BotFacts:
-    """A Telegram bot, as found; what could not be asked is None."""
+    """The state of a Telegram bot; what Telegram could not be asked is None."""
 
     token: str
-    """Where its token is."""
+    """Where the configuration has its token."""
     no_token: str | None = None
     """Why the token cannot be read."""
     token_is_open: bool = False
-    """Others on this machine can read it."""
+    """Other users of this machine can read the token."""
     refused: str | None = None
     unreached: str | None = None
     name: str = ""
     joins_groups: bool = True
     reads_groups: bool = True
     ahead: float = 0.0
-    """Seconds by which our clock is ahead of Telegram's."""
+    """Seconds by which this machine's clock is ahead of Telegram's."""
     webhook: str = ""
     wants_webhook: str | None = None
-    """Where we want updates brought; None when we ask for them."""
+    """Where the gateway wants Telegram to send updates; None when it asks for them."""
     trouble: str = ""
-    """What Telegram says of its last try to bring one."""
+    """What Telegram says about its last try to send an update."""
     waiting: int = 0
     moved: bool = True
-    """Whether fewer wait at a second look."""
+    """Whether fewer updates wait at a second look."""
     connected: bool | None = None
-    """Whether the running gateway says that it is; None when none runs."""
+    """Whether the running gateway says that it is connected; None when no gateway runs."""
     read_elsewhere: bool = False
-    """Somebody else asks for this bot's updates."""
+    """Another program asks for this bot's updates."""
     groups: tuple[tuple[str, str | None], ...] = ()
-    """Groups that are let in, and what Telegram says if the bot is not welcome there."""
+    """The allowed groups, each with what Telegram says if the bot is not a member."""
 
 
 def of_extras(missing: Mapping[str, str]) -> Iterator[Finding]:
-    """The tables of the configuration whose packages are missing, each with the line that installs them."""
+    """A finding for each configuration table whose packages are missing, with the line that installs them."""
     for table, line in missing.items():
         words = f"[{table}] needs packages that are not installed; the gateway does not start without them"
         yield Finding("packages", Grade.BAD, words, line)
 
 
 def of_containment(found: Containment, required: bool, trouble: str, fix: str) -> Finding:
-    """How programs of agents are contained; `trouble` says why it is no better, `fix` what to do about it."""
+    """How programs of agents are contained; `trouble` is why it is no better, `fix` what to do about it."""
     if found is Containment.BUBBLEWRAP:
         return Finding("containment", Grade.WELL, f"programs of agents are {found.words}")
     if found is Containment.LANDLOCK:
@@ -117,7 +117,7 @@ def of_containment(found: Containment, required: bool, trouble: str, fix: str) -
 
 
 def of_home(facts: HomeFacts) -> Iterator[Finding]:
-    """What there is to say of the home and the process on it."""
+    """The findings about the home and the process on it."""
     yield from _room(facts)
     yield _process(facts)
     yield _clock(facts.ahead / 1_000, "the ledger", "its times")
@@ -127,7 +127,7 @@ def of_home(facts: HomeFacts) -> Iterator[Finding]:
 
 
 def of_ledger(damage: Sequence[str]) -> Iterator[Finding]:
-    """Parts of the ledger that could not be read or worked on, each by its reason."""
+    """A finding for each part of the ledger that the gateway could not read or work on."""
     for reason in damage:
         fix = "holdfast set-aside shows what it held; holdfast verify checks the whole ledger"
         yield Finding("ledger", Grade.BAD, reason, fix)
@@ -197,7 +197,7 @@ def _unit(unit: str, given: float, needs: int) -> Finding:
 
 
 def of_bot(facts: BotFacts) -> Iterator[Finding]:
-    """What there is to say of the bot; without a good token there is no more to ask."""
+    """The findings about the bot; without a good token there is nothing more to ask."""
     again = "holdfast setup telegram"
     if facts.no_token is not None:
         yield Finding("telegram token", Grade.BAD, facts.no_token, again)

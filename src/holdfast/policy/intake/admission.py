@@ -1,7 +1,7 @@
-"""What becomes of a row that arrives, and the words that are true of it.
+"""What the gateway does with a row that arrives, and what it tells the sender.
 
-`admit` decides for one row from what the ledger says of its conversation. The words (`ack`) say only what
-holds once the decision is committed, so they are sent after that commit and never before.
+`admit` decides about one row from what the ledger says of its conversation. The words (`ack`) are true only
+once the decision is committed, so the gateway sends them after that commit and never before.
 """
 
 from __future__ import annotations
@@ -32,95 +32,95 @@ from .parse_input import APPROVED_ALWAYS, Command, parse_answer, parse_command
 
 
 class Drain(StrEnum):
-    """Why no new turn starts just now."""
+    """Why the gateway starts no new turn now."""
 
     RESTART = "restart"
     SHUTDOWN = "shutdown"
 
 
 class Refusal(StrEnum):
-    """Why a row is not taken."""
+    """Why the gateway does not take a row."""
 
     QUEUE_FULL = "queue_full"
     QUESTION_CLOSED = "question_closed"
     NOT_ASKED = "not_asked"
-    """The question whose button was pressed is for somebody else."""
+    """The question whose button was pressed is for another person."""
     NOT_SHOWN = "not_shown"
-    """A part of the call that would be allowed has not been delivered."""
+    """A part of the call that the answer would allow has not been delivered."""
     NOT_A_COMMAND = "not_a_command"
     TOO_LONG = "too_long"
     NOT_ALLOWED = "not_allowed"
-    """When its turn came, the sender was allowed no more, or that could not be checked."""
+    """At dispatch the sender was no longer allowed, or the gateway could not check it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrivalFacts:
-    """An arriving row of an allowed sender, and how its conversation stands."""
+    """An arriving row of an allowed sender, and the state of its conversation."""
 
     kind: InboxKind
     sender: PersonId
     text: str
     sent_at: int | None
-    """None when the platform does not say: it counts as sent now."""
+    """None when the platform does not say: the row counts as sent now."""
     turn: TurnState | None
-    """State of the session's open turn."""
+    """The state of the session's open turn, if there is one."""
     busy: BusyMode
     waiting: int
-    """Rows of this conversation that wait already."""
+    """How many rows of this conversation wait already."""
     question: QuestionRecord | None = None
     """The open question of that turn."""
     asked_at: int | None = None
     pressed: QuestionId | None = None
-    """The question whose button was pressed, or whose message was replied to with an answer."""
+    """The question whose button the sender pressed, or to whose message they replied with an answer."""
     closed: QuestionState | None = None
-    """How that question was closed; None while it is open, or when nothing of it is for this person."""
+    """How that question was closed; None while it is open, or when it is not for this person."""
     closed_of: AskedBy | None = None
-    """Why the gateway asked that question, if it was its own about interrupted work."""
+    """Why the gateway asked that question, if it was the gateway's own about interrupted work."""
     draining: Drain | None = None
     safe_mode: bool = False
     on_hold: bool = False
     """The conversation was parked too often: its messages wait for an owner."""
     faulty: bool = False
-    """The last claim of this conversation failed by a fault."""
+    """An error stopped the last claim of this conversation."""
     joins: bool = False
-    """The open turn was interrupted, and takes this message along if it resumes: none waits before it."""
+    """The open turn was interrupted. It takes this message if it resumes: no other waits before it."""
     owner: bool = False
-    """Its sender is an owner."""
+    """The sender is an owner."""
     unshown: bool = False
-    """A part of the question's message has not arrived."""
+    """A part of the question's message has not been delivered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """It waits for a turn of its own (or for the resumed turn, which takes the oldest along)."""
+    """The row waits for its own turn, or for the resumed turn, which takes the oldest waiting message."""
 
     ack: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Collect:
-    """It waits, and joins the others that wait in the next turn."""
+    """The row waits, and the next turn takes it together with the other waiting rows."""
 
     ack: str
 
 
 @dataclass(frozen=True, slots=True)
 class Steer:
-    """The running turn is shown it at its next step; left over at its end, it is the next turn."""
+    """The running turn reads the row at its next step; if it ends first, the row starts the next turn."""
 
     ack: str
 
 
 @dataclass(frozen=True, slots=True)
 class Interrupt:
-    """The running turn is asked to stop, and this is the next one."""
+    """The gateway stops the running turn, and this row starts the next one."""
 
     ack: str
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """It answers the open question with `value`."""
+    """The row answers the open question with `value`."""
 
     question: QuestionId
     value: str
@@ -131,7 +131,7 @@ class Answer:
 class SetAsideQuestion:
     """The question closes as set aside; the model sees that and the message, in the same turn.
 
-    So do others of that turn that were asked of the same person.
+    The turn's other questions to the same person close in the same way.
     """
 
     question: QuestionId
@@ -140,7 +140,7 @@ class SetAsideQuestion:
 
 @dataclass(frozen=True, slots=True)
 class DropWork:
-    """Something else was written to "continue or drop?": the old work is cancelled, this is the next turn."""
+    """The row is no answer to "continue or drop?": the old work ends, and the row starts the next turn."""
 
     question: QuestionId
     ack: str
@@ -148,14 +148,14 @@ class DropWork:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Too old to run by itself; the person is told how to have it after all, once per chat and backlog."""
+    """The row is too old to run by itself; the gateway tells the person once per chat and backlog."""
 
     ack: str
 
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """It is not taken, visibly."""
+    """The gateway does not take the row, and tells the sender why."""
 
     reason: Refusal
     ack: str
@@ -163,7 +163,7 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Execute:
-    """A command: carried out at once, past the queue, with a reply of its own."""
+    """The row is a command: the gateway carries it out at once, past the queue, with its own reply."""
 
     command: Command
     ack: str | None = None
@@ -216,9 +216,9 @@ _SHOWN_OF_QUESTION = 200
 
 
 def admit(facts: ArrivalFacts, now: int, settings: QueueSettings) -> Admission:
-    """Say what becomes of the row. Access was checked before; dedupe is the ledger's."""
+    """Decide what the gateway does with the row. Access was checked before; the ledger drops duplicates."""
     if facts.kind in (InboxKind.WAKEUP, InboxKind.OPERATOR):
-        # Not a person's: nothing to say, never too old, never too many, and it interrupts nobody.
+        # No person sent it: there is no sender to tell, no limit of age or number, and no run to interrupt.
         return Queue()
     if len(facts.text) > settings.longest:
         return _too_long(facts, settings)
@@ -236,9 +236,10 @@ def admit(facts: ArrivalFacts, now: int, settings: QueueSettings) -> Admission:
 
 
 def question_for(questions: Sequence[QuestionRecord], sender: PersonId, text: str) -> QuestionRecord | None:
-    """Of a turn's open questions, the one a message is about: the gateway's own, or one it can answer.
+    """The open question of a turn that a message is about: the gateway's own, or one that the text answers.
 
-    If it fits none it is about the first that its sender was asked; others only learn what is waited for.
+    A text that answers none is about the first question to its sender. Other people only learn what the turn
+    waits for.
     """
     asked = [one for one in questions if not one.of_owner and one.asked_of in (None, sender)]
     own = [one for one in asked if one.kind is QuestionKind.CONTINUE]
@@ -247,7 +248,7 @@ def question_for(questions: Sequence[QuestionRecord], sender: PersonId, text: st
 
 
 def _open_question(facts: ArrivalFacts, now: int) -> QuestionRecord | None:
-    """The question that can still be answered; one whose time is up is closed, whoever wrote that down."""
+    """The question that a person can still answer; an expired one is closed, even if no row says so yet."""
     question = facts.question
     if question is None or question.state is not QuestionState.OPEN:
         return None
@@ -255,14 +256,14 @@ def _open_question(facts: ArrivalFacts, now: int) -> QuestionRecord | None:
 
 
 def _is_asked(facts: ArrivalFacts, question: QuestionRecord) -> bool:
-    """An owner's question is answered by its button or a reply to it, and never by a message beside it."""
+    """Whether the sender may answer: a question to an owner only by its button or by a reply to it."""
     if question.of_owner:
         return facts.owner and facts.pressed == question.id
     return question.asked_of in (None, facts.sender)
 
 
 def _is_about(facts: ArrivalFacts, question: QuestionRecord, settings: QueueSettings) -> bool:
-    """Whether a message can be about the question: from who was asked, and not sent before it."""
+    """Whether a message can be about the question: its sender was asked, and sent it after the question."""
     if not _is_asked(facts, question):
         return False
     if facts.sent_at is None or facts.asked_at is None:
@@ -285,11 +286,11 @@ def _press(facts: ArrivalFacts, question: QuestionRecord | None) -> Admission:
 
 
 def _answer(facts: ArrivalFacts, question: QuestionRecord, value: str) -> Answer | Refuse:
-    """A call is allowed only by who was sent all of it; everything else may be said at once."""
+    """Take the answer, but a yes to a call only when all parts of the card have been delivered."""
     if facts.unshown and question.kind is QuestionKind.APPROVAL and is_yes(value):
         return Refuse(Refusal.NOT_SHOWN, _NOT_SHOWN)
     if value == APPROVED_ALWAYS and not (facts.owner and ALWAYS in question.options):
-        # At most what they may give.
+        # They may allow this one call, so their answer counts for that.
         words = (_NOT_OFFERED if facts.owner else _NOT_AN_OWNER, _drain_words(facts))
         return Answer(question.id, APPROVED, " ".join(filter(None, words)))
     return Answer(question.id, value, _drain_words(facts))
@@ -310,7 +311,7 @@ def _reply_to(facts: ArrivalFacts, question: QuestionRecord, settings: QueueSett
 
 
 def _keeps_work(facts: ArrivalFacts, question: QuestionRecord) -> bool:
-    """Whether safe mode holds the work that this question is about: then no other message drops it."""
+    """Whether safe mode holds the work that this question is about: then another message does not drop it."""
     asks = question.asked_by
     return asks is AskedBy.SAFE_MODE or (asks is AskedBy.CHAT and facts.safe_mode)
 
@@ -322,7 +323,7 @@ def _wait(facts: ArrivalFacts, question: QuestionRecord | None, settings: QueueS
         return Queue(f"Kept. {ON_HOLD}")
     runs = question is None and facts.turn is TurnState.RUNNING
     if facts.draining is not None:
-        # What runs is let finish, and goes on taking in what it is steered with.
+        # The running turn may finish, and still reads messages in `steer` mode.
         steers = runs and facts.busy is BusyMode.STEER
         return Steer(_STEERED_IN_DRAIN[facts.draining]) if steers else Queue(_drain_words(facts))
     if facts.faulty:
@@ -351,7 +352,7 @@ def _while_running(busy: BusyMode) -> Admission:
 
 
 def refuse_edit(text: str, settings: QueueSettings) -> Refuse | None:
-    """Say why a message that waits is not changed into this; None when it is."""
+    """Say why the gateway does not change a waiting message into this text; None when it does."""
     if len(text) <= settings.longest:
         return None
     words = (

@@ -1,4 +1,4 @@
-"""The words of a park: what really happened, how often, what was kept and how to go on."""
+"""The words of a park: what happened, how often, what was kept and how to go on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from holdfast.model import StrikeRecord
 from holdfast.policy.settings import DAY
 
 MOST_PARKS = 3
-"""Parks of one conversation within a day after which its messages wait for an owner."""
+"""After this many parks of one conversation within a day, its messages wait for an owner."""
 PARKS_WITHIN = DAY
 
 ON_HOLD = (
@@ -16,12 +16,12 @@ ON_HOLD = (
 
 
 def holds_messages(record: StrikeRecord) -> bool:
-    """Whether one more park is the one after which the messages of the conversation wait for an owner."""
+    """Whether the messages of the conversation wait for an owner after one more park."""
     return record.parks + 1 >= MOST_PARKS
 
 
 def struck(strikes: int, record: StrikeRecord) -> str:
-    """What the strikes came from; those a session began with after a park are named as that."""
+    """What caused the strikes; a session that followed a parked one says so."""
     crashes = f"the gateway crashed or was killed {times(record.deaths)} while it worked on this"
     restarts = f"{_restarts(record.cuts)} cut this work off before it made any progress"
     if record.deaths and record.cuts:
@@ -36,7 +36,7 @@ def struck(strikes: int, record: StrikeRecord) -> str:
 
 
 def interrupted(interruptions: int, record: StrikeRecord) -> str:
-    """What cut a turn off as often as a turn may be cut off."""
+    """What caused the interruptions of a turn that reached their limit."""
     deaths = min(record.turn_deaths, interruptions)
     restarts = interruptions - deaths
     what = f"this work was cut off {times(interruptions)}"
@@ -57,7 +57,7 @@ def parked(what: str, record: StrikeRecord) -> str:
 
 
 def times(count: int) -> str:
-    """How often, in words."""
+    """A number of times, in words."""
     return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
