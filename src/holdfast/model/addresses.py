@@ -11,7 +11,7 @@ from .ids import ChatAddress, Key, PersonId
 
 
 class ChatKind(StrEnum):
-    """What sort of place a chat is."""
+    """The kind of a chat."""
 
     DIRECT = "direct"
     GROUP = "group"
@@ -28,7 +28,7 @@ class Place:
 
     @property
     def address(self) -> ChatAddress:
-        """The place as one string, readable back by `place_at`."""
+        """The place as one string, which `place_at` reads back."""
         address = f"{served_by(self.platform, self.account)}/{_quoted(self.chat)}"
         return ChatAddress(address if self.thread is None else f"{address}/{_quoted(self.thread)}")
 

@@ -33,7 +33,7 @@ class TurnState(StrEnum):
     EXPIRED = "expired"
     """Ended because it is too old, its question got no answer, or its resume produced nothing."""
     PARKED = "parked"
-    """Stopped because it kept killing the gateway; its session is suspended."""
+    """Stopped after too many deaths of the gateway or interruptions; its session is suspended."""
 
 
 class CallState(StrEnum):

@@ -7,7 +7,7 @@ from holdfast.model import Goal, GoalState
 REPORTING = "goal"
 """The tool by which an agent reports that a goal is reached, or cannot be."""
 LONGEST = 4_000
-"""Characters a goal may have."""
+"""Characters of the longest goal."""
 _SHOWN = 200
 
 
@@ -46,8 +46,8 @@ def stopped_words(text: str) -> str:
     return f"Stopped: I no longer go on by myself with “{_shown(text)}”. A running turn still finishes."
 
 
-NONE_SET = "There is no standing goal here. /goal with a text sets one: I then work at it turn after turn."
-NOTHING_TO_STOP = "There is no standing goal here that could be stopped."
+NONE_SET = "There is no standing goal here. /goal with a text sets one: I then work on it turn after turn."
+NOTHING_TO_STOP = "There is no standing goal here to stop."
 _ENDED = {
     GoalState.DONE: "reached, as the agent reported",
     GoalState.BLOCKED: "given up: the agent reported that it cannot go on by itself",

@@ -69,7 +69,7 @@ class Care:
 
 
 AS_USUAL = Care()
-_NOT_LOOKED = SafeMode(active=True, why="the ledger has not been looked at yet")
+_NOT_LOOKED = SafeMode(active=True, why="the gateway has not read the ledger yet")
 
 
 class Reconciler:
@@ -115,7 +115,7 @@ class Reconciler:
         return self._safe_mode
 
     def poke(self) -> None:
-        """Something that recovery waits for has happened: a platform is connected, say."""
+        """Something that recovery waits for has happened, for example a platform is connected."""
         self._bell.ring()
 
     def judge(self, stale: StaleTurn, now: int) -> Decision:

@@ -80,7 +80,7 @@ class Judging:
                 answer = _answer(stale, entries_of(stale.turn), self._longest)
                 others.append(Verdict(stale, decision, (answer,)))
             else:
-                others.append(_told(stale, decision, now, self._owner, self._longest))
+                others.append(_verdict(stale, decision, now, self._owner, self._longest))
         return Judged(go_on, others)
 
     def _decide(self, stale: StaleTurn, now: int) -> Decision:
@@ -98,7 +98,7 @@ class Judging:
         return decision
 
 
-def _told(
+def _verdict(
     stale: StaleTurn, decision: Decision, now: int, owner: ChatAddress | None, longest: Longest
 ) -> Verdict:
     """What the person is told or asked, once per interruption by its key; the owner is told of a park."""

@@ -98,12 +98,12 @@ def _parts(rest: str, longest: int) -> Iterator[str]:
         rest, fence = rest[start:], still
         line, _, after = rest.partition("\n")
         if fence and _closes(line, fence):
-            # The block ends just here, and was closed.
+            # The block ends here and is closed already.
             rest, fence = after, ""
 
 
 def _cut_with_fence(text: str, room: int, fence: str, most: int) -> tuple[int, int, str]:
-    """Where to cut, and the fence that is open there, such that its closing still fits."""
+    """Where to cut, and the fence that is open there, so that its closing line still fits."""
     kept = 0
     while True:
         end, start = _cut(text, reach(text, room - kept), bool(fence))

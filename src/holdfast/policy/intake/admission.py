@@ -363,7 +363,7 @@ def refuse_edit(text: str, settings: QueueSettings) -> Refuse | None:
 
 
 def _full(settings: QueueSettings) -> Refuse:
-    words = f"Not taken: {settings.most} messages wait here already. Send it again when some are answered."
+    words = f"Not taken: {settings.most} messages wait here already. Send it again when I have answered some."
     return Refuse(Refusal.QUEUE_FULL, words)
 
 

@@ -35,7 +35,7 @@ from holdfast.policy.ages import within
 from holdfast.policy.settings import RecoverySettings
 from holdfast.records import dataclass
 
-from .parks import holds_messages, interrupted, parked, struck
+from .parks import holds_messages, interruption_causes, park_notice, strike_causes
 
 
 class Outcome(StrEnum):
@@ -176,21 +176,20 @@ _NEVER, _ASK = OnInterruption.NEVER, OnInterruption.ASK
 
 _APPROVAL_EXPIRED = Row(
     "approval_expired",
-    "nothing but an approval stands at the end, and it expired longer ago than the window; within the window "
-    "the rows below decide, and its age counts from the expiry",
+    "only an approval is unsettled, and it expired longer ago than the window; within the window the rows "
+    "below decide, and the age counts from the expiry",
     Outcome.EXPIRE,
     "I asked for permission here and got no answer in time. That is too long ago to go on by itself, so I "
-    "stopped the work without making the call. The conversation is kept; write /resume, or tell me to go on, "
-    "to take it up again.",
+    "stopped the work without making the call. The conversation is kept; write /resume, or tell me to go on.",
     lambda f, old, s: f.tail == _QUESTION and f.asked == _APPROVAL and f.question in SILENT and old,
     told=True,
 )
 UNANSWERED_ROW = Row(
     UNANSWERED,
-    "nothing but the agent's question stands at the end, and it timed out or could not be delivered",
+    "only the agent's question is unsettled, and it timed out or could not be delivered",
     Outcome.EXPIRE,
-    "Its question got no answer, so the work ended there. The conversation is kept; /resume takes the work "
-    "up again, and any other message is answered for itself.",
+    "Its question got no answer, so the work ended there. The conversation is kept; /resume goes on with "
+    "the work, and any other message is new work.",
     lambda f, old, s: (
         f.tail == _QUESTION
         and f.question not in _ALIVE
@@ -238,7 +237,7 @@ _TABLE: tuple[Row, ...] = (
     ),
     Row(
         "resume_produced_nothing",
-        "only a recovery note stands at the end, and that resume ended by itself with nothing",
+        "the transcript ends in a recovery note, and that resume ended by itself without a result",
         Outcome.EXPIRE,
         "I resumed the interrupted work and it ended without a result, so I left it. "
         "The conversation is kept; write again if you still want it.",
@@ -247,8 +246,8 @@ _TABLE: tuple[Row, ...] = (
     ),
     Row(
         "question_open",
-        "nothing but a question to the person stands at the end, or the gateway has asked whether to go on "
-        "beyond a limit, and that question is open",
+        "only a question to the person is unsettled, or the gateway has asked whether to go on beyond a "
+        "limit, and that question is open",
         Outcome.WAIT,
         "It waits for an answer to its question.",
         lambda f, old, s: f.question == _OPEN and (f.tail == _QUESTION or f.asked == _CONTINUE),
@@ -264,7 +263,7 @@ _TABLE: tuple[Row, ...] = (
         "resume this one.",
         lambda f, old, s: f.strikes >= s.strikes,
         told=True,
-        words=lambda f: parked(struck(f.strikes, f.record), f.record),
+        words=lambda f: park_notice(strike_causes(f.strikes, f.record), f.record),
     ),
     Row(
         "too_many_interruptions",
@@ -275,7 +274,7 @@ _TABLE: tuple[Row, ...] = (
         "one.",
         lambda f, old, s: f.interruptions >= s.interruptions,
         told=True,
-        words=lambda f: parked(interrupted(f.interruptions, f.record), f.record),
+        words=lambda f: park_notice(interruption_causes(f.interruptions, f.record), f.record),
     ),
     Row(
         "owner_alive",
@@ -311,8 +310,8 @@ _TABLE: tuple[Row, ...] = (
     ),
     Row(
         "unknown_reason",
-        "the reason is none this version resumes by itself, it is within the window, no message of an "
-        "allowed person waits, and no person said continue",
+        "this version does not resume after that reason by itself, it is within the window, no message of "
+        "an allowed person waits, and no person said continue",
         Outcome.HOLD,
         "It is held because it was interrupted for a reason this version does not know; a message in the "
         "chat, or the operator, lets it go on.",
@@ -324,8 +323,8 @@ _TABLE: tuple[Row, ...] = (
         "too_old",
         "it is older than the window, or its last progress has no readable time",
         Outcome.EXPIRE,
-        "Work here was cut off too long ago to go on by itself, so I left it. The conversation is kept; say "
-        "so if you want it taken up again.",
+        "Work here was cut off too long ago to go on by itself, so I left it. The conversation is kept; "
+        "tell me if you want me to go on with it.",
         lambda f, old, s: old,
         told=True,
     ),
@@ -334,7 +333,7 @@ _TABLE: tuple[Row, ...] = (
         "the chat says `never`, and no person said continue",
         Outcome.EXPIRE,
         "Work here was cut off, and this chat wants nothing resumed, so I left it. The conversation is kept; "
-        "say so if you want it taken up again.",
+        "tell me if you want me to go on with it.",
         lambda f, old, s: f.on_interruption == _NEVER and not f.consented,
         told=True,
     ),

@@ -20,7 +20,7 @@ def holds_messages(record: StrikeRecord) -> bool:
     return record.parks + 1 >= MOST_PARKS
 
 
-def struck(strikes: int, record: StrikeRecord) -> str:
+def strike_causes(strikes: int, record: StrikeRecord) -> str:
     """What caused the strikes; a session that followed a parked one says so."""
     crashes = f"the gateway crashed or was killed {times(record.deaths)} while it worked on this"
     restarts = f"{_restarts(record.cuts)} cut this work off before it made any progress"
@@ -35,7 +35,7 @@ def struck(strikes: int, record: StrikeRecord) -> str:
     return f"after an earlier park, {what}" if record.follows_park else what
 
 
-def interrupted(interruptions: int, record: StrikeRecord) -> str:
+def interruption_causes(interruptions: int, record: StrikeRecord) -> str:
     """What caused the interruptions of a turn that reached their limit."""
     deaths = min(record.turn_deaths, interruptions)
     restarts = interruptions - deaths
@@ -45,7 +45,7 @@ def interrupted(interruptions: int, record: StrikeRecord) -> str:
     return f"{what} by {'crashes' if deaths else 'restarts'} of the gateway"
 
 
-def parked(what: str, record: StrikeRecord) -> str:
+def park_notice(what: str, record: StrikeRecord) -> str:
     """The whole notice to the chat."""
     says = f"{what[:1].upper()}{what[1:]}, so I parked this conversation. All of it is kept."
     if holds_messages(record):

@@ -14,7 +14,7 @@ from itertools import groupby
 from holdfast.model import Entry, Summed, TurnId
 from holdfast.records import dataclass
 
-from .markers import MARKERS, read_markers, shown
+from .markers import MARKERS, read_markers, visible_entries
 from .views import Message, Role, view
 
 NEAR = 0.85
@@ -69,7 +69,7 @@ def to_sum_up(entries: Sequence[Entry], turn: TurnId, room: int) -> ToSum | None
     begins = next(
         (one.seq for one in entries if one.turn == turn and not isinstance(one.body, MARKERS)), None
     )
-    seen = shown(entries, read_markers(entries))
+    seen = visible_entries(entries, read_markers(entries))
     earlier = [entry for entry in seen if begins is None or _last(entry) < begins]
     groups = [list(group) for _, group in groupby(earlier, key=_whose)]
     sizes = [tokens_of(view(group).messages) for group in groups]

@@ -71,7 +71,7 @@ def read_markers(entries: Sequence[Entry]) -> Markers:
     return Markers(undone, tuple(summaries), tuple(faults))
 
 
-def shown(entries: Sequence[Entry], markers: Markers) -> Iterator[Entry]:
+def visible_entries(entries: Sequence[Entry], markers: Markers) -> Iterator[Entry]:
     """Yield the entries of the view in order; a summary comes at the first place that it replaces."""
     undone = markers.undone
     if not markers.summaries:

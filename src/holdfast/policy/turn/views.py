@@ -24,7 +24,7 @@ from holdfast.model import (
 )
 from holdfast.records import dataclass
 
-from .markers import read_markers, shown
+from .markers import read_markers, visible_entries
 from .problems import HARMLESS, Problem, ProblemKind
 from .synthetic_results import unknown_text
 from .transcript_reading import Found, Pairs, broke_off, gaps, in_order, open_turn, pair, read_open_turn
@@ -34,9 +34,9 @@ CUT_OFF_TEXT = (
     "do not start again, do not mention this.]"
 )
 STOPPED_TEXT = (
-    "[Your message was stopped here, before it was whole. The person has seen it up to this point.]"
+    "[Your message was stopped here, before it was complete. The person has seen it up to this point.]"
 )
-NOT_SHOWN_TEXT = "[What stood here is not shown.]"
+NOT_SHOWN_TEXT = "[The message that was here is not shown.]"
 BLANK_TEXT = "[empty message]"
 
 
@@ -109,7 +109,7 @@ def view(entries: Sequence[Entry]) -> View:
     found += [(fault.kind, fault.entry, fault.words) for fault in markers.faults]
     pairs, unfit = pair(entries, markers.undone, turn)
     last = read_open_turn(entries, markers.undone, turn, pairs)
-    items, repeated = _newest_notes(shown(entries, markers))
+    items, repeated = _newest_notes(visible_entries(entries, markers))
     writer = _Writer(pairs, turn)
     for item in items:
         writer.write(item)
