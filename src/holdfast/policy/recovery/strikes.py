@@ -135,7 +135,7 @@ def safe_mode(facts: SafeModeFacts, now: int, settings: SafeModeSettings) -> Saf
     """Go through the runs, oldest first: unclean exits put safe mode on, enough clean time ends it.
 
     An exit that led to a park does not count, because the park removed its cause. After a park fewer exits
-    are enough: the parked session was not the cause, or not the only one.
+    are enough: they show that the parked session was not the cause, or not the only one.
     """
     if facts.put_on_at is not None:
         return SafeMode(active=True, since=facts.put_on_at, why=PUT_ON)
