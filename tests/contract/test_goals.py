@@ -53,7 +53,7 @@ async def test_each_turn_that_succeeds_queues_one_more_until_the_budget_is_used_
     goal = await found(ledger)
     assert (goal.state, goal.used) == (GoalState.SPENT, BUDGET)
     told = [part.text for part in await ledger.outbox()]
-    assert sum("has had its 3 turns" in text for text in told) == 1
+    assert sum("have used all 3 turns" in text for text in told) == 1
 
 
 @pytest.mark.guards("R17")

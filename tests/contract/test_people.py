@@ -79,7 +79,7 @@ async def test_an_approved_code_lets_its_person_in_for_good_and_is_good_once(led
     assert await ledger.store.asking() == ()
     assert await pair(ledger) == PairingRefused(PairingRefusal.USED)
     assert await pair(ledger, OTHER) == PairingRefused(PairingRefusal.USED)
-    assert sum("You are let in" in words for words in await told(ledger)) == 1
+    assert sum("You may talk to me now" in words for words in await told(ledger)) == 1
 
 
 async def test_a_code_that_is_too_old_or_given_by_nobody_who_may_lets_nobody_in(ledger: Ledger) -> None:

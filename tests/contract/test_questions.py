@@ -115,7 +115,7 @@ async def test_a_button_of_a_closed_question_says_how_to_those_it_was_for_and_no
     await asked(ledger, options=("a", "b"))
     await ledger.say("a", pressed=Q1)
     await ledger.say("b", pressed=Q1)
-    assert "was answered before" in (await ledger.outbox())[-1].text
+    assert "already has an answer" in (await ledger.outbox())[-1].text
     await ledger.say("b", chat="elsewhere", sender=BOB, pressed=Q1)
     assert "That question is closed" in (await ledger.outbox("elsewhere"))[-1].text
 

@@ -181,7 +181,7 @@ def test_killed_around_the_end_of_a_goals_turn_the_next_is_queued_once(build: Bu
     gateway.kill()
     house.hold()
     gateway = house.up()
-    house.heard("home", "This is turn 3 of at most 3", "has had its 3 turns")
+    house.heard("home", "This is turn 3 of at most 3", "have used all 3 turns")
     gateway.stop()
     answers = [text for text in house.told("home") if text.startswith("answer to Standing goal")]
     assert [f"This is turn {number} of" in text for number, text in enumerate(answers, 1)] == [True] * 3

@@ -60,7 +60,7 @@ def test_killed_between_the_question_and_the_rest_its_button_still_refuses(build
     house.ask("say", chat="home", text="deny", question=asked["id"])
     house.heard("home", "answer to a")
     house.ask("say", chat="home", text="allow once", question=asked["id"])
-    told = house.heard("home", "was answered before")
+    told = house.heard("home", "already has an answer")
     gateway.stop()
     assert sum(MAY_I in text for text in told) == 1
     assert house.times(EFFECTS, "a") == 0

@@ -27,7 +27,7 @@ GIVING = (
     "after record_delivery",
 )
 APPROVING = ("before pair", "after pair")
-LET_IN = "You are let in."
+LET_IN = "You may talk to me now."
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ def test_a_button_that_was_shown_before_a_kill_still_works_once_after_it(
     gateway = office.begin().ready()
     town.until_heard(ada, "answer to a")
     town.until(lambda: ada.answer(again) is not None)
-    town.until_heard(ada, "That question was answered before")
+    town.until_heard(ada, "That question already has an answer")
     town.until(lambda: not any(one.buttons for one in ada.sees()))
     office.until_settled()
     gateway.stop()
@@ -82,7 +82,7 @@ def test_buttons_go_once_their_question_is_over_also_if_nobody_got_to_it_before_
     town.until(lambda: not any(one.buttons for one in ada.sees()))
     gateway.stop()
     closed = [text.rpartition("\n\n")[2] for text in town.hears(ada) if "effect" in text]
-    assert closed[:2] == ["Answered: allow once", "This is not asked any more."]
+    assert closed[:2] == ["Answered: allow once", "I no longer ask this."]
 
 
 @pytest.mark.guards("R5", "R13")
@@ -377,5 +377,5 @@ def test_what_was_written_too_long_ago_is_offered_once_per_chat_and_not_begun_wi
     gateway.stop()
     for thread in (None, topic):
         (offered,) = town.hears(ada, thread=thread)
-        assert "I have not begun with it" in offered
+        assert "I have not started on it" in offered
     assert office.seen(EFFECTS) == []

@@ -188,7 +188,7 @@ def test_killed_after_a_long_output_was_kept_and_before_it_was_named_nothing_is_
     house.heard("home", "answer to a", "answer to a")
     gateway.stop()
     assert [state for state, _ in results(house, "a")] == ["unknown", "done"]
-    assert "the whole is kept: read_output with output" in results(house, "a")[-1][1]
+    assert "the whole result is kept: read_output with output" in results(house, "a")[-1][1]
     assert house.is_sound()
 
 

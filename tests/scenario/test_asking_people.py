@@ -187,7 +187,7 @@ async def test_a_stop_withdraws_the_question_and_a_late_button_is_told_so(ledger
     assert (await state(stage), await question_state(stage)) == (TurnState.CANCELLED, QuestionState.CANCELLED)
     await ledger.say("red", pressed=asked)
     words = (await ledger.outbox())[-1].text
-    assert words == "The work that asked this was stopped, so nothing was done with this answer."
+    assert words == "The work that asked this was stopped, so I did nothing with this answer."
     await stage.run()
     assert await state(stage) is TurnState.CANCELLED
 
@@ -195,7 +195,7 @@ async def test_a_stop_withdraws_the_question_and_a_late_button_is_told_so(ledger
 @pytest.mark.guards("R13", "F13")
 @pytest.mark.parametrize(
     ("how", "words"),
-    [("answered", "was answered before"), ("expired", "was up"), ("set_aside", "something else was written")],
+    [("answered", "already has an answer"), ("expired", "has expired"), ("set_aside", "Another message set")],
 )
 async def test_a_late_button_gets_an_honest_reply(ledger: Ledger, how: str, words: str) -> None:
     await ledger.say()

@@ -29,7 +29,7 @@ from tests.support.gateways import PLATFORM, STEP, Town
 from tests.support.loops import on_a_loop
 
 SENTENCES = {row.name: row.sentence for row in table()}
-QUIET_FOR_LONG = "It was quiet here for long, so this is a fresh conversation; the earlier one is kept."
+QUIET_FOR_LONG = "This chat was quiet for long, so this is a fresh conversation; the earlier one is kept."
 A_NEW_DAY = "A new day has begun, so this is a fresh conversation; the earlier one is kept."
 CUT_THRICE = (
     "3 restarts of the gateway cut this work off before it made any progress, so I parked this conversation. "
@@ -386,6 +386,6 @@ async def test_what_comes_days_late_is_not_run_and_people_are_told_how_to_have_i
         one.clock.advance(7 * DAY)
         one.mail.say_late("pay the gas", one.clock.now() - 2 * DAY)
         await answered(one, "pay the rent")
-        late = [text for text in one.mail.texts() if "so I have not begun with it" in text]
+        late = [text for text in one.mail.texts() if "so I have not started on it" in text]
         assert len(late) == 2, "another backlog is told of for itself"
         assert one.model.begun == ["hello", "pay the rent"]

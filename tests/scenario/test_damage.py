@@ -171,7 +171,7 @@ async def test_a_chat_whose_claim_fails_is_listed_told_and_never_told_queued(led
     assert "cannot go on in this chat" in line and "kept" in line
     await ledger.say("and now?", chat="c1")
     assert "Queued" not in " ".join(await told(ledger, "c1"))
-    assert "met a fault" in (await told(ledger, "c1"))[-1]
+    assert "an error stopped me" in (await told(ledger, "c1"))[-1]
     assert any("could not be worked on" in words for words in await ledger.store.verify())
     await watched(ledger)
     (alarm,) = [words for words in await told(ledger, "owner") if "ledger" in words]

@@ -216,8 +216,8 @@ async def test_a_file_that_does_not_go_out_is_told_with_its_words_and_how_to_get
     assert (failed.state, failed.reason) == (DeliveryState.FAILED, reason)
     assert line.state is DeliveryState.SENT
     assert line.text == (
-        "here\n\n[The file report.pdf (10 bytes) could not be sent here. Whoever runs this gateway can fetch "
-        f"it: holdfast file {DIGEST[:12]}]"
+        "here\n\n[The file report.pdf (10 bytes) could not be sent here. The operator of this gateway can "
+        f"fetch it: holdfast file {DIGEST[:12]}]"
     )
     assert platform.shown == [line.text], "one line, and never silence"
 

@@ -57,7 +57,7 @@ async def test_a_goal_that_is_never_reported_ends_with_its_turns(ledger: Ledger)
     told = await stage.told()
     assert told[1:4] == ["one", "two", "three"]
     assert len(told) == 5
-    assert "has had its 3 turns" in told[4]
+    assert "have used all 3 turns" in told[4]
 
 
 @pytest.mark.guards("R17")

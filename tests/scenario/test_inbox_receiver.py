@@ -339,7 +339,7 @@ async def test_what_comes_during_a_drain_is_kept_said_so_and_answered_once_after
     platform.updates.append(arrival("one"))
     draining = ArrivalSettings(draining=Drain.RESTART)
     (accepted,) = await receiver(ledger, platform, arrival=lambda: draining).read_once()
-    assert "comes after the restart" in (accepted.words or "")
+    assert "go on with it after the restart" in (accepted.words or "")
     await ledger.crash()
     assert (await ledger.claim()).cause.position == accepted.position
     assert await ledger.try_claim() is None

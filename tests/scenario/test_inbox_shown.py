@@ -89,7 +89,7 @@ async def test_a_goal_that_is_worked_at_is_shown_as_such_while_its_turn_runs(led
     running = await ledger.claim()
     assert (await said(ledger, "/goal")).startswith("I work towards “tidy up”")
     await ledger.finish(running.fence, TurnState.FAILED)
-    assert "nothing goes on: the last turn did not succeed" in await said(ledger, "/goal")
+    assert "I do not work on it now: the last turn did not succeed" in await said(ledger, "/goal")
 
 
 async def test_a_goal_is_stopped_once_and_then_there_is_none_to_stop(ledger: Ledger) -> None:

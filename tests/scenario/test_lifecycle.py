@@ -344,7 +344,7 @@ async def test_a_message_during_a_drain_is_kept_said_so_and_answered_after_the_r
         await one.until(lambda: one.gateway.state is RunState.DRAINING)
         one.mail.say("meanwhile", "b")
         await one.until(lambda: bool(one.mail.texts("b")))
-        assert "This is kept, and comes after the restart." in one.mail.texts("b")[0]
+        assert "This is kept; I go on with it after the restart." in one.mail.texts("b")[0]
         await one.ended_after(one.settings.drain.wait + 1_000)
         assert "meanwhile" not in one.model.begun, "no turn starts during a drain"
         await one.start()

@@ -73,7 +73,7 @@ async def test_told_to_stop_the_work_ends_and_the_session_is_free(ledger: Ledger
     await stage.run()
     assert "the next answer" in await stage.told()
     note = stage.model.shown[-1][-2]
-    assert "the person has let it go" in note.text
+    assert "the person dropped it" in note.text
 
 
 @pytest.mark.guards("R18")

@@ -41,8 +41,8 @@ def says_of(kind: NoteKind) -> str:
     """Words by which each note is known."""
     return {
         NoteKind.LEFT_BEHIND: "left behind",
-        NoteKind.RESUME_FAILED: "taken up again, and failed",
-        NoteKind.DROPPED: "the person has let it go",
+        NoteKind.RESUME_FAILED: "resumed, and failed",
+        NoteKind.DROPPED: "the person dropped it",
         NoteKind.TOOL_TAIL: "tool results that were never answered",
     }[kind]
 

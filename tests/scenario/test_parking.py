@@ -85,7 +85,7 @@ async def test_poison_does_not_go_on_through_fresh_sessions(tmp_path: Path) -> N
         for number in (2, 3):
             await dies(one, "poison", 1)
             assert (await parks(one, number))[-1].startswith(
-                "After a park before, the gateway crashed or was killed once while it worked on this"
+                "After an earlier park, the gateway crashed or was killed once while it worked on this"
             )
         assert "an owner has to release them" in (await parks(one, 3))[-1]
         one.mail.say("poison")

@@ -513,7 +513,7 @@ async def test_after_a_restart_of_the_machine_it_is_lost_and_who_has_its_pid_is_
     await watcher(ledger, machine).look()
     assert (await known(ledger)).state is ProcessState.LOST
     (row,) = await ledger.store.waiting(key())
-    assert "nobody knows how it ended" in row.text
+    assert "how it ended is unknown" in row.text
     stage = on(ledger, machine, calls("kill", process=old), says("gone"))
     await stage.run()
     assert machine.running() == ("another",)

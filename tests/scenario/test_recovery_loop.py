@@ -437,7 +437,7 @@ async def test_the_continuity_report_says_what_was_open_what_became_of_it_and_wh
     assert report.counts == (("resume", 2),)
     assert (report.owed, report.waiting) == (3, 1)  # the word that it waits is owed as well
     text = "\n".join(report.lines())
-    assert "without a word: a crash" in text
+    assert "recorded no end: a crash" in text
     assert f"{working.turn.id}, running: resume (resume): It goes on where it was cut off." in text
     assert "Messages waiting: 1." in text
     assert await at_work.boot() is report

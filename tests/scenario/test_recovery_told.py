@@ -166,7 +166,7 @@ async def test_before_the_first_look_safe_mode_says_why_it_is_on(ledger: Ledger)
     at_work = reconciler(ledger)
     assert (at_work.safe_mode.active, at_work.safe_mode.why) == (
         True,
-        "the ledger has not been looked at yet",
+        "the gateway has not read the ledger yet",
     )
     await at_work.round()
     assert not at_work.safe_mode.active

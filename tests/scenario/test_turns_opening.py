@@ -87,7 +87,7 @@ async def test_after_a_resume_that_failed_results_are_named_only_if_there_are_an
     await ledger.say("and now?")
     await stage.run()
     note = stage.model.shown[-1][-2]
-    assert note.role is Role.NOTE and "taken up again, and failed" in note.text
+    assert note.role is Role.NOTE and "resumed, and failed" in note.text
     assert ("unfinished results" in note.text) is results
 
 

@@ -105,7 +105,7 @@ async def test_a_button_is_for_the_person_whose_work_it_is(
     row = await ledger.store.row(pressed)
     assert (row.state, row.reason) == (InboxState.REFUSED, "not_asked")
     assert (await question(stage)).state is QuestionState.OPEN
-    assert "for somebody else" in (await ledger.outbox())[-1].text
+    assert "for another person" in (await ledger.outbox())[-1].text
     await ledger.say(asked.options[1], sender=ANN, pressed=QuestionId(asked.id))
     assert (await stage.turn()).state is TurnState.CANCELLED
 

@@ -194,7 +194,7 @@ async def test_of_two_owners_the_first_answer_counts_and_the_second_reads_so(led
     assert await club.press("deny", EVE) is InboxState.ANSWERED
     assert await club.press("allow once", ANN) is InboxState.REFUSED
     assert await club.press("deny", EVE) is InboxState.REFUSED
-    assert "answered before" in (await ledger.outbox("ann"))[-1].text
+    assert "already has an answer" in (await ledger.outbox("ann"))[-1].text
     await club.runs(says())
     assert club.deed.runs == []
 

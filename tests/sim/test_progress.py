@@ -104,7 +104,7 @@ def test_a_notice_that_did_not_leave_while_its_run_lasted_is_not_sent_after_it(t
 def test_stuck_is_what_does_not_move_it_is_warned_of_and_then_ended_as_failed() -> None:
     outcome = played(Scenario("hung", (Say(0.1, "hang", platform="lively"),), STUCK))
     (read,) = messages(outcome).values()
-    assert any(text.startswith("Still working, but nothing has moved for 1") for text in read)
+    assert any(text.startswith("Still working, but without progress for 1") for text in read)
     assert read[-1] == "This has failed."
     (turn,) = outcome.history.ledger.turns
     assert (turn.state, turn.why) == ("failed", "no_progress")
@@ -114,7 +114,7 @@ def test_stuck_is_what_does_not_move_it_is_warned_of_and_then_ended_as_failed() 
 def test_long_work_that_moves_is_neither_warned_of_nor_ended() -> None:
     outcome = played(Scenario("long and well", (Say(0.1, "slow 40", platform="lively"),), STUCK))
     (read,) = messages(outcome).values()
-    assert not any("nothing has moved" in text for text in read)
+    assert not any("without progress" in text for text in read)
     assert outcome.history.ledger.turns[0].state == "done"
 
 

@@ -1,4 +1,4 @@
-"""Frozen records, ids and state tables: the words of Holdfast. Pure."""
+"""Frozen records, ids and state tables: the vocabulary of Holdfast. Pure."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from .ids import ChatAddress, Key, PersonId
 
 
 class ChatKind(StrEnum):
-    """What sort of place a chat is."""
+    """The kind of a chat."""
 
     DIRECT = "direct"
     GROUP = "group"
@@ -28,18 +28,18 @@ class Place:
 
     @property
     def address(self) -> ChatAddress:
-        """The place as one string, readable back by `place_at`."""
+        """The place as one string, which `place_at` reads back."""
         address = f"{served_by(self.platform, self.account)}/{_quoted(self.chat)}"
         return ChatAddress(address if self.thread is None else f"{address}/{_quoted(self.thread)}")
 
 
 def served_by(platform: str, account: str) -> str:
-    """How the addresses of all chats of this bot account begin."""
+    """The beginning of the addresses of all chats of this bot account."""
     return f"{_quoted(platform)}/{_quoted(account)}"
 
 
 def _quoted(part: str) -> str:
-    # Most names are plain; quoting them costs ten times as much as finding that out.
+    # Most names are plain, and this check costs a tenth of quoting.
     return part if part.isascii() and part.isalnum() else quote(part, safe="")
 
 
@@ -77,10 +77,10 @@ class Sharing:
 
 
 def conversation_key(origin: Origin, sharing: Sharing) -> Key:
-    """The one place that decides which conversation a message belongs to.
+    """Decide which conversation a message belongs to; no other place does.
 
-    A direct chat is one conversation and each of its topics another; a group is one per person and a
-    group's thread is shared, unless `sharing` says otherwise.
+    A direct chat is one conversation, and each of its topics is another. A group has one per person, and a
+    group's thread has one for all, unless `sharing` says otherwise.
     """
     place = origin.place
     if origin.kind is ChatKind.DIRECT:

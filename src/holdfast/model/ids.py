@@ -1,4 +1,4 @@
-"""Names for the identities of the ledger, so that one cannot be passed for another."""
+"""Types for the ids of the ledger, so that one kind cannot be used as another."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ DeliveryId = NewType("DeliveryId", int)
 ProcessId = NewType("ProcessId", str)
 
 Position = NewType("Position", int)
-"""Place of a row in the inbox: arrival order, and the row's identity."""
+"""The place of a row in the inbox: its order of arrival, and its id."""
 
 CallId = NewType("CallId", str)
 """Names one tool call within its turn."""
 
 Key = NewType("Key", str)
-"""A conversation key: who talks to which bot, where."""
+"""The key of a conversation: who talks to which bot, and where."""
 
 ChatAddress = NewType("ChatAddress", str)
 """Where replies go: platform, account, chat and thread."""

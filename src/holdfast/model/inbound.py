@@ -14,11 +14,11 @@ from .transcript import Attachment
 
 
 class InboxKind(StrEnum):
-    """What an inbox row is."""
+    """The kind of an inbox row."""
 
     MESSAGE = "message"
     COMMAND = "command"
-    """Bypasses the queue; carried out by the inbox, never by a turn (but for `/retry`, which causes one)."""
+    """Bypasses the queue; the inbox carries it out, never a turn (but `/retry` causes a turn)."""
     WAKEUP = "wakeup"
     """A background process or a standing goal wants a turn."""
     OPERATOR = "operator"
@@ -26,10 +26,10 @@ class InboxKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """Something a platform (or the gateway itself) wants accepted.
+    """Something that a platform, or the gateway itself, gives to the inbox.
 
-    `event_id` is the platform's own id of the event, or a deterministic one for wake-ups: the pair of
-    account and event id is accepted once, for ever.
+    `event_id` is the platform's own id of the event, or a deterministic one for wake-ups: the inbox accepts
+    each pair of account and event id only once.
     """
 
     event_id: str
@@ -45,14 +45,14 @@ class Inbound:
     incarnation: int | None = None
     """For wake-ups: accepted only while the session still has this incarnation."""
     pressed: QuestionId | None = None
-    """The question whose button this is, for a press."""
+    """For a pressed button: the question that it belongs to."""
     replies_to: str | None = None
-    """The platform's id of the message that this is a reply to."""
+    """The platform's id of the message that this one replies to."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """Input that could not be read: kept with its reason, and passed over."""
+    """Input that the gateway could not read: it keeps the input with the reason, and goes on."""
 
     event_id: str | None
     reason: str
@@ -61,7 +61,7 @@ class SetAside:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a platform has been read; committed with the rows it covers."""
+    """How far the gateway has read a platform; committed with the rows that it covers."""
 
     name: str
     value: str
@@ -69,41 +69,41 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Knock:
-    """A refused message whose sender may be told, where they wrote, what would let them in."""
+    """A refused message whose sender may be told, in that chat, how to get access."""
 
     event_id: str
-    """The refused one: it is told of at most once."""
+    """The refused message: its sender is told at most once."""
     person: PersonId
     place: Place
     code: str | None
-    """What a newcomer is given if they get one; None when it is the chat that is not let in."""
+    """The code for a newcomer, if they get one; None when the chat, not the person, lacks access."""
     message_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one read of a platform brought, in its order; accepted or refused as a whole."""
+    """The result of one read of a platform, in its order; accepted or refused as a whole."""
 
     account: str
-    """Platform and account: event ids are told apart by it."""
+    """Platform and account: event ids are unique within it."""
     messages: tuple[Inbound, ...] = ()
     unreadable: tuple[SetAside, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
-    """Event ids of senders not allowed, with the reason: kept as events, not as messages."""
+    """Event ids of senders who are not allowed, with the reason: kept as events, not as messages."""
     cursor: Cursor | None = None
     knocks: tuple[Knock, ...] = ()
-    """Those of the refused who may be told how to be let in."""
+    """The refused senders who may be told how to get access."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What became of one message of a batch. `fresh` is False for one that was known already."""
+    """The result for one message of a batch. `fresh` is False if the inbox had it already."""
 
     event_id: str
     position: Position
     fresh: bool
     words: str | None = None
-    """What is true of it now, for who answers in place; owed to the chat in the same commit."""
+    """What the sender is told, for a platform that replies at once; owed to the chat in the same commit."""
 
 
 class InboxRow(NamedTuple):
@@ -124,10 +124,10 @@ class InboxRow(NamedTuple):
     state: InboxState
     turn: TurnId | None = None
     question: QuestionId | None = None
-    """The question it answered, or, while it waits, the one it set aside: that question's turn takes it."""
+    """The question that it answered; or, while it waits, the one that it set aside, whose turn takes it."""
     reason: str | None = None
 
     @property
     def person(self) -> PersonId | None:
-        """Whose work it is: who wrote, set the goal or had the process started; an operator's is nobody's."""
+        """The person who wrote, set the goal or had the process started; None for an operator's work."""
         return None if self.kind is InboxKind.OPERATOR else self.sender or None

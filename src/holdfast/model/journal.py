@@ -1,4 +1,4 @@
-"""The journal of a turn: what became of its tool calls and of its questions to people."""
+"""The journal of a turn: the state of its tool calls and of its questions to people."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from .reasons import AskedBy
 from .states import CallState, QuestionState
 
 OPEN_ENDED = 253_402_300_799_999
-"""The expiry of a question that no time closes: the end of the year 9999."""
+"""The expiry of a question that never expires: the end of the year 9999."""
 
 
 class EffectClass(StrEnum):
-    """What may be done with a call that started and was cut off."""
+    """What the gateway may do with a call that started and was cut off."""
 
     READ = "read"
     """Changes nothing: run it again."""
     IDEMPOTENT = "idempotent"
-    """Run it again with the same key; the other side does it once."""
+    """Run it again with the same key: the other side does it once."""
     RECONCILABLE = "reconcilable"
-    """The tool can be asked whether it happened."""
+    """Ask the tool whether it happened."""
     EFFECT = "effect"
     """Never run again: it may have happened."""
 
@@ -49,13 +49,13 @@ class PlannedCall:
 
 
 def call_key(turn: TurnId, call: CallId) -> str:
-    """The idempotency key of a call: the same on every run of it, and no other call's."""
+    """The idempotency key of a call: the same on every run of the call, and unique to it."""
     return f"{turn}:{call}"
 
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """A journaled call. `generation` is that of the run that started it, 0 while planned."""
+    """A journaled call. `generation` belongs to the run that started it; 0 while planned."""
 
     id: CallId
     name: str
@@ -65,7 +65,7 @@ class CallRecord:
     state: CallState
     generation: int = 0
     output: str = ""
-    """What it put out before it was cut off, as far as that is recorded."""
+    """The recorded output from before it was cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,32 +82,32 @@ class QuestionRecord:
     expires_at: int = 0
     answer: str | None = None
     call_hash: str | None = None
-    """For an approval: the hash of the one call it is for."""
+    """For an approval: the hash of the one call that it allows."""
     asked_at: int | None = None
     closed_at: int | None = None
     answered_by: PersonId | None = None
     asked_by: AskedBy | None = None
     """For the gateway's own question about interrupted work: why it asks."""
     of_owner: bool = False
-    """An owner is asked, about another person's work: an owner's button, or reply to the card, answers it."""
+    """An owner is asked about another person's work: only an owner's button or reply to the card answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedCall:
-    """A rule that an owner gave for one chat: calls that it covers run there without a question."""
+    """A rule that an owner gave for one chat: the calls that it covers run there without a question."""
 
     id: int
     chat: ChatAddress
-    """Where the work runs, wherever the owner was asked."""
+    """The chat where the work runs, even if the owner was asked in another one."""
     tool: str
     agent: str
-    """Who answered in the chat when it was given; empty where agents have no names."""
+    """The agent that answered in the chat when the owner gave the rule; empty if agents have no names."""
     call_hash: str
     """The hash of the call that it was given for."""
     prefix: str | None
-    """The beginning of the commands that it covers; None: it covers that call and no other."""
+    """The beginning of the commands that it covers; None: it covers only that call."""
     arguments: str
-    """Of that call, for people to read."""
+    """The arguments of that call, for people."""
     allowed_by: PersonId
     allowed_at: int
 
@@ -124,10 +124,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """Everything recorded about the calls and questions of one turn, seen by one run of it."""
+    """The record of the calls and questions of one turn, as one run of it reads them."""
 
     turn: TurnId
     generation: int
-    """Generation of the run that looks; a call started under an older one was cut off."""
+    """The generation of the run that reads; a call that started under an older one was cut off."""
     calls: tuple[CallRecord, ...] = ()
     questions: tuple[QuestionRecord, ...] = ()

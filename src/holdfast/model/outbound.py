@@ -12,11 +12,11 @@ from .states import DeliveryState
 from .transcript import Attachment
 
 WORKING = "working:"
-"""What the keys of messages about work in progress begin with."""
+"""The beginning of the keys of messages about work in progress."""
 
 
 class OwedKind(StrEnum):
-    """What an outbox row is for."""
+    """The kind of an outbox row."""
 
     REPLY = "reply"
     NOTICE = "notice"
@@ -25,9 +25,9 @@ class OwedKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """A message to be owed to a chat: written in the commit that makes it true.
+    """A message that a chat is owed, written in the commit that makes it true.
 
-    `dedupe` is unique for ever: telling the same thing twice under one key writes one row.
+    `dedupe` is unique for ever: two messages under one key write one row.
     """
 
     chat: ChatAddress
@@ -36,24 +36,24 @@ class Owed:
     kind: OwedKind = OwedKind.REPLY
     reply_to: str | None = None
     options: tuple[str, ...] = ()
-    """Buttons: the answers to a question, or commands that a notice offers, as one would type them."""
+    """The buttons: answers to a question, or commands that a notice offers, as a person would type them."""
     files: tuple[Attachment, ...] = ()
-    """The first goes with the first part, the second with the second: a part is sent in one go. Their bytes
-    are kept before this is owed, and there are at most as many as parts."""
+    """The first file goes with the first part, the second with the second, because one send carries a part.
+    Their bytes are stored before this is owed, and there are at most as many files as parts."""
 
 
 def answer_key(turn: TurnId) -> str:
-    """The dedupe key of a turn's one answer, whoever writes it."""
+    """The dedupe key of a turn's one answer: the same for the run and for recovery."""
     return f"answer:{turn}"
 
 
 def partial_key(turn: TurnId) -> str:
-    """The dedupe key of what a turn that ended without an answer had written of one."""
+    """The dedupe key of the unfinished reply of a turn that ended without an answer."""
     return f"partial:{turn}"
 
 
 def working_key(turn: TurnId, generation: int) -> str:
-    """The dedupe key of the one message by which a run says that it goes on."""
+    """The dedupe key of the one message that says that a run goes on."""
     return f"{WORKING}{turn}:{generation}"
 
 
@@ -63,7 +63,7 @@ class Delivery(NamedTuple):
     id: DeliveryId
     chat: ChatAddress
     order: int
-    """The chat's gapless counter: parts go out in it, readers use it as their cursor."""
+    """The chat's counter, without gaps: parts go out in this order, and readers use it as their cursor."""
     kind: OwedKind
     part: int
     parts: int
@@ -83,22 +83,22 @@ class Delivery(NamedTuple):
     session: SessionId | None = None
     turn: TurnId | None = None
     tried: str | None = None
-    """A mark of when it was first sent of what may have arrived (`clock.since` measures from it)."""
+    """When the first send that may have arrived began, as a mark for `clock.since`."""
     files: tuple[Attachment, ...] = ()
-    """What goes with it; its text is then what is said of it, and may be empty."""
+    """The files that go with it; its text then belongs to the files, and may be empty."""
     repeats: int = 0
-    """How often it was to be sent again, marked, because it may have arrived."""
+    """How many marked repeats it has had, because it may have arrived."""
     failing_since: int | None = None
-    """When its first send failed, if one did. A throttle or a platform that is down is no failure, nor is a
+    """When a send first failed, if one did. A throttle is no failure, nor is a platform that is down or a
     send that the end of the gateway cut off."""
     overtaken_at: int | None = None
     """When another send of the account succeeded while this one failed."""
     aside_at: int | None = None
-    """When it left its chat's line: later parts do not wait for it, and it is still tried."""
+    """When it left its chat's line: later parts do not wait for it, and the gateway still tries it."""
 
     @property
     def key(self) -> str:
-        """The idempotency key of this part: the same on every send of it, and no other part's."""
+        """The idempotency key of this part: the same on every send, and unique to the part."""
         return f"{self.dedupe}/{self.part}"
 
 
@@ -111,12 +111,12 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class TryAgain:
-    """It certainly did not arrive; try at `at` (a throttle, or a connection that never opened)."""
+    """It certainly did not arrive; try again at `at` (a throttle, or a connection that never opened)."""
 
     at: int
     reason: str
     counts: bool = True
-    """Whether this was a real attempt; a throttle or a platform that is down is none."""
+    """Whether this was a real attempt; a throttle is none, nor is a platform that is down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +125,17 @@ class Lost:
 
     reason: str
     ours: bool = False
-    """The gateway broke it off itself: that says nothing against the platform."""
+    """The gateway itself broke off the send, so the platform is not at fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The platform refused it for good; `whole_chat` when nothing can go there any more."""
+    """The platform refused it for good; `whole_chat` if the chat takes no messages any more."""
 
     reason: str
     whole_chat: bool = False
     reply_gone: bool = False
-    """Only because the message that it replies to is gone: without that it may be taken."""
+    """It refused only because the replied-to message is gone: it may take the part without the reply."""
 
 
 SendResult = Sent | TryAgain | Lost | Rejected

@@ -1,4 +1,4 @@
-"""The words the ledger uses for why something began, was cut off or ended."""
+"""The ledger's words for why something began, was cut off or ended."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Began(StrEnum):
-    """Why a session exists; the person is told when it is not the first."""
+    """Why a session began."""
 
     FIRST = "first"
     NEW = "new"
@@ -16,7 +16,7 @@ class Began(StrEnum):
 
 
 class Interruption(StrEnum):
-    """Why a running turn was cut off, as far as this version knows reasons."""
+    """Why a running turn was cut off: the reasons that this version knows."""
 
     RESTART_TIMEOUT = "restart_timeout"
     SHUTDOWN_TIMEOUT = "shutdown_timeout"
@@ -24,10 +24,10 @@ class Interruption(StrEnum):
 
 
 RESUMABLE: frozenset[str] = frozenset(Interruption)
-"""Reasons after which work goes on by itself; a reason from a newer version is not among them."""
+"""Reasons after which the gateway resumes work by itself; a newer version's reason is not among them."""
 
 RESTORED = "restored"
-"""Why what was open in a backup is held after a restore: it may have gone on since then.
+"""Why open work of a backup is held after a restore: it may have gone on after the backup.
 
 A turn has it as its interruption, an unknown delivery and an offered message as their reason.
 """
@@ -36,7 +36,7 @@ MISSING_REASON_MEANS = Interruption.RESTART_TIMEOUT
 
 
 class GrantScope(StrEnum):
-    """What somebody or some chat was let in as."""
+    """What a grant gives: access for a person, for a chat, or as an owner."""
 
     PERSON = "person"
     CHAT = "chat"
@@ -44,12 +44,12 @@ class GrantScope(StrEnum):
 
 
 class StopKind(StrEnum):
-    """What a person asked for that ends a turn."""
+    """The request of a person that ends a turn."""
 
     STOP = "stop"
     NEW = "new"
     FORGET = "forget"
-    """As `NEW`; what was written so far is erased with the rest, so the chat gets none of it."""
+    """Like `NEW`, and everything is erased, so the chat gets no part of an unfinished reply."""
     INTERRUPT = "interrupt"
     """A message in `interrupt` mode."""
 
@@ -60,7 +60,7 @@ class StopKind(StrEnum):
 
 
 class BusyMode(StrEnum):
-    """What happens to a message that comes while a turn is open."""
+    """What the gateway does with a message that arrives while a turn is open."""
 
     QUEUE = "queue"
     COLLECT = "collect"
@@ -69,7 +69,7 @@ class BusyMode(StrEnum):
 
 
 class OnInterruption(StrEnum):
-    """What a chat wants done with interrupted work."""
+    """What the gateway does with interrupted work in a chat."""
 
     RESUME = "resume"
     ASK = "ask"
@@ -77,21 +77,21 @@ class OnInterruption(StrEnum):
 
 
 class AskedBy(StrEnum):
-    """Why the gateway itself asks whether interrupted work goes on: the row of recovery's table that asks."""
+    """Why the gateway asks whether interrupted work should go on: the row of recovery's table that asks."""
 
     CHAT = "chat_says_ask"
-    """The chat wants to be asked. The work is dropped by another message, or when the question expires."""
+    """The chat is set to `ask`. Another message drops the work, and so does the expiry of the question."""
     SAFE_MODE = "safe_mode_suspect"
     """Safe mode holds the work of a suspect. Only the answer "drop" drops it; the question ends with safe
     mode, and the work goes on."""
 
 
 class Stopped(StrEnum):
-    """How a process ended in order; no such word in the ledger means it crashed."""
+    """How a process ended, as it recorded itself; a process without such a word crashed."""
 
     STOPPED = "stopped"
     RESTART = "restart"
     FAILED = "failed"
-    """It gave up by itself and said so."""
+    """It stopped itself because of an error."""
     RESTORED = "restored"
-    """No gateway: a restore, which wrote the ledger; or the run a backup was made under."""
+    """A restore wrote this ledger; or the run during which the backup was made."""

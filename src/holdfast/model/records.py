@@ -17,7 +17,7 @@ from .transcript import Entry, Tail
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One run of a gateway process. Ended without a `stopped` word means it crashed."""
+    """One run of a gateway process. If it ended without a `stopped` word, it crashed."""
 
     id: InstanceId
     host: str
@@ -29,12 +29,12 @@ class Instance:
     stopped: Stopped | None = None
     stopped_at: int | None = None
     led_to_park: bool = False
-    """Its death was some session's last strike, so it does not count towards safe mode."""
+    """Its death parked a session, so it does not count towards safe mode."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatSettings:
-    """What a chat chose; None means the configured default."""
+    """The settings of a chat; None means the configured default."""
 
     busy: BusyMode | None = None
     on_interruption: OnInterruption | None = None
@@ -62,12 +62,12 @@ class Session(NamedTuple):
 
 
 class StrikeRecord(NamedTuple):
-    """What the strikes of a session and the interruptions of its turn came from, as the ledger counted it."""
+    """What caused the strikes of a session and the interruptions of its turn, as the ledger counted."""
 
     deaths: int = 0
-    """Strikes that a death of the process left."""
+    """Strikes from deaths of the process."""
     cuts: int = 0
-    """Strikes that a stop or restart left, which cut a run before it had anything to show."""
+    """Strikes from stops or restarts that cut a run before it made progress."""
     turn_deaths: int = 0
     """Interruptions of the turn that were deaths."""
     follows_park: bool = False
@@ -91,28 +91,28 @@ class Turn(NamedTuple):
     progress_at: int | None
     tail: Tail = Tail.NOTHING
     noted: int = 0
-    """Count of the interruption its last resume note was about."""
+    """The number of the interruption that its last resume note was about."""
     interruptions: int = 0
     interrupted_at: int | None = None
     interruption: str | None = None
-    """The reason as stored, also one this version does not know."""
+    """The reason as stored; this version may not know it."""
     stop: StopKind | None = None
     held: str | None = None
-    """The rule that holds it, while interrupted."""
+    """While interrupted: the row of the recovery table that holds it."""
     ended_at: int | None = None
     why: str | None = None
     last_seq: int = 0
-    """Where its entries end; those of the session's next turn go on from there."""
+    """The place of its last entry; the session's next turn goes on from there."""
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether it was interrupted and has not gone on since; waiting for a person is no interruption."""
+        """Whether it was interrupted and has not gone on since; a wait for a person is no interruption."""
         return self.interruptions > self.noted
 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """What a running turn must show with every write: turn, generation and owner."""
+    """What a running turn must give with every write: turn, generation and owner."""
 
     session: SessionId
     turn: TurnId
@@ -122,7 +122,7 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A turn that is ours now, with everything its next step follows from."""
+    """A turn that this process has claimed, with everything that its next step needs."""
 
     fence: Fence
     session: Session
@@ -134,18 +134,18 @@ class Claimed:
     journal: Journal
     settings: ChatSettings
     resumed: bool
-    """It goes on after an interruption, which the model has not been told of yet."""
+    """It goes on after an interruption that the model has not been told of yet."""
     fresh: bool
-    """The session was made by this claim."""
+    """This claim began the session."""
     take: tuple[Position, ...] = ()
-    """Rows that belong into this turn once its calls are paired (`Step.consume`): the oldest message that
-    waited when interrupted work was claimed, and one that set a question of this turn aside."""
+    """Rows that this turn takes once its calls are paired (`Step.consume`): the oldest message that waited
+    when interrupted work was claimed, and one that set a question of this turn aside."""
     suspect: bool = False
-    """It runs in the quarantine lane, until it ends or is cleared."""
+    """It runs in the quarantine lane until it ends or is cleared."""
     longest_fatal: int = 0
-    """Milliseconds the session's longest run lived that ended in the death of its process."""
+    """Milliseconds of the session's longest run that ended in the death of its process."""
     partial: str = ""
-    """What an earlier run had written of its reply when it was cut off, as far as that is recorded."""
+    """The recorded part of the reply that an earlier run was writing when it was cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,16 +170,16 @@ class Process:
     started_at: int
     ended_at: int | None = None
     boot: str = ""
-    """The start of the machine its pid and start time belong to."""
+    """The boot of the machine that its pid and start time belong to."""
     watched: int = 0
-    """How far its output has been looked through for matches that were written down."""
+    """How far its output was searched for matches that are recorded."""
     missed: int = 0
-    """Matches that woke nobody since somebody last looked at it."""
+    """Matches that caused no wake-up since the agent last looked at it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a session keeps working at by itself, one turn after the other."""
+    """What a session works towards by itself, turn after turn."""
 
     session: SessionId
     text: str
@@ -198,7 +198,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Somebody, or a chat by its address, let in while the gateway ran; it holds until it is taken back."""
+    """Access for a person or a chat, given while the gateway ran; valid until it is revoked."""
 
     scope: GrantScope
     subject: str
@@ -208,7 +208,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class PairingRequest:
-    """A newcomer whose code is good and not approved yet; the code itself is known to them alone."""
+    """A newcomer with a valid code that is not approved yet; only the newcomer knows the code."""
 
     person: PersonId
     chat: ChatAddress
@@ -218,7 +218,7 @@ class PairingRequest:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Something asked of the gateway once: a restart, a stop, an end of safe mode."""
+    """One request to the gateway: a restart, a stop, an end of safe mode."""
 
     id: int
     what: str
@@ -229,4 +229,4 @@ class Request:
     done_at: int | None = None
     outcome: str | None = None
     instance: InstanceId | None = None
-    """The run of the gateway it was asked of; None: of one before requests named it."""
+    """The run of the gateway that was asked; None in rows of older versions."""

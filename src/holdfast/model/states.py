@@ -1,7 +1,7 @@
 """Every state and every arrow between states, in one table.
 
-The schema carries the same tables as guards (a test compares the two), `docs/reference/states.md` is
-drawn from them, and `advance` is the only function that says yes to a change of state.
+The schema has the same tables as guards (a test compares the two), `docs/reference/states.md` is generated
+from them, and only `advance` allows a change of state.
 """
 
 from __future__ import annotations
@@ -14,75 +14,75 @@ from holdfast.records import dataclass
 
 
 class TurnState(StrEnum):
-    """Where a turn stands. A turn is born `running`, in the claim that starts it."""
+    """The state of a turn. A turn begins as `running`, in the claim that starts it."""
 
     QUEUED = "queued"
-    """Ready to be claimed again; goes before the messages that wait."""
+    """Ready to be claimed again, before the messages that wait."""
     RUNNING = "running"
     """An owner works on it."""
     WAITING = "waiting"
-    """A question to a person is open; nobody works on it."""
+    """A question to a person is open; no process works on the turn."""
     INTERRUPTED = "interrupted"
-    """Its owner was cut off; recovery decides what becomes of it."""
+    """Its owner was cut off; recovery decides about it."""
     DONE = "done"
-    """Answered; what is owed stands in the outbox."""
+    """Answered; the outbox has what the chat is owed."""
     FAILED = "failed"
-    """Ended by itself without an answer, and told."""
+    """Ended by itself without an answer; the chat was told."""
     CANCELLED = "cancelled"
-    """Ended by a person, or by a rule that may not go on."""
+    """Ended by a person, or by a rule: its person lost access, for example."""
     EXPIRED = "expired"
-    """Left behind because it is too old, its question was not answered, or it has nothing left to do."""
+    """Ended because it is too old, its question got no answer, or its resume produced nothing."""
     PARKED = "parked"
-    """Stopped because it kept killing the gateway; its session is suspended."""
+    """Stopped after too many deaths of the gateway or interruptions; its session is suspended."""
 
 
 class CallState(StrEnum):
-    """Where one tool call stands."""
+    """The state of one tool call."""
 
     PLANNED = "planned"
     """The model asked for it; it has not run."""
     STARTED = "started"
-    """Committed before the effect: it may be happening."""
+    """Committed before the effect, which may be happening."""
     DONE = "done"
     FAILED = "failed"
     UNKNOWN = "unknown"
     """It may or may not have happened; it is never run again."""
     SKIPPED = "skipped"
-    """It never ran and never will."""
+    """It never ran and never will run."""
 
 
 class DeliveryState(StrEnum):
-    """Where one part of what is owed to a chat stands."""
+    """The state of one part of a message that a chat is owed."""
 
     PENDING = "pending"
     SENDING = "sending"
-    """Committed before the send: it may be on the platform."""
+    """Committed before the send; the part may be on the platform."""
     SENT = "sent"
     UNKNOWN = "unknown"
-    """The send's outcome is not known; settled by asking, by its key, or by a marked repeat."""
+    """The send's outcome is not known; the gateway settles it by asking, by key, or by a marked repeat."""
     FAILED = "failed"
     EXPIRED = "expired"
 
 
 class InboxState(StrEnum):
-    """Where an accepted message, command, wake-up or request stands."""
+    """The state of an accepted message, command, wake-up or request."""
 
     WAITING = "waiting"
     TAKEN = "taken"
-    """Consumed by a turn."""
+    """A turn took it."""
     ANSWERED = "answered"
-    """Consumed by a question."""
+    """It answered a question."""
     EXECUTED = "executed"
-    """A command that was carried out."""
+    """It was a command, and the gateway carried it out."""
     REFUSED = "refused"
     OFFERED = "offered"
-    """Too old to run by itself; the person was asked."""
+    """Too old to run by itself; the person was told."""
     WITHDRAWN = "withdrawn"
     DROPPED = "dropped"
 
 
 class QuestionState(StrEnum):
-    """Where a question to a person stands."""
+    """The state of a question to a person."""
 
     OPEN = "open"
     ANSWERED = "answered"
@@ -94,42 +94,42 @@ class QuestionState(StrEnum):
 
 
 SILENT = frozenset({QuestionState.EXPIRED, QuestionState.UNDELIVERABLE})
-"""A question in these states was closed without an answer, and no person wrote anything instead."""
+"""A question in these states closed without an answer, and no person wrote anything instead."""
 
 
 class ProcessState(StrEnum):
-    """Where a background process stands."""
+    """The state of a background process."""
 
     RUNNING = "running"
     EXITED = "exited"
     KILLED = "killed"
     LOST = "lost"
-    """Gone without a trace of how it ended (the machine restarted, say)."""
+    """Gone, and how it ended is unknown (the machine restarted, for example)."""
 
 
 class GoalState(StrEnum):
-    """Where the standing goal of a session stands."""
+    """The state of the standing goal of a session."""
 
     ACTIVE = "active"
-    """After each turn that succeeds one more is queued."""
+    """After each turn that succeeds, the gateway queues the next one."""
     DONE = "done"
     """The agent reported that it is reached."""
     BLOCKED = "blocked"
     """The agent reported that it cannot go on by itself."""
     STOPPED = "stopped"
-    """A person wrote, or said so."""
+    """A person wrote something, or stopped it."""
     SPENT = "spent"
     """Its turns are used up."""
 
 
 @dataclass(frozen=True, slots=True)
 class StateTable:
-    """A state table: from each state, the states it may move to. A state with no way out is final."""
+    """A state table: for each state, the states that it may move to. A state without arrows is final."""
 
     name: str
     arrows: Mapping[str, tuple[str, ...]]
     unreadable: str
-    """The only way out of a state that the table does not have: damage ends a row in this final state."""
+    """The final state of a damaged row, whose state the table does not have."""
 
     @property
     def finals(self) -> frozenset[str]:
@@ -254,7 +254,7 @@ GOAL = StateTable(
 MACHINES = (TURN, CALL, DELIVERY, INBOX, QUESTION, PROCESS, GOAL)
 
 OPEN_TURN_STATES = tuple(state for state in TurnState if state not in TURN.finals)
-"""A session has at most one turn in these."""
+"""A session has at most one turn in these states."""
 
 
 def advance(machine: StateTable, source: str, target: str) -> str:

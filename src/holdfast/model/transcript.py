@@ -1,4 +1,4 @@
-"""The transcript: what was said, asked of tools, returned and noted, in order and never rewritten."""
+"""The transcript: messages, replies, results and notes, in order and never rewritten."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .states import CallState
 
 
 class StopReason(StrEnum):
-    """Why a model stopped, mapped to one value where the model is called."""
+    """Why a model stopped; the code that calls the model maps each provider's word to one of these."""
 
     COMPLETE = "complete"
     CALLS = "calls"
@@ -22,30 +22,30 @@ class StopReason(StrEnum):
     CUT = "cut"
     """The stream broke off, or carried no marker."""
     STOPPED = "stopped"
-    """The turn ended while it was being written: kept as far as it came, never a final answer."""
+    """The turn ended while the model wrote it: the part so far is kept, and is never a final answer."""
 
 
 class NoteKind(StrEnum):
-    """Why the gateway told the model something. A note is known by its kind, never by its words."""
+    """Why the gateway told the model something. Code recognises a note by its kind, never by its words."""
 
     RESTARTED = "restarted"
     SHUT_DOWN = "shut_down"
     INTERRUPTED = "interrupted"
     GENERAL = "general"
-    """Interrupted for a reason this version does not know."""
+    """Interrupted for a reason that this version does not know."""
     LEFT_BEHIND = "left_behind"
     """Earlier work expired and was not run."""
     RESUME_FAILED = "resume_failed"
     DROPPED = "dropped"
-    """The person chose to drop the interrupted work, or wrote something else."""
+    """The person dropped the interrupted work, or wrote something else."""
     TOOL_TAIL = "tool_tail"
-    """Tool results stand at the end without an answer."""
+    """The transcript ends in tool results without an answer."""
     REPLY_UNKNOWN = "reply_unknown"
-    """The model's reply was cut off, and what it did in it is unknown."""
+    """The model's reply was cut off, and the effects inside it are unknown."""
     CUT_OFF = "cut_off"
     """The model's own last message broke off."""
     WATCHED = "watched"
-    """What a background process printed meanwhile."""
+    """A background process printed something that the agent watches for."""
 
 
 RESUME_NOTES = frozenset({NoteKind.RESTARTED, NoteKind.SHUT_DOWN, NoteKind.INTERRUPTED, NoteKind.GENERAL})
@@ -53,11 +53,11 @@ RESUME_NOTES = frozenset({NoteKind.RESTARTED, NoteKind.SHUT_DOWN, NoteKind.INTER
 
 
 class Tail(StrEnum):
-    """How the transcript of a turn ends; kept on the turn row so that recovery reads no transcript."""
+    """How the transcript of a turn ends; the turn's row has it, so that recovery reads no transcript."""
 
     NOTHING = "nothing"
     MESSAGE = "message"
-    """A person's message nobody has worked on."""
+    """A person's message without any work on it yet."""
     WORK = "work"
     """Tool calls or their results."""
     PARTIAL = "partial"
@@ -67,15 +67,15 @@ class Tail(StrEnum):
     NOTE = "note"
     """Only a note that opened a resume; nothing came after it."""
     QUESTION = "question"
-    """Nothing but a question to the person is unsettled."""
+    """Only a question to the person is unsettled."""
     REPLYING = "replying"
-    """A model whose replies have effects of their own is being asked, and has not replied: what it does
-    meanwhile stands in no row."""
+    """The gateway has called an agent whose replies have effects of their own, and has no reply yet: no row
+    says what the agent has done since."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that came with a message or goes with one, stored by its hash."""
+    """A file that came with a message or goes out with one, stored by its hash."""
 
     digest: str
     name: str
@@ -85,7 +85,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """What a model asked for; `arguments` is the JSON text it gave."""
+    """A tool call of a model; `arguments` is the model's JSON text."""
 
     id: CallId
     name: str
@@ -94,13 +94,13 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What begins or joins a turn, unchanged: a person's message, or a wake-up of the gateway."""
+    """The unchanged text that begins or joins a turn: a person's message, or a wake-up of the gateway."""
 
     text: str
     sender: PersonId
     attachments: tuple[Attachment, ...] = ()
     woken: bool = False
-    """The gateway says it: a background process or a standing goal wants a turn. Shown as a note."""
+    """It is a wake-up by a background process or a standing goal. The model sees it as a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +111,19 @@ class Replied:
     finish: StopReason
     calls: tuple[ToolCall, ...] = ()
     opaque: str | None = None
-    """Provider data that must come back unchanged (reasoning, signatures), as JSON."""
+    """Provider data that must go back unchanged (reasoning, signatures), as JSON."""
 
 
 class Partial(NamedTuple):
-    """What people were shown of something that is not finished, as far as it is recorded."""
+    """The recorded part of something unfinished that people saw."""
 
     text: str
     call: CallId | None = None
     """The running call that put it out; None: the model writes it."""
     after: int = 0
-    """Of a reply: the last entry before it. A late word about a reply that is committed records nothing."""
+    """For a reply: the last entry before it, so that a late part of a committed reply is not recorded."""
     generation: int = 0
-    """Of the run that was shown it."""
+    """The generation of the run that showed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +134,12 @@ class Returned:
     state: CallState
     text: str
     files: tuple[Attachment, ...] = ()
-    """What was too long to be said whole, kept by its hash."""
+    """The whole result, if it was too long for the text, stored by its hash."""
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """A word from the gateway to the model; one per turn and `count`."""
+    """A note from the gateway to the model; one per turn and `count`."""
 
     note: NoteKind
     count: int
@@ -156,7 +156,7 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class Summed:
-    """Stands in the view for entries `first`..`last`, with the time of the last of them."""
+    """Replaces entries `first`..`last` in the view, with the time of the last of them."""
 
     first: int
     last: int
@@ -168,7 +168,7 @@ Body = Said | Replied | Returned | Noted | Undone | Summed
 
 
 UNREADABLE = "(unreadable: this part of the record is damaged)"
-"""Stands for content that is there and cannot be read. What was erased on request reads otherwise."""
+"""Replaces content that exists and cannot be read. Content that a person had erased has other words."""
 
 
 class Entry(NamedTuple):

@@ -1,1 +1,1 @@
-"""Decisions as pure functions of facts, time and settings: every rule a person would argue about."""
+"""Decisions as pure functions of facts, time and settings: every rule that people would argue about."""

@@ -1,4 +1,4 @@
-"""How old something is, said once: ages are never negative, and a time nobody can read is never fresh."""
+"""How old something is: an age is never negative, and an unreadable time is never fresh."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def age(now: int, then: int) -> int:
 
 
 def within(window: int, now: int, then: int | None, uncounted: int = 0) -> bool:
-    """Whether `then` is no older than `window`, `uncounted` time left out.
+    """Whether `then` is no older than `window`, not counting the time `uncounted`.
 
     A window of 0 is no limit. Without a readable time nothing counts as fresh.
     """

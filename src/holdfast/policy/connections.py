@@ -1,4 +1,4 @@
-"""Which connection gives way: one whose client keeps the gateway waiting, never one that is answered."""
+"""Which connection the gateway closes: one whose client keeps it waiting, never one that it answers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from holdfast.records import dataclass
 
 
 class Phase(StrEnum):
-    """What an open connection is at."""
+    """What the gateway waits for on an open connection, or does with it."""
 
     HEAD = "head"
-    """The client has not sent the whole head of its next request; nothing of it may be there yet."""
+    """The client has not sent the whole head of its next request, or nothing of it."""
     BODY = "body"
     """The client has not sent the whole body."""
     ANSWER = "answer"
-    """The gateway answers; an event stream stays in this phase."""
+    """The gateway answers. An event stream stays in this phase."""
     UNREAD = "unread"
-    """The client does not read the answer: what waits for it has grown, and does not shrink."""
+    """The client does not read the answer: the unsent part has grown, and does not shrink."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,29 +31,29 @@ class Connection:
     since: float
     """When the phase began."""
     heard: float
-    """When the client last sent something, or read something while it keeps an answer waiting."""
+    """When the client last sent something, or last read a part of an answer that waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """How many connections there may be, and how many seconds a client has to send a request."""
+    """How many connections may be open, and how many seconds a client has to send a request."""
 
     total: int
     per_peer: int
     head: float = 20.0
     body: float = 300.0
     silence: float = 20.0
-    """Between two pieces of a body, or of an answer that it reads."""
+    """Between two pieces of a body that the client sends, or of an answer that it reads."""
 
 
 def limits_for(files: int) -> ConnectionLimits:
-    """Limits that leave half of the files this process may open for everything else."""
+    """Limits that leave half of the files that this process may open for everything else."""
     total = max(16, min(512, files // 2))
     return ConnectionLimits(total, per_peer=total * 3 // 4)
 
 
 def is_overdue(one: Connection, now: float, limits: ConnectionLimits) -> bool:
-    """Whether its client has had its time to send what it wants."""
+    """Whether its client has used up its time to send or read."""
     if one.phase is Phase.HEAD:
         return now - one.since > limits.head
     if one.phase is Phase.BODY:
@@ -62,10 +62,10 @@ def is_overdue(one: Connection, now: float, limits: ConnectionLimits) -> bool:
 
 
 def gives_way(connections: Sequence[Connection], limits: ConnectionLimits) -> int | None:
-    """Which of these is closed, now that the last one has come; None when there is room for all.
+    """Which of these the gateway closes, now that the last one has come; None when there is room for all.
 
-    Of those that keep the gateway waiting it is the one that has been silent longest: a client in good faith
-    sends its request at once. When the gateway answers all others, the newcomer itself is closed.
+    Of those that keep the gateway waiting it is the one that has been silent longest: an honest client sends
+    its request at once. When the gateway answers all others, it closes the newcomer.
     """
     peer = connections[-1].peer
     crowd = [number for number, one in enumerate(connections) if one.peer == peer]

@@ -1,4 +1,4 @@
-"""How contained the programs of an agent are, in words for people, and which paths may be opened to them."""
+"""How contained the programs of an agent are, in words for people, and which paths they may reach."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from holdfast.records import dataclass
 
 
 class Containment(StrEnum):
-    """How contained a program is that an agent causes to run."""
+    """How contained a program is that an agent runs."""
 
     BUBBLEWRAP = "bubblewrap"
-    """It sees a file system and processes of its own, made of what is allowed."""
+    """The program sees a file system of its own, made of what is allowed, and only its own processes."""
     LANDLOCK = "landlock"
-    """It sees the machine's files and may use those that are allowed."""
+    """The program sees the machine's files and may use those that are allowed."""
     NONE = "none"
 
     @property
     def words(self) -> str:
-        """What a person is told of it, on cards, in `status` and by `doctor`."""
+        """The words for it on cards, in `status` and in `doctor`."""
         return _WORDS[self]
 
 
@@ -31,7 +31,7 @@ _WORDS = {
 
 
 def card_words(found: Containment, required: bool) -> str:
-    """What a consent card says of a call that starts a program."""
+    """The sentence on a consent card about a call that starts a program."""
     if found is Containment.NONE:
         return _REFUSED if required else _NOT_CONTAINED
     return (
@@ -41,7 +41,8 @@ def card_words(found: Containment, required: bool) -> str:
 
 
 _REFUSED = (
-    "The program will be refused: this machine cannot contain it. `holdfast doctor` says what to install."
+    "The gateway will refuse the program: this machine cannot contain it. `holdfast doctor` says what to "
+    "install."
 )
 _NOT_CONTAINED = (
     "The program runs NOT contained: it can read and change every file of the user who runs the gateway, "
@@ -54,46 +55,46 @@ _NOT_REACHED = {
 
 
 class Requirement(StrEnum):
-    """Whether code of an agent may run where the machine cannot contain it."""
+    """Whether an agent's code may run where the machine cannot contain it."""
 
     REQUIRED = "required"
     OFF = "off"
-    """Nothing is contained, on any machine."""
+    """The gateway contains nothing, on any machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedFolders:
-    """The folders that no configuration opens to code of an agent."""
+    """The folders that no configuration opens to an agent's code."""
 
     home: PurePath
     """The gateway's home: token, configuration, ledger, socket, logs."""
     installation: tuple[PurePath, ...]
-    """What the gateway itself runs."""
+    """The gateway's own programs."""
     user: PurePath
-    """The home of the user who runs it."""
+    """The home of the user who runs the gateway."""
     secrets: tuple[PurePath, ...] = ()
     """Files with keys and tokens that the configuration names."""
 
 
 def refused_path(path: PurePath, write: bool, kept: ClosedFolders) -> str | None:
-    """Why this path, with every link in it resolved, may not be opened; None if it may.
+    """Why the configuration may not open this path (all links resolved) to agents; None if it may.
 
-    The installation may be read: it holds no secret, and programs of it are visible anyway.
+    Agents may read the installation: it holds no secret, and they see its programs anyway.
     """
     if _touch(path, kept.home):
-        return f"it is, holds or lies in the gateway's home {kept.home}"
+        return f"it is, contains or lies in the gateway's home {kept.home}"
     for file in kept.secrets:
         if file.is_relative_to(path):
-            return f"it is, or holds, {file}, in which the gateway has a key"
+            return f"it is or contains {file}, where the gateway has a key"
     if not write:
         return None
     if path == PurePath(path.anchor):
         return "it is the whole machine"
     if path == kept.user or kept.user.is_relative_to(path):
-        return "it is, or holds, the home of the user who runs the gateway"
+        return "it is or contains the home of the user who runs the gateway"
     for folder in kept.installation:
         if _touch(path, folder):
-            return f"it is, holds or lies in the installation {folder}"
+            return f"it is, contains or lies in the installation {folder}"
     return None
 
 

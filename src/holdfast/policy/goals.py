@@ -1,4 +1,4 @@
-"""Standing goals: what the model is told turn by turn, and what people are told when one stops."""
+"""The words of standing goals: for the model at each turn, and for people when a goal stops."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from holdfast.model import Goal, GoalState
 REPORTING = "goal"
 """The tool by which an agent reports that a goal is reached, or cannot be."""
 LONGEST = 4_000
-"""Characters a goal may have."""
+"""Characters of the longest goal."""
 _SHOWN = 200
 
 
 def continuation(text: str, used: int, budget: int) -> str:
-    """What queues the next turn of a goal says."""
+    """What the wake-up of a goal's next turn says to the model."""
     return (
         f"Standing goal: {text}\n\nThe person set it with /goal. This is turn {used} of at most {budget} for "
-        f"it. Go on from where you are; "
-        f"nobody needs to answer. When it is reached, or when you cannot go on without a person, say so with "
-        f"the tool `{REPORTING}`; without that, the next turn follows by itself."
+        f"it. Go on from where you are; do not wait for an answer. When you have reached the goal, or cannot "
+        f"go on without a person, report that with the tool `{REPORTING}`. Otherwise the next turn follows "
+        f"by itself."
     )
 
 
 def set_words(text: str, budget: int) -> str:
     return (
-        f"I work towards this by myself from now on, for up to {budget} turns: “{_shown(text)}”. Anything "
-        "you write stops that; so does /goal stop. /goal shows where it stands."
+        f"I work towards this by myself from now on, for up to {budget} turns: “{_shown(text)}”. I stop when "
+        "you write anything, or send /goal stop. /goal shows how far I am."
     )
 
 
 def spent_words(text: str, budget: int) -> str:
     return (
-        f"The goal “{_shown(text)}” has had its {budget} turns and is not reported as reached, so I stop. "
-        "/goal with a text sets one again."
+        f"I have used all {budget} turns of the goal “{_shown(text)}” and did not report it as reached, so I "
+        "stop. /goal with a text sets one again."
     )
 
 
@@ -43,11 +43,11 @@ def written_words(text: str) -> str:
 
 
 def stopped_words(text: str) -> str:
-    return f"Stopped: I no longer go on by myself with “{_shown(text)}”. A turn that runs is let finish."
+    return f"Stopped: I no longer go on by myself with “{_shown(text)}”. A running turn still finishes."
 
 
-NONE_SET = "There is no standing goal here. /goal with a text sets one: I then work at it turn after turn."
-NOTHING_TO_STOP = "There is no standing goal here that could be stopped."
+NONE_SET = "There is no standing goal here. /goal with a text sets one: I then work on it turn after turn."
+NOTHING_TO_STOP = "There is no standing goal here to stop."
 _ENDED = {
     GoalState.DONE: "reached, as the agent reported",
     GoalState.BLOCKED: "given up: the agent reported that it cannot go on by itself",
@@ -57,7 +57,7 @@ _ENDED = {
 
 
 def state_words(goal: Goal | None, unfinished: bool) -> str:
-    """How a goal stands, for who asks; `unfinished` says whether a turn of its session is."""
+    """The answer to `/goal`; `unfinished` is whether a turn of the session is open."""
     if goal is None:
         return NONE_SET
     used = f"{goal.used} of {goal.budget} turns used"
@@ -67,8 +67,8 @@ def state_words(goal: Goal | None, unfinished: bool) -> str:
     if goal.waits or unfinished:
         return f"I work towards “{_shown(goal.text)}” ({used}). /goal stop ends that."
     return (
-        f"The goal “{_shown(goal.text)}” stands and nothing goes on: the last turn did not succeed ({used}). "
-        "/retry goes on with it, /goal stop ends it."
+        f"The goal “{_shown(goal.text)}” is set, but I do not work on it now: the last turn did not succeed "
+        f"({used}). /retry goes on with it, /goal stop ends it."
     )
 
 

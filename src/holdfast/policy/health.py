@@ -1,4 +1,4 @@
-"""What a doctor says of a gateway: from the facts, what is well, what is not, and what to do about it."""
+"""What `holdfast doctor` says: from the facts, what is well, what is not, and what to do about it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .containment import Containment
 
 MB = 1_000_000
 SKEW = 60.0
-"""Seconds by which two clocks may differ before anybody minds."""
+"""Seconds by which two clocks may differ without a finding."""
 
 
 class Grade(StrEnum):
@@ -19,14 +19,14 @@ class Grade(StrEnum):
 
     WELL = "well"
     WARN = "warn"
-    """It works, and may not do what you expect."""
+    """It works, but perhaps not as the operator expects."""
     BAD = "bad"
-    """Something will not work until it is changed."""
+    """Something does not work until the operator changes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found; unless all is well, with what to do."""
+    """What one check found, and what to do unless all is well."""
 
     check: str
     grade: Grade
@@ -36,74 +36,74 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class HomeFacts:
-    """A home and its gateway, as found."""
+    """The state of a home and of its gateway."""
 
     home: str
     exists: bool
     writable: bool
     readable_by_others: bool
     free: int
-    """Bytes that can still be written."""
+    """Bytes of free disk."""
     wanted: int
     """Megabytes that should be free."""
     answers: bool
     """A gateway answers on this home."""
     locked: bool
-    """Some process has it."""
+    """A process holds the lock of the home."""
     ahead: int
     """Milliseconds by which the ledger is ahead of this machine's clock; 0 or below when it is not."""
     owners: int
-    """People who may do everything, besides whoever sits at this machine."""
+    """How many owners there are, besides the operator at this machine."""
     stop_needs: int
     """Seconds an orderly stop may take."""
     units: tuple[tuple[str, float], ...]
-    """systemd's units for this home, and the seconds each gives a stop."""
+    """systemd units for this home, each with the seconds that it gives a stop."""
     on_hold: int = 0
     """Conversations whose messages wait for an owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class BotFacts:
-    """A Telegram bot, as found; what could not be asked is None."""
+    """The state of a Telegram bot; what Telegram could not be asked is None."""
 
     token: str
-    """Where its token is."""
+    """Where the configuration has its token."""
     no_token: str | None = None
     """Why the token cannot be read."""
     token_is_open: bool = False
-    """Others on this machine can read it."""
+    """Other users of this machine can read the token."""
     refused: str | None = None
     unreached: str | None = None
     name: str = ""
     joins_groups: bool = True
     reads_groups: bool = True
     ahead: float = 0.0
-    """Seconds by which our clock is ahead of Telegram's."""
+    """Seconds by which this machine's clock is ahead of Telegram's."""
     webhook: str = ""
     wants_webhook: str | None = None
-    """Where we want updates brought; None when we ask for them."""
+    """Where the gateway wants Telegram to send updates; None when it asks for them."""
     trouble: str = ""
-    """What Telegram says of its last try to bring one."""
+    """What Telegram says about its last try to send an update."""
     waiting: int = 0
     moved: bool = True
-    """Whether fewer wait at a second look."""
+    """Whether fewer updates wait at a second look."""
     connected: bool | None = None
-    """Whether the running gateway says that it is; None when none runs."""
+    """Whether the running gateway says that it is connected; None when no gateway runs."""
     read_elsewhere: bool = False
-    """Somebody else asks for this bot's updates."""
+    """Another program asks for this bot's updates."""
     groups: tuple[tuple[str, str | None], ...] = ()
-    """Groups that are let in, and what Telegram says if the bot is not welcome there."""
+    """The allowed groups, each with what Telegram says if the bot is not a member."""
 
 
 def of_extras(missing: Mapping[str, str]) -> Iterator[Finding]:
-    """The tables of the configuration whose packages are missing, each with the line that installs them."""
+    """A finding for each configuration table whose packages are missing, with the line that installs them."""
     for table, line in missing.items():
         words = f"[{table}] needs packages that are not installed; the gateway does not start without them"
         yield Finding("packages", Grade.BAD, words, line)
 
 
 def of_containment(found: Containment, required: bool, trouble: str, fix: str) -> Finding:
-    """How programs of agents are contained; `trouble` says why it is no better, `fix` what to do about it."""
+    """How programs of agents are contained; `trouble` is why it is no better, `fix` what to do about it."""
     if found is Containment.BUBBLEWRAP:
         return Finding("containment", Grade.WELL, f"programs of agents are {found.words}")
     if found is Containment.LANDLOCK:
@@ -117,7 +117,7 @@ def of_containment(found: Containment, required: bool, trouble: str, fix: str) -
 
 
 def of_home(facts: HomeFacts) -> Iterator[Finding]:
-    """What there is to say of the home and the process on it."""
+    """The findings about the home and the process on it."""
     yield from _room(facts)
     yield _process(facts)
     yield _clock(facts.ahead / 1_000, "the ledger", "its times")
@@ -127,30 +127,30 @@ def of_home(facts: HomeFacts) -> Iterator[Finding]:
 
 
 def of_ledger(damage: Sequence[str]) -> Iterator[Finding]:
-    """Parts of the ledger that could not be read or worked on, each by its reason."""
+    """A finding for each part of the ledger that the gateway could not read or work on."""
     for reason in damage:
-        fix = "holdfast set-aside shows what stood there; holdfast verify looks the whole ledger over"
+        fix = "holdfast set-aside shows what it held; holdfast verify checks the whole ledger"
         yield Finding("ledger", Grade.BAD, reason, fix)
     if not damage:
-        yield Finding("ledger", Grade.WELL, "nothing of the ledger was set aside")
+        yield Finding("ledger", Grade.WELL, "the gateway set nothing of the ledger aside")
 
 
 def _room(facts: HomeFacts) -> Iterator[Finding]:
     if not facts.exists:
-        yield Finding("home", Grade.WARN, f"{facts.home} is not there yet", "holdfast up makes it")
+        yield Finding("home", Grade.WARN, f"{facts.home} does not exist yet", "holdfast up makes it")
         return
     if not facts.writable:
-        fix = f"make it writable for whoever runs the gateway: chown -R $USER {facts.home}"
-        yield Finding("home", Grade.BAD, f"{facts.home} cannot be written", fix)
+        fix = f"make it writable for the user who runs the gateway: chown -R $USER {facts.home}"
+        yield Finding("home", Grade.BAD, f"the gateway cannot write to {facts.home}", fix)
     elif facts.readable_by_others:
         words = f"others on this machine can read the ledger in {facts.home}"
         yield Finding("home", Grade.WARN, words, f"chmod -R go= {facts.home}")
     else:
-        yield Finding("home", Grade.WELL, f"{facts.home} is yours alone")
+        yield Finding("home", Grade.WELL, f"only you can read {facts.home}")
     free = f"{facts.free // MB:,} MB are free"
     if facts.free < facts.wanted * MB:
-        fix = "make room: while the disk is full nothing is acknowledged; or lower alerts.disk"
-        yield Finding("disk", Grade.BAD, f"{free}, and {facts.wanted:,} should be", fix)
+        fix = "free some space: on a full disk the gateway accepts no message; or lower alerts.disk"
+        yield Finding("disk", Grade.BAD, f"{free}, and {facts.wanted:,} MB should be", fix)
     else:
         yield Finding("disk", Grade.WELL, free)
 
@@ -166,7 +166,7 @@ def _process(facts: HomeFacts) -> Finding:
     if facts.answers:
         return Finding("gateway", Grade.WELL, "it runs, and answers")
     if facts.locked:
-        words = "a process has this home and does not answer: it is starting, stopping, or stuck"
+        words = "a process uses this home and does not answer: it is starting, stopping, or stuck"
         return Finding(
             "gateway", Grade.BAD, words, "look again in a minute; then holdfast logs, holdfast stop"
         )
@@ -176,14 +176,14 @@ def _process(facts: HomeFacts) -> Finding:
 def _clock(ahead: float, whose: str, what: str) -> Finding:
     if abs(ahead) <= SKEW or (whose == "the ledger" and ahead <= 0):
         return Finding("clock", Grade.WELL, f"this machine's clock and {whose} agree")
-    fix = "set the clock, and let it be kept: timedatectl set-ntp true"
+    fix = "set the clock, and keep it in step: timedatectl set-ntp true"
     return Finding("clock", Grade.BAD, f"{what} differ from this machine's clock by {abs(ahead):,.0f} s", fix)
 
 
 def _owners(facts: HomeFacts) -> Finding:
     if facts.owners:
-        return Finding("owners", Grade.WELL, f"{facts.owners} may do everything from a chat")
-    words = "nobody but you, at this machine, may do everything"
+        return Finding("owners", Grade.WELL, f"owners who can act from a chat: {facts.owners}")
+    words = "the gateway has no owner who could act from a chat: only you, at this machine, may do everything"
     fix = "write to the bot, then: holdfast pair CODE --owner; or put your id into owners of holdfast.toml"
     return Finding("owners", Grade.WARN, words, fix)
 
@@ -197,7 +197,7 @@ def _unit(unit: str, given: float, needs: int) -> Finding:
 
 
 def of_bot(facts: BotFacts) -> Iterator[Finding]:
-    """What there is to say of the bot; without a good token there is no more to ask."""
+    """The findings about the bot; without a good token there is nothing more to ask."""
     again = "holdfast setup telegram"
     if facts.no_token is not None:
         yield Finding("telegram token", Grade.BAD, facts.no_token, again)
@@ -206,13 +206,13 @@ def of_bot(facts: BotFacts) -> Iterator[Finding]:
         words = f"others on this machine can read the token in {facts.token}"
         yield Finding("telegram token", Grade.BAD, words, f"chmod 600 {facts.token}")
     if facts.unreached is not None:
-        yield Finding("telegram", Grade.BAD, facts.unreached, "look at the network, and at telegram.base_url")
+        yield Finding("telegram", Grade.BAD, facts.unreached, "check the network, and telegram.base_url")
         return
     if facts.refused is not None:
         fix = f"take a new one from @BotFather, then {again}"
         yield Finding("telegram token", Grade.BAD, facts.refused, fix)
         return
-    yield Finding("telegram", Grade.WELL, f"@{facts.name} is there, and its token is good")
+    yield Finding("telegram", Grade.WELL, f"@{facts.name} answers, and its token is good")
     yield _clock(facts.ahead, "Telegram's", "Telegram's times")
     yield _hook(facts)
     yield from _reading(facts)
@@ -221,18 +221,17 @@ def of_bot(facts: BotFacts) -> Iterator[Finding]:
 
 def _hook(facts: BotFacts) -> Finding:
     if facts.wants_webhook is None and facts.webhook:
-        words = "somebody has set a webhook for this bot, so nothing can be asked for"
-        fix = "if nobody means it: holdfast setup telegram --drop-webhook; else take a bot of your own"
+        words = "this bot has a webhook, so the gateway cannot ask Telegram for updates"
+        fix = "if you do not need the webhook: holdfast setup telegram --drop-webhook; else use another bot"
         return Finding("webhook", Grade.BAD, words, fix)
     if facts.wants_webhook is not None and facts.webhook != facts.wants_webhook:
-        words = "Telegram brings updates elsewhere, or nowhere, and not to telegram.webhook_url"
-        return Finding(
-            "webhook", Grade.BAD, words, "holdfast restart sets it; see that no other program does"
-        )
+        words = "Telegram sends updates elsewhere, or nowhere, and not to telegram.webhook_url"
+        fix = "holdfast restart sets it; make sure that no other program sets it, too"
+        return Finding("webhook", Grade.BAD, words, fix)
     if facts.trouble:
-        fix = "look at the proxy before telegram.webhook_port, and at its certificate"
+        fix = "check the proxy before telegram.webhook_port, and its certificate"
         return Finding("webhook", Grade.WARN, f"Telegram says of its last try: {facts.trouble}", fix)
-    words = "updates are brought to telegram.webhook_url" if facts.webhook else "no webhook is in the way"
+    words = "Telegram sends updates to telegram.webhook_url" if facts.webhook else "the bot has no webhook"
     return Finding("webhook", Grade.WELL, words)
 
 
@@ -241,22 +240,22 @@ def _reading(facts: BotFacts) -> Iterator[Finding]:
     if facts.read_elsewhere:
         words = f"another program reads this bot's messages with the same token (409); {many}"
         fix = (
-            "stop the other gateway or program; if nobody knows it: /revoke at @BotFather, then holdfast "
+            "stop the other gateway or program; if you cannot find it: /revoke at @BotFather, then holdfast "
             "setup telegram"
         )
         yield Finding("updates", Grade.BAD, words, fix)
     elif facts.connected is None:
-        later = "; they are fetched at the next start" if facts.waiting else ""
+        later = "; the gateway fetches them at its next start" if facts.waiting else ""
         yield Finding("updates", Grade.WELL, f"{many}{later}")
     elif not facts.connected:
-        fix = "holdfast logs says why; another gateway with this token, or no network?"
+        fix = "holdfast logs says why: another gateway with this token, or no network?"
         yield Finding("updates", Grade.BAD, f"the gateway runs and is not connected; {many}", fix)
     elif facts.waiting and not facts.moved:
-        words = f"the gateway says that it is connected, and yet {many}: it seems deaf"
+        words = f"the gateway says that it is connected, but it fetches nothing; {many}"
         fix = "holdfast restart; if that does not help, holdfast logs"
         yield Finding("updates", Grade.BAD, words, fix)
     else:
-        yield Finding("updates", Grade.WELL, "the gateway takes what comes")
+        yield Finding("updates", Grade.WELL, "the gateway fetches updates")
 
 
 def _groups(facts: BotFacts) -> Iterator[Finding]:
@@ -264,7 +263,7 @@ def _groups(facts: BotFacts) -> Iterator[Finding]:
         return
     if not facts.joins_groups:
         fix = "/setjoingroups at @BotFather"
-        yield Finding("groups", Grade.WARN, "the bot may not be added to groups", fix)
+        yield Finding("groups", Grade.WARN, "people may not add the bot to groups", fix)
     if not facts.reads_groups:
         words = "privacy mode is on: in groups the bot sees only commands and replies to it"
         fix = "/setprivacy at @BotFather, then take the bot out of the group and add it again"

@@ -1,7 +1,7 @@
-"""How much work is done before a person is asked whether it should go on.
+"""How much work an agent does before the gateway asks a person whether it should go on.
 
-Counted on the ledger, so that a resume neither forgets nor doubles anything: a step is one reply of the
-model, tokens and cost are what it reported with it. Each "continue" allows as much again.
+The ledger counts, so a resume neither forgets nor doubles anything: a step is one reply of the model, tokens
+and cost are what the model reported with it. Each "continue" allows as much again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .settings import DAY, LimitSettings
 
 CONTINUE_OR_STOP = ("continue", "stop")
 EXPIRES = DAY
-"""A question nobody answers for so long stops the work."""
+"""A question that gets no answer for this long stops the work."""
 _MARK = "limit"
 _MICRO = 1_000_000
 
@@ -33,7 +33,7 @@ class Limit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a turn, and its chat since the day began, have taken by the ledger."""
+    """What a turn, and its chat since midnight, have used according to the ledger."""
 
     tokens: int = 0
     cost: int = 0
@@ -46,7 +46,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class LimitFacts:
-    """What one turn has taken so far, before its model is asked once more."""
+    """What one turn has used so far, before the next call of its model."""
 
     steps: int
     spent: Spent
@@ -56,28 +56,28 @@ class LimitFacts:
 
 @dataclass(frozen=True, slots=True)
 class LimitReached:
-    """A limit that stands between the turn and its next step."""
+    """A limit that the turn has used up: it may not take its next step."""
 
     limit: Limit
     most: int
-    """What is allowed without a word."""
+    """What the turn may use without a question."""
     granted: int
-    """How often somebody has said "continue" to it."""
+    """How often a person has said "continue" to it."""
     words: str
 
 
 def day_began(now: int) -> int:
-    """Midnight UTC."""
+    """The last midnight UTC."""
     return now - now % DAY
 
 
 def needs_spent(settings: LimitSettings) -> bool:
-    """Whether more than the turn's own steps is limited."""
+    """Whether the settings limit tokens or cost."""
     return any((settings.turn_tokens, settings.turn_cost, settings.day_tokens, settings.day_cost))
 
 
 def reached(facts: LimitFacts, settings: LimitSettings) -> LimitReached | None:
-    """The first limit that is used up, with what was granted; a limit of 0 is none."""
+    """The first limit that is used up, with how often a person granted more; a limit of 0 is none."""
     spent = facts.spent
     granted = [question.id for question in facts.questions if question.answer == CONTINUE_OR_STOP[0]]
     counts = (
@@ -95,7 +95,7 @@ def reached(facts: LimitFacts, settings: LimitSettings) -> LimitReached | None:
 
 
 def question_id(turn: TurnId, reached: LimitReached, number: int) -> QuestionId:
-    """The one question about this; `number` tells it from others of the turn that were about the same."""
+    """The id of the question about this limit; `number` counts the turn's questions about limits."""
     return QuestionId(f"{_MARK}:{reached.limit}:{turn}:{number}")
 
 

@@ -1,4 +1,4 @@
-"""Regular expressions that owners write. The time to try one grows with the text alone, whatever it says."""
+"""Regular expressions that owners write. The time of a match grows only with the length of the text."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 
 class BadPattern(ValueError):
-    """The text is no regular expression of RE2; the message says why."""
+    """The text is not a regular expression of RE2; the message says why."""
 
 
 def check(pattern: str) -> None:
-    """Raise `BadPattern` if nothing can be matched with it."""
+    """Raise `BadPattern` if RE2 cannot read it."""
     _compiled(pattern)
 
 
 def is_found(pattern: str, text: str) -> bool:
-    """Whether some part of the text matches; a text with half a character in it raises `UnicodeError`."""
+    """Whether a part of the text matches; a text with half a character in it raises `UnicodeError`."""
     return _compiled(pattern).search(text) is not None
 
 
@@ -27,9 +27,9 @@ def is_whole(pattern: str, text: str) -> bool:
 
 @lru_cache(maxsize=1_000)
 def _compiled(pattern: str) -> Any:
-    # The standard library's engine goes back and tries again: a natural pattern such as `curl.*\|.*sh` takes
-    # minutes for a command that was made for it.
-    import re2  # noqa: PLC0415 - most gateways have no patterns, and start sooner without it
+    # The standard library backtracks: a normal pattern such as `curl.*\|.*sh` takes minutes on a command that
+    # an attacker made for it.
+    import re2  # noqa: PLC0415 - most gateways have no patterns, and start faster without it
 
     options = re2.Options()
     options.log_errors = False

@@ -1,4 +1,4 @@
-"""Background processes: who is who, how one stands, what is watched for, and the words for it."""
+"""Background processes: identity, state, the output that an agent watches for, and the words for all this."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST_COMMAND = 20_000
 MOST_PATTERNS = 10
 LONGEST_PATTERN = 200
 LONGEST_LINE = 2_000
-"""Characters of one line of output that are looked at and shown."""
+"""Characters of one line of output that are searched and shown."""
 _SHOWN_MATCHES = 10
 _GLANCE = 200
 """Characters of the last line that are shown beside a process."""
@@ -23,28 +23,28 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)
 
 
 def process_id(key: str) -> ProcessId:
-    """The id of what a call starts: the same on every run of the call, so that it is started once."""
+    """The id of the process that a call starts: the same on every run of the call, so it starts once."""
     return ProcessId(f"p{hashlib.sha256(key.encode()).hexdigest()[:12]}")
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A process of one start of the machine. A pid alone is nobody: it is used again."""
+    """One process of one boot of the machine. A pid alone does not name it: the machine reuses pids."""
 
     pid: int
     ticks: int
-    """When it started, in the machine's own ticks since its start."""
+    """When it started, in the machine's ticks since boot."""
     boot: str
 
 
 def identity_of(process: Process) -> Identity:
-    """Who it was when it was started."""
+    """The identity that the ledger recorded when the process started."""
     return Identity(process.pid, process.started_ticks, process.boot)
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessStatus:
-    """How a process stands, with its exit code once it has ended and somebody saw how."""
+    """The state of a process, with its exit code if it has ended and left one."""
 
     state: ProcessState
     code: int | None = None
@@ -55,9 +55,9 @@ class ProcessStatus:
 
 
 def standing(known: Identity, seen: Identity | None, code: int | None, ourselves: int) -> ProcessStatus:
-    """How a process stands from who has its pid now and the exit code that was left, if one was.
+    """The state of a process, from the process that has its pid now (`seen`) and the exit code, if any.
 
-    Whoever has the pid and began at another time is somebody else, and so are we ourselves.
+    A process with the same pid and another start time is a different process; so is this gateway.
     """
     if code is not None:
         return ProcessStatus(ProcessState.EXITED, code)
@@ -67,9 +67,9 @@ def standing(known: Identity, seen: Identity | None, code: int | None, ourselves
 
 
 def fits(pattern: str, line: str) -> bool:
-    """Whether a line has this in it; case does not matter, and `*` stands for anything between two pieces.
+    """Whether a line contains the pattern; case does not matter, and `*` matches anything.
 
-    No regular expressions: a model writes these, and one that takes for ever must not exist.
+    A model writes these patterns, so they are no regular expressions: one of those could take for ever.
     """
     at, low = 0, line.lower()
     for piece in pattern.lower().split("*"):
@@ -82,7 +82,7 @@ def fits(pattern: str, line: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What a piece of output holds: its matching lines, and how far whole lines go."""
+    """What a search of some output found: the matching lines, and how far it read."""
 
     lines: tuple[str, ...]
     matched_upto: int
@@ -92,7 +92,7 @@ class Scan:
 
 
 def scan(data: bytes, patterns: Sequence[str], to_the_end: bool = False) -> Scan:
-    """Look through output line by line; one that is not whole yet waits, unless nothing more will come."""
+    """Search output line by line; an incomplete last line waits, unless nothing more will come."""
     lines: list[str] = []
     at = matched = 0
     for piece in data.replace(b"\r", b"\n").splitlines(keepends=True):
@@ -107,9 +107,9 @@ def scan(data: bytes, patterns: Sequence[str], to_the_end: bool = False) -> Scan
 
 
 def refused_patterns(patterns: Sequence[str]) -> str | None:
-    """Why these cannot be watched for; None when they can."""
+    """Why the gateway cannot watch for these; None when it can."""
     if len(patterns) > MOST_PATTERNS:
-        return f"at most {MOST_PATTERNS} patterns are watched for, not {len(patterns)}"
+        return f"the gateway watches for at most {MOST_PATTERNS} patterns, not {len(patterns)}"
     if any(not pattern.strip("* ") or len(pattern) > LONGEST_PATTERN for pattern in patterns):
         return f"a pattern is a text of 1 to {LONGEST_PATTERN} characters"
     return None
@@ -119,53 +119,53 @@ def refused_patterns(patterns: Sequence[str]) -> str | None:
 
 
 def state_text(standing: ProcessStatus) -> str:
-    """How it stands, for a model to read."""
+    """The state of a process, in words for a model."""
     if standing.state is ProcessState.RUNNING:
         return "running"
     if standing.state is ProcessState.LOST:
-        return "gone, and nobody knows how it ended (the machine may have restarted, or it was killed hard)"
+        return "gone; how it ended is unknown (the machine may have restarted, or a signal killed it)"
     code = "" if standing.code is None else f", exit code {standing.code}"
     return f"{'killed' if standing.state is ProcessState.KILLED else 'ended'}{code}"
 
 
 def last_line(output: bytes) -> str:
-    """The last line that says something, for a glance: nothing in it moves the cursor or colours."""
+    """The last line with text in it, without escape sequences: it moves no cursor and has no colours."""
     text = _ESCAPES.sub("", output.decode(errors="replace")).replace("\r", "\n")
     lines = ("".join(filter(str.isprintable, line)).strip() for line in reversed(text.split("\n")))
     return next(filter(None, lines), "")[:_GLANCE]
 
 
 def ended_text(id: ProcessId, command: str, state: ProcessState, code: int | None) -> str:
-    """What wakes a session when a process of it has ended."""
+    """The wake-up of a session whose process has ended."""
     return f"The background process {id} ({one_line(command)}) is {state_text(ProcessStatus(state, code))}."
 
 
 def output_text(text: str) -> str:
-    """The end of what a process put out, quoted: none of its lines can pass for words of somebody else."""
+    """The end of a process's output, quoted: no line of it can look like words of the gateway or a person."""
     return "\n".join(["The end of its output:", *_quoted(text.splitlines())])
 
 
 def _quoted(lines: Sequence[str]) -> list[str]:
-    """Lines of output, each marked as such, with nothing in them that hides or moves text."""
+    """Lines of output, each marked as a quote, without characters that hide or move text."""
     plain = (_ESCAPES.sub("", line).expandtabs(4) for line in lines)
     return [f"> {''.join(letter if letter.isprintable() else ' ' for letter in line)}" for line in plain]
 
 
 def match_text(id: ProcessId, command: str, lines: Sequence[str]) -> str:
-    """What wakes a session when a line it waits for was put out."""
+    """The wake-up of a session whose process printed a line that the agent watches for."""
     shown = _quoted(lines[:_SHOWN_MATCHES])
     if len(lines) > _SHOWN_MATCHES:
         shown.append(f"(and {len(lines) - _SHOWN_MATCHES} more)")
-    what = f"The background process {id} ({one_line(command)}) put out what you watch for:"
+    what = f"The background process {id} ({one_line(command)}) printed what you watch for:"
     return "\n".join(
-        [what, *shown, "Look at it in this turn if you want to be told of what comes next, too."]
+        [what, *shown, "Look at its output in this turn if you also want to be told of later matches."]
     )
 
 
 def missed_text(missed: Mapping[ProcessId, int]) -> str:
-    """What the next turn is told of matches that woke nobody."""
+    """What the next turn is told of matches that caused no wake-up."""
     named = ", ".join(f"{id} ({count})" for id, count in missed.items())
-    return f"Background processes have put out what you watch for, and you have not looked since: {named}."
+    return f"Background processes have printed what you watch for, and you have not looked since: {named}."
 
 
 def one_line(text: str, most: int = 120) -> str:

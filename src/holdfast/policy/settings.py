@@ -1,4 +1,4 @@
-"""The numbers people may set, with their defaults. Times are milliseconds."""
+"""The values that people may set, with their defaults. Times are milliseconds."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ DAY = 24 * HOUR
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """How many turns run at once, and how resumed ones share that with new messages."""
+    """How many turns run at once, and how resumed turns share the workers with new messages."""
 
     workers: int = 32
     counts: int = 30 * SECOND
-    """For so long a resumed turn counts towards the half of the workers that resumed turns may hold."""
+    """For this time a resumed turn counts towards the half of the workers that resumed turns may hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecoverySettings:
-    """What becomes of interrupted work."""
+    """When the gateway resumes interrupted work, and when it stops."""
 
     window: int = HOUR
-    """Older work is not resumed by itself; 0 means no limit."""
+    """The gateway does not resume older work by itself; 0 means no limit."""
     strikes: int = 3
     interruptions: int = 8
     suspect_strikes: int = 2
@@ -48,7 +48,7 @@ class SafeModeSettings:
 
 @dataclass(frozen=True, slots=True)
 class ResetSettings:
-    """When an old conversation gives way to a fresh session; both None means never."""
+    """When a fresh session replaces an old one; both None means never."""
 
     idle: int | None = None
     daily_at: int | None = None
@@ -57,15 +57,15 @@ class ResetSettings:
 
 @dataclass(frozen=True, slots=True)
 class QueueSettings:
-    """Messages that wait."""
+    """How many messages may wait, how old and how long they may be."""
 
     most: int = 50
     backlog: int = DAY
-    """Messages older than this are offered, not run."""
+    """The gateway does not run messages older than this: the person may send them again."""
     skew: int = 10 * SECOND
-    """How far a platform's clock may be behind ours when we ask what was sent before what."""
+    """How far a platform's clock may be behind the gateway's when their times are compared."""
     longest: int = 32_000
-    """Characters one message may have."""
+    """Characters of one message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,43 +76,43 @@ class PairingSettings:
     tries: int = 5
     """Wrong codes from one place before it has to wait."""
     codes: int = 3
-    """Codes given to one newcomer before they have to wait; 0: nobody gets any."""
+    """Codes given to one newcomer before they have to wait; 0: no newcomer gets a code."""
     open: int = 50
-    """Codes that may be good at the same time; while there are so many, nobody gets another."""
+    """Codes that may be valid at the same time; at this number, no newcomer gets another."""
     within: int = HOUR
 
 
 @dataclass(frozen=True, slots=True)
 class RetrySettings:
-    """How sends are tried again."""
+    """How the gateway repeats what failed: sends, model calls, commits."""
 
     first: int = SECOND
     most: int = 15 * MINUTE
     factor: float = 2.0
     age: int = DAY
-    """Until then a failed send is tried again."""
+    """For this time the gateway tries a failed send again."""
     repeats: int = 8
-    """How often at most a part that may have arrived is sent again, marked, in the whole of that time."""
+    """How often at most the gateway sends a part again, marked, that may have arrived."""
     aside: int = 20 * MINUTE
-    """A part that fails for so long, while other sends of the account succeed, leaves its chat's line."""
+    """A part that fails for this long, while other sends of the account succeed, leaves its chat's line."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressSettings:
-    """When a running turn says that it goes on, and when it counts as stuck: time without progress, never
-    duration."""
+    """When a running turn reports that it goes on, and when it counts as stuck: by time without progress,
+    never by duration."""
 
     notice: int = 60 * SECOND
-    """Work of this length is spoken of."""
+    """After this time the chat is told that the work goes on."""
     warn: int = 900 * SECOND
     abort: int = 1800 * SECOND
     recorded: int = 2 * SECOND
-    """What people were shown of a reply or of a tool's output is recorded within this time."""
+    """The gateway records what people saw of a reply or of a tool's output within this time."""
 
 
 @dataclass(frozen=True, slots=True)
 class LimitSettings:
-    """What may be used before a person is asked whether to go on; 0 means no limit."""
+    """What a turn or a chat may use before the gateway asks a person whether to go on; 0 means no limit."""
 
     steps: int = 50
     """Replies of the model in one turn."""
@@ -125,16 +125,16 @@ class LimitSettings:
 
 
 class Ruling(StrEnum):
-    """What becomes of a tool call before it runs."""
+    """Whether a tool call may run."""
 
     ALLOW = "allow"
     ASK = "ask"
-    """A person is asked, about this one call."""
+    """The gateway asks a person about this one call."""
     DENY = "deny"
 
 
 class Approver(StrEnum):
-    """Who is asked for consent to a call that a person who is no owner has caused."""
+    """Who is asked for consent to a call that was caused by a person who is no owner."""
 
     OWNER = "owner"
     """An owner."""
@@ -144,16 +144,16 @@ class Approver(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What becomes of calls that fit all of it; what it leaves out fits any."""
+    """The ruling for calls that match all conditions; a condition that is not set matches every call."""
 
     then: Ruling
     tools: tuple[str, ...] = ("*",)
-    """Globs; one of them fits the tool's name."""
+    """Globs; one of them has to match the tool's name."""
     effect: EffectClass | None = None
     chat: str = "*"
     """A glob for the chat's address."""
     matches: str = ""
-    """A regular expression, found somewhere in the arguments."""
+    """A regular expression that has to match somewhere in the arguments."""
     arguments: tuple[tuple[str, str], ...] = ()
     """Names of arguments, each with a regular expression for the whole of its value."""
 
@@ -163,20 +163,20 @@ class ApprovalSettings:
     """Which tool calls need a person's consent."""
 
     rules: tuple[Rule, ...] = ()
-    """The first that fits decides; what no rule fits goes by its effect class."""
+    """The first rule that matches decides; without one, the call's effect class decides."""
     read: Ruling = Ruling.ALLOW
     idempotent: Ruling = Ruling.ALLOW
     reconcilable: Ruling = Ruling.ALLOW
     effect: Ruling = Ruling.ALLOW
     expires: int = HOUR
-    """How long a person may be asked, and how long their yes is good for."""
+    """How long the question stays open, and how long a yes is valid."""
     people: Approver = Approver.OWNER
-    """Who is asked about the calls of people who are no owners."""
+    """Who is asked about calls that people cause who are no owners."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionSettings:
-    """What agents ask people."""
+    """The questions that agents ask people."""
 
     expires: int = DAY
 
@@ -192,22 +192,22 @@ class Workspaces(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TerminalSettings:
-    """What a command may use, all that it begins included."""
+    """What a command may use, with all processes that it starts."""
 
     timeout: int = 10 * MINUTE
-    """The longest a call may ask for."""
+    """The longest timeout a call may ask for."""
     memory: int = 2_048
     """Megabytes."""
     processes: int = 256
     output: int = 2_000_000
-    """Bytes of its output that are kept: the beginning and the end."""
+    """Bytes of its output that the gateway keeps: the beginning and the end."""
     env: frozenset[str] = frozenset()
-    """Variables of the gateway's environment that it sees besides the few it always does."""
+    """Variables of the gateway's environment that a command sees besides the few it always sees."""
 
 
 @dataclass(frozen=True, slots=True)
 class FetchSettings:
-    """What may be fetched."""
+    """What the fetch tool may fetch."""
 
     allow_private: bool = False
     """Also from this machine and its own network."""
@@ -218,21 +218,21 @@ class FetchSettings:
 
 @dataclass(frozen=True, slots=True)
 class ToolSettings:
-    """What holds for every tool, and what the built-in ones follow."""
+    """Settings of every tool, and of the built-in ones."""
 
     use: frozenset[str] = frozenset()
-    """The built-in tools an agent is given besides its own."""
+    """The built-in tools that an agent gets besides its own."""
     timeout: int = 10 * MINUTE
-    """Without a sign of life, for a run of a tool that names no time itself."""
+    """How long a tool may run without a sign of life, if it names no time itself."""
     shown: int = 16_000
-    """Characters of one result that a model is shown; a longer one is kept whole beside the ledger."""
+    """Characters of one result that a model reads; the gateway keeps a longer one whole beside the ledger."""
     workspace: Workspaces = Workspaces.SESSION
     containment: Requirement = Requirement.REQUIRED
     """Whether commands, background processes and MCP programs may run uncontained."""
     network: bool = True
     """Whether contained programs reach the network."""
     protected: tuple[str, ...] = ()
-    """Patterns of places in workspaces that contained code and file tools may not change."""
+    """Patterns of paths in workspaces that contained code and file tools may not change."""
     terminal: TerminalSettings = TerminalSettings()
     fetch: FetchSettings = FetchSettings()
 
@@ -242,15 +242,15 @@ class ProcessSettings:
     """Background processes."""
 
     most: int = 8
-    """Running ones of one session."""
+    """How many may run in one session."""
     wakeups: int = 5
-    """How often watched-for output of one process may wake its session."""
+    """How often the output of one process may wake its session."""
     log: int = 10
-    """Megabytes that are kept of what one puts out."""
+    """Megabytes of one process's output that the gateway keeps."""
     keep: int = 7 * DAY
-    """How long that is kept after its end."""
+    """How long the gateway keeps the output after the end of the process."""
     grace: int = 5 * SECOND
-    """To end by itself when it is killed."""
+    """How long a process has to end by itself when it is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,19 +258,19 @@ class GoalSettings:
     """Standing goals."""
 
     budget: int = 20
-    """Turns one may take."""
+    """Turns that one goal may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnSettings:
-    """How one turn is run."""
+    """How a worker runs one turn."""
 
     grace: int = 5 * SECOND
-    """What a tool gets to end by itself once its turn is cut."""
+    """How long a tool has to end by itself once its turn is cut."""
     model_tries: int = 4
-    """How often a model is asked that says it may answer a little later."""
+    """How often the gateway asks a model that says that it may answer a little later."""
     output_every: int = 30 * SECOND
-    """Output of a tool or a model is journaled as progress this often at most."""
+    """The least time between two records of output as progress."""
     retry: RetrySettings = RetrySettings(first=SECOND, most=MINUTE)
     """The waits between tries of a model, and of a commit while the machine is at fault."""
     progress: ProgressSettings = ProgressSettings()

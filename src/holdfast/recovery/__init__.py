@@ -1,4 +1,4 @@
-"""Recovery: read what a dead or stuck owner left, decide by policy, write back guarded."""
+"""Recovery: read what a dead or stuck owner left, decide by policy, write back with guards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of what the last process left: put together once per boot, for people to read."""
+"""The continuity report: what recovery did with the work of the last process, once per boot, for people."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _LISTED = 20
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """One turn the boot found open: how it stood, and what was decided and why."""
+    """One turn that the boot found open: its state, what recovery decided, and why."""
 
     turn: TurnId
     found: TurnState
     interruption: str | None
     became: str
-    """The outcome, or the state it was left in where there was nothing to decide."""
+    """The outcome, or the unchanged state if there was nothing to decide."""
     row: str | None
     """The row of the recovery table that decided."""
     why: str
@@ -31,7 +31,7 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class ContinuityReport:
-    """How the last process ended, what it left, and what became of each."""
+    """How the last process ended, what it left, and what recovery did with each turn."""
 
     at: int
     previous_ended: str
@@ -39,17 +39,17 @@ class ContinuityReport:
     previous_seen_at: int | None
     fates: tuple[Fate, ...]
     counts: tuple[tuple[str, int], ...]
-    """How often each outcome was decided, most frequent first; also of turns not listed in `fates`."""
+    """How often each outcome was decided, most frequent first; also for turns that `fates` does not list."""
     owed: int
     unknown: int
     waiting: int
 
     def lines(self) -> tuple[str, ...]:
-        """The report as people read it."""
+        """The report in lines for people."""
         return render(self)
 
     def kept(self) -> str:
-        """The report as the ledger keeps it: JSON, with the lines as they read today."""
+        """The report as the ledger keeps it: JSON, with the lines of this version."""
         return json.dumps({**asdict(self), "lines": self.lines()})
 
 
@@ -58,8 +58,8 @@ _LEFT_ALONE: Mapping[TurnState, str] = {
     TurnState.WAITING: "it waits for an answer to its question",
 }
 _AFTER_EXPIRY: Mapping[TurnState, str] = {
-    **dict.fromkeys(TurnState, "the time to answer its question was up"),
-    TurnState.EXPIRED: "its question got no answer in time, so the work ended; /resume takes it up again",
+    **dict.fromkeys(TurnState, "its question expired"),
+    TurnState.EXPIRED: "its question got no answer in time, so the work ended; /resume goes on with it",
     TurnState.QUEUED: "its approval got no answer in time, which counts as refused; it goes on",
     TurnState.CANCELLED: "its question got no answer in time, so the work was dropped",
 }
@@ -67,10 +67,10 @@ _ENDED = {
     "none": "There was no run before this one.",
     "stopped": "The last run was stopped in order.",
     "restart": "The last run ended for a restart.",
-    "failed": "The last run gave up by itself and said so.",
+    "failed": "The last run stopped itself because of an error, and recorded that.",
     "restored": "This ledger was restored from a backup. What was open then is held for the operator: "
     "`holdfast release` lists it.",
-    "crashed": "The last run ended without a word: a crash, a kill or a power cut.",
+    "crashed": "The last run recorded no end: a crash, a kill or a power cut.",
 }
 
 
@@ -80,7 +80,7 @@ def continuity_report(
     expired: Mapping[TurnId, ExpiredQuestion],
     now: int,
 ) -> ContinuityReport:
-    """Put together what a boot found and what its first round decided. Pure."""
+    """Combine what a boot found with what its first round decided. Pure."""
     outcomes = Counter(str(decision.outcome) for decision in decided.values())
     outcomes.update(_became(one) for turn, one in expired.items() if turn not in decided)
     return ContinuityReport(
@@ -115,13 +115,13 @@ def _fate(
 
 
 def _became(expired: ExpiredQuestion) -> str:
-    """The outcome that leads to where the turn stands, or that state if none does."""
+    """The outcome that leads to the turn's state; the state itself if no outcome does."""
     outcomes = {TurnState.EXPIRED: Outcome.EXPIRE, TurnState.CANCELLED: Outcome.CANCEL}
     return outcomes.get(expired.state, expired.state)
 
 
 def render(report: ContinuityReport) -> tuple[str, ...]:
-    """Write the report down, one line per thing worth knowing."""
+    """The lines of the report."""
     lines = [_ENDED.get(report.previous_ended, f"The last run ended as {report.previous_ended}.")]
     lines.append(f"Turns found open: {len(report.fates)}.{_counted(report.counts)}")
     lines += [_line(fate) for fate in report.fates[:_LISTED]]

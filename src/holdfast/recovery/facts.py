@@ -1,4 +1,4 @@
-"""The facts recovery decides on: what the ledger says of a turn, and what only the gateway knows now."""
+"""The facts for recovery's decisions: what the ledger says of a turn, and what only the gateway knows."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from holdfast.store import StaleTurn
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What is true now and stands in no row of the turn."""
+    """What is true now, but is in no row of the turn."""
 
     alive: frozenset[InstanceId]
-    """Processes that run now, this one among them."""
+    """Processes that run now, with this one."""
     connected: frozenset[str]
-    """Names of the platforms that can be reached."""
+    """Names of the platforms that are connected."""
     served: frozenset[str]
-    """The bot accounts this gateway is configured for, as `served_by` writes them."""
+    """The bot accounts that this gateway is configured for, as `served_by` writes them."""
     allowed: Callable[[PersonId], bool]
     safe_mode: bool = False
     lane_taken: bool = False
     on_interruption: OnInterruption = OnInterruption.RESUME
     me: InstanceId | None = None
     uptime: tuple[str, int] = ("", 0)
-    """`Clock.uptime`: in this run of the machine, ages are measured on its own clock."""
+    """`Clock.uptime`: since the boot of the machine, ages are measured on its own clock."""
     running: frozenset[TurnId] | None = None
-    """Turns this process still works on: it has let go of every other. None: nobody knows, so of none."""
+    """The turns that this process still works on. None: it cannot tell, so it may work on any turn."""
 
     def holds(self, owner: InstanceId | None, turn: TurnId) -> bool:
-        """Whether a living process may still be at work on that turn."""
+        """Whether a living process may still work on that turn."""
         alive = owner in self.alive
         return alive and (owner != self.me or self.running is None or turn in self.running)
 
 
 TrueNow = tuple[bool, bool, bool, bool, bool]
 """Of one turn: whether its sender is allowed, its owner alive, its origin known, its platform connected, and
-a message waiting."""
+whether a message waits."""
 
 
 def true_now(stale: StaleTurn, outside: Outside) -> TrueNow:
-    """Ask once: a person may be let in or out at any moment, and one decision has one set of facts."""
+    """Check these facts once: access may change at any moment, and one decision needs one set of facts."""
     waiting = stale.waiting_sender
     return (
         _is_allowed(outside, stale.sender),
@@ -59,23 +59,23 @@ def true_now(stale: StaleTurn, outside: Outside) -> TrueNow:
 def progressed_at(stale: StaleTurn, outside: Outside, now: int) -> int | None:
     """When the turn last progressed, on the present wall clock.
 
-    A progress of this run of the machine is as old as the machine's own clock says: a wall clock that was
-    set since then makes it neither older nor younger.
+    For progress since the boot of the machine, the age comes from the machine's own clock: a change of the
+    wall clock does not change it.
     """
     elapsed = between(stale.progress_mark, outside.uptime)
     return stale.progress_at if elapsed is None else now - elapsed
 
 
 def counts_from(stale: StaleTurn, outside: Outside, now: int) -> int | None:
-    """The time from which the age of this work counts: its last progress, or an approval's expiry since."""
+    """The time from which the age of this work counts: its last progress, or an approval's later expiry."""
     progress_at, since, stands = progressed_at(stale, outside, now), stale.silent_since, stale.stands
-    unheeded = stands.asked is QuestionKind.APPROVAL and stands.question in SILENT
-    refused = stands.tail is Tail.QUESTION and unheeded
+    unanswered = stands.asked is QuestionKind.APPROVAL and stands.question in SILENT
+    refused = stands.tail is Tail.QUESTION and unanswered
     return max(since, progress_at or 0) if refused and since is not None else progress_at
 
 
 def facts_of(stale: StaleTurn, outside: Outside, true: TrueNow, progress_at: int | None) -> RecoveryFacts:
-    """Put all of it together; the one place that does."""
+    """Build the facts of one turn; no other place does."""
     stands = stale.stands
     sender_allowed, owner_alive, origin_known, platform_connected, message_waiting = true
     return RecoveryFacts(
@@ -106,11 +106,11 @@ def facts_of(stale: StaleTurn, outside: Outside, true: TrueNow, progress_at: int
 def _is_allowed(outside: Outside, person: PersonId) -> bool:
     try:
         return outside.allowed(person)
-    except Exception:  # noqa: BLE001 - whatever went wrong: who cannot be checked is not allowed
+    except Exception:  # noqa: BLE001 - a person who cannot be checked is not allowed
         return False
 
 
 def judge_stale(stale: StaleTurn, now: int, outside: Outside, settings: RecoverySettings) -> Decision:
-    """Say what becomes of one interrupted turn now."""
+    """Decide about one interrupted turn now."""
     progress_at = counts_from(stale, outside, now)
     return decide(facts_of(stale, outside, true_now(stale, outside), progress_at), now, settings)

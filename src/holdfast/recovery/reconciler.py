@@ -1,4 +1,4 @@
-"""Looking for what dead owners left, and writing back what becomes of it. It runs nothing itself."""
+"""The reconciler looks for work of dead owners and writes back the decision. It runs nothing itself."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ from .verdicts import CONTINUE_EXPIRES, Judging
 T = TypeVar("T")
 
 PAGE = 500
-"""Turns read at once, and judged and written in one commit: others' commits come in between."""
+"""Turns that are read, judged and written in one commit; other commits come between two pages."""
 PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
-"""How a ledger that cannot be used is tried again."""
+"""How the reconciler tries again when the ledger cannot be used."""
 SAFE_MODE_OFF = "safe_mode_off"
-"""The request by which somebody ends safe mode. Its row stays open as long as it is what keeps it off."""
+"""The request that ends safe mode. Its row stays open as long as safe mode would be on without it."""
 SAFE_MODE_ON = "safe_mode_on"
-"""The request by which somebody puts it on. Its row stays open until somebody ends it."""
+"""The request that puts safe mode on. Its row stays open until a person ends safe mode."""
 ANY = frozenset(Outcome)
 _BATCHES = 20
 _INSTANCES = 200
@@ -54,26 +54,26 @@ _INSTANCES = 200
 
 @dataclass(frozen=True, slots=True)
 class Care:
-    """What the reconciler follows besides the rules of recovery."""
+    """The reconciler's settings besides the rules of recovery."""
 
     safe_mode: SafeModeSettings = SafeModeSettings()
     keep: Keep = Keep()
     owner: ChatAddress | None = None
-    """Where the owner is told of a park and of safe mode."""
+    """The chat where the owner is told of a park and of safe mode."""
     every: int = 5 * SECOND
     apart: int = SECOND // 5
-    """Rounds come no closer than this, however many wake-ups there are."""
+    """The least time between two rounds, even with many wake-ups."""
     retain_every: int = HOUR
     longest: Longest = usual
-    """What one message to a chat may hold: a longer answer is owed in parts."""
+    """How long one message to a chat may be: a longer answer is owed in parts."""
 
 
 AS_USUAL = Care()
-_NOT_LOOKED = SafeMode(active=True, why="the ledger has not been looked at yet")
+_NOT_LOOKED = SafeMode(active=True, why="the gateway has not read the ledger yet")
 
 
 class Reconciler:
-    """One round is harmless at any time and any number of times: every write is guarded."""
+    """A round is harmless at any time and any number of times, because every write is guarded."""
 
     def __init__(
         self,
@@ -85,14 +85,14 @@ class Reconciler:
         care: Care = AS_USUAL,
         report: Report = unreported,
     ) -> None:
-        """`running` names the turns this process works on, or gives None while it claims one."""
+        """`running` returns the turns that this process works on, or None while it claims one."""
         self.store = store
         self.clock = clock
         self.settings = settings
         self.outcomes: Counter[Outcome] = Counter()
-        """What was written back since this process started."""
+        """The outcomes written back since this process started."""
         self.continuity: ContinuityReport | None = None
-        """What this boot found and did, once its first round is done."""
+        """The report of this boot, after its first round."""
         self._outside = outside
         self._running = running
         self._care = care
@@ -100,30 +100,30 @@ class Reconciler:
         self._safe_mode = _NOT_LOOKED
         self._found: Continuity | None = None
         self._decided: dict[TurnId, Decision] | None = {}
-        """What the first round decided, until the report is made."""
+        """The decisions of the first round, until the report is made."""
         self._expired: dict[TurnId, ExpiredQuestion] = {}
-        """Turns whose question's time was up at the first round, until the report is made."""
+        """Turns whose question expired in the first round, until the report is made."""
         self._faults: dict[str, str] = {}
-        """Steps that failed when they were last carried out, and how."""
+        """The steps that failed at their last try, each with its error."""
         self._told_of: int | None = None
         self._retained_at: float | None = None
         self._bell = Bell()
 
     @property
     def safe_mode(self) -> SafeMode:
-        """As of the last look; before the first, nothing resumes by itself."""
+        """Safe mode as of the last look; before the first look it counts as on."""
         return self._safe_mode
 
     def poke(self) -> None:
-        """Something that recovery waits for has happened: a platform is connected, say."""
+        """Something that recovery waits for has happened, for example a platform is connected."""
         self._bell.ring()
 
     def judge(self, stale: StaleTurn, now: int) -> Decision:
-        """What becomes of interrupted work now; for the claim, which asks once more."""
+        """Decide about interrupted work now; the claim asks this once more."""
         return judge_stale(stale, now, self._all_outside(), self.settings)
 
     async def work(self) -> None:
-        """Look at boot, on every wake-up and every few seconds, for ever; a fault of the ledger delays it."""
+        """Run rounds for ever: at boot, on every wake-up and every few seconds; an error only delays them."""
         faults = 0
         while True:
             seen, rung = self.store.version("recovery"), self._bell.rung
@@ -134,7 +134,7 @@ class Reconciler:
                 faults = 0
             except (SyncFailed, StoreClosed):
                 raise
-            except Exception as error:  # noqa: BLE001 - recovery that ends at the first fault recovers nothing
+            except Exception as error:  # noqa: BLE001 - recovery must go on after an error
                 faults += 1
                 self._report("recovering", error)
                 await self.clock.sleep(delay(faults, PATIENCE, 0.5) / SECOND)
@@ -148,16 +148,16 @@ class Reconciler:
             await self.clock.sleep(self._care.apart / SECOND)
 
     async def boot(self) -> ContinuityReport:
-        """One round; the first one also makes the continuity report of this boot, and keeps it."""
+        """Run one round; the first one also makes and stores the continuity report of this boot."""
         if self._found is None or self._faults:
-            # A step that failed may have met damage: it is mended before the step is tried again.
+            # Damage may have made a step fail, so it is mended before the next try.
             await self.store.mend()
         if self._found is None:
             self._found = await self.store.continuity()
         await self.round()
         if self.continuity is None:
             if self._faults:
-                # The report is made once, so what a step could not do for damage is tried again before that.
+                # The report is made only once, so the steps that failed are tried again before it.
                 await self.store.mend()
                 await self.round()
             report = continuity_report(self._found, self._decided or {}, self._expired, self.clock.now())
@@ -166,15 +166,15 @@ class Reconciler:
         return self.continuity
 
     async def round(self) -> Counter[Outcome]:
-        """Look at everything interrupted once, at what dead owners left first; what became of how many.
+        """Look at all interrupted work once, first at what dead owners left; returns the outcomes.
 
-        A step that fails by what it found is reported, and the next steps are carried out all the same.
+        A step that fails because of a row is reported, and the next steps still run.
         """
         more = await self._step("looking for interrupted work", self._interrupt_orphans)
         await self._step("looking for interrupted sends", self.store.doubt_orphans)
         outcomes = await self._settle_all()
         if more:
-            # The first few go on at once: none of them waits until ten thousand others have been found.
+            # The first page is settled already, so those turns do not wait until all others are found.
             while await self._step("looking for interrupted work", self._interrupt_orphans):
                 pass
             outcomes += await self._settle_all()
@@ -183,12 +183,12 @@ class Reconciler:
         return outcomes
 
     async def _step(self, doing: str, work: Callable[[], Awaitable[T]]) -> T | None:
-        """Carry out one step of a round; a fault of its own ends it alone, an unusable ledger the round."""
+        """Run one step of a round; its own error ends only the step, an unusable ledger the whole round."""
         try:
             done = await work()
         except (DiskFull, StoreUnavailable, SyncFailed, StoreClosed):
             raise
-        except Exception as fault:  # noqa: BLE001 - a step that fails for ever must not stop the others
+        except Exception as fault:  # noqa: BLE001 - a step that always fails must not stop the others
             if self._faults.get(doing) != str(fault):
                 self._report(doing, fault)
             self._faults[doing] = str(fault)
@@ -197,21 +197,21 @@ class Reconciler:
         return done
 
     async def _expire_questions(self) -> tuple[ExpiredQuestion, ...]:
-        """A page of questions whose time is up; the first round's go into the report of this boot."""
+        """Expire a page of questions; those of the first round go into the report of this boot."""
         expired = await self.store.expire_questions(PAGE, self.settings, self._care.longest)
         if self._decided is not None:
             self._expired |= {one.turn: one for one in expired}
         return expired
 
     async def _interrupt_orphans(self) -> bool:
-        """A page of what dead owners left; whether there may be more."""
+        """Mark a page of turns of dead owners as interrupted; returns whether there may be more."""
         return await self.store.interrupt_orphans(PAGE, self._running_now()) == PAGE
 
     async def _settle_all(self) -> Counter[Outcome]:
         outcomes: Counter[Outcome] = Counter()
         await self._step("looking at safe mode", self._look_at_safe_mode)
         if self._all_outside().safe_mode:
-            # A park clears the run that died of it, and may end safe mode: no chat hears of it before that.
+            # A park excuses the exit that it explains, and may end safe mode: so no chat is told before that.
             park = partial(self.settle_interrupted, frozenset({Outcome.PARK}))
             outcomes += await self._step("parking", park) or Counter()
             if outcomes[Outcome.PARK]:
@@ -220,7 +220,7 @@ class Reconciler:
         return outcomes + (await self._step("deciding", self.settle_interrupted) or Counter())
 
     async def _look_at_questions(self) -> None:
-        """Safe mode keeps what recovery asks open; after it the work of suspects goes on unanswered."""
+        """Keep recovery's questions open in safe mode, then withdraw those about suspects; expire others."""
         if self._all_outside().safe_mode:
             now = self.clock.now()
             await self.store.keep_asking(now + CONTINUE_EXPIRES // 2, now + CONTINUE_EXPIRES)
@@ -230,13 +230,13 @@ class Reconciler:
             pass
 
     async def upkeep(self) -> None:
-        """Forget what is old and finished, every now and then, a bounded part at a time."""
+        """Delete old finished rows from time to time, a bounded part at once."""
         now = self.clock.monotonic()
         since = self._retained_at
         if since is not None:
             if (now - since) * SECOND < self._care.retain_every:
                 return
-            # Damage that came while the gateway ran, and that no step of a round has met.
+            # This mends damage that came while the gateway ran, and that no step has met.
             await self.store.mend()
         for _ in range(_BATCHES):
             if not await self.store.retain(self._care.keep):
@@ -258,7 +258,7 @@ class Reconciler:
         )
 
     async def settle_interrupted(self, only: frozenset[Outcome] = ANY) -> Counter[Outcome]:
-        """Decide about all interrupted work, page by page; other sessions' commits come in between."""
+        """Decide about all interrupted work, page by page; other commits come between two pages."""
         if self._safe_mode is _NOT_LOOKED:
             await self._look_at_safe_mode()
         outcomes: Counter[Outcome] = Counter()
@@ -278,7 +278,7 @@ class Reconciler:
         return Judging(outside, self.settings, self._care.longest, owner, decided, only)
 
     async def _settle(self, page: tuple[StaleTurn, ...], judge: Judging, only: frozenset[Outcome]) -> Settled:
-        """Settle a page; if the ledger refuses it, one by one: a bad row keeps back no other."""
+        """Settle a page; if the ledger refuses it, turn by turn, so that a bad row delays no other."""
         try:
             return await self.store.settle_stale(page, judge)
         except Refused as refusal:
@@ -290,7 +290,7 @@ class Reconciler:
         return settled
 
     async def _settle_alone(self, stale: StaleTurn, only: frozenset[Outcome]) -> Settled:
-        # The owner's chat may be one nobody ever wrote from: then there is nowhere to tell it.
+        # The owner's chat may be unknown to the ledger: then only the turn's own chat is told.
         for owner in (self._care.owner, None):
             try:
                 return await self.store.settle_stale((stale,), await self._judging(owner, only))
@@ -299,13 +299,13 @@ class Reconciler:
         return {}
 
     async def _look_at_safe_mode(self) -> None:
-        """Safe mode is not stored: it follows from how the instances ended, and from what people asked."""
+        """Work out safe mode, which is not stored: it follows from how instances ended and from requests."""
         asked = [each for each in await self.store.requests() if each.what in (SAFE_MODE_ON, SAFE_MODE_OFF)]
-        # By their order, not their times: a clock may be set back. What somebody has said since is void.
+        # The order of requests counts, not their times: a clock may be set back. Only the last one is valid.
         last = asked[-1].what if asked else None
         for each in asked:
             if each.what != last:
-                await self._carried_out(each.id, "somebody has asked for something else since")
+                await self._carried_out(each.id, "a later request replaced this one")
         offs = [each for each in asked if each.what == last == SAFE_MODE_OFF]
         me = self.store.instance
         facts = SafeModeFacts(

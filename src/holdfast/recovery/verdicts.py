@@ -1,4 +1,4 @@
-"""A decision as what is written back: what the person is told, asked or given, and what the owner hears."""
+"""What the ledger writes for a decision: what the person is told, asked or given, and the owner is told."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ CONTINUE_EXPIRES = HOUR
 
 
 UNREADABLE_ANSWER = (
-    "I had an answer to this, and it cannot be read any more. Nothing is run again by itself; ask once more "
-    "if you still want it."
+    "I had an answer to this, but its record is damaged and cannot be read. I do not run the work again by "
+    "myself; ask once more if you still want it."
 )
 
 
 class Judging:
-    """Judges one page after another; a suspect that goes on takes the lane for all after it.
+    """Judges pages of turns, one after another; a suspect that resumes takes the lane for all after it.
 
-    A crash leaves thousands that differ only in whose they are and in their times. About those of them that
-    go on it decides once: their facts are written down nowhere, so they may share the decision on the first.
+    A crash may leave thousands of turns that differ only in their sessions and times. It decides once about
+    all alike turns that resume: no row keeps the facts of such a decision, so they may share it.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Judging:
         decided: dict[TurnId, Decision],
         only: frozenset[Outcome] = frozenset(Outcome),
     ) -> None:
-        """What was decided about each turn is put into `decided`; what is not to become `only` waits."""
+        """Each decision goes into `decided`; turns whose outcome is not in `only` stay as they are."""
         self._outside = outside
         self._settings = settings
         self._longest = longest
@@ -80,7 +80,7 @@ class Judging:
                 answer = _answer(stale, entries_of(stale.turn), self._longest)
                 others.append(Verdict(stale, decision, (answer,)))
             else:
-                others.append(_told(stale, decision, now, self._owner, self._longest))
+                others.append(_verdict(stale, decision, now, self._owner, self._longest))
         return Judged(go_on, others)
 
     def _decide(self, stale: StaleTurn, now: int) -> Decision:
@@ -98,10 +98,10 @@ class Judging:
         return decision
 
 
-def _told(
+def _verdict(
     stale: StaleTurn, decision: Decision, now: int, owner: ChatAddress | None, longest: Longest
 ) -> Verdict:
-    """What the person is told or asked, once per interruption by its key; the owner hears of a park."""
+    """What the person is told or asked, once per interruption by its key; the owner is told of a park."""
     if decision.outcome is Outcome.ASK:
         return Verdict(stale, decision, ask=_question(stale, decision, now, longest))
     keep = partial(_partial, stale, longest) if _may_see(stale, decision) else keep_nothing
@@ -115,23 +115,23 @@ def _told(
 
 
 def _may_see(stale: StaleTurn, decision: Decision) -> bool:
-    """Whether the chat keeps what it saw of a reply: not of what is forgotten, nor for who is let out."""
+    """Whether the chat keeps what it saw of a reply: not after `/forget`, nor for a person without access."""
     return stale.stands.stop is not StopKind.FORGET and decision.facts.sender_allowed
 
 
 def _partial(stale: StaleTurn, longest: Longest, text: str) -> tuple[Owed, ...]:
-    """What the chat is owed of a reply that is not going to be finished."""
+    """What the chat is owed of a reply that will not be finished."""
     mark = CUT_OFF_HERE if stale.stands.stop is None else STOPPED_HERE
     return kept_reply(stale.chat, stale.turn, text, longest, mark, stale.message_id)
 
 
 def _is_damaged(entry: Entry) -> bool:
-    """Whether a reply cannot be read. An answer may quote the words that the model is shown for one."""
+    """Whether a reply is unreadable as a whole; an answer may merely quote `UNREADABLE`."""
     return isinstance(entry.body, Replied) and entry.body.text == UNREADABLE
 
 
 def _answer(stale: StaleTurn, entries: tuple[Entry, ...], longest: Longest) -> Owed:
-    """What a turn whose answer was complete owes for it, under the key its own end would have used."""
+    """The complete answer of a turn, owed under the key that the turn's own end would have used."""
     text = reply_text(view(entries))
     if not text or (UNREADABLE in text and any(map(_is_damaged, entries))):
         text = UNREADABLE_ANSWER
@@ -175,5 +175,5 @@ def _park(
         f"“{decision.sentence}”{held} `holdfast resume {stale.session}` lets it go on."
     )
     parts = parts_for(words, longest(owner))
-    heard = Owed(owner, f"owner:park:{stale.turn}", parts, OwedKind.NOTICE, options=(resume,))
-    return (told, heard)
+    to_owner = Owed(owner, f"owner:park:{stale.turn}", parts, OwedKind.NOTICE, options=(resume,))
+    return (told, to_owner)

@@ -17,7 +17,7 @@ def goal(state: GoalState, words: str = "", waits: bool = False) -> Goal:
         (None, False, NONE_SET),
         (goal(GoalState.ACTIVE), True, "I work towards “tidy up” (3 of 20 turns used)"),
         (goal(GoalState.ACTIVE, waits=True), False, "I work towards “tidy up” (3 of 20 turns used)"),
-        (goal(GoalState.ACTIVE), False, "stands and nothing goes on: the last turn did not succeed"),
+        (goal(GoalState.ACTIVE), False, "is set, but I do not work on it now: the last turn did not succeed"),
         (
             goal(GoalState.DONE, "all tidy"),
             False,

@@ -140,5 +140,5 @@ def test_the_words_say_how_it_ended_and_what_was_found() -> None:
     assert ended_text(id, "make\nall", ProcessState.EXITED, 2) == (
         "The background process p1 (make all) is ended, exit code 2."
     )
-    assert "nobody knows how it ended" in ended_text(id, "make", ProcessState.LOST, None)
+    assert "how it ended is unknown" in ended_text(id, "make", ProcessState.LOST, None)
     assert match_text(id, "make", [f"error {n}" for n in range(12)]).count("> error") == 10

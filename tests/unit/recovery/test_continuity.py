@@ -18,7 +18,7 @@ def report(turns: int) -> ContinuityReport:
 
 def test_it_says_how_the_last_run_ended_and_what_was_open() -> None:
     assert render(report(1)) == (
-        "The last run ended without a word: a crash, a kill or a power cut.",
+        "The last run recorded no end: a crash, a kill or a power cut.",
         "Turns found open: 1. Decided: resume 1.",
         "- t0, running: resume (resume): It goes on.",
         "Replies owed: 4; of unknown outcome: 5.",
@@ -52,10 +52,10 @@ def test_it_says_of_work_that_nothing_was_decided_about_why_it_stays() -> None:
 @pytest.mark.parametrize(
     ("state", "became", "words"),
     [
-        (TurnState.EXPIRED, "expire", "the work ended; /resume takes it up again"),
+        (TurnState.EXPIRED, "expire", "the work ended; /resume goes on with it"),
         (TurnState.CANCELLED, "cancel", "the work was dropped"),
         (TurnState.QUEUED, "queued", "counts as refused; it goes on"),
-        (TurnState.RUNNING, "running", "the time to answer its question was up"),
+        (TurnState.RUNNING, "running", "its question expired"),
     ],
 )
 def test_it_says_what_became_of_work_whose_question_got_no_answer(

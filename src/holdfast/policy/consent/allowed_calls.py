@@ -1,7 +1,7 @@
 """What a stored rule covers: exactly the call it was given for, or commands that begin with a plain one.
 
-A shell gives a meaning to much more than words. So a rule reaches beyond its own call only where the whole
-command is plain words: there is no operator, quote, expansion, redirection, assignment or line end in it.
+A shell acts on much more than words. So a rule covers more than its own call only if the whole command is
+plain words, without operator, quote, expansion, redirection, assignment or line end.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from holdfast.records import dataclass
 from .argument_text import Unreadable, call_hash, plain_value, value_hash
 
 SHELLS = ("terminal", STARTING)
-"""Tools whose argument `command` is read by a shell."""
+"""Tools whose argument `command` goes to a shell."""
 _COMMAND = "command"
 _LONGEST = 300
-"""Characters of a command that a rule can name as a beginning."""
+"""Characters of the longest command that a rule can take as a beginning."""
 _NAME = r"[A-Za-z0-9_./][A-Za-z0-9_./+-]*"
 _WORD = r"(?:[A-Za-z0-9_./:@%+,][A-Za-z0-9_./:@%+,-]*|-[A-Za-z0-9_./:@%+,=-]*)"
 _PLAIN = re.compile(rf"{_NAME}(?: {_WORD})+")
-"""Two words or more with one space between them, in which a shell finds nothing to do."""
+"""Two words or more with one space between them, on which a shell does not act."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What "always allow this" would store for one call, under the agent that answers now."""
+    """What "always allow this" would store for one call, for the agent that answers now."""
 
     agent: str
     prefix: str | None = None
-    """The beginning of every command that it covers; None: it covers exactly the call."""
+    """The beginning of every command that the rule covers; None: it covers exactly the call."""
     others: bool = False
-    """The call has further arguments, which have to be the same."""
+    """The call has other arguments, which must stay the same."""
 
 
 def coverage(call: CallRecord, agent: str) -> Coverage:
@@ -46,7 +46,7 @@ def coverage(call: CallRecord, agent: str) -> Coverage:
 
 
 def covers(rule: AllowedCall, call: CallRecord) -> bool:
-    """Whether a rule lets this call run: the same call, or one with nothing but plain words behind it."""
+    """Whether a rule lets this call run: it is the same call, or the same with plain words after it."""
     if call.name != rule.tool:
         return False
     return call_hash(call.name, call.arguments) == rule.call_hash or _begins_so(rule, call)
@@ -59,12 +59,12 @@ def _begins_so(rule: AllowedCall, call: CallRecord) -> bool:
     command = given[_COMMAND]
     if not (command.startswith(f"{rule.prefix} ") and _PLAIN.fullmatch(command)):
         return False
-    # With the words behind the beginning taken away it has to be the very call that the owner allowed.
+    # Without the words after the beginning it must be exactly the call that the owner allowed.
     return value_hash(call.name, {**given, _COMMAND: rule.prefix}) == rule.call_hash
 
 
 def _shell_arguments(call: CallRecord) -> dict[str, Any] | None:
-    """The arguments of a call whose command a shell reads; None for any other call."""
+    """The arguments of a call whose command goes to a shell; None for any other call."""
     if call.name not in SHELLS:
         return None
     try:
@@ -75,7 +75,7 @@ def _shell_arguments(call: CallRecord) -> dict[str, Any] | None:
 
 
 def described(rule: AllowedCall) -> str:
-    """What a stored rule covers, for a list of them."""
+    """What a stored rule covers, for a list of rules."""
     whom = f" while `{rule.agent}` answers" if rule.agent else ""
     if rule.prefix is None:
         return f"`{rule.tool}`{whom}: exactly the call with {rule.arguments}"

@@ -27,40 +27,40 @@ from .argument_text import Unreadable, plain_value
 
 RESTARTING = "restart_gateway"
 ASKING = "ask_person"
-"""The tool that asks a person: whether it may ask, nobody is asked."""
+"""The tool that asks a person; it needs no consent itself."""
 
 
-def _nobody(person: PersonId) -> bool:
+def _never(person: PersonId) -> bool:
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What a call has to pass before it runs: the rules as they are now, for one chat."""
+    """The rules that decide whether a call of one chat may run, as they are now."""
 
     settings: ApprovalSettings = ApprovalSettings()
     chat: ChatAddress = ChatAddress("")
     now: int = 0
-    owner: Callable[[PersonId], bool] = _nobody
-    """Who is an owner now."""
+    owner: Callable[[PersonId], bool] = _never
+    """Whether a person is an owner now."""
     agent: str = ""
-    """Who answers in the chat."""
+    """The agent that answers in the chat."""
     allowed: tuple[AllowedCall, ...] = ()
-    """The rules of this chat that nobody has revoked."""
+    """The rules of this chat, without revoked ones."""
 
     def ruling(self, call: CallRecord) -> Ruling:
-        """The first rule that fits decides; what none fits goes by its effect class."""
+        """The first rule that matches decides; without one, the call's effect class decides."""
         fitting = (rule.then for rule in self.settings.rules if fits(rule, call, self.chat))
         then = next(fitting, None) or default_for(consent_class(call), self.settings)
         return Ruling.ALLOW if then is Ruling.ASK and call.name == ASKING else then
 
     def allowing(self, call: CallRecord) -> AllowedCall | None:
-        """The rule of this chat under which a call runs unasked; one of a former owner counts no more."""
+        """The stored rule that lets a call run unasked; a rule of a former owner does not count."""
         fitting = (rule for rule in self.allowed if rule.agent == self.agent and covers(rule, call))
         return next((rule for rule in fitting if self.owner(rule.allowed_by)), None)
 
     def needs_consent(self, journal: Journal) -> bool:
-        """Whether some call that could begin now is one that people are asked about."""
+        """Whether a call that could start now needs a person's consent."""
         return any(
             self.ruling(call) is Ruling.ASK
             for call in journal.calls
@@ -69,11 +69,11 @@ class Gate:
         )
 
     def is_stale(self, consent: QuestionRecord) -> bool:
-        """Whether a yes was given so long ago that it says nothing about now."""
+        """Whether a yes is too old to count."""
         return consent.closed_at is None or age(self.now, consent.closed_at) >= self.settings.expires
 
     def counts(self, consent: QuestionRecord) -> bool:
-        """Whether who gave it may give it now: an owner, or, where the owner says so, any person asked."""
+        """Whether the person who said yes may still do so: an owner, or one whom the settings let consent."""
         if self.settings.people is Approver.OWN:
             return not consent.of_owner or self._is_owner(consent)
         return self._is_owner(consent)
@@ -83,19 +83,20 @@ class Gate:
 
 
 OPEN_GATE = Gate(ApprovalSettings(people=Approver.OWN))
-"""Everything may run, and whoever is asked may allow it."""
+"""Every call may run, and every person who is asked may consent."""
 
 
 def consent_class(call: CallRecord) -> EffectClass:
-    """What a call does, as consent sees it.
+    """The effect class of a call where consent is concerned.
 
-    That a start or a restart can be asked for twice says nothing of what is started, or of whose work stops.
+    A repeated start or restart is harmless, so their class is milder. But what a process does, and whose work
+    a restart stops, needs consent like any effect.
     """
     return EffectClass.EFFECT if call.name in (STARTING, RESTARTING) else call.effect
 
 
 def default_for(effect: EffectClass, settings: ApprovalSettings) -> Ruling:
-    """What becomes of a call that no rule fits."""
+    """The ruling for a call that no rule matches."""
     match effect:
         case EffectClass.READ:
             return settings.read
@@ -108,7 +109,7 @@ def default_for(effect: EffectClass, settings: ApprovalSettings) -> Ruling:
 
 
 def fits(rule: Rule, call: CallRecord, chat: ChatAddress) -> bool:
-    """Whether everything the rule says is so of this call."""
+    """Whether this call meets all conditions of the rule."""
     if not any(fnmatchcase(call.name, tool) for tool in rule.tools):
         return False
     if rule.effect not in (None, consent_class(call)) or not fnmatchcase(chat, rule.chat):
@@ -126,13 +127,13 @@ def _fits_arguments(rule: Rule, arguments: str) -> bool:
             name in named and is_whole(pattern, _value_text(named[name])) for name, pattern in rule.arguments
         )
     except (Unreadable, UnicodeError, RecursionError):
-        # What a tool makes of it nobody can say: it must not slip past a rule that keeps it back, nor
-        # through one that lets it pass.
+        # The gateway cannot tell what the tool will read. A rule that asks or denies therefore applies, and a
+        # rule that allows does not.
         return rule.then is not Ruling.ALLOW
 
 
 def plain_text(value: object) -> str:
-    """Arguments as rules see them: JSON with its keys in order, one space after a comma or colon."""
+    """Arguments as rules match them: JSON with its keys in order, one space after a comma or colon."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 

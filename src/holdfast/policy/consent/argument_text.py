@@ -1,4 +1,4 @@
-"""Reading a call's arguments so that everybody who reads them sees the same."""
+"""Reading a call's arguments in the one way that every reader agrees on."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 
 class Unreadable(ValueError):
-    """It is no JSON, or JSON that readers take differently."""
+    """The text is no JSON, or JSON that different readers read differently."""
 
 
 def plain_value(arguments: str) -> Any:
-    """What the arguments are; `Unreadable` when no two readers need agree on that."""
+    """The value of the arguments; `Unreadable` if two readers could read different values."""
     try:
         return json.loads(
             arguments, object_pairs_hook=_plain_object, parse_float=_finite, parse_constant=_finite
@@ -25,7 +25,7 @@ def plain_value(arguments: str) -> Any:
 def _plain_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise Unreadable("a key stands twice, and readers differ on which one counts")
+        raise Unreadable("a key appears twice, and readers differ on which one counts")
     return found
 
 
@@ -37,16 +37,16 @@ def _finite(text: str) -> float:
 
 
 def call_hash(name: str, arguments: str) -> str:
-    """Name one call for consent: equal for the same tool with the same arguments, however they are spaced."""
+    """The hash of one call, for consent: equal for the same tool and arguments, with any white space."""
     try:
         return value_hash(name, plain_value(arguments))
     except (Unreadable, RecursionError):
-        # What cannot be read as plain JSON stands for itself, to the letter.
+        # Unreadable arguments count letter by letter.
         form = json.dumps([name, "text", arguments], separators=(",", ":"))
         return hashlib.sha256(form.encode("ascii")).hexdigest()
 
 
 def value_hash(name: str, value: object) -> str:
-    """The same for arguments that were read already."""
+    """The same hash, from arguments that were read already."""
     form = json.dumps([name, value], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(form.encode("ascii")).hexdigest()

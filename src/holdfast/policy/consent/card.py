@@ -1,4 +1,4 @@
-"""What a person reads before they allow a call: exactly what will run, in as many parts as it takes."""
+"""What a person reads before they allow a call: exactly what will run, in as many parts as needed."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from .argument_text import Unreadable, plain_value
 from .visible_text import visible
 
 ALLOW_OR_DENY = ("allow once", "deny")
-"""The buttons; typed in the turn's own chat, yes and no and their numbers do as well."""
+"""The buttons. In the turn's own chat a person may also type yes, no or a number."""
 ALWAYS = "always allow this"
 """The third button, for owners: it stores the rule that the card names."""
 WITH_ALWAYS = (*ALLOW_OR_DENY, ALWAYS)
-"""The buttons where an owner is asked."""
+"""The buttons when an owner is asked."""
 LONGEST_CARD = 12_000
-"""Width of what a person can be asked to read; a longer call is refused."""
+"""Width of the longest call that a person is asked about; the gateway refuses a longer one."""
 Hide = Callable[[str], str]
 """Gives a text with the exact values of known secrets masked."""
 
 _FENCE = re.compile(r"`{3,}")
 _PLAIN_NAME = re.compile(r"[\w.-]+")
-"""A name of an argument that nobody takes for anything else."""
+"""A name of an argument that cannot be mistaken for anything else."""
 _LONGEST_NAME = 200
-"""Width of a tool's name that every part can repeat."""
+"""Width of the longest tool name; every part of a card repeats it."""
 _AROUND = 180
-"""Width that the words and the frame around a part of the call take, besides the name."""
+"""Width of the words and the frame around a part of the call, without the name."""
 _LEAST_ROOM = 50
-"""Width that one part gives to the call, however little a platform takes."""
+"""Width that every part gives to the call, even if a platform takes very short messages."""
 _MASKED = "A secret value that the gateway knows is masked above. The call runs with the value itself."
 
 
@@ -42,9 +42,9 @@ class CardNotes:
     """What a card says besides the call; each is a sentence or two."""
 
     before: str = ""
-    """Who asked, and where, when the reader is asked about the work of another person."""
+    """Whose work it is, and where it runs, when the reader is asked about another person's work."""
     contained: str | None = None
-    """How contained the call would run."""
+    """How contained the program would run."""
     rule: str | None = None
     """The rule that "always allow this" would store."""
 
@@ -54,7 +54,7 @@ NO_NOTES = CardNotes()
 
 @dataclass(frozen=True, slots=True)
 class ConsentCard:
-    """A question for consent. `shown` is the call's arguments, whole, with everything in them visible."""
+    """A question for consent. `shown` holds all of the call's arguments, with every character visible."""
 
     name: str
     shown: str
@@ -67,9 +67,9 @@ class ConsentCard:
         return _joined(self.before, f"May I run `{self.name}`?", _framed(self.shown), *self.after)
 
     def parts(self, longest: int) -> tuple[str, ...]:
-        """The card as messages of at most this width; nothing of the call is lost between two of them.
+        """The card as messages of at most this width; together they hold the whole call.
 
-        The buttons belong to the last part, so a person who can press one was sent all of it.
+        The last part has the buttons, so a person who can press one was sent all parts.
         """
         room = longest - MARK
         if width(self.text) <= room:
@@ -91,15 +91,15 @@ class ConsentCard:
 
 
 def consent_card(call: CallRecord, hide: Hide, notes: CardNotes = NO_NOTES) -> ConsentCard:
-    """The question whether this one call may run; only exact values of known secrets are masked in it."""
+    """The question whether this one call may run; it masks only exact values of known secrets."""
     shown, masked = _shown(call, hide)
     after = tuple(filter(None, (_MASKED if masked else "", notes.contained, notes.rule)))
     return ConsentCard(one_line(call.name).replace("`", "'"), shown, notes.before, after)
 
 
 def can_be_shown(call: CallRecord) -> bool:
-    """Whether a person can be asked to read all of this call."""
-    # JSON may need six characters for one; what is longer than that is not worth reading.
+    """Whether the call is short enough for a person to read all of it."""
+    # JSON needs at most six characters for one, so a longer text cannot fit and is not read.
     if len(call.arguments) > 8 * LONGEST_CARD or width(one_line(call.name[:LONGEST_CARD])) > _LONGEST_NAME:
         return False
     shown, _ = _shown(call, lambda value: value)
@@ -114,7 +114,7 @@ def _shown(call: CallRecord, hide: Hide) -> tuple[str, bool]:
 
 
 def _values(arguments: str) -> Iterator[tuple[str | None, str]]:
-    """The arguments one by one, each with its name; what cannot be told apart has none."""
+    """The arguments one by one, each with its name; arguments that are no object have no names."""
     try:
         given = plain_value(arguments)
     except Unreadable:
@@ -128,27 +128,27 @@ def _values(arguments: str) -> Iterator[tuple[str | None, str]]:
 
 
 def _line(name: str | None, value: str) -> str:
-    # Later lines of a value are indented, so that none of them looks like an argument of its own. The page
-    # relies on it that no argument begins so.
+    # Later lines of a value are indented, so that none of them looks like another argument. The page relies
+    # on it that no argument begins with a space.
     text = visible(value).replace("\n", "\n  ")
     return text if name is None else f"{_argument_name(name)}: {text}"
 
 
 def _argument_name(name: str) -> str:
-    """The name; in quotes if it could pass for the end of a value, for another argument or for none."""
+    """The name; in quotes if it could look like the end of a value, like another argument or like no name."""
     is_plain = _PLAIN_NAME.fullmatch(visible(name))
     return name if is_plain else visible(json.dumps(name, ensure_ascii=False))
 
 
 def one_line(text: str) -> str:
-    """A name or an address as it may stand in a sentence: visible, and in one line."""
+    """A name or an address for use in a sentence: visible, and on one line."""
     return visible(text).replace("\n", "\\n")
 
 
 def _pieces(text: str, room: int) -> Iterator[tuple[str, bool]]:
-    """The text cut into pieces, at the ends of lines if one is near; and whether a piece goes on in a line.
+    """The text in pieces, cut at the end of a line if one is near; each with whether it begins inside a line.
 
-    A line end at a cut is the cut itself. Otherwise the pieces are the text, to the letter, cut between words
+    The pieces hold the whole text, except the line ends where it is cut. A cut inside a line is between words
     if a blank is near.
     """
     goes_on = False
@@ -178,7 +178,7 @@ def _split(text: str, room: int) -> tuple[str, ...]:
 
 
 def _beside(parts: tuple[str, ...], more: tuple[str, ...], room: int) -> tuple[str, ...]:
-    """Both in their order; where they meet in one message, if there is room for that."""
+    """Both in their order; the last of `parts` and the first of `more` share a message if there is room."""
     if not parts or not more or width(meeting := _joined(parts[-1], more[0])) > room:
         return (*parts, *more)
     return (*parts[:-1], meeting, *more[1:])

@@ -1,4 +1,4 @@
-"""How a question's message reads once nobody can answer it any more."""
+"""The text of a question's message after the question is closed."""
 
 from __future__ import annotations
 
@@ -20,27 +20,25 @@ _SILENT: Mapping[QuestionKind, str] = MappingProxyType(
         QuestionKind.CONTINUE: "No answer came in time, so I dropped the work. The conversation is kept.",
     }
 )
-_UNDELIVERED = (
-    f"A question of mine could not be delivered here, so I stopped the work it is about. {_TAKE_UP}"
-)
+_UNDELIVERED = f"I could not deliver a question here, so I stopped the work it is about. {_TAKE_UP}"
 _OVER: Mapping[QuestionState, str] = MappingProxyType(
     {
-        QuestionState.SET_ASIDE: "This was set aside.",
-        QuestionState.CANCELLED: "This is not asked any more.",
-        QuestionState.UNDELIVERABLE: "This is not asked any more.",
+        QuestionState.SET_ASIDE: "Another message set this question aside.",
+        QuestionState.CANCELLED: "I no longer ask this.",
+        QuestionState.UNDELIVERABLE: "I no longer ask this.",
     }
 )
-WITHDRAWN = "This is not asked any more: safe mode is over, and the work goes on by itself."
+WITHDRAWN = "I no longer ask this: safe mode is over, and the work goes on by itself."
 _MOST_ANSWER = 200
-"""Characters of an answer that are shown below its question."""
+"""Characters of an answer that the message shows below the question."""
 _MOST_QUESTION = 80
-"""Characters by which a question is named in a line of its own."""
+"""Characters of a question that a separate line about it repeats."""
 
 
 def closed_words(
     kind: QuestionKind, state: QuestionState, answer: str | None, asked_by: AskedBy | None = None
 ) -> str:
-    """What stands below a question instead of its buttons."""
+    """The words below a question that replace its buttons."""
     if state is QuestionState.EXPIRED and asked_by is AskedBy.SAFE_MODE:
         return WITHDRAWN
     if state is QuestionState.EXPIRED or (
@@ -54,14 +52,14 @@ def closed_words(
 
 
 def unanswered_line(question: str, was_shown: bool) -> str:
-    """The line that says so where the question's own message cannot, or was not delivered."""
+    """The line for a question that expired, where its own message cannot change or was not delivered."""
     if not was_shown:
         return _UNDELIVERED
     return f"No answer came in time to “{_named(question)}”, so I stopped this work. {_TAKE_UP}"
 
 
 def withdrawn_line(question: str) -> str:
-    """The same for a question of safe mode, which is over."""
+    """The line for a question of safe mode, after safe mode has ended."""
     return f"You need not answer “{_named(question)}” any more: safe mode is over, and the work goes on."
 
 
@@ -78,18 +76,18 @@ def as_closed(
     longest: int,
     asked_by: AskedBy | None = None,
 ) -> str:
-    """The whole message; a question that leaves no room for more loses its end."""
+    """The whole message; a long question loses its end, so that the words below it fit."""
     text = mark_for(delivery) + delivery.text
     below = f"\n\n{closed_words(kind, state, _chosen(delivery, answer), asked_by)}"
     room = longest - width(below)
     if width(text) > room:
-        # Half of it may be characters that count twice.
+        # Some characters count twice, so the text may have to be cut to half.
         text = next(cut for end in (room - 1, room // 2 - 1) if width(cut := text[:end] + "…") <= room)
     return text + below
 
 
 def _chosen(delivery: Delivery, answer: str | None) -> str | None:
-    """As it stood on the button: of an approval only yes, no or always is kept."""
+    """The label of the button that was pressed: the ledger keeps only yes, no or always for an approval."""
     if answer is None or delivery.options not in (ALLOW_OR_DENY, WITH_ALWAYS):
         return answer
     allow, deny = ALLOW_OR_DENY

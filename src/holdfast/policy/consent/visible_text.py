@@ -1,4 +1,4 @@
-"""Text in which a reader sees everything: characters that are invisible or turn text around are named."""
+"""Text in which a reader sees everything: invisible characters, and those that reverse text, are named."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 import unicodedata
 
 _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp")
-"""Kinds of characters that show nothing, look like a space, or change how other characters look."""
+"""Unicode categories of characters that are invisible, look like a space, or change other characters."""
 _BLANK_LETTERS = frozenset(
     map(
         chr,
         (
-            # Unicode counts these as letters, marks or symbols, and every font draws nothing for them.
+            # Unicode counts these as letters, marks or symbols, but fonts draw nothing for them.
             *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
             *range(0x180B, 0x1810),
             *range(0xFE00, 0xFE10),
@@ -22,22 +22,22 @@ _BLANK_LETTERS = frozenset(
 )
 _PLAIN = " \n\t"
 _LONGEST_RUN = 40
-"""Spaces, line ends and tabs in a row, mixed or not, that are shown as they are; more could push text out of
-sight. More backticks would need a frame that no platform takes."""
+"""Spaces, line ends and tabs in a row, mixed or not, that are shown as they are. More could push text out of
+sight; and more backticks would need a frame that no platform takes."""
 _RUN = re.compile(rf"`{{{_LONGEST_RUN + 1},}}|[{_PLAIN}]{{{_LONGEST_RUN + 1},}}")
 _REPEATED = re.compile(r"(.{1,4}?)\1+|.", re.DOTALL)
-"""A few characters and how often they come; a long gap may be made of several kinds of blanks in turn."""
+"""A few characters that repeat; a long gap may consist of several kinds of blanks in turn."""
 _UNUSUAL = re.compile(r"[^\n\t -~]")
-"""Characters that have to be looked at one by one."""
+"""Characters that are checked one by one."""
 
 
 def visible(text: str) -> str:
-    """The text with every character that cannot be seen named by its number, and long gaps counted."""
+    """The text with each invisible character named by its number, and long gaps counted."""
     return _UNUSUAL.sub(_visible, _RUN.sub(_counted, text))
 
 
 def _counted(run: re.Match[str]) -> str:
-    """All of a gap, in its order: each few characters that repeat with their number."""
+    """The whole gap in its order: each group of characters that repeats, with its count."""
     return "".join(map(_times, _REPEATED.finditer(run[0])))
 
 
@@ -55,7 +55,7 @@ def _visible(found: re.Match[str]) -> str:
 
 
 def is_unseen(character: str) -> bool:
-    """Whether a reader sees nothing of this character, or takes it for a plain space."""
+    """Whether this character is invisible, or looks like a plain space."""
     if character in _PLAIN:
         return False
     return character in _BLANK_LETTERS or unicodedata.category(character) in _UNSEEN

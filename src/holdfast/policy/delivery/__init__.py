@@ -1,1 +1,1 @@
-"""Rules of what goes out: parts of a reply, files, and what becomes of a send."""
+"""Rules for what goes out: parts of a reply, files, and what follows a send."""

@@ -1,4 +1,4 @@
-"""What people are told of a file that goes out: its size, and why it is not there and how to get it. Pure."""
+"""What people are told of a file that goes out: its size, why it did not arrive and how to get it. Pure."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from holdfast.model import Attachment
 
 _UNITS = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB"))
 _SLOWEST = 100_000
-"""Bytes that may take a second more on their way."""
+"""Bytes per second of a slow connection."""
 
 
 def size_of(size: int) -> str:
-    """A size as people say it."""
+    """A size in words for people."""
     for unit, name in _UNITS:
         if size >= unit:
             return f"{size / unit:.1f} {name}" if size < 10 * unit else f"{size // unit} {name}"
@@ -23,17 +23,17 @@ def named(file: Attachment) -> str:
 
 
 def fetching(file: Attachment) -> str:
-    """The command by which whoever runs the gateway gets it."""
+    """The command by which the operator gets the file."""
     return f"holdfast file {file.digest[:12]}"
 
 
 def file_line(file: Attachment) -> str:
-    """A file where only text is shown."""
+    """The line for a file where only text can be shown."""
     return f"[File {named(file)}: {fetching(file)}]"
 
 
 def too_large(files: tuple[Attachment, ...], most: int) -> str | None:
-    """Why a platform that takes files of `most` bytes cannot be given these; None if it can."""
+    """Why a platform that takes files of `most` bytes cannot take these; None if it can."""
     if not files:
         return None
     if not most:
@@ -43,15 +43,15 @@ def too_large(files: tuple[Attachment, ...], most: int) -> str | None:
 
 
 def more_time(files: tuple[Attachment, ...]) -> float:
-    """Seconds that a message may take longer with these files."""
+    """Additional seconds that a message with these files may take."""
     return sum(file.size for file in files) / _SLOWEST
 
 
 def unsent_line(text: str, files: tuple[Attachment, ...], may_have_arrived: bool = False) -> str:
-    """What stands in place of files that could not be sent, with what was said of them."""
+    """The text that replaces files that could not be sent, with the message that came with them."""
     doubt = " It may have been shown all the same." if may_have_arrived else ""
     lines = [
-        f"[The file {named(file)} could not be sent here.{doubt} Whoever runs this gateway can fetch it: "
+        f"[The file {named(file)} could not be sent here.{doubt} The operator of this gateway can fetch it: "
         f"{fetching(file)}]"
         for file in files
     ]

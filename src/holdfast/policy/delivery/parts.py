@@ -1,4 +1,4 @@
-"""Cutting a long text into parts a platform takes: at the best boundary there is, fences kept whole. Pure."""
+"""Cutting a long text into parts that a platform takes, at the best boundary, fences kept whole. Pure."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator
 from holdfast.model import ChatAddress, Delivery
 
 Longest = Callable[[ChatAddress], int]
-"""How many characters one message to this chat may have; see `width`."""
+"""How wide one message to this chat may be; see `width`."""
 
 POSSIBLY_REPEATED = "(possibly repeated) "
-"""What a platform puts before a part that may have arrived before."""
+"""The mark before a part that may have arrived before."""
 MARK = 48
-"""Characters that every part leaves free for its mark; see `mark_for`."""
+"""Width that every part leaves free for its mark; see `mark_for`."""
 USUAL = 4096
 CAPTION = 1024
-"""Characters that may stand with a file, where they are fewest."""
+"""Characters of text with a file, on the platform that takes the fewest."""
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _PARAGRAPH = re.compile(r"\n(?:[^\S\n]*\n)+")
@@ -25,16 +25,16 @@ _SENTENCE = re.compile(r"(?<=[.!?…])\s+")
 _WORD = re.compile(r"\s+")
 _IN_PROSE = ((_PARAGRAPH, 3), (_LINE, 2), (_SENTENCE, 2), (_WORD, 0))
 _IN_CODE = ((_LINE, 0), (_WORD, 0))
-"""Boundaries, best first; each counts from this fraction of the room on (0: anywhere), so parts stay few."""
+"""Boundaries, best first. One counts only after 1/n of the room (0: anywhere), so that parts stay few."""
 
 
 def usual(chat: ChatAddress) -> int:
-    """What most platforms take, where nobody knows better."""
+    """The longest message that most platforms take."""
     return USUAL
 
 
 def mark_for(delivery: Delivery) -> str:
-    """What a platform puts before a part: that it may be there twice, that it comes later than its place."""
+    """The mark before a part that may be there twice, or that comes late."""
     if delivery.aside_at is None:
         return POSSIBLY_REPEATED if delivery.repeated else ""
     which = "" if delivery.parts == 1 else f", part {delivery.part} of {delivery.parts}"
@@ -43,12 +43,12 @@ def mark_for(delivery: Delivery) -> str:
 
 
 def parts_for(text: str, longest: int) -> tuple[str, ...]:
-    """The text as parts of a message, each with room left for a mark."""
+    """The text as parts of a message, each with room for a mark."""
     return split(text, max(longest - MARK, 1))
 
 
 def parts_with_file(caption: str, longest: int) -> tuple[str, ...]:
-    """The parts of a message with one file: what is too long to stand below it follows it as text."""
+    """The parts of a message with one file; a caption that is too long follows the file as text."""
     if width(caption) <= CAPTION - MARK:
         return (caption,)
     return ("", *parts_for(caption, longest))
@@ -57,8 +57,8 @@ def parts_with_file(caption: str, longest: int) -> tuple[str, ...]:
 def split(text: str, longest: int) -> tuple[str, ...]:
     """Cut a text into parts at most `longest` wide that together hold all its words, in order.
 
-    Cut at a paragraph, else a line, a sentence, a word; a longer word is broken. A fenced block that goes
-    over a cut is closed before it and opened again after it, unless its fence leaves too little room.
+    The cut is at a paragraph, else a line, a sentence, a word, or inside a long word. A fenced block is
+    closed before the cut and opened again after it, unless its fence leaves too little room.
     """
     if width(text) <= longest:
         return (text,)
@@ -67,18 +67,18 @@ def split(text: str, longest: int) -> tuple[str, ...]:
 
 
 def closed(text: str) -> str:
-    """The text with the fenced block closed that it ends in, if it ends in one."""
+    """The text; if it ends inside a fenced block, with that block closed."""
     fence = _fence_after(text, "", len(text))
     return f"{text}{_closing(fence)}" if fence else text
 
 
 def width(text: str) -> int:
-    """How long a text is where that is counted strictest: in UTF-16, where emoji and the like are two."""
+    """The length of a text on the strictest platform: in UTF-16, where most emoji count twice."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def reach(text: str, room: int) -> int:
-    """How many of its characters have room, at least one."""
+    """How many of the first characters fit into the room; at least one."""
     end = min(room, len(text))
     while end > 1 and (over := width(text[:end]) - room) > 0:
         end = max(end - (over + 1) // 2, 1)
@@ -89,7 +89,7 @@ def _parts(rest: str, longest: int) -> Iterator[str]:
     fence = ""
     while True:
         head = f"{fence}\n" if fence else ""
-        # No text is less wide than it is long: the width of all that is left is not asked for each part.
+        # A text is at least as wide as it is long, so most long texts need no count of their width here.
         if len(rest) <= longest and width(head) + width(rest) <= longest:
             yield head + rest
             return
@@ -98,12 +98,12 @@ def _parts(rest: str, longest: int) -> Iterator[str]:
         rest, fence = rest[start:], still
         line, _, after = rest.partition("\n")
         if fence and _closes(line, fence):
-            # The block ends just here, and was closed.
+            # The block ends here and is closed already.
             rest, fence = after, ""
 
 
 def _cut_with_fence(text: str, room: int, fence: str, most: int) -> tuple[int, int, str]:
-    """Where to cut, and the fence that is open there, such that its closing still fits."""
+    """Where to cut, and the fence that is open there, so that its closing line still fits."""
     kept = 0
     while True:
         end, start = _cut(text, reach(text, room - kept), bool(fence))
@@ -115,7 +115,7 @@ def _cut_with_fence(text: str, room: int, fence: str, most: int) -> tuple[int, i
 
 
 def _cut(text: str, room: int, in_code: bool) -> tuple[int, int]:
-    """Where the part ends that begins this text, and where the next one starts."""
+    """Where the first part of this text ends, and where the next part starts."""
     piece = text[: room + 1]
     begins = len(piece) - len(piece.lstrip())
     for boundary, least in _IN_CODE if in_code else _IN_PROSE:
@@ -129,7 +129,7 @@ def _cut(text: str, room: int, in_code: bool) -> tuple[int, int]:
 
 
 def _opening_line(text: str, end: int) -> int | None:
-    """Where the last line begins, if it is a fence with nothing behind it and something before it."""
+    """Where the last line begins, if it opens a fenced block and text comes before it."""
     start = text.rfind("\n", 0, end) + 1
     before = text[:start]
     opens = _FENCE.fullmatch(text, start, end) and not _fence_after(before, "", len(text))
@@ -137,7 +137,7 @@ def _opening_line(text: str, end: int) -> int | None:
 
 
 def _fence_after(piece: str, fence: str, most: int) -> str:
-    """The line that opened the block this piece ends in, if any; too long a fence is none."""
+    """The line that opened the fenced block in which this piece ends, if any; a long line opens none."""
     for line in piece.split("\n"):
         if fence:
             fence = "" if _closes(line, fence) else fence

@@ -1,11 +1,11 @@
-"""What becomes of a delivery after a send: settled, tried again, asked about, or given up with a reason.
+"""What happens to a delivery after a send: it is settled, tried again, asked about, or given up.
 
-A refusal is final. Every other failure is tried again until the delivery is too old (`settings.age`), however
-many attempts that takes. Two limits hold: a part that may have arrived is repeated only a few times, spread
-over the whole of that age (`repeat_at`); and a part that fails while other sends of its account succeed
-leaves its chat's line (`steps_aside`).
+A refusal is final. After any other failure the gateway tries again until the delivery is too old
+(`settings.age`), with two limits. A part that may have arrived is repeated only a few times, spread over the
+whole of that age (`repeat_at`). A part that fails while other sends of its account succeed leaves its chat's
+line (`steps_aside`).
 
-`attempts` on a delivery counts the real attempts before the one that is judged here. A throttle or a
+`attempts` of a delivery counts the real attempts before the one that is judged here. A throttle or a
 platform that is down is no attempt. Chance comes in as `jitter`, a number in [0, 1).
 """
 
@@ -27,14 +27,14 @@ _LAST_CHANCE = MINUTE
 
 
 class Settling(StrEnum):
-    """How a platform lets us settle a send whose outcome is unknown."""
+    """How the gateway can settle a send of unknown outcome on a platform."""
 
     ASK = "ask"
-    """It can be asked whether the message is there."""
+    """The platform can say whether the message is there."""
     REPEAT_WITH_KEY = "repeat_with_key"
-    """Sending again with the same key shows it once."""
+    """The platform shows a message once, even if it is sent again with the same key."""
     RESEND_MARKED = "resend_marked"
-    """Neither: it is sent again, visibly marked as possibly repeated."""
+    """Neither: the gateway sends it again, visibly marked as possibly repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,49 +44,49 @@ class Next:
     state: DeliveryState
     attempts: int
     at: int | None = None
-    """Not before then: the next send of a pending one, the question to the platform for an unknown one."""
+    """The earliest time of the next send (pending), or of the question to the platform (unknown)."""
     repeated: bool = False
     reason: str | None = None
     platform_id: str | None = None
     whole_chat: bool = False
-    """Nothing can go to this chat any more: the rest of what it is owed fails with it."""
+    """The chat takes no messages any more: everything else that it is owed fails, too."""
     replaced: bool = False
-    """A visible line takes the place of this part."""
+    """A visible line replaces this part."""
     marked: bool = False
-    """The send that follows counts as one of the repeats that a part may have."""
+    """The next send counts as one of the repeats that a part may have."""
 
 
 class FailingPart(NamedTuple):
-    """A part whose sends fail, and what waits behind it."""
+    """A part whose sends fail, and the messages that wait for it."""
 
     delivery: Delivery
     held: int | None = None
-    """When the newest other message of its chat was owed that waits for it, if there is one."""
+    """When the newest message was owed that waits for this part, if there is one."""
 
 
 class RetryEvent(StrEnum):
-    """What may be a reason to try a failing part before its time."""
+    """A reason to try a failing part before its time."""
 
     RECONNECTED = "reconnected"
     """The platform was away and is back."""
     OVERTAKEN = "overtaken"
     """Another send of the account has succeeded."""
     HOLDS = "holds"
-    """Time has passed; other messages may wait behind it."""
+    """Time has passed, and other messages may wait for the part."""
 
 
 def delay(attempt: int, settings: RetrySettings, jitter: float) -> int:
-    """How long to wait after the `attempt`-th failure: growing, capped, spread over its upper half."""
+    """How long to wait after the `attempt`-th failure: growing, capped, random within its upper half."""
     grown = settings.first * settings.factor ** min(max(attempt, 1) - 1, _MOST_DOUBLINGS)
     return int(min(grown, settings.most) * (0.5 + jitter / 2))
 
 
 def repeat_at(delivery: Delivery, now: int, settings: RetrySettings, jitter: float) -> int | None:
-    """When a part that may have arrived is sent again, marked; None when that was done often enough.
+    """When a part that may have arrived is sent again, marked; None after the last repeat.
 
-    Soon for the first time. The others are spread over what is left of its age, each wait longer than the one
-    before (as the cubes of their numbers); the last comes shortly before the end, so that no outage that is
-    shorter than the age outlives them.
+    The first repeat comes soon. The others are spread over the rest of the part's age, each wait longer than
+    the one before (as the cubes of their numbers). The last comes shortly before the end, so that an outage
+    shorter than the age does not lose the part.
     """
     if delivery.repeats >= _most_repeats(delivery, settings):
         return None
@@ -95,17 +95,17 @@ def repeat_at(delivery: Delivery, now: int, settings: RetrySettings, jitter: flo
     chance = min(_LAST_CHANCE, settings.age // 10)
     left = max(0, settings.age - chance - age(now, delivery.created_at))
     waits = [number**3 for number in range(delivery.repeats, settings.repeats)]
-    # The ledger takes a time that is further ahead for damage.
+    # The ledger treats a time further ahead as damage.
     return now + min(left * waits[0] // sum(waits), DAY)
 
 
 def _most_repeats(delivery: Delivery, settings: RetrySettings) -> int:
-    # Only the words about work in progress are not worth a second repeat: an answer waits behind them.
+    # A message about work in progress is not worth a second repeat: an answer may wait for it.
     return 1 if delivery.dedupe.startswith(WORKING) else settings.repeats
 
 
 def before_send(delivery: Delivery, now: int, settings: RetrySettings) -> Next | None:
-    """Asked before a pending or unknown delivery is touched: its end if it waited too long, else None."""
+    """The end of a pending or unknown delivery that is too old to send or settle, else None."""
     if age(now, delivery.created_at) <= settings.age:
         return None
     return Next(DeliveryState.EXPIRED, delivery.attempts, repeated=delivery.repeated, reason=TOO_OLD)
@@ -121,8 +121,8 @@ def after_send(
 ) -> Next:
     """Turn a send's result into the delivery's next state.
 
-    A send that was cut off by a crash is `Lost` as well. What was tried and is given up has failed;
-    `expired` is for what waited too long untried (`before_send`).
+    A send that a crash cut off is `Lost`, too. A delivery that was tried and is given up has failed; one that
+    waited too long without a try has expired (`before_send`).
     """
     attempts = delivery.attempts
     match result:
@@ -145,7 +145,7 @@ def after_send(
         case TryAgain():
             return _again(result, delivery, now, settings, jitter)
         case Lost():
-            # Recorded as what it is, however old; the next look settles it, or gives it up.
+            # It is recorded as unknown at any age; the next round settles it or gives it up.
             at = now + delay(attempts + 1, settings, jitter)
             waits = at if settling is Settling.ASK else None
             return Next(
@@ -156,10 +156,10 @@ def after_send(
 def after_doubt(
     delivery: Delivery, settling: Settling, now: int, settings: RetrySettings, jitter: float
 ) -> Next:
-    """Settle a delivery of unknown outcome that nobody can be asked about: repeated, or given up.
+    """Settle a delivery of unknown outcome about which the platform cannot say anything: repeat or give up.
 
-    With a key it shows once, however often it is repeated. One that only the end of a gateway cut off is
-    repeated soon, and not counted: nothing says that the next send fails as well.
+    With a key the platform shows it once, so repeats are not counted. A send that only the end of a gateway
+    cut off is repeated soon and not counted either: the next send may well succeed.
     """
     if before_send(delivery, now, settings) is not None:
         return _failed(delivery, delivery.attempts, f"{TOO_OLD}; {MAY_BE_THERE}")
@@ -188,7 +188,8 @@ def after_asking(
 ) -> Next:
     """Settle an unknown delivery by what the platform says; None when it answered but cannot say.
 
-    What certainly did not arrive is sent again unmarked; what nobody can tell, marked.
+    A part that certainly did not arrive is sent again unmarked. If the platform cannot tell, it is sent again
+    marked.
     """
     if arrived:
         return Next(
@@ -212,11 +213,11 @@ def after_asking(
 
 
 def is_tried_at_once(part: FailingPart, event: RetryEvent, now: int, settings: RetrySettings) -> bool:
-    """Whether a failing part is tried now instead of at its time.
+    """Whether the gateway tries a failing part now instead of at its time.
 
-    One that may have arrived keeps its last repeat for the end of its age. It is repeated at once when
+    A part that may have arrived keeps its last repeat for the end of its age. It is repeated at once when
     another send of the account succeeds for the first time since it began to fail: the account works again.
-    If it fails even then, the part is at fault and not the account, and it waits as before. One that other
+    If it fails even then, the part is at fault and not the account, and it waits as before. A part that other
     messages wait for is tried every `aside`.
     """
     delivery = part.delivery
@@ -233,10 +234,10 @@ def is_tried_at_once(part: FailingPart, event: RetryEvent, now: int, settings: R
 
 
 def steps_aside(part: FailingPart, now: int, settings: RetrySettings) -> bool:
-    """Whether a failing part leaves its chat's line, so that later replies go on.
+    """Whether a failing part leaves its chat's line, so that later replies can be sent.
 
-    It does when it has failed for long, and once more after another send of the account succeeded; and when
-    it would make other messages wait for its last repeat.
+    It does after it has failed for a time (`aside`) and failed again after another send of the account
+    succeeded; also when other messages would have to wait for its last repeat.
     """
     delivery = part.delivery
     if delivery.aside_at is not None or delivery.failing_since is None:
@@ -251,7 +252,7 @@ def steps_aside(part: FailingPart, now: int, settings: RetrySettings) -> bool:
 
 
 def next_judged(part: FailingPart, now: int, settings: RetrySettings) -> int | None:
-    """When a failing part is to be judged again by the two rules above; None when time changes nothing."""
+    """When the two rules above may decide differently about a failing part; None if time changes nothing."""
     delivery = part.delivery
     if delivery.aside_at is not None:
         return None
@@ -261,28 +262,28 @@ def next_judged(part: FailingPart, now: int, settings: RetrySettings) -> int | N
 
 
 def missing_line(part: int, parts: int) -> str:
-    """The line shown in place of a part the platform would not take; its reason is the operator's to read."""
+    """The line that replaces a part that the platform refused; the reason is only for the operator."""
     which = "This message" if parts == 1 else f"Part {part} of {parts}"
     return f"[{which} could not be shown here: the platform refused it.]"
 
 
 def left_line(part: int, parts: int, may_have_arrived: bool) -> str:
-    """The line shown when a part was given up without the platform having refused it."""
+    """The line that replaces a part that was given up, although the platform did not refuse it."""
     which = "A message" if parts == 1 else f"Part {part} of {parts} of a message"
     doubt = " It may have been shown all the same." if may_have_arrived else ""
     return f"[{which} could not be delivered here and was left out.{doubt}]"
 
 
 def unreadable_line() -> str:
-    """The line shown in place of a part whose record is damaged, so that its state or its key is lost."""
+    """The line that replaces a part whose state or key is lost because its record is damaged."""
     return (
         "[A message for this chat could not be read: its record is damaged. It was left out here, unless it "
-        "had been shown before. The operator can look at it with `holdfast set-aside`.]"
+        "was shown before. The operator can look at it with `holdfast set-aside`.]"
     )
 
 
 def late_line(part: int, parts: int, may_have_arrived: bool) -> str:
-    """The line that takes the place of a part that stepped aside."""
+    """The line that replaces a part that left its chat's line."""
     which = "A message" if parts == 1 else f"Part {part} of {parts} of a message"
     doubt = " It may have been shown all the same." if may_have_arrived else ""
     return (
@@ -295,8 +296,8 @@ def _again(result: TryAgain, delivery: Delivery, now: int, settings: RetrySettin
     attempts = delivery.attempts + result.counts
     if before_send(delivery, now, settings) is not None:
         return _failed(delivery, attempts, f"{TOO_OLD}: {result.reason}")
-    # Never before the platform's own time; and never at once, lest a platform that is down be hammered. A
-    # platform that is down has done nothing to make this part's own wait grow.
+    # Never before the time that the platform gave; and never at once, so as not to flood a platform that is
+    # down. A failure of the platform does not make the wait of this part grow.
     waited = delay(attempts if result.counts else 1, settings, jitter)
     return Next(
         DeliveryState.PENDING,

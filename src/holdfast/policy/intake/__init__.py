@@ -1,1 +1,1 @@
-"""Rules of what arrives: who may talk, which session a message belongs to, what becomes of it."""
+"""Rules for what arrives: who may talk, which session a message belongs to, what the gateway does with it."""

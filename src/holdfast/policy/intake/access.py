@@ -1,7 +1,7 @@
-"""Who may talk to the agent: nobody, unless named by an id that cannot be changed.
+"""Who may talk to the agent: only people whom the configuration or a grant names by an immutable id.
 
-Asked at arrival, at dispatch and at resume. In a direct chat the person must be allowed; in a group the chat
-and the person both, whoever they are. What cannot be read or checked is denied.
+The gateway checks at arrival, at dispatch and at resume. In a direct chat the person must be allowed; in a
+group both the chat and the person, owners included. An error while checking denies access.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from holdfast.records import dataclass
 
 
 class Denial(StrEnum):
-    """Why somebody may not talk."""
+    """Why a sender may not talk."""
 
     UNREADABLE = "access_unreadable"
-    """The list of who is allowed could not be read; an error never lets anybody in."""
+    """The gateway could not read the list of allowed people; an error never lets a person in."""
     NOBODY = "no_sender_id"
     """The platform names no sender (an anonymous admin, a channel)."""
     PERSON = "person_not_allowed"
@@ -28,32 +28,32 @@ class Denial(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Everybody who is allowed; empty means nobody."""
+    """Everyone who is allowed. Empty: no one is."""
 
     owners: frozenset[PersonId] = frozenset()
     people: frozenset[PersonId] = frozenset()
     chats: frozenset[ChatAddress] = frozenset()
     """Groups, by the address of the whole chat or of one of its threads."""
     grants: Mapping[PersonId, int | None] = field(default_factory=dict)
-    """People let in by pairing, until a time or for good (None)."""
+    """People let in by pairing, each until a time or without end (None)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """They may talk."""
+    """The sender may talk."""
 
     owner: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """They may not; nothing they wrote is kept or run."""
+    """The sender may not talk: the gateway keeps and runs nothing of what they wrote."""
 
     reason: Denial
 
 
 def may_talk(origin: Origin, access: Access | None, now: int) -> Allowed | Denied:
-    """Say whether this sender may talk here; `access` is None when it could not be read."""
+    """Decide whether this sender may talk here; `access` is None when it could not be read."""
     if access is None:
         return Denied(Denial.UNREADABLE)
     if not origin.sender.strip():
@@ -67,9 +67,9 @@ def may_talk(origin: Origin, access: Access | None, now: int) -> Allowed | Denie
 
 
 def still_allowed(person: PersonId, access: Access | None, now: int) -> Allowed | Denied:
-    """Say whether somebody who was let in at arrival is allowed at dispatch or at resume.
+    """Decide whether a person who was allowed at arrival is still allowed at dispatch or at resume.
 
-    Where they wrote was checked when it arrived; people are let in and out, chats hardly ever.
+    The chat was checked at arrival and is not checked again: access of people changes, of chats hardly ever.
     """
     if access is None:
         return Denied(Denial.UNREADABLE)
@@ -78,7 +78,7 @@ def still_allowed(person: PersonId, access: Access | None, now: int) -> Allowed 
 
 
 def with_grants(access: Access, grants: Iterable[Grant]) -> Access:
-    """The configured access, and whoever was let in besides."""
+    """The configured access, with everyone added to whom an owner gave a grant."""
     found: dict[GrantScope, set[str]] = {scope: set() for scope in GrantScope}
     for grant in grants:
         found[grant.scope].add(grant.subject)

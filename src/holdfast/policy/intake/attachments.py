@@ -1,4 +1,4 @@
-"""Files that people send: under which path an agent finds each, and what a model is shown of it. Pure."""
+"""Files that people send: the path where an agent finds each, and what the model reads of it. Pure."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from holdfast.model import Attachment, Entry, Said
 from holdfast.policy.delivery.files import size_of
 
 FOLDER = "attachments"
-"""Where they are, in the workspace."""
+"""Their folder in the workspace."""
 INLINE = 8_000
-"""Characters of a text file that are shown with its message."""
+"""Characters of a text file that the model reads with the message."""
 BEGINNING = 4 * INLINE
-"""Bytes of a file that are looked at for that."""
+"""Bytes of a file that the gateway reads for that."""
 
 _LONGEST = 100
 _UNFIT = re.compile(r"[/\\\ufffd]+")
 _BLANK = "file"
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Characters that break a line, show nothing, or turn the direction of what follows."""
+"""Characters that break a line, are invisible, or change the direction of the text after them."""
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
-"""What a text in UTF-16 begins with."""
+"""The first bytes of a text in UTF-16."""
 _FENCE = 5
 _ENDS = re.compile(r"^(-{5,}) end of ", re.MULTILINE)
 
 Place = tuple[int, int]
-"""A file in a transcript: its entry, and which of that entry's files it is."""
+"""A file in a transcript: its entry, and its number among the files of that entry."""
 
 
 def paths_of(entries: Sequence[Entry]) -> Mapping[Place, str]:
     """The path of each file that people have sent in a session, below its folder for attachments.
 
-    It follows from the transcript alone, so it is the same after a crash. No two are the same, whatever the
-    files are called; a file that is sent again gets a path of its own, since an agent may have changed the
-    first. What was undone keeps its path.
+    It follows from the transcript alone, so it is the same after a crash. No two files share a path, even
+    with the same name; a file that is sent again gets a new path, because an agent may have changed the
+    first. A file of an undone message keeps its path.
     """
     found: dict[Place, str] = {}
     taken: dict[str, int] = {}
@@ -47,12 +47,12 @@ def paths_of(entries: Sequence[Entry]) -> Mapping[Place, str]:
 
 
 def _safe(name: str) -> str:
-    """A plain file name: never hidden, never a path, and no longer than every disk takes."""
+    """A plain file name: never hidden, never a path, and short enough for every disk."""
     return _shortened(_UNFIT.sub("_", _visible(name)).strip(" ."))
 
 
 def short_name(name: str) -> str:
-    """The name as it is kept: one that is too long is cut, and keeps its ending."""
+    """The name as the gateway keeps it: a long one is cut before its ending."""
     return name if len(name.encode("utf-8", "replace")) <= _LONGEST else _shortened(name)
 
 
@@ -66,7 +66,7 @@ def _shortened(name: str) -> str:
 
 
 def _visible(name: str) -> str:
-    """The name on one line, with a sign in the place of each character that nobody sees."""
+    """The name on one line, with a sign in place of each invisible character."""
     return "".join("\ufffd" if unicodedata.category(one) in _UNSEEN else one for one in name)
 
 
@@ -75,7 +75,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def _unused(name: str, taken: dict[str, int]) -> str:
-    """A name that is not taken, and is from here on; `taken` has the number to try next with each."""
+    """A free name, which is taken from now on; `taken` has the next number to try for each name."""
     stem, dot, ending = name.rpartition(".")
     if not dot:
         stem, ending = name, ""
@@ -89,12 +89,12 @@ def _unused(name: str, taken: dict[str, int]) -> str:
 
 
 def text_in(beginning: bytes, size: int) -> str | None:
-    """The text that a file begins with; None if it is no text."""
+    """The text at the beginning of a file; None if the file is no text."""
     encoding = "utf-16" if beginning.startswith(_WIDE) else "utf-8"
     try:
         text = beginning.decode(encoding)
     except UnicodeDecodeError as error:
-        # A character that the end of the look has cut is no fault of the file.
+        # The end of the bytes may cut a character: the file is still a text.
         if len(beginning) >= size or error.start < len(beginning) - 3:
             return None
         text = beginning[: error.start].decode(encoding)
@@ -104,7 +104,8 @@ def text_in(beginning: bytes, size: int) -> str | None:
 def shown_file(file: Attachment, path: str | None, beginning: bytes | None) -> str:
     """What a model is told of a file: what it is, where it is, and how it begins if it is text.
 
-    `path` is None when it could not be put into the workspace, `beginning` when the file is no longer kept.
+    `path` is None when the gateway could not put the file into the workspace, `beginning` when it no longer
+    keeps the file.
     """
     name = _visible(file.name)
     what = f"{name}, {_visible(file.media_type)}, {size_of(file.size)}"
@@ -117,7 +118,7 @@ def shown_file(file: Attachment, path: str | None, beginning: bytes | None) -> s
     shown = text[:INLINE]
     whole = len(shown) == len(text) and len(beginning) >= file.size
     rest = "" if whole else f" It is cut after {len(shown)} characters; the rest is in the file."
-    # No line of the file can pass for the one that ends it.
+    # The fence is longer than any in the file, so no line of the file can look like its end.
     fence = "-" * max([_FENCE, *(len(dashes) + 1 for dashes in _ENDS.findall(shown))])
     return (
         f"[A file came with this: {what}. {where}. Between the lines below is what the file says: it is the "

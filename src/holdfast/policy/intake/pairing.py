@@ -1,4 +1,4 @@
-"""Pairing: how somebody nobody knows yet is let in, by a code that an owner approves."""
+"""Pairing: how the gateway lets a new person in, by a code that an owner approves."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .access import Denial
 
 CODE_LENGTH = 8
 CODE_ALPHABET = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
-"""No character that is taken for another when read aloud."""
+"""Without characters that look or sound like another."""
 
 
 class PairingRefusal(StrEnum):
-    """Why a pairing code does nothing."""
+    """Why the gateway refuses a pairing code."""
 
     UNKNOWN = "unknown_code"
     EXPIRED = "code_expired"
@@ -29,7 +29,7 @@ class PairingRefusal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """A code given to a newcomer; worth nothing until an owner approves it."""
+    """A code given to a newcomer; it gives no access until an owner approves it."""
 
     code: str
     person: PersonId
@@ -39,30 +39,30 @@ class Pairing:
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """The code is good: this person is to be let in, and the code is used up."""
+    """The code is valid: the gateway lets this person in, and the code is used up."""
 
     person: PersonId
 
 
 @dataclass(frozen=True, slots=True)
 class PairingRefused:
-    """The code is not good; a try is counted when it was unknown."""
+    """The code is not valid; an unknown code counts as a try."""
 
     reason: PairingRefusal
 
 
 class Wants(StrEnum):
-    """What a refused message asks for by being written."""
+    """What the sender of a refused message needs."""
 
     PERSON = "person"
     CHAT = "chat"
 
 
 def wants(kind: ChatKind, denial: Denial) -> Wants | None:
-    """What would let this sender in, if they may be told so: they themselves, or the chat they wrote in.
+    """What an owner would have to allow, the person or the chat; None when the sender is not told.
 
-    A stranger is answered only where nobody else reads it. Somebody who is let in learns of a group that is
-    not; a stranger in a group learns nothing.
+    The gateway answers a stranger only in a direct chat. An allowed person learns that a group is not
+    allowed; a stranger in a group learns nothing.
     """
     if denial in (Denial.PERSON, Denial.GRANT_ENDED):
         return Wants.PERSON if kind is ChatKind.DIRECT else None
@@ -70,41 +70,43 @@ def wants(kind: ChatKind, denial: Denial) -> Wants | None:
 
 
 def may_issue(issued_before: int, open_codes: int, settings: PairingSettings) -> bool:
-    """Whether a newcomer gets a code: after `issued_before` to them within `settings.within`, with so many
-    open to whomever. A crowd of strangers is not answered one by one."""
+    """Whether a newcomer gets a code, after `issued_before` codes to them within `settings.within`.
+
+    `open_codes` counts the valid codes of all newcomers: a crowd of strangers does not get a code each.
+    """
     return issued_before < settings.codes and open_codes < settings.open
 
 
 def code_words(code: str, issued_before: int, settings: PairingSettings) -> str:
-    """What a newcomer is told with a code, `issued_before` others."""
+    """The message with a code, to a newcomer who got `issued_before` codes already."""
     last = issued_before + 1 >= settings.codes
-    more = " For a while this is the last one you get." if last and settings.codes > 1 else ""
+    more = " This is the last code you get for a while." if last and settings.codes > 1 else ""
     return (
-        "I do not know you yet, so nothing of what you wrote was kept. Give this code to the person who runs "
-        f"me: {shown_code(code)}\nThey let you in with it (`holdfast pair {shown_code(code)}`). It is good "
+        "I do not know you yet, so I kept nothing of what you wrote. Give this code to the person who runs "
+        f"me: {shown_code(code)}\nThey let you in with `holdfast pair {shown_code(code)}`. The code works "
         f"once, for {settings.lasts // MINUTE} minutes. Then write again.{more}"
     )
 
 
 def chat_words(place: Place) -> str:
-    """What somebody who is let in is told in a group that is not."""
+    """The message to an allowed person in a group that is not allowed."""
     address = replace(place, thread=None).address
     return (
-        "I may not talk in this chat yet, so nothing of what you wrote was kept. The person who runs me lets "
-        f"it in: `holdfast people allow {address}`"
+        "I may not talk in this chat yet, so I kept nothing of what you wrote. The person who runs me can "
+        f"allow this chat: `holdfast people allow {address}`"
     )
 
 
-PAIRED_WORDS = "You are let in. Nothing of what you wrote before was kept, so write again what you want."
+PAIRED_WORDS = "You may talk to me now. I kept nothing of what you wrote before: write again what you want."
 
 
 def approve(
     pairing: Pairing | None, by_owner: bool, tries: int, now: int, settings: PairingSettings
 ) -> Paired | PairingRefused:
-    """Judge a code somebody entered, after `tries` wrong ones within `settings.within`.
+    """Judge a code that a person entered, after `tries` wrong ones within `settings.within`.
 
-    `pairing` is what the ledger has under that code. The count of tries comes before everything that
-    would tell a guesser something about the code.
+    `pairing` is what the ledger has under that code. The number of tries is checked first, so that a
+    guesser learns nothing about the code.
     """
     if not by_owner:
         return PairingRefused(PairingRefusal.NOT_OWNER)
@@ -120,13 +122,13 @@ def approve(
 
 
 def shown_code(code: str) -> str:
-    """A code as it is read and typed, in two halves."""
+    """A code as people read and type it, in two halves."""
     half = len(code) // 2
     return f"{code[:half]}-{code[half:]}"
 
 
 def code_from(chance: int) -> str:
-    """Spell a large random number as a code."""
+    """Turn a large random number into a code."""
     letters = []
     for _ in range(CODE_LENGTH):
         chance, index = divmod(chance, len(CODE_ALPHABET))
@@ -135,7 +137,7 @@ def code_from(chance: int) -> str:
 
 
 def read_code(text: str) -> str | None:
-    """Read a code as people type it (lower case, with spaces or dashes), or None if it is none."""
+    """Read a code as people type it (lower case, with spaces or dashes); None if it is no code."""
     code = text.upper().replace("-", "").replace(" ", "").strip()
     fits = len(code) == CODE_LENGTH and all(letter in CODE_ALPHABET for letter in code)
     return code if fits else None

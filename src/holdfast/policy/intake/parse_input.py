@@ -14,13 +14,13 @@ _COMMAND = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_-]*)(?:@\w+)?(?:\s+(?P<args
 _NUMBER = re.compile(r"[#(]?([0-9]{1,3})[.)]?")
 _YES, _NO = frozenset({"yes", "y"}), frozenset({"no", "n"})
 APPROVED_ALWAYS = "always"
-"""The answer that lets a call run and asks for a rule, so that such calls are not asked about again."""
+"""The answer that lets a call run and asks for a rule that allows such calls from now on."""
 _ALWAYS = frozenset({APPROVED_ALWAYS, ALWAYS})
 
 MEANINGS: Mapping[QuestionKind, tuple[str, str]] = MappingProxyType(
     {QuestionKind.APPROVAL: ("yes", "no"), QuestionKind.CONTINUE: ("continue", "drop")}
 )
-"""What an answer to these means: a label that says neither permits if it is the first, else it does not."""
+"""The two meanings of an answer. A label that says neither of them permits only if it is the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ _LABELS: Mapping[str, str] = MappingProxyType({"resume": "Resume it (owner)"})
 
 
 def command_label(text: str) -> str:
-    """What stands on a button that gives this command."""
+    """The label of a button that sends this command."""
     command = parse_command(text)
     return _LABELS.get(command.name, text) if command else text
 
@@ -49,9 +49,9 @@ def command_label(text: str) -> str:
 def parse_answer(question: QuestionRecord, text: str) -> str | None:
     """Read a text as an answer, or None if it cannot be one.
 
-    A label (as a button sends it), its number, or yes/no where that was asked; any text for a question
-    without options. Approvals and the gateway's own question give one of `MEANINGS`; an approval may also
-    give `APPROVED_ALWAYS`, whether or not its card has a button for that.
+    An answer is a label (as a button sends it), its number, or yes or no where the question asks that; for a
+    question without options it is any text. For approvals and the gateway's own question the result is one
+    of `MEANINGS`; for an approval also `APPROVED_ALWAYS`, even if its card has no button for that.
     """
     said = text.strip()
     if not said:
@@ -91,7 +91,7 @@ def _choice(said: str, labels: tuple[str, ...], first_permits: bool) -> int | No
 
 
 def _yes_or_no(plain: str, words: list[str], first_permits: bool) -> int | None:
-    """The option a yes or no stands for: the one that says so, or the place it has by its meaning."""
+    """The option that a yes or no means: the one that says it, or else the one at its place."""
     for place, meant in enumerate((_YES, _NO)):
         if plain in meant:
             saying = [index for index, word in enumerate(words) if word in meant]

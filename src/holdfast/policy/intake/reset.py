@@ -1,7 +1,7 @@
-"""Which session the next message belongs to: the one there is, or a fresh one with its reason.
+"""Which session the next message belongs to: the present one, or a fresh one with its reason.
 
-Suspended wins over everything; unfinished work keeps its session; only then does the reset policy speak,
-by the age of the last completed turn. A time that is absent or ahead of the clock resets nothing.
+A suspended session always ends; unfinished work keeps its session; after that the reset policy decides by
+the age of the last completed turn. A time that is absent or ahead of the clock resets nothing.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from holdfast.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SessionFacts:
-    """How the conversation key of a message stands."""
+    """The state of the conversation that a message belongs to."""
 
     live: bool
     """It has a session that has not ended."""
     suspended: bool = False
     open_turn: bool = False
-    """Running, waiting, interrupted, held or queued again."""
+    """It has a turn that is running, waiting, interrupted, held or queued again."""
     completed_at: int | None = None
     ended_by_new: bool = False
-    """Its last session was ended by `/new`, which told so itself."""
+    """A person ended its last session with `/new`, and got a reply to that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """The conversation goes on; nothing is told."""
+    """The session goes on, and the person is told nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """A new session begins; `told` is the one line the person sees, if any."""
+    """A new session begins; `told` is the one line that the person reads, if any."""
 
     began: Began
     told: str | None
@@ -47,14 +47,14 @@ _TOLD: Mapping[Began, str | None] = MappingProxyType(
         Began.FIRST: None,
         Began.NEW: None,
         Began.SUSPENDED: "The earlier conversation here is parked and kept; this is a fresh one.",
-        Began.IDLE: "It was quiet here for long, so this is a fresh conversation; the earlier one is kept.",
+        Began.IDLE: "This chat was quiet for long, so this is a fresh conversation; the earlier one is kept.",
         Began.DAILY: "A new day has begun, so this is a fresh conversation; the earlier one is kept.",
     }
 )
 
 
 def session_for(facts: SessionFacts, now: int, settings: ResetSettings) -> Same | Fresh:
-    """Say whether the next message goes on in the session there is."""
+    """Decide whether the next message belongs to the present session or to a fresh one."""
     if not facts.live:
         return _fresh(Began.NEW if facts.ended_by_new else Began.FIRST)
     if facts.suspended:

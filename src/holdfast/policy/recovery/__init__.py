@@ -1,1 +1,1 @@
-"""Rules of interrupted work: what becomes of it, who is suspected, and what chats and models are told."""
+"""Rules for interrupted work: its outcome, suspects, and what chats and models are told."""

@@ -1,4 +1,4 @@
-"""What a chat with a running turn is told when the gateway goes: only what is true of its work."""
+"""What a chat with a running turn is told when the gateway stops: only what is true of its work."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _THEN: Mapping[OnInterruption, str] = MappingProxyType(
     {
         OnInterruption.RESUME: "I'll try to resume where we left off, {back}.",
         OnInterruption.ASK: "I keep it, and ask you {back} whether to continue or drop it.",
-        OnInterruption.NEVER: "I leave it: this chat is set to resume nothing.",
+        OnInterruption.NEVER: "I leave it unfinished: this chat is set to resume nothing.",
     }
 )
 
 
 def farewells(why: Drain, wait: int) -> Mapping[OnInterruption, str]:
-    """The words, by what the chat wants done with interrupted work; `wait` is what the drain waits."""
+    """The notice for each setting of a chat about interrupted work; `wait` is how long the drain waits."""
     waits = _WAITS.format(wait=span(wait)) if wait >= SECOND else _AT_ONCE
     return MappingProxyType(
         {wanted: f"{_GOING[why]} {waits}{words.format(back=_BACK[why])}" for wanted, words in _THEN.items()}

@@ -1,8 +1,8 @@
-"""Which one note, if any, the gateway gives the model before a turn is run.
+"""Which one note, if any, the gateway gives the model before a run.
 
-A note is an entry of its own kind, keyed by the turn and `count`: the interruption it is about, or 0 for
-the note that opens a turn. It holds the gateway's words only, never a person's. One function chooses, so
-there are never two.
+A note is an entry of its own kind, keyed by the turn and `count`: the interruption that it is about, or 0
+for the note that opens a turn. It holds the gateway's words only, never a person's. One function chooses,
+so there are never two.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Dropped(StrEnum):
     SAID = "dropped"
     WROTE_ELSE = "dropped_by_other_message"
     UNANSWERED = "dropped_unanswered"
-    """The question's time ran out."""
+    """The question expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,34 +34,34 @@ class Before:
 
     state: TurnState
     why: str | None
-    """The reason word the ledger keeps."""
+    """The reason that the ledger keeps."""
     interruptions: int
     tail: Tail
     progress_at: int | None
     results_left: bool = False
-    """Its transcript ends in tool results that the model has not taken up."""
+    """Its transcript ends in tool results that the model has not used."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteFacts:
-    """What a note can be about."""
+    """The facts that decide about a note."""
 
     opening: bool
     """The turn has no entries yet."""
     message_follows: bool
-    """A person's message comes right after the note; only a resume can be without."""
+    """A person's message comes right after the note; only a resume can be without one."""
     interruptions: int = 0
     noted: int = 0
-    """Count of the interruption that has had its note, or needed none (it found the turn waiting)."""
+    """The last interruption that has its note, or needed none because the turn was waiting."""
     reason: str | None = None
     results_left: bool = False
-    """For a resume: the turn's transcript ends in tool results that the model has not taken up."""
+    """For a resume: the turn's transcript ends in tool results that the model has not used."""
     before: Before | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One note to be appended; at most one per turn and `count`."""
+    """One note to append; at most one per turn and `count`."""
 
     kind: NoteKind
     count: int
@@ -88,9 +88,9 @@ _CAUSES: Mapping[NoteKind, str] = MappingProxyType(
 )
 
 WHOLE = "The history above is whole; nothing of it was lost."
-"""Said in every note after which work that was cut off goes on."""
+"""A part of every note after which work that was cut off goes on."""
 _RESTARTS = "Any restart in it has already happened: do not ask for it or start it again."
-_RESULTS_FIRST = "Take up the unfinished results first and sum them up."
+_RESULTS_FIRST = "Work on the unfinished results first and sum them up."
 _THEN_MESSAGE = "Then answer the person's new message, which follows."
 _AND_MESSAGE = "Go on with the work, then answer the person's new message, which follows."
 _NO_MESSAGE = "There is no new message: go on with the work, do not greet, and do not ask what to do next."
@@ -101,19 +101,18 @@ _OPENINGS: Mapping[NoteKind, str] = MappingProxyType(
     {
         NoteKind.LEFT_BEHIND: (
             "The work before this was cut off and left behind; it was not finished and is not running. "
-            f"{_RESTARTS} Take it up only if the person asks for it. {_FOLLOWING}"
+            f"{_RESTARTS} Go on with it only if the person asks for it. {_FOLLOWING}"
         ),
         NoteKind.RESUME_FAILED: (
-            "The work before this was cut off, taken up again, and failed; it was not finished. "
-            f"{WHOLE} {_RESTARTS}"
+            f"The work before this was cut off, resumed, and failed; it was not finished. {WHOLE} {_RESTARTS}"
         ),
         NoteKind.DROPPED: (
-            "The work before this stopped before its end, and the person has let it go; it is not running. "
-            f"{_RESTARTS} Take it up only if the person asks for it. {_FOLLOWING}"
+            "The work before this stopped before its end, and the person dropped it; it is not running. "
+            f"{_RESTARTS} Go on with it only if the person asks for it. {_FOLLOWING}"
         ),
         NoteKind.REPLY_UNKNOWN: (
             "Your reply before this was cut off. What you did in it may or may not have happened, and it was "
-            "not repeated: check what is the case before you do it again, or ask the person. "
+            "not repeated: check whether it happened before you do it again, or ask the person. "
             f"{_FOLLOWING}"
         ),
         NoteKind.TOOL_TAIL: (
@@ -125,7 +124,7 @@ _OPENINGS: Mapping[NoteKind, str] = MappingProxyType(
 
 
 def note_for(facts: NoteFacts, now: int, settings: RecoverySettings) -> Note | None:
-    """Choose the one note this claim of a turn begins with, or none."""
+    """Choose the one note, or none, with which this claim of a turn begins."""
     if facts.interruptions > facts.noted:
         kind = resume_kind(facts.reason)
         text = resume_text(kind, facts.message_follows, facts.results_left)
@@ -137,7 +136,7 @@ def note_for(facts: NoteFacts, now: int, settings: RecoverySettings) -> Note | N
 
 
 def resume_kind(reason: str | None) -> NoteKind:
-    """Name the note for an interruption's reason; one this version does not know gets the general note."""
+    """Name the note for an interruption's reason; an unknown reason gets the general note."""
     return _KINDS.get(reason or MISSING_REASON_MEANS, NoteKind.GENERAL)
 
 
@@ -149,7 +148,7 @@ def resume_text(kind: NoteKind, message_follows: bool, results_left: bool) -> st
 
 
 def _opening_text(kind: NoteKind, results_left: bool) -> str:
-    """Say how the turn before ended; of one that failed in its resume also whether results are left."""
+    """Say how the turn before ended, and after a failed resume whether results are left."""
     if kind is not NoteKind.RESUME_FAILED:
         return _OPENINGS[kind]
     return f"{_OPENINGS[kind]} {f'{_RESULTS_FIRST} {_THEN_FOLLOWING}' if results_left else _FOLLOWING}"
@@ -157,13 +156,13 @@ def _opening_text(kind: NoteKind, results_left: bool) -> str:
 
 def _opening_kind(before: Before, now: int, settings: RecoverySettings) -> NoteKind | None:
     if before.tail is Tail.REPLYING and before.state is not TurnState.CANCELLED:
-        # Only the model can find out what it did.
+        # Only the model can find out what it did in that reply.
         return NoteKind.REPLY_UNKNOWN
     if before.state is TurnState.EXPIRED:
-        # A question nobody answered leaves nothing to finish: the next message stands for itself.
+        # An unanswered question leaves nothing to finish: the next message is new work.
         return None if before.why == UNANSWERED else NoteKind.LEFT_BEHIND
     if before.state is TurnState.CANCELLED:
-        # What a person (or the operator) ended is over, whatever the transcript ends in.
+        # A turn that a person or the operator ended is over, even if results are left.
         return NoteKind.DROPPED if before.why in _DROPPED else None
     if not within(settings.window, now, before.progress_at):
         return None

@@ -1,14 +1,13 @@
-"""What becomes of interrupted work: one ordered table, and the first row that fits decides.
+"""The outcome of interrupted work: one ordered table, and the first row that fits decides.
 
-Recovery asks at boot and every few seconds after; the claim of interrupted work asks again; so does a
+Recovery asks at boot and every few seconds after that; the claim of interrupted work asks again; so does a
 message that arrives first. The answer names the row, so that people can read why.
 
-What a person's "continue" (`consented`) is worth: the question was about whether this interruption may be
-resumed at all, so the answer outranks what made the gateway ask or hold its breath: the chat's `ask` or
-`never`, safe mode, an unknown reason, a restore. It gives no right the person does not have (access),
-revives nothing that was ended or parked, and leaves the brakes on: strikes, the cap and the quarantine
-lane. The window holds too; but the answer is itself a person's message, hence progress, so work just asked
-for is fresh.
+What a person's "continue" (`consented`) changes: the question was whether this interruption may be resumed
+at all, so the answer outranks the reasons to ask or to hold: the chat's `ask` or `never`, safe mode, an
+unknown reason, a restore. It gives no right that the person does not have (access), and revives nothing that
+was ended or parked. Strikes, the limit of interruptions and the quarantine lane still count. The window
+counts, too; but the answer is a person's message, and therefore progress, so the work is fresh.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ from holdfast.policy.ages import within
 from holdfast.policy.settings import RecoverySettings
 from holdfast.records import dataclass
 
-from .parks import holds_messages, interrupted, parked, struck
+from .parks import holds_messages, interruption_causes, park_notice, strike_causes
 
 
 class Outcome(StrEnum):
-    """What is done with the turn."""
+    """What recovery does with the turn."""
 
     CANCEL = "cancel"
     PARK_WITH_SESSION = "park_with_session"
@@ -49,7 +48,7 @@ class Outcome(StrEnum):
     """The answer was complete: deliver what is owed, call no model."""
     EXPIRE = "expire"
     WAIT = "wait"
-    """For the person; the question goes out now if it never did."""
+    """Wait for the person; the question goes out now if it never did."""
     PARK = "park"
     """Suspend the session, and the turn with it."""
     HOLD = "hold"
@@ -76,7 +75,7 @@ LEADS_TO: Mapping[Outcome, TurnState] = MappingProxyType(
 
 
 class RecoveryFacts(NamedTuple):
-    """What is known of one interrupted turn, its session and its chat. Nothing is assumed: all are given."""
+    """What is known of one interrupted turn, its session and its chat. No fact has an assumed value."""
 
     suspended: bool
     stop: StopKind | None
@@ -84,11 +83,10 @@ class RecoveryFacts(NamedTuple):
     """Checked now; an error while checking is False."""
     tail: Tail
     question: QuestionState | None
-    """For `Tail.QUESTION`: how that question stands now, `EXPIRED` also when its time is up and nobody has
-    closed it; None when it cannot be found. For any other tail: `OPEN` while the gateway asks whether to go
-    on beyond a limit."""
+    """For `Tail.QUESTION`: the state of that question now, `EXPIRED` even if no row says so yet; None when
+    it cannot be found. For any other tail: `OPEN` while the gateway asks whether to go on beyond a limit."""
     asked: QuestionKind | None
-    """What kind of question that is."""
+    """The kind of that question."""
     resume_ended_empty: bool
     """For `Tail.NOTE`: no interruption was recorded since that note, so the resume ended by itself."""
     strikes: int
@@ -101,10 +99,10 @@ class RecoveryFacts(NamedTuple):
     message_waiting: bool
     """A message of a person who is allowed now."""
     progress_at: int | None
-    """Last recorded progress, or the expiry of the approval that is all the turn waits for; None when it
+    """Last recorded progress, or the expiry of the approval if the turn waits only for that; None when it
     cannot be read."""
     quarantined_for: int
-    """Time spent waiting for the quarantine lane or held by safe mode, which is not counted as age."""
+    """Time in the queue of the quarantine lane or held by safe mode, which does not count as age."""
     on_interruption: OnInterruption
     consented: bool
     """The person said "continue" to the gateway's question about this very interruption."""
@@ -112,12 +110,12 @@ class RecoveryFacts(NamedTuple):
     lane_taken: bool
     """Another suspect runs."""
     record: StrikeRecord = StrikeRecord()
-    """What the strikes and interruptions came from: for the words of a park, and for how many there were."""
+    """What caused the strikes and interruptions, for the words of a park, and how many parks there were."""
 
 
 Words = Callable[[RecoveryFacts], str]
 Fits = Callable[[RecoveryFacts, bool, RecoverySettings], bool]
-"""Asked with the facts, whether the work is older than the window, and the settings."""
+"""Called with the facts, whether the work is older than the window, and the settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,16 +123,16 @@ class Row:
     """One line of the table."""
 
     name: str
-    """A stable word: the reason the ledger keeps and people are shown."""
+    """A stable word: the reason that the ledger keeps and people are shown."""
     found: str
     outcome: Outcome
     sentence: str
     """For people: what happened, what was kept, what to do."""
     fits: Fits
     told: bool = False
-    """One notice goes to the chat. A question (wait, ask) needs none: it speaks for itself."""
+    """One notice goes to the chat. A wait and an ask need none: the chat has the question."""
     words: Words | None = None
-    """The sentence about a certain turn, where it depends on what happened to it."""
+    """The sentence about one turn, where it depends on what happened to that turn."""
 
 
 class Decision(NamedTuple):
@@ -149,7 +147,7 @@ class Decision(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The word the ledger keeps."""
+        """The word that the ledger keeps."""
         return self.row.name
 
     @property
@@ -158,19 +156,19 @@ class Decision(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The words for people, about this very turn."""
+        """The words for people about this turn."""
         return self.row.sentence if self.row.words is None else self.row.words(self.facts)
 
     @property
     def holds_messages(self) -> bool:
-        """Whether it parks the conversation once too often, so that its messages wait for an owner."""
+        """Whether this park makes the messages of the conversation wait for an owner."""
         return self.row.outcome is Outcome.PARK and holds_messages(self.facts.record)
 
 
 UNANSWERED = "unanswered"
-"""The row whose expiry leaves no note: nothing is unfinished but a question."""
+"""The row whose expiry leaves no note: only a question was unfinished."""
 
-# States of a question in which it still holds the turn, or has given it something to go on with.
+# States of a question in which the turn still waits for it, or can go on with what the person wrote.
 _ALIVE = frozenset({QuestionState.OPEN, QuestionState.ANSWERED, QuestionState.SET_ASIDE})
 _OPEN, _APPROVAL, _CONTINUE = QuestionState.OPEN, QuestionKind.APPROVAL, QuestionKind.CONTINUE
 _ANSWER, _NOTE, _QUESTION, _REPLYING = Tail.ANSWER, Tail.NOTE, Tail.QUESTION, Tail.REPLYING
@@ -178,21 +176,20 @@ _NEVER, _ASK = OnInterruption.NEVER, OnInterruption.ASK
 
 _APPROVAL_EXPIRED = Row(
     "approval_expired",
-    "nothing but an approval stands at the end, and it expired longer ago than the window; within the window "
-    "the rows below decide, and its age counts from the expiry",
+    "only an approval is unsettled, and it expired longer ago than the window; within the window the rows "
+    "below decide, and the age counts from the expiry",
     Outcome.EXPIRE,
     "I asked for permission here and got no answer in time. That is too long ago to go on by itself, so I "
-    "stopped the work without making the call. The conversation is kept; write /resume, or tell me to go on, "
-    "to take it up again.",
+    "stopped the work without making the call. The conversation is kept; write /resume, or tell me to go on.",
     lambda f, old, s: f.tail == _QUESTION and f.asked == _APPROVAL and f.question in SILENT and old,
     told=True,
 )
 UNANSWERED_ROW = Row(
     UNANSWERED,
-    "nothing but the agent's question stands at the end, and it timed out or could not be delivered",
+    "only the agent's question is unsettled, and it timed out or could not be delivered",
     Outcome.EXPIRE,
-    "Its question got no answer, so the work ended there. The conversation is kept; /resume takes the work "
-    "up again, and any other message is answered for itself.",
+    "Its question got no answer, so the work ended there. The conversation is kept; /resume goes on with "
+    "the work, and any other message is new work.",
     lambda f, old, s: (
         f.tail == _QUESTION
         and f.question not in _ALIVE
@@ -220,12 +217,12 @@ _TABLE: tuple[Row, ...] = (
         "not_allowed",
         "the sender is no longer allowed, or that could not be checked",
         Outcome.CANCEL,
-        "It was not run again: who asked for it is not allowed here any more.",
+        "It was not run again: the person who asked for it is not allowed here any more.",
         lambda f, old, s: not f.sender_allowed,
     ),
     Row(
         RESTORED,
-        "the ledger was restored from a backup in which it was open, and nobody said continue",
+        "the ledger was restored from a backup in which it was open, and no person said continue",
         Outcome.HOLD,
         "It is held because this ledger was restored from a backup in which it was open: it may have gone on "
         "since then. Nothing of it is run or sent until the operator releases or drops it.",
@@ -240,17 +237,17 @@ _TABLE: tuple[Row, ...] = (
     ),
     Row(
         "resume_produced_nothing",
-        "only a recovery note stands at the end, and that resume ended by itself with nothing",
+        "the transcript ends in a recovery note, and that resume ended by itself without a result",
         Outcome.EXPIRE,
-        "I took the interrupted work up again and it ended with nothing to show, so I left it. "
+        "I resumed the interrupted work and it ended without a result, so I left it. "
         "The conversation is kept; write again if you still want it.",
         lambda f, old, s: f.tail == _NOTE and f.resume_ended_empty,
         told=True,
     ),
     Row(
         "question_open",
-        "nothing but a question to the person stands at the end, or the gateway has asked whether to go on "
-        "beyond a limit, and that question is open",
+        "only a question to the person is unsettled, or the gateway has asked whether to go on beyond a "
+        "limit, and that question is open",
         Outcome.WAIT,
         "It waits for an answer to its question.",
         lambda f, old, s: f.question == _OPEN and (f.tail == _QUESTION or f.asked == _CONTINUE),
@@ -266,7 +263,7 @@ _TABLE: tuple[Row, ...] = (
         "resume this one.",
         lambda f, old, s: f.strikes >= s.strikes,
         told=True,
-        words=lambda f: parked(struck(f.strikes, f.record), f.record),
+        words=lambda f: park_notice(strike_causes(f.strikes, f.record), f.record),
     ),
     Row(
         "too_many_interruptions",
@@ -277,13 +274,13 @@ _TABLE: tuple[Row, ...] = (
         "one.",
         lambda f, old, s: f.interruptions >= s.interruptions,
         told=True,
-        words=lambda f: parked(interrupted(f.interruptions, f.record), f.record),
+        words=lambda f: park_notice(interruption_causes(f.interruptions, f.record), f.record),
     ),
     Row(
         "owner_alive",
-        "its last owner is alive and has not let go of it, and it is within the window",
+        "its last owner is alive and still works on it, and it is within the window",
         Outcome.HOLD,
-        "It is held until the process that worked on it has let go.",
+        "It is held until the process that works on it has stopped that work.",
         lambda f, old, s: f.owner_alive and not old,
     ),
     Row(
@@ -291,7 +288,7 @@ _TABLE: tuple[Row, ...] = (
         "the agent was cut off in a reply that has effects inside (`replies = EFFECT`)",
         Outcome.EXPIRE,
         "The agent was cut off in the middle of a reply in which it may have done things by itself. They may "
-        "or may not have happened, and nothing was repeated. The conversation is kept: check what is so, "
+        "or may not have happened, and nothing was repeated. The conversation is kept: check what happened, "
         "then write what to do next.",
         lambda f, old, s: f.tail == _REPLYING,
         told=True,
@@ -313,8 +310,8 @@ _TABLE: tuple[Row, ...] = (
     ),
     Row(
         "unknown_reason",
-        "the reason is none this version resumes by itself, it is within the window, no message of an "
-        "allowed person waits, and nobody said continue",
+        "this version does not resume after that reason by itself, it is within the window, no message of "
+        "an allowed person waits, and no person said continue",
         Outcome.HOLD,
         "It is held because it was interrupted for a reason this version does not know; a message in the "
         "chat, or the operator, lets it go on.",
@@ -326,30 +323,30 @@ _TABLE: tuple[Row, ...] = (
         "too_old",
         "it is older than the window, or its last progress has no readable time",
         Outcome.EXPIRE,
-        "Work here was cut off too long ago to go on by itself, so I left it. The conversation is kept; say "
-        "so if you want it taken up again.",
+        "Work here was cut off too long ago to go on by itself, so I left it. The conversation is kept; "
+        "tell me if you want me to go on with it.",
         lambda f, old, s: old,
         told=True,
     ),
     Row(
         "chat_says_never",
-        "the chat says `never`, and nobody said continue",
+        "the chat says `never`, and no person said continue",
         Outcome.EXPIRE,
         "Work here was cut off, and this chat wants nothing resumed, so I left it. The conversation is kept; "
-        "say so if you want it taken up again.",
+        "tell me if you want me to go on with it.",
         lambda f, old, s: f.on_interruption == _NEVER and not f.consented,
         told=True,
     ),
     Row(
         AskedBy.CHAT,
-        "the chat says `ask`, and nobody said continue",
+        "the chat says `ask`, and no person said continue",
         Outcome.ASK,
         "Work here was cut off. Shall I continue with it, or drop it?",
         lambda f, old, s: f.on_interruption == _ASK and not f.consented,
     ),
     Row(
         AskedBy.SAFE_MODE,
-        "safe mode, its session is a suspect, and nobody said continue",
+        "safe mode, its session is a suspect, and no person said continue",
         Outcome.ASK,
         "Work here was cut off, and it may be what brought the gateway down. The gateway is in safe mode, so "
         "I ask you first: shall I continue with it, or drop it? Your messages wait until you answer. Without "
@@ -358,7 +355,7 @@ _TABLE: tuple[Row, ...] = (
     ),
     Row(
         "safe_mode",
-        "safe mode, no message of an allowed person waits, and nobody said continue",
+        "safe mode, no message of an allowed person waits, and no person said continue",
         Outcome.HOLD,
         "Work here was cut off and is paused, because the gateway is in safe mode. All of it is kept. It "
         "goes on when the gateway has been stable for a while, or as soon as you write here.",
@@ -383,12 +380,12 @@ _TABLE: tuple[Row, ...] = (
 
 
 def table() -> tuple[Row, ...]:
-    """The rows in the order they are asked."""
+    """The rows in their order."""
     return _TABLE
 
 
 def decide(facts: RecoveryFacts, now: int, settings: RecoverySettings) -> Decision:
-    """Say what becomes of the turn, and by which row.
+    """Return the row that decides about the turn, with the facts.
 
     Age is the time since the last recorded progress; without a readable time the work is not fresh.
     """
@@ -397,10 +394,10 @@ def decide(facts: RecoveryFacts, now: int, settings: RecoverySettings) -> Decisi
 
 
 def after_silence(kind: QuestionKind, since: int, now: int, settings: RecoverySettings) -> Row | None:
-    """The row that ends a turn whose last open question was closed without an answer; None when it goes on.
+    """The row that ends a turn whose last open question closed without an answer; None when the turn goes on.
 
-    The agent's own question ends it. An approval counts as refused, which the model is told if that is
-    noticed within the window `since` the expiry.
+    The agent's own question ends the turn. An approval counts as refused: the turn goes on and the model is
+    told, but only within the window `since` the expiry.
     """
     if kind is QuestionKind.CLARIFY:
         return UNANSWERED_ROW
@@ -410,5 +407,5 @@ def after_silence(kind: QuestionKind, since: int, now: int, settings: RecoverySe
 
 
 def told_once(row: Row, turn: TurnId, interruptions: int) -> str:
-    """The key under which a chat is told of a decision: once per interruption of the turn."""
+    """The dedupe key of the notice about a decision: a chat is told once per interruption of the turn."""
     return f"{row.name}:{turn}:{interruptions}"

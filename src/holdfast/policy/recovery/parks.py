@@ -1,4 +1,4 @@
-"""The words of a park: what really happened, how often, what was kept and how to go on."""
+"""The words of a park: what happened, how often, what was kept and how to go on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from holdfast.model import StrikeRecord
 from holdfast.policy.settings import DAY
 
 MOST_PARKS = 3
-"""Parks of one conversation within a day after which its messages wait for an owner."""
+"""After this many parks of one conversation within a day, its messages wait for an owner."""
 PARKS_WITHIN = DAY
 
 ON_HOLD = (
@@ -16,12 +16,12 @@ ON_HOLD = (
 
 
 def holds_messages(record: StrikeRecord) -> bool:
-    """Whether one more park is the one after which the messages of the conversation wait for an owner."""
+    """Whether the messages of the conversation wait for an owner after one more park."""
     return record.parks + 1 >= MOST_PARKS
 
 
-def struck(strikes: int, record: StrikeRecord) -> str:
-    """What the strikes came from; those a session began with after a park are named as that."""
+def strike_causes(strikes: int, record: StrikeRecord) -> str:
+    """What caused the strikes; a session that followed a parked one says so."""
     crashes = f"the gateway crashed or was killed {times(record.deaths)} while it worked on this"
     restarts = f"{_restarts(record.cuts)} cut this work off before it made any progress"
     if record.deaths and record.cuts:
@@ -32,11 +32,11 @@ def struck(strikes: int, record: StrikeRecord) -> str:
         what = restarts
     else:
         what = f"this work was cut off {times(strikes)} before it was done"
-    return f"after a park before, {what}" if record.follows_park else what
+    return f"after an earlier park, {what}" if record.follows_park else what
 
 
-def interrupted(interruptions: int, record: StrikeRecord) -> str:
-    """What cut a turn off as often as a turn may be cut off."""
+def interruption_causes(interruptions: int, record: StrikeRecord) -> str:
+    """What caused the interruptions of a turn that reached their limit."""
     deaths = min(record.turn_deaths, interruptions)
     restarts = interruptions - deaths
     what = f"this work was cut off {times(interruptions)}"
@@ -45,7 +45,7 @@ def interrupted(interruptions: int, record: StrikeRecord) -> str:
     return f"{what} by {'crashes' if deaths else 'restarts'} of the gateway"
 
 
-def parked(what: str, record: StrikeRecord) -> str:
+def park_notice(what: str, record: StrikeRecord) -> str:
     """The whole notice to the chat."""
     says = f"{what[:1].upper()}{what[1:]}, so I parked this conversation. All of it is kept."
     if holds_messages(record):
@@ -57,7 +57,7 @@ def parked(what: str, record: StrikeRecord) -> str:
 
 
 def times(count: int) -> str:
-    """How often, in words."""
+    """A number of times, in words."""
     return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 

@@ -1,7 +1,7 @@
-"""Who is suspected of killing the gateway, and when it stops resuming by itself.
+"""Which sessions are suspected of killing the gateway, and when it stops resuming by itself.
 
-A strike is given in the commit that claims a turn and taken back at any orderly end, so only a death (or a
-drain that cut a run with nothing to show) leaves it. Safe mode is not stored: it follows from how the
+The commit that claims a turn adds a strike, and every orderly end of the run removes it. So only a death
+leaves a strike, or a drain that cut a run without progress. Safe mode is not stored: it follows from how the
 instances ended.
 """
 
@@ -28,9 +28,9 @@ class RunEnd(StrEnum):
     UNBEGUN = "unbegun"
     """Claimed, nothing started, put back."""
     DRAINED = "drained"
-    """Cut by a drain that ran out."""
+    """A drain ran out of time and cut it."""
     DIED = "died"
-    """The process ended under it."""
+    """The process died during the run."""
 
 
 def after_claim(strikes: int) -> int:
@@ -56,10 +56,10 @@ _CUT_BY: Mapping[Stopped, Interruption] = MappingProxyType(
 
 
 def cut_by(owner_ended: Stopped | None) -> Interruption:
-    """What cut off a turn that stands as running in the ledger although its owner is gone.
+    """What cut off a turn that the ledger has as running although its owner is gone.
 
-    A gateway that stops in order marks what it cuts. Where it could not (a full disk), the turn was cut by
-    that stop all the same; only a run that ended without a word, or by giving up, died under it.
+    A gateway that stops in order marks the turns that it cuts. If it could not (a full disk), the stop still
+    cut the turn. Only an owner that recorded no end, or failed, died during the run.
     """
     if owner_ended is None:
         return Interruption.RESTART_INTERRUPTED
@@ -67,9 +67,9 @@ def cut_by(owner_ended: Stopped | None) -> Interruption:
 
 
 def after_standstill(strikes: int, settings: RecoverySettings) -> int:
-    """The strikes of a session whose tool ran while the event loop stood still, until the process was ended.
+    """The strikes of a session whose tool ran while the event loop stopped, until the process was ended.
 
-    The tool is the likely cause, and the next time may cost every chat as long again: a suspect at once.
+    The tool is the likely cause, and another time would stop every chat again: the session is a suspect now.
     """
     return max(strikes, settings.suspect_strikes)
 
@@ -80,12 +80,12 @@ def is_suspect(strikes: int, settings: RecoverySettings) -> bool:
 
 
 def cleared(ran_for: int, longest_fatal_run: int, settings: RecoverySettings) -> bool:
-    """Whether a suspect has outlived its suspicion: twice as long as any run that ended in a death."""
+    """Whether a suspect is cleared: its run lasted twice as long as any of its runs that ended in a death."""
     return ran_for >= to_survive(longest_fatal_run, settings)
 
 
 def to_survive(longest_fatal_run: int, settings: RecoverySettings) -> int:
-    """How long a suspect has to live to be cleared."""
+    """How long the run of a suspect has to last to clear it."""
     return max(2 * longest_fatal_run, settings.survive_at_least)
 
 
@@ -99,14 +99,14 @@ class SafeModeFacts:
     others_alive: frozenset[InstanceId] = frozenset()
     """Gateways on other machines that run now."""
     ended_by_command_at: int | None = None
-    """When somebody last ended safe mode; what came before that no longer counts."""
+    """When a person last ended safe mode; exits before that do not count."""
     put_on_at: int | None = None
-    """When somebody put it on, if nobody has ended it since: then it ends by their word alone."""
+    """When a person put safe mode on, if no person has ended it since; then only a person ends it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SafeMode:
-    """Whether nothing resumes by itself, since when and why, and when that ends if all stays well."""
+    """Whether safe mode is on, since when and why, and when it ends if there is no other unclean exit."""
 
     active: bool
     since: int | None = None
@@ -119,12 +119,12 @@ PUT_ON = "an operator put it on"
 
 
 @dataclass(frozen=True, slots=True)
-class _Slate:
-    """What the runs so far have left."""
+class _Tally:
+    """The result of the runs so far."""
 
     mode: SafeMode = _OFF
     exits: tuple[int, ...] = ()
-    """Times of the unclean exits that still count."""
+    """The times of the unclean exits that still count."""
     parked: bool = False
     since_park: int = 0
     clean: int = 0
@@ -132,47 +132,47 @@ class _Slate:
 
 
 def safe_mode(facts: SafeModeFacts, now: int, settings: SafeModeSettings) -> SafeMode:
-    """Go through the runs, oldest first: exits put safe mode on, enough clean running wipes the slate.
+    """Go through the runs, oldest first: unclean exits put safe mode on, enough clean time ends it.
 
-    An exit that led to a park has found its culprit and counts for nothing. Fewer exits suffice after it, for
-    then the one that was parked was not to blame, or not alone.
+    An exit that led to a park does not count, because the park removed its cause. After a park fewer exits
+    are enough: they show that the parked session was not the cause, or not the only one.
     """
     if facts.put_on_at is not None:
         return SafeMode(active=True, since=facts.put_on_at, why=PUT_ON)
     alive = facts.others_alive | {facts.current}
-    slate = _Slate()
+    tally = _Tally()
     for run in reversed(facts.instances):
         if run.id not in alive:
-            slate = _after(slate, run, facts.ended_by_command_at, settings)
-    clean = slate.clean + max(
-        (age(now, _quiet_since(run, slate, now)) for run in facts.instances if run.id in alive), default=0
+            tally = _after(tally, run, facts.ended_by_command_at, settings)
+    clean = tally.clean + max(
+        (age(now, _quiet_since(run, tally, now)) for run in facts.instances if run.id in alive), default=0
     )
-    if not slate.mode.active or clean >= settings.clean_for:
+    if not tally.mode.active or clean >= settings.clean_for:
         return _OFF
-    return replace(slate.mode, ends_at=now + settings.clean_for - clean)
+    return replace(tally.mode, ends_at=now + settings.clean_for - clean)
 
 
-def _after(slate: _Slate, run: Instance, command_at: int | None, settings: SafeModeSettings) -> _Slate:
-    """The slate after one run that is over."""
-    # A crash leaves no time of its own; the last heartbeat is the last that is known.
+def _after(tally: _Tally, run: Instance, command_at: int | None, settings: SafeModeSettings) -> _Tally:
+    """The tally after one run that is over."""
+    # A crash records no end, so the last heartbeat counts as the end.
     ended = run.heartbeat_at if run.stopped_at is None else run.stopped_at
-    clean = slate.clean + age(ended, run.started_at)
+    clean = tally.clean + age(ended, run.started_at)
     if clean >= settings.clean_for:
-        slate = _Slate(parked=slate.parked)
+        tally = _Tally(parked=tally.parked)
     if run.led_to_park:
-        return replace(slate, parked=True, since_park=0, clean=clean)
+        return replace(tally, parked=True, since_park=0, clean=clean)
     if run.stopped is not None:
-        return replace(slate, clean=clean)
+        return replace(tally, clean=clean)
     if command_at is not None and ended <= command_at:
-        return _Slate(parked=slate.parked)
-    exits = (*slate.exits, ended)
-    since_park = slate.since_park + slate.parked
-    mode = slate.mode if slate.mode.active else _judged(exits, since_park, settings)
-    return _Slate(mode, exits, slate.parked, since_park)
+        return _Tally(parked=tally.parked)
+    exits = (*tally.exits, ended)
+    since_park = tally.since_park + tally.parked
+    mode = tally.mode if tally.mode.active else _judged(exits, since_park, settings)
+    return _Tally(mode, exits, tally.parked, since_park)
 
 
 def _judged(exits: tuple[int, ...], since_park: int, settings: SafeModeSettings) -> SafeMode:
-    """Whether the newest of these exits puts safe mode on."""
+    """Safe mode after the newest of these exits."""
     newest = sorted(exits)[-settings.unclean_exits :]
     if len(newest) == settings.unclean_exits and newest[-1] - newest[0] <= settings.within:
         why = f"{len(newest)} unclean exits in {settings.within // MINUTE} minutes"
@@ -182,6 +182,6 @@ def _judged(exits: tuple[int, ...], since_park: int, settings: SafeModeSettings)
     return _OFF
 
 
-def _quiet_since(run: Instance, slate: _Slate, now: int) -> int:
-    """Since when a living run has been clean: an exit elsewhere, unless its time lies ahead of the clock."""
-    return max([run.started_at, *(at for at in slate.exits if at <= now)])
+def _quiet_since(run: Instance, tally: _Tally, now: int) -> int:
+    """Since when a living run counts as clean: its start or a later exit, but no exit ahead of the clock."""
+    return max([run.started_at, *(at for at in tally.exits if at <= now)])

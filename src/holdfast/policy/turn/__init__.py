@@ -1,1 +1,1 @@
-"""Rules of a running turn: what comes next, what the model is shown, what became of each call."""
+"""Rules of a running turn: its next step, what the model is shown, and the result of each call."""

@@ -1,4 +1,4 @@
-"""What is to be done about one tool call that has no result yet."""
+"""What to do about one tool call that has no result yet."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from holdfast.records import dataclass
 from .synthetic_results import Skip, no_answer_text, skipped_text, unknown_text
 
 APPROVED = "yes"
-"""The answer that lets one call run; a button, number or word that means it is stored as this."""
+"""The stored answer that lets one call run, given by a button, a number or a word."""
 
 
 class How(StrEnum):
     """Where a settlement's result comes from."""
 
     WRITE = "write"
-    """It is known: commit it."""
+    """The result is known: commit it."""
     ASK_TOOL = "ask_tool"
-    """The tool is asked what became of the call; what it cannot tell is written as unknown."""
+    """Ask the tool about the call; if it cannot tell, the result is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """The result of a call that is not run. `state` is one its call may move to."""
+    """The result of a call that does not run. `state` is one that the call may move to."""
 
     call: CallId
     state: CallState
@@ -50,17 +50,17 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True)
 class ToRun:
-    """A call to be run now. `again`: it was cut off before, and running it once more does no harm."""
+    """A call to run now. `again`: it was cut off before, and another run does no harm."""
 
     call: CallRecord
     again: bool = False
     rule: int | None = None
-    """The rule without which it could not run: its start is refused if that is revoked by then."""
+    """The stored rule that allows it; the start is refused if the rule is revoked by then."""
 
 
 @dataclass(frozen=True, slots=True)
 class InFlight:
-    """A call this run has started and whose result is still to come."""
+    """A call that this run has started and that has no result yet."""
 
     call: CallId
 
@@ -75,7 +75,7 @@ class Awaited:
 
 @dataclass(frozen=True, slots=True)
 class NeedsConsent:
-    """A call that a person has to be asked about before it runs."""
+    """A call that needs a person's consent before it runs."""
 
     call: CallRecord
 
@@ -101,14 +101,14 @@ def judge_call(
 ) -> Verdict:
     """Decide about one planned or started call.
 
-    `question` is the newest one about it, `generation` that of the run that looks, and `whole` is False
-    when the model's message broke off, so that nobody knows what the call was going to be. `gate` holds the
-    rules of now: they count up to the moment a call starts, whatever they were when it was planned.
+    `question` is the newest one about the call, and `generation` belongs to the run that asks. `whole` is
+    False when the model's message broke off, so that the call may be incomplete. `gate` holds the present
+    rules: they count until the call starts, even if other rules held when it was planned.
     """
     if question and question.state is QuestionState.OPEN:
         return Awaited(call.id, question.id)
     if question and question.kind is QuestionKind.CLARIFY:
-        # A question without an answer ends the turn where it would wait: the model is not called for it.
+        # A question without an answer ends the turn; the model is not called for it.
         silent = question.state in SILENT
         return Awaited(call.id, question.id) if silent else _by_answer(call, question)
     ruling = gate.ruling(call)
@@ -117,27 +117,27 @@ def judge_call(
     if call.state is CallState.PLANNED:
         return _planned(call, forbidden if whole else Skip.BROKEN_OFF, consent)
     if call.generation >= generation:
-        # A newer generation than ours means that we are the stale run: hands off as well.
+        # A newer generation means that this run is stale: it must not touch the call either.
         return InFlight(call.id)
-    # It was allowed when it started, by whatever counted then, and is the same call.
+    # It was allowed when it started, and it is the same call.
     return _cut_off(call, allowed=forbidden is None and consent.lacks is None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Consent:
-    """What lets a call run that people are asked about; or why it may not."""
+    """What lets a call run that needs consent, or why it may not run."""
 
     rule: int | None = None
     lacks: Skip | None = None
     is_asked: bool = True
-    """False: nobody was asked yet, and no rule covers the call."""
+    """False: no person has been asked yet, and no rule covers the call."""
 
 
 _NOT_NEEDED = _Consent()
 
 
 def _consent(call: CallRecord, yes: QuestionRecord | None, gate: Gate) -> _Consent:
-    """A yes to this very call that still counts, or else a rule of the chat that covers it."""
+    """A yes to exactly this call that still counts, or else a rule of the chat that covers it."""
     counts = yes is not None and gate.counts(yes)
     is_first_run = call.state is CallState.PLANNED
     if yes is not None and counts and not (is_first_run and gate.is_stale(yes)):
@@ -160,7 +160,7 @@ def _planned(call: CallRecord, skip: Skip | None, consent: _Consent) -> Verdict:
 
 
 def _cut_off(call: CallRecord, allowed: bool) -> Verdict:
-    """A call that another run had started; nobody saw how it ended."""
+    """A call that an earlier run started, and whose end was not recorded."""
     unknown = Settlement(call.id, CallState.UNKNOWN, unknown_text(call, call.output))
     match call.effect:
         case EffectClass.READ | EffectClass.IDEMPOTENT:
@@ -172,7 +172,7 @@ def _cut_off(call: CallRecord, allowed: bool) -> Verdict:
 
 
 def _by_answer(call: CallRecord, question: QuestionRecord) -> Settlement:
-    """The model asked the person: what they said, or that they did not, is the result."""
+    """The result of a question of the model: the person's answer, or that there is none."""
     answered = question.state is QuestionState.ANSWERED and question.answer is not None
     text = question.answer if answered and question.answer else no_answer_text(question.state)
     if call.state is CallState.PLANNED:
@@ -181,7 +181,7 @@ def _by_answer(call: CallRecord, question: QuestionRecord) -> Settlement:
 
 
 def _forbidden(call: CallRecord, question: QuestionRecord | None) -> Skip | None:
-    """Why a closed approval does not let the call run, or None if it does or none was needed."""
+    """Why a closed approval does not let the call run; None if it does, or if none was needed."""
     if question is None:
         return None
     if question.state is not QuestionState.ANSWERED or not is_yes(question.answer):
@@ -190,7 +190,7 @@ def _forbidden(call: CallRecord, question: QuestionRecord | None) -> Skip | None
 
 
 def unheeded(journal: Journal) -> tuple[QuestionRecord, ...]:
-    """Approvals that were closed without an answer, and whose call the model has not been told of."""
+    """Approvals that closed without an answer, and whose call has no result for the model yet."""
     planned = {call.id for call in journal.calls if call.state is CallState.PLANNED}
     return tuple(
         question
@@ -200,7 +200,7 @@ def unheeded(journal: Journal) -> tuple[QuestionRecord, ...]:
 
 
 def no_consent(state: QuestionState) -> Skip:
-    """Why a call is not run whose approval was closed so."""
+    """Why a call does not run when its approval closed in this state."""
     return _NOT_ALLOWED[state]
 
 
@@ -209,5 +209,5 @@ def _skip(call: CallRecord, why: Skip) -> Settlement:
 
 
 def is_yes(answer: str | None) -> bool:
-    """Whether an approval's answer allows the call; anything but a plain yes, or always, does not."""
+    """Whether an approval's answer allows the call: only a plain yes, or always, does."""
     return answer is not None and answer.strip().casefold() in (APPROVED, APPROVED_ALWAYS)

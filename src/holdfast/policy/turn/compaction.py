@@ -1,8 +1,8 @@
-"""When a conversation grows larger than a model can read: what is summed up, and what is shown shortened.
+"""When a conversation is larger than a model can read: what the gateway sums up, and what it shortens.
 
-Turns that are over are summed up, oldest first; the last of them stay as they are while there is room, and
-the open turn is never touched. If it is too large by itself, its older tool results are shown shortened: in
-the view alone, the record keeps them whole.
+It sums up ended turns, oldest first; the last of them stay as they are while there is room, and the open
+turn is never summed up. If the open turn alone is too large, its older tool results are shortened, but only
+in the view: the record keeps them whole.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from itertools import groupby
 from holdfast.model import Entry, Summed, TurnId
 from holdfast.records import dataclass
 
-from .markers import MARKERS, read_markers, shown
+from .markers import MARKERS, read_markers, visible_entries
 from .views import Message, Role, view
 
 NEAR = 0.85
-"""So full may it be before it is summed up: the estimate is one."""
+"""The share of the room at which the gateway sums up: below 1, because sizes are estimates."""
 KEPT = 0.25
-"""So much of it may be earlier turns that stay as they are."""
+"""The share of the room for earlier turns that stay as they are."""
 AT_ONCE = 0.6
-"""So much of it is summed up at once, at most: whoever does it has to read it."""
+"""The largest share that is summed up at once: the model that does it has to read it."""
 _PER_TOKEN = 4
 _PER_MESSAGE = 8
 _PER_PICTURE = 1_500
 _LONG = 2_000
-"""Characters of a result that is left as it is, where results are shortened."""
+"""Characters of the longest result that is never shortened."""
 _ENDS = 800
-"""Characters of its beginning and of its end that are left of a longer one."""
+"""Characters that stay at the beginning and at the end of a shortened result."""
 
 INSTRUCTIONS = (
     "You keep the memory of an assistant. Write what it must still know when it can no longer see the "
@@ -43,18 +43,18 @@ HEAD = "What was said and done before, summed up (the person has not seen this s
 
 @dataclass(frozen=True, slots=True)
 class ToSum:
-    """A part of a conversation that a summary may stand for."""
+    """A part of a conversation that a summary may replace."""
 
     first: int
     last: int
     at: int
-    """When the last of it was committed."""
+    """When its last entry was committed."""
     text: str
-    """What whoever sums it up is shown."""
+    """The text for the model that sums it up."""
 
 
 def tokens_of(messages: Sequence[Message]) -> int:
-    """About how many tokens a model reads in them."""
+    """An estimate of the tokens of these messages."""
     return sum(map(_tokens, messages))
 
 
@@ -65,11 +65,11 @@ def _tokens(message: Message) -> int:
 
 
 def to_sum_up(entries: Sequence[Entry], turn: TurnId, room: int) -> ToSum | None:
-    """The oldest of what is shown before the open turn, as whole turns; None when nothing is left of it."""
+    """The oldest whole turns of the view before the open turn; None when all are summed up already."""
     begins = next(
         (one.seq for one in entries if one.turn == turn and not isinstance(one.body, MARKERS)), None
     )
-    seen = shown(entries, read_markers(entries))
+    seen = visible_entries(entries, read_markers(entries))
     earlier = [entry for entry in seen if begins is None or _last(entry) < begins]
     groups = [list(group) for _, group in groupby(earlier, key=_whose)]
     sizes = [tokens_of(view(group).messages) for group in groups]
@@ -91,12 +91,12 @@ def _whose(entry: Entry) -> str:
 
 
 def _last(entry: Entry) -> int:
-    """The last that it stands for; a summary stands for nothing that came after it, whatever it says."""
+    """The last place that an entry covers; a summary never covers entries after itself."""
     return min(entry.body.last, entry.seq - 1) if isinstance(entry.body, Summed) else entry.seq
 
 
 def _as_much_as_fits(sizes: Sequence[int], room: int) -> int:
-    """How many of them, from the first on; always two if there are: one may be an earlier summary."""
+    """How many of the first ones fit; at least two, because the first may be an earlier summary."""
     for count in range(2, len(sizes)):
         if sum(sizes[: count + 1]) > room:
             return count
@@ -104,7 +104,7 @@ def _as_much_as_fits(sizes: Sequence[int], room: int) -> int:
 
 
 def summed(part: ToSum, text: str) -> Summed | None:
-    """The summary that stands for that part; None if it is empty or longer than what it stands for."""
+    """The summary that replaces this part; None if it is empty or longer than the part."""
     words = f"{HEAD}\n{text.strip()}"
     if not text.strip() or len(words) >= len(part.text):
         return None
@@ -130,7 +130,7 @@ def _lines(message: Message) -> Iterator[str]:
 
 
 def made_to_fit(messages: Sequence[Message], room: int) -> tuple[Message, ...]:
-    """The same with long tool results shortened, oldest first, until it fits or none is left."""
+    """The messages with long tool results shortened, oldest first, until they fit or none is left."""
     fitted = list(messages)
     over = tokens_of(messages) - room
     for at, message in enumerate(messages):

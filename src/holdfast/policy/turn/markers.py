@@ -1,4 +1,4 @@
-"""Which entries a model is shown: what undo markers take away and what summaries stand for."""
+"""Which entries a model is shown: undo markers remove entries, summaries replace them."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ class MarkerFault:
 
 @dataclass(frozen=True, slots=True)
 class Markers:
-    """What the markers of a transcript say, once they are weighed against each other."""
+    """The effect of all markers of a transcript together."""
 
     undone: frozenset[int]
     summaries: tuple[Range, ...]
-    """Those in force, oldest first; where two overlap, the later one stands."""
+    """The valid summaries, oldest first; where two overlap, the later one counts."""
     faults: tuple[MarkerFault, ...]
 
     def stand_for(self, first: int, last: int) -> bool:
-        """Whether one summary stands for all of `first`..`last`."""
+        """Whether one summary replaces all of `first`..`last`."""
         return any(summary.first <= first and last <= summary.last for summary in self.summaries)
 
 
 def read_markers(entries: Sequence[Entry]) -> Markers:
-    """Weigh the markers of a transcript whose entries are in order."""
+    """Read the markers of a transcript whose entries are in order."""
     faults: list[MarkerFault] = []
     undos: list[Range] = []
     sums: list[Range] = []
@@ -71,8 +71,8 @@ def read_markers(entries: Sequence[Entry]) -> Markers:
     return Markers(undone, tuple(summaries), tuple(faults))
 
 
-def shown(entries: Sequence[Entry], markers: Markers) -> Iterator[Entry]:
-    """Yield what the view is made of, in order; a summary's marker comes at the place it stands for."""
+def visible_entries(entries: Sequence[Entry], markers: Markers) -> Iterator[Entry]:
+    """Yield the entries of the view in order; a summary comes at the first place that it replaces."""
     undone = markers.undone
     if not markers.summaries:
         for entry in entries:
@@ -82,7 +82,7 @@ def shown(entries: Sequence[Entry], markers: Markers) -> Iterator[Entry]:
     places: dict[int, Entry | None] = {summary.first: None for summary in markers.summaries}
     places.update((entry.seq, entry) for entry in entries)
     given: set[int] = set()
-    for place, summary in _standing_at(sorted(places), markers.summaries):
+    for place, summary in _covered(sorted(places), markers.summaries):
         here = places[place]
         if summary is None:
             if here and place not in undone and not isinstance(here.body, MARKERS):
@@ -92,7 +92,7 @@ def shown(entries: Sequence[Entry], markers: Markers) -> Iterator[Entry]:
             yield summary.marker
 
 
-def _standing_at(places: Sequence[int], summaries: Sequence[Range]) -> Iterator[tuple[int, Range | None]]:
+def _covered(places: Sequence[int], summaries: Sequence[Range]) -> Iterator[tuple[int, Range | None]]:
     """Pair each place with the latest summary that covers it."""
     coming = sorted(summaries, key=lambda summary: summary.first, reverse=True)
     latest: list[tuple[int, int, Range]] = []
@@ -110,7 +110,7 @@ def _seqs_within(entries: Sequence[Entry], ranges: Sequence[Range]) -> frozenset
     within: set[int] = set()
     reached = 0
     for found in sorted(ranges, key=lambda r: r.first):
-        # Ranges come by their start, so what lies before `reached` has been taken already.
+        # Ranges are sorted by their start, so the entries before `reached` are in the set already.
         start = max(bisect_left(seqs, found.first), reached)
         reached = max(bisect_right(seqs, found.last), reached)
         within.update(seqs[start:reached])
@@ -118,22 +118,22 @@ def _seqs_within(entries: Sequence[Entry], ranges: Sequence[Range]) -> frozenset
 
 
 def _dissolved(summary: Range, undos: Sequence[Range]) -> bool:
-    """A later undo inside its range makes a summary untrue, so its originals are shown again."""
+    """Whether a later undo in its range makes a summary wrong, so that the originals are shown again."""
     return any(undo.marker.seq > summary.marker.seq and undo.touches(summary) for undo in undos)
 
 
 def _overlaps(summaries: Sequence[Range]) -> Iterator[MarkerFault]:
-    """Name each summary that shares a part, but not all, of an earlier one that still shows."""
-    standing: list[Range] = []
+    """Name each summary that covers a part, but not all, of an earlier one that still counts."""
+    valid: list[Range] = []
     for summary in summaries:
-        standing = [earlier for earlier in standing if not summary.covers(earlier)]
-        if any(summary.touches(earlier) for earlier in standing):
+        valid = [earlier for earlier in valid if not summary.covers(earlier)]
+        if any(summary.touches(earlier) for earlier in valid):
             words = f"the summary at entry {summary.marker.seq} overlaps an earlier one"
             yield MarkerFault(ProblemKind.OVERLAPPING_SUMMARY, summary.marker, words)
-        standing.append(summary)
+        valid.append(summary)
 
 
 def _bad_range(entry: Entry, body: Undone | Summed) -> MarkerFault:
     what = "undo" if isinstance(body, Undone) else "summary"
-    words = f"the {what} at entry {entry.seq} names entries {body.first} to {body.last}, which cannot be"
+    words = f"the {what} at entry {entry.seq} names entries {body.first} to {body.last}, which is impossible"
     return MarkerFault(ProblemKind.BAD_RANGE, entry, words)

@@ -1,4 +1,4 @@
-"""What can be wrong with a transcript or its journal: named and shown to people, never raised."""
+"""What can be wrong with a transcript or its journal: people are shown it, no code raises it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from holdfast.records import dataclass
 
 
 class ProblemKind(StrEnum):
-    """One way in which what was recorded does not fit together."""
+    """One way in which the record contradicts itself."""
 
     DUPLICATE_SEQ = "duplicate_seq"
     OUT_OF_ORDER = "out_of_order"
     GAP = "gap"
-    """Entries are missing, and no summary stands for them."""
+    """Entries are missing, and no summary covers them."""
     DUPLICATE_CALL = "duplicate_call"
     CALL_WITHOUT_RESULT = "call_without_result"
-    """The turn, or the model, went on although a call had no result."""
+    """The turn or the model went on although a call had no result."""
     RESULT_WITHOUT_CALL = "result_without_call"
     SECOND_RESULT = "second_result"
     UNSETTLED_RESULT = "unsettled_result"
-    """A result that says its call is still planned or started."""
+    """A result says that its call is still planned or started."""
     BAD_RANGE = "bad_range"
     OVERLAPPING_SUMMARY = "overlapping_summary"
     DUPLICATE_NOTE = "duplicate_note"
@@ -29,7 +29,7 @@ class ProblemKind(StrEnum):
     """The journal has a call that no model message asked for."""
     SETTLED_WITHOUT_RESULT = "settled_without_result"
     RESULT_NOT_JOURNALED = "result_not_journaled"
-    """The transcript has a result, the journal says the call has none yet."""
+    """The transcript has a result, but the journal says that the call has none yet."""
 
 
 HARMLESS = frozenset({ProblemKind.OVERLAPPING_SUMMARY, ProblemKind.DUPLICATE_NOTE})
@@ -38,11 +38,11 @@ HARMLESS = frozenset({ProblemKind.OVERLAPPING_SUMMARY, ProblemKind.DUPLICATE_NOT
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One named problem, where it stands, and words for people."""
+    """One problem, its place, and words for people."""
 
     kind: ProblemKind
     seq: int
-    """The entry it was found at; 0 when it is in the journal."""
+    """The entry where it was found; 0 when it is in the journal."""
     words: str
     open_turn: bool
-    """It bears on what the last turn does next, so that turn cannot go on."""
+    """It affects the next step of the last turn, so that turn cannot go on."""

@@ -11,11 +11,11 @@ from holdfast.records import dataclass
 
 
 class Stuck(StrEnum):
-    """How stuck a run is."""
+    """What to do about a run without progress."""
 
     WARN = "warn"
     ABORT = "abort"
-    """End it as failed; the person is told once."""
+    """End the turn as failed; the person is told once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,13 @@ class RunFacts:
 
     claimed_at: int
     progress_at: int | None
-    """Last recorded progress of the turn, also of an earlier run; None if there is none to read."""
+    """The last recorded progress of the turn, also of an earlier run; None if no time can be read."""
 
 
 def stuck(facts: RunFacts, now: int, settings: ProgressSettings) -> Stuck | None:
-    """Say whether the run lacks progress for too long.
+    """Decide whether the run has been without progress for too long.
 
-    A resumed turn brings old progress along; its new run gets the whole time, counted from the claim.
+    The time counts from the claim at the earliest: a resumed turn has only the progress of an earlier run.
     """
     silent = age(now, max(facts.claimed_at, facts.progress_at or 0))
     if silent >= settings.abort:
@@ -39,7 +39,7 @@ def stuck(facts: RunFacts, now: int, settings: ProgressSettings) -> Stuck | None
 
 
 def is_progress(body: Body) -> bool:
-    """Whether an entry shows that work moves: a message, model output or a real result, and nothing else."""
+    """Whether an entry is progress: a message, model output or a real result."""
     match body:
         case Said():
             return True

@@ -1,4 +1,4 @@
-"""What is said of work that goes on, and how that message ends: its words, and what is to be done with it."""
+"""The message that work goes on: its words, and what happens to it when the run is over."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _LAST: Mapping[TurnState, str] = MappingProxyType(
     }
 )
 LAST_WORDS = frozenset({*_LAST.values(), _OTHERWISE})
-"""Everything a message about work in progress can end as."""
+"""All last texts of a message about work in progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkFacts:
-    """One run, as far as it is spoken of; times are milliseconds."""
+    """What the message says of one run; times are milliseconds."""
 
     elapsed: int
     silent: int
-    """Since the last progress."""
+    """Time since the last progress."""
     step: str = ""
     draft: str = ""
-    """What the model is writing, where the message is the only place to show it."""
+    """The unfinished reply, where only this message can show it."""
 
 
 def still_working(facts: WorkFacts, settings: ProgressSettings, longest: int) -> str:
-    """The words for a run that goes on; long is not stuck, and stuck is said."""
+    """The words for a run that goes on; a stuck run is named as such, a long one is not stuck."""
     run = RunFacts(0, facts.elapsed - facts.silent)
     if stuck(run, facts.elapsed, settings) is not None:
-        words = f"Still working, but nothing has moved for {span(facts.silent)}. /stop ends it."
+        words = f"Still working, but without progress for {span(facts.silent)}. /stop ends it."
     else:
         doing = f", now {facts.step}" if facts.step else ""
         words = f"Still working: {span(facts.elapsed)} so far{doing}."
@@ -53,25 +53,25 @@ def still_working(facts: WorkFacts, settings: ProgressSettings, longest: int) ->
 
 
 def last_words(state: TurnState) -> str:
-    """What the message reads once the run it speaks of is over; a turn that runs is another run's by then."""
+    """The last text of the message, once its run is over; another run may have the turn by then."""
     return _LAST.get(state, _OTHERWISE)
 
 
 class Ending(StrEnum):
-    """What is to be done with the message of a run that is over."""
+    """What the gateway does with the message of a run that is over."""
 
     WAIT = "wait"
-    """It is on its way: what became of it is known soon."""
+    """A send of it is under way: wait for its outcome."""
     REWORD = "reword"
-    """It waits to be sent, or may have arrived: from now on it says its last words, if anything."""
+    """It waits to be sent, or may have arrived: change the stored text to its last words."""
     EDIT = "edit"
-    """People see it: it gets its last words there."""
+    """People see it: edit it on the platform."""
     FORGET = "forget"
-    """Nobody sees it, or it cannot be changed: it stands as what was true when it was sent."""
+    """It never arrived, or cannot be edited: leave it as it is."""
 
 
 def ending(delivery: Delivery, edits: bool) -> Ending:
-    """How the message of a run that is over is ended."""
+    """Choose how to end the message of a run that is over."""
     match delivery.state:
         case DeliveryState.SENDING:
             return Ending.WAIT
@@ -86,7 +86,7 @@ def ending(delivery: Delivery, edits: bool) -> Ending:
 
 
 def span(milliseconds: int) -> str:
-    """A length of time in the words of people."""
+    """A length of time in words."""
     for unit, name in ((HOUR, "hour"), (MINUTE, "minute")):
         if milliseconds >= unit:
             return _counted(milliseconds // unit, name)

@@ -1,6 +1,6 @@
-"""What a turn does next: a pure function of what has been recorded.
+"""What a turn does next: a pure function of the record.
 
-Running a turn, resuming it after a crash and replaying it in a test are the same loop over `next_step`.
+A run of a turn, a resume after a crash and a replay in a test are the same loop over `next_step`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .transcript_reading import SETTLED
 from .views import View, view
 
 CUT_OFF_LIMIT = 3
-"""So many replies in a row may break off before the turn is given up."""
+"""When this many replies in a row break off, the turn fails."""
 
 
 class FinishReason(StrEnum):
@@ -45,16 +45,16 @@ class FinishReason(StrEnum):
     CUT_OFF = "cut_off"
     DAMAGED_TRANSCRIPT = "damaged_transcript"
     MODEL_FAILED = "model_failed"
-    """It said so itself, as often as it was asked."""
+    """The model reported an error at every try."""
     MODEL_BROKE = "model_broke"
-    """It failed in a way nobody foresaw."""
+    """The model call failed with an unexpected error."""
     NO_PROGRESS = "no_progress"
     TOO_LONG = "too_long"
-    """It is more than the model can read, however it is shortened."""
+    """The view is longer than the model can read, even summed up and shortened."""
 
 
 _WORDS = {
-    FinishReason.NOTHING_TO_ANSWER: "There was nothing to answer, so nothing was done.",
+    FinishReason.NOTHING_TO_ANSWER: "There was nothing to answer, so I did nothing.",
     FinishReason.EMPTY_REPLY: (
         "The model gave an empty answer. What was done so far is kept; write again to go on from there."
     ),
@@ -67,21 +67,22 @@ _WORDS = {
     ),
     FinishReason.DAMAGED_TRANSCRIPT: (
         "The record of this conversation does not fit together, so I stopped rather than guess. "
-        "Nothing more was run; what is recorded is kept."
+        "I ran nothing more; what is recorded is kept."
     ),
     FinishReason.MODEL_FAILED: (
         "The model gave no answer. What was done so far is kept; write again to go on from there."
     ),
     FinishReason.MODEL_BROKE: (
-        "Something broke while the model was asked; the gateway's log says what. "
+        "An error happened while I asked the model; the gateway's log names it. "
         "What was done so far is kept; write again to go on from there."
     ),
     FinishReason.TOO_LONG: (
-        "This has grown larger than the model can read at once, also summed up and with long results "
-        "shortened. All of it is kept; /new begins afresh, and /agent may name one that can read more."
+        "This conversation is larger than the model can read at once, even after I summed it up and "
+        "shortened long results. All of it is kept. /new starts a fresh conversation; /agent may name an "
+        "agent that can read more."
     ),
     FinishReason.NO_PROGRESS: (
-        "Nothing moved any more, so I stopped this work. "
+        "This work made no progress any more, so I stopped it. "
         "What was done so far is kept; write again to go on from there."
     ),
 }
@@ -94,16 +95,16 @@ class CallModel:
 
 @dataclass(frozen=True, slots=True)
 class Settle:
-    """Give these calls their results; no tool is run for it. Comes before anything runs."""
+    """Record results for these calls without running them. This comes before any call runs."""
 
     settlements: tuple[Settlement, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RunTools:
-    """Run these calls, each once committed as started, beside those this run has in flight.
+    """Run these calls, each after the commit of its start, beside the calls that this run has in flight.
 
-    With no calls to run, it means: wait for those in flight.
+    Without calls to run, it means: wait for those in flight.
     """
 
     calls: tuple[ToRun, ...]
@@ -112,14 +113,14 @@ class RunTools:
 
 @dataclass(frozen=True, slots=True)
 class AskConsent:
-    """Ask a person whether this call may run; one at a time, so that a yes can mean nothing else."""
+    """Ask a person whether this call may run; one call at a time, so that a yes is never ambiguous."""
 
     call: CallRecord
 
 
 @dataclass(frozen=True, slots=True)
 class WaitForPerson:
-    """Only these questions stand between the turn and its next step; one that got no answer ends it."""
+    """The turn waits only for these questions; a question that got no answer ends the turn."""
 
     questions: tuple[QuestionId, ...]
 
@@ -130,7 +131,7 @@ class Finish:
 
     state: TurnState
     reply: str = ""
-    """What the person is owed of the model's words; for a failed turn what there is of them."""
+    """The model's words that the person is owed; a failed turn may have only some."""
     reason: FinishReason | None = None
     words: str = ""
     """For the person, when the turn failed."""
@@ -141,7 +142,7 @@ NextStep = CallModel | RunTools | Settle | AskConsent | WaitForPerson | Finish
 
 
 def next_step(view: View, journal: Journal, gate: Gate = OPEN_GATE) -> NextStep:
-    """Say what the journal's turn does next; total, and the same for the same record under the same rules."""
+    """Say what the journal's turn does next; total, and the same for the same record and rules."""
     undecided = tuple(
         question.id
         for question in journal.questions
@@ -186,7 +187,7 @@ def tail_of(what: View | Sequence[Entry], journal: Journal) -> Tail:
 
 
 def _only_asks(call: CallRecord | None, question: QuestionRecord | None) -> bool:
-    """Whether nothing but a question that has no answer keeps the call from its result."""
+    """Whether the call waits only for a question that has no answer."""
     if call is None or question is None or call.state in SETTLED:
         return False
     if question.state is QuestionState.OPEN:
@@ -240,7 +241,7 @@ def _by_id(journal: Journal) -> Mapping[CallId, CallRecord]:
 
 
 def _newest_questions(journal: Journal) -> Mapping[CallId, QuestionRecord]:
-    """The question that counts for each call: one still open, else the one asked last."""
+    """The question that counts for each call: an open one, else the last one."""
     found: dict[CallId, QuestionRecord] = {}
     for question in journal.questions:
         if question.call is None or question.kind is QuestionKind.CONTINUE:
@@ -252,7 +253,7 @@ def _newest_questions(journal: Journal) -> Mapping[CallId, QuestionRecord]:
 
 
 def _damage(view: View, journal: Journal) -> Problem | None:
-    """The first problem that bears on the open turn, in the transcript or between it and the journal."""
+    """The first problem that affects the open turn, in the transcript or between it and the journal."""
     problem = next((problem for problem in view.problems if problem.open_turn), None)
     return problem or next(_disagreements(view, journal), None)
 

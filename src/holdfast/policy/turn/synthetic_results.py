@@ -1,4 +1,4 @@
-"""The words a model reads as the result of a call that did not return one by itself."""
+"""The words that a model reads as the result of a call that returned none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast.model import Body, CallRecord, CallState, QuestionState, Returned,
 
 
 class Skip(StrEnum):
-    """Why a call was not run."""
+    """Why a call did not run."""
 
     REFUSED = "refused"
     NO_ANSWER = "no_answer"
@@ -17,17 +17,17 @@ class Skip(StrEnum):
     UNDELIVERABLE = "undeliverable"
     CANCELLED = "cancelled"
     OTHER_CALL = "other_call"
-    """The consent was given for another call."""
+    """The person consented to another call."""
     STALE = "stale"
-    """The consent was given too long ago."""
+    """The consent is too old."""
     DENIED = "denied"
     """A rule of the owner forbids it."""
     NOT_OWNER = "not_owner"
-    """Who gave the consent is no owner now."""
+    """The person who consented is no longer an owner."""
     NO_OWNER = "no_owner"
-    """An owner would have to be asked, and none can be reached."""
+    """Only an owner could consent, and the gateway can reach none."""
     TOO_LONG = "too_long"
-    """It needs consent, and is longer than a person can be asked to read."""
+    """It needs consent, and is too long for a card."""
     BROKEN_OFF = "broken_off"
     """The model's message broke off, so the call may not be whole."""
     TURN_ENDED = "turn_ended"
@@ -45,7 +45,7 @@ _SKIPPED = {
         "asked once more"
     ),
     Skip.DENIED: "a rule of this gateway's owner forbids it here. Do not try it again in another way",
-    Skip.NOT_OWNER: "it needs an owner's permission, and who gave the permission is somebody who is none now",
+    Skip.NOT_OWNER: "it needs an owner's permission, and the person who gave it is no longer an owner",
     Skip.NO_OWNER: (
         "it needs an owner's permission, and no owner of this gateway can be reached. Do not try it again; "
         "say what you would have done"
@@ -55,7 +55,7 @@ _SKIPPED = {
         "content to a file of the workspace first, in several steps if needed, or make shorter calls"
     ),
     Skip.BROKEN_OFF: "your message broke off, so the call may not be whole. Make it again if still wanted",
-    Skip.TURN_ENDED: "the turn ended before its time came",
+    Skip.TURN_ENDED: "the turn ended before the call could start",
 }
 
 _NO_ANSWER = {
@@ -67,19 +67,19 @@ _NO_ANSWER = {
 
 
 def unknown_text(call: ToolCall | CallRecord, output: str = "") -> str:
-    """Say that nobody knows whether the call took effect; never to be read as success.
+    """Say that it is unknown whether the call took effect; a model must never read it as success.
 
-    `output` is what it put out before it was cut off, as far as that is recorded.
+    `output` is the recorded output of the call before it was cut off.
     """
     words = (
         f"unknown: the call to {call.name} was cut off. It may or may not have happened, and it was not "
-        "repeated. Check what is the case, or ask the person, before doing it again."
+        "repeated. Check whether it happened, or ask the person, before you do it again."
     )
     return _beside(words, output)
 
 
 def with_output(body: Body, output: str) -> Body:
-    """A result that says unknown with what people saw of the call's output, unless it has that already."""
+    """A result of unknown outcome with the output that people saw added, unless it has that already."""
     if not isinstance(body, Returned) or body.state is not CallState.UNKNOWN or output.strip() in body.text:
         return body
     return replace(body, text=_beside(body.text, output))
@@ -97,7 +97,7 @@ def skipped_text(call: ToolCall | CallRecord, why: Skip) -> str:
 
 
 def not_happened_text(call: ToolCall | CallRecord) -> str:
-    """Say what a tool found when it was asked about a call that was cut off: it had no effect."""
+    """Say that a call that was cut off had no effect, as its tool found out."""
     return f"failed: the call to {call.name} was cut off before it took effect, and it was not repeated."
 
 
@@ -107,26 +107,26 @@ def no_answer_text(state: QuestionState) -> str:
 
 
 def given_up_text(call: ToolCall | CallRecord, why: str) -> str:
-    """Say that a call which changes nothing, or may be made again, was ended before its result."""
+    """Say that a call which changes nothing, or may be made again, ended without a result."""
     return f"failed: the call to {call.name} was given up: {why}."
 
 
 def shortened(text: str, most: int, digest: str | None, reader: str | None) -> str:
-    """The beginning and the end of a long result, with what is left out and how to read it in between."""
+    """The beginning and the end of a long result; between them, how much is missing and how to read it."""
     head, tail = _ends(text, most)
     first, last, total = head.count("\n") + 1, text.count("\n") - tail.count("\n") + 1, text.count("\n") + 1
     left = f"{len(text) - len(head) - len(tail)} characters left out (lines {first} to {last} of {total})"
     if digest and reader:
-        rest = f'the whole is kept: {reader} with output "{digest}" and a first_line shows the rest'
+        rest = f'the whole result is kept: {reader} with output "{digest}" and a first_line shows the rest'
     elif digest:
-        rest = f"the whole is kept for people, as {digest}"
+        rest = f"the whole result is kept for people, as {digest}"
     else:
         rest = "they are not kept"
     return f"{head}\n[{left}; {rest}]\n{tail}"
 
 
 def _ends(text: str, most: int) -> tuple[str, str]:
-    """Two thirds of what may be shown from the beginning, one from the end, at the ends of lines if near."""
+    """Two thirds of `most` from the beginning and one third from the end, cut at line ends if near."""
     front, back = most * 2 // 3, most - most * 2 // 3
     head, tail = text[:front], text[len(text) - back :]
     at = head.rfind("\n")
@@ -136,7 +136,7 @@ def _ends(text: str, most: int) -> tuple[str, str]:
 
 
 def part_of(text: str, first_line: int, lines: int, most: int) -> str:
-    """Some lines of a long text, no longer than may be shown, with where they stand in it."""
+    """Some lines of a long text, at most `most` characters, with their line numbers."""
     all_lines = text.split("\n")
     first = max(1, first_line)
     shown = "\n".join(all_lines[first - 1 : first - 1 + max(1, lines)])

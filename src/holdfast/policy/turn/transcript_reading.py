@@ -1,6 +1,6 @@
-"""A transcript as it was recorded: in order, calls paired with results, and where its last turn stands.
+"""Reading a transcript: its order, its pairs of calls and results, and the state of its last turn.
 
-A summary changes what a model is shown, never where a turn stands, so nothing here looks at one.
+A summary changes what a model is shown, never the state of a turn, so nothing here reads summaries.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .problems import ProblemKind
 SETTLED = CALL.finals
 
 Found = tuple[ProblemKind, Entry, str]
-"""A problem, the entry it was found at, and words for people."""
+"""A problem, the entry where it was found, and words for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +38,28 @@ class Pairs:
     """Which result belongs to which call."""
 
     results: Mapping[tuple[int, CallId], Returned]
-    """By the place of the reply that made the call; call ids repeat from turn to turn."""
+    """By the place of the reply that made the call, because call ids repeat from turn to turn."""
     unpaired: tuple[CallId, ...]
     """Calls of the open turn's last reply that have no result yet."""
     waiting: int | None
-    """The place of that reply, if there are any."""
+    """The place of that reply, if it has such calls."""
     asked: frozenset[CallId]
     """Every call of the open turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTurn:
-    """Where the open turn stands."""
+    """The state of the open turn."""
 
     tail: Tail
     replies: tuple[Replied, ...]
-    """Its last reply, preceded by those it continues."""
+    """Its last reply, after the replies that it continues."""
     cuts: int
-    """How many of these in a row broke off since the turn was last resumed."""
+    """How many of these broke off in a row since the turn was last resumed."""
 
 
 def in_order(entries: Sequence[Entry]) -> tuple[Sequence[Entry], list[Found]]:
-    """Return the entries by place, each place once, with what was wrong about their order."""
+    """Return the entries by place, each place once, with the problems of their order."""
     if all(after.seq > before.seq for before, after in pairwise(entries)):
         return entries, []
     found: list[Found] = [
@@ -77,14 +77,14 @@ def in_order(entries: Sequence[Entry]) -> tuple[Sequence[Entry], list[Found]]:
 
 
 def gaps(entries: Sequence[Entry]) -> Iterator[tuple[Entry, int, int]]:
-    """Yield each entry that follows missing ones, with the first and last place missing."""
+    """Yield each entry that follows missing ones, with the first and the last missing place."""
     for before, after in pairwise(entries):
         if after.seq != before.seq + 1:
             yield after, before.seq + 1, after.seq - 1
 
 
 def open_turn(entries: Sequence[Entry]) -> TurnId | None:
-    """The last turn. Summaries are written beside the turns, so they do not tell."""
+    """The last turn of the transcript. A summary does not count: it belongs to no turn."""
     return next((entry.turn for entry in reversed(entries) if not isinstance(entry.body, Summed)), None)
 
 
@@ -97,7 +97,7 @@ def last_reply(entries: Sequence[Entry], undone: frozenset[int], turn: TurnId | 
 
 
 def pair(entries: Sequence[Entry], undone: frozenset[int], turn: TurnId | None) -> tuple[Pairs, list[Found]]:
-    """Pair calls and results as recorded; only the open turn's last reply may still wait for some."""
+    """Pair calls and results as recorded; only calls of the open turn's last reply may lack a result."""
     found: list[Found] = []
     caller: dict[tuple[TurnId, CallId], int] = {}
     results: dict[tuple[int, CallId], Returned] = {}
@@ -140,7 +140,7 @@ def _attach(
 ) -> Iterator[Found]:
     seq = caller.get((entry.turn, body.call))
     if seq is None and entry.seq in undone:
-        return  # Its call was erased, perhaps; nobody is shown either of them.
+        return  # Its call may have been erased; no view shows either of them.
     if seq is None:
         yield ProblemKind.RESULT_WITHOUT_CALL, entry, f"entry {entry.seq} is the result of no call"
     elif (seq, body.call) in results:
@@ -152,7 +152,7 @@ def _attach(
 
 
 def broke_off(reply: Replied) -> bool:
-    """Whether the model stopped in the middle, so that it can go on from there."""
+    """Whether the model stopped in the middle of a text, so that it can go on from there."""
     return not reply.calls and reply.finish not in (
         StopReason.COMPLETE,
         StopReason.FILTERED,
@@ -166,14 +166,14 @@ def is_answer(reply: Replied) -> bool:
 
 
 def goes_on(earlier: Replied, last: Replied) -> bool:
-    """Whether the last reply carries on an earlier one; a reply with calls never carries on a text."""
+    """Whether the last reply continues an earlier one; a reply with calls never continues a text."""
     return broke_off(earlier) and not last.calls
 
 
-def where_it_stands(
+def read_open_turn(
     entries: Sequence[Entry], undone: frozenset[int], turn: TurnId | None, pairs: Pairs
 ) -> OpenTurn:
-    """Read from the end what the open turn has come to."""
+    """Read the state of the open turn from the end of the transcript."""
     tail = Tail.WORK if pairs.unpaired else _tail(entries, undone, turn)
     last = last_reply(entries, undone, turn)
     if last is None:
@@ -193,7 +193,7 @@ def _tail(entries: Sequence[Entry], undone: frozenset[int], turn: TurnId | None)
     for entry in _backwards(entries, undone):
         match entry.body:
             case Noted(note=kind) if entry.turn == turn:
-                # A resume note tells where the turn stands; any other note alone is like a message.
+                # A resume note is a state of the turn; any other note alone counts like a message.
                 if kind in RESUME_NOTES:
                     noted = Tail.NOTE
                 elif noted is Tail.NOTHING:
@@ -209,16 +209,16 @@ def _tail(entries: Sequence[Entry], undone: frozenset[int], turn: TurnId | None)
 
 def _after_reply(reply: Replied, noted: Tail) -> Tail:
     if is_answer(reply):
-        return Tail.ANSWER  # whatever was noted after it: finished work is never done again
+        return Tail.ANSWER  # notes after it do not matter: finished work is never done again
     if noted is Tail.NOTE:
         return noted
     return Tail.WORK if reply.calls else Tail.PARTIAL
 
 
 def ends_in_results(entries: Sequence[Entry]) -> bool:
-    """Whether the entries of a turn end in tool results that no reply has taken up.
+    """Whether the entries of a turn end in tool results that no reply has used.
 
-    Notes and messages after them change nothing, and an empty reply takes nothing up.
+    Notes and messages after them change nothing, and an empty reply uses nothing.
     """
     for entry in reversed(entries):
         match entry.body:
@@ -232,7 +232,7 @@ def ends_in_results(entries: Sequence[Entry]) -> bool:
 def _continued(
     entries: Sequence[Entry], undone: frozenset[int], last: Entry
 ) -> tuple[tuple[Replied, ...], int]:
-    """The last reply with those before it that broke off, and how many broke off since a resume."""
+    """The last reply after the replies that it continues, and how many broke off since a resume."""
     replies: list[Replied] = []
     cuts, counting = 0, True
     for entry in _backwards(entries, undone):
@@ -240,7 +240,7 @@ def _continued(
         if entry.seq > last.seq or (isinstance(body, Noted) and body.note not in RESUME_NOTES):
             continue
         if isinstance(body, Noted):
-            # A reply cut by a restart is not the model's fault, and interruptions have their own limit.
+            # A reply that a restart cut is not the model's fault, and interruptions have their own limit.
             counting = False
         elif isinstance(body, Replied) and (
             not replies or (entry.turn == last.turn and goes_on(body, replies[0]))

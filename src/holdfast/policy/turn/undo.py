@@ -1,4 +1,4 @@
-"""What `/undo` and `/retry` take out of the view, and what they cannot take back."""
+"""What `/undo` and `/retry` take out of the view, and which effects they cannot undo."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DID_SOMETHING = frozenset({CallState.DONE, CallState.FAILED, CallState.UNKNOWN}
 
 @dataclass(frozen=True, slots=True)
 class LastTurn:
-    """The last turn that still shows: what an undo takes out, and what was said in it."""
+    """The last turn that the view shows: what an undo takes out, and the messages of that turn."""
 
     turn: TurnId
     undone: Undone
@@ -33,7 +33,7 @@ class LastTurn:
 
 
 def last_shown_turn(entries: Sequence[Entry]) -> LastTurn | None:
-    """The last turn of which anything is shown, or None when all of it is undone already."""
+    """The last turn of which the view shows anything; None when every turn is undone."""
     gone = read_markers(entries).undone
     shown = [e for e in entries if e.seq not in gone and not isinstance(e.body, MARKERS)]
     if not shown:
@@ -45,12 +45,12 @@ def last_shown_turn(entries: Sequence[Entry]) -> LastTurn | None:
 
 
 def lasting_calls(journal: Journal) -> tuple[CallRecord, ...]:
-    """Calls that changed something outside, or may have: taking them out of the view undoes none of them."""
+    """Calls that changed something outside, or may have: an undo does not undo these changes."""
     return tuple(
         call for call in journal.calls if call.effect is not EffectClass.READ and call.state in _DID_SOMETHING
     )
 
 
 def reply_lasts(turn: Turn) -> bool:
-    """Whether a reply with effects inside was cut off in it: what the agent did there may have happened."""
+    """Whether a reply with effects was cut off in this turn: these effects may have happened."""
     return turn.tail is Tail.REPLYING

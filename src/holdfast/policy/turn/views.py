@@ -1,4 +1,4 @@
-"""What a model is shown: a pure fold over the transcript, always in a form providers accept."""
+"""What a model is shown: a pure fold over the transcript, always in a form that providers accept."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from holdfast.model import (
 )
 from holdfast.records import dataclass
 
-from .markers import read_markers, shown
+from .markers import read_markers, visible_entries
 from .problems import HARMLESS, Problem, ProblemKind
 from .synthetic_results import unknown_text
-from .transcript_reading import Found, Pairs, broke_off, gaps, in_order, open_turn, pair, where_it_stands
+from .transcript_reading import Found, Pairs, broke_off, gaps, in_order, open_turn, pair, read_open_turn
 
 CUT_OFF_TEXT = (
     "[Your message broke off here. Go on exactly where it stopped: do not repeat what you already wrote, "
     "do not start again, do not mention this.]"
 )
 STOPPED_TEXT = (
-    "[Your message was stopped here, before it was whole. The person has seen it up to this point.]"
+    "[Your message was stopped here, before it was complete. The person has seen it up to this point.]"
 )
-NOT_SHOWN_TEXT = "[What stood here is not shown.]"
+NOT_SHOWN_TEXT = "[The message that was here is not shown.]"
 BLANK_TEXT = "[empty message]"
 
 
 class Role(StrEnum):
-    """Who speaks, as a provider's adapter sees it."""
+    """Who wrote a message, for a provider's adapter."""
 
     USER = "user"
     ASSISTANT = "assistant"
     TOOL = "tool"
     NOTE = "note"
-    """The gateway: a note, a wake-up, a summary, a word that keeps the order legal. Never a person's text."""
+    """The gateway: a note, a wake-up, a summary, or a filler that providers need. Never a person's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,43 +58,43 @@ class Message:
     text: str
     calls: tuple[ToolCall, ...] = ()
     call: CallId | None = None
-    """For a tool message: the call it is the result of."""
+    """For a tool message: the call whose result it is."""
     state: CallState | None = None
     attachments: tuple[Attachment, ...] = ()
     opaque: str | None = None
     files: tuple[str, ...] = ()
-    """What is to be told of each attachment: what it is, where it is, and how it begins if it is text."""
+    """The words for each attachment: what it is, where it is, and how it begins if it is text."""
     seq: int = 0
-    """Where a message with attachments stands in the transcript."""
+    """The place in the transcript of a message with attachments."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a model is shown, what is wrong with the record, and where its last turn stands.
+    """What a model is shown, what is wrong with the record, and the state of its last turn.
 
-    `messages` is valid for every provider, whatever was recorded:
-    - it is empty or begins with a user message or a note, and no two assistant messages stand together;
+    `messages` is valid for every provider, even if the record is damaged:
+    - it is empty or begins with a user message or a note, and no assistant message follows another;
     - an assistant message is followed at once by one tool message per call, in the order of its calls,
       and there are no other tool messages; no call id is used twice;
     - it ends in something to answer whenever a model call is due.
 
-    An assistant message some of whose calls still wait for a result (`unpaired`) is left out with the
-    results it has, until the group is whole.
+    An assistant message is left out, with the results it has, while some of its calls lack a result
+    (`unpaired`).
     """
 
     messages: tuple[Message, ...]
     problems: tuple[Problem, ...]
     turn: TurnId | None
-    """The open turn: the one the transcript ends in."""
+    """The open turn: the last one of the transcript."""
     tail: Tail
-    """How it ends, but for `Tail.QUESTION`, which only the journal can tell."""
+    """How it ends, except `Tail.QUESTION`, which only the journal can tell."""
     unpaired: tuple[CallId, ...]
     asked: frozenset[CallId]
     """Every call the open turn has made."""
     replies: tuple[Replied, ...]
-    """The open turn's last reply, also one that is not among `messages`, preceded by those it continues."""
+    """The open turn's last reply, even if it is not among `messages`, after the replies that it continues."""
     cuts: int
-    """How many of these in a row broke off since the turn was last resumed."""
+    """How many of these broke off in a row since the turn was last resumed."""
 
 
 def view(entries: Sequence[Entry]) -> View:
@@ -102,27 +102,27 @@ def view(entries: Sequence[Entry]) -> View:
     entries, found = in_order(entries)
     turn = open_turn(entries)
     markers = read_markers(entries)
-    for entry, first, last in gaps(entries):
-        if not markers.stand_for(first, last):
-            words = f"entries {first} to {last} are missing"
+    for entry, begin, end in gaps(entries):
+        if not markers.stand_for(begin, end):
+            words = f"entries {begin} to {end} are missing"
             found.append((ProblemKind.GAP, entry, words))
     found += [(fault.kind, fault.entry, fault.words) for fault in markers.faults]
     pairs, unfit = pair(entries, markers.undone, turn)
-    standing = where_it_stands(entries, markers.undone, turn, pairs)
-    items, repeated = _newest_notes(shown(entries, markers))
+    last = read_open_turn(entries, markers.undone, turn, pairs)
+    items, repeated = _newest_notes(visible_entries(entries, markers))
     writer = _Writer(pairs, turn)
     for item in items:
         writer.write(item)
-    due = not pairs.unpaired and standing.tail not in (Tail.ANSWER, Tail.NOTHING)
+    due = not pairs.unpaired and last.tail not in (Tail.ANSWER, Tail.NOTHING)
     return View(
         messages=writer.finish(due),
         problems=tuple(_problem(each, turn) for each in (*found, *unfit, *repeated)),
         turn=turn,
-        tail=standing.tail,
+        tail=last.tail,
         unpaired=pairs.unpaired,
         asked=pairs.asked,
-        replies=standing.replies,
-        cuts=standing.cuts,
+        replies=last.replies,
+        cuts=last.cuts,
     )
 
 
@@ -132,14 +132,14 @@ def _problem(found: Found, turn: TurnId | None) -> Problem:
 
 
 def _newest_notes(items: Iterable[Entry]) -> tuple[list[Entry], list[Found]]:
-    """Leave out resume notes the model never answered, once a newer one or another turn follows.
+    """Leave out resume notes that the model never answered, once a newer one or another turn follows.
 
-    What such a note asks for is over by then: whoever still read it would take old work up again.
+    Such a note is out of date by then: a model that read it would go on with old work.
     """
     kept: dict[int, Entry] = {}
     found: list[Found] = []
     unanswered: tuple[TurnId, int, int] | None = None
-    """Turn and count of a note that nothing has answered yet, and where it stands."""
+    """Turn, count and place of a note that no reply has followed yet."""
     seen: set[tuple[TurnId, int]] = set()
     for entry in items:
         body = entry.body
@@ -164,7 +164,7 @@ def _newest_notes(items: Iterable[Entry]) -> tuple[list[Entry], list[Found]]:
 
 
 class _Writer:
-    """Writes messages one after the other, keeping every rule of `View` as it goes."""
+    """Writes messages one after the other and keeps every rule of `View`."""
 
     def __init__(self, pairs: Pairs, turn: TurnId | None) -> None:
         self._pairs = pairs
@@ -172,12 +172,12 @@ class _Writer:
         self._messages: list[Message] = []
         self._uses: dict[CallId, int] = {}
         self._cut: TurnId | None = None
-        """The turn whose message broke off, while nothing but notes came after it."""
+        """The turn whose message broke off, while only notes came after it."""
 
     def write(self, entry: Entry) -> None:
         match entry.body:
             case Said(text=text, woken=True):
-                # A background process or a standing goal: no person said it, so none is shown as saying it.
+                # A background process or a goal caused it, so it is not shown as a person's message.
                 self._cut = None
                 self._note(text)
             case Said(text=text, attachments=attachments):
@@ -200,7 +200,7 @@ class _Writer:
                 pass
 
     def finish(self, due: bool) -> tuple[Message, ...]:
-        """Return what was written, ending in something to answer if a model call is due."""
+        """Return the messages, ending in something to answer if a model call is due."""
         if self._cut is not None and self._cut == self._turn:
             self._note(CUT_OFF_TEXT)
         if due and self._ends_in_assistant():
@@ -239,7 +239,7 @@ class _Writer:
         return Message(Role.TOOL, result.text, call=shown_as, state=result.state)
 
     def _unused(self, wanted: CallId) -> CallId:
-        """Call ids name a call within its turn; providers want them unique in the whole conversation."""
+        """A free id for a call: ids are unique within a turn, but providers want that in the conversation."""
         name = wanted
         while name in self._uses:
             self._uses[wanted] += 1

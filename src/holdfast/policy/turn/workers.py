@@ -1,11 +1,11 @@
-"""Which turns the workers may take up: resumed ones never keep new messages, or each other, waiting.
+"""Which turns the workers may claim: resumed turns delay neither new messages nor each other.
 
-- A resumed turn counts as young for its first half minute (`counts`). Young ones hold at most half of the
-  workers, so that a burst of resumes leaves room; a resume that hangs grows old and keeps no other waiting.
-- A quarter of the workers, at least one, is never given to resumed turns: a new message finds a worker.
-- A pool of fewer than four is too small for both. There, old resumed turns run beside the workers, until
-  there are four runs in all. A single worker is kept for no one: a new message waits for a resumed turn
-  until that one is old.
+- A resumed turn is young for its first half minute (`counts`). Young turns hold at most half of the workers,
+  so that many resumes at once leave room. A resume that hangs becomes old and delays no other resume.
+- A quarter of the workers, at least one, never runs resumed turns: a new message finds a worker.
+- A pool of fewer than four workers is too small for both rules. There, old resumed turns run beside the
+  workers, until there are four runs in all. A single worker is not reserved: a new message waits for a
+  resumed turn until that turn is old.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from holdfast.policy.settings import WorkerSettings
 from holdfast.records import dataclass
 
 _LEAST = 4
-"""Runs that even the smallest pool may have, once some of them are old resumed turns."""
+"""Runs that the smallest pool may have when some of them are old resumed turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class Load:
     new: int
     """Turns that were not resumed after an interruption."""
     young: int
-    """Resumed turns that still count towards the half."""
+    """Resumed turns that count towards the half."""
     old: int
-    """Other resumed turns; some may hang."""
+    """All other resumed turns; some may hang."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,12 @@ class Room:
 
 
 def reserve(settings: WorkerSettings) -> int:
-    """Workers that no resumed turn is given."""
+    """How many workers never run a resumed turn."""
     return max(1, settings.workers // 4) if settings.workers > 1 else 0
 
 
 def room(load: Load, settings: WorkerSettings) -> Room:
-    """Say how much may be claimed beside what runs."""
+    """How many turns may be claimed beside those that run."""
     workers = settings.workers
     beside = min(load.old, max(0, _LEAST - workers))
     free = workers - (load.new + load.young + load.old - beside)
@@ -53,7 +53,7 @@ def room(load: Load, settings: WorkerSettings) -> Room:
 
 
 def all_hang(load: Load, hung: int, settings: WorkerSettings) -> bool:
-    """Whether no resume finds a worker because all runs hang that may hold one outside the reserve."""
+    """Whether a resume finds no worker because every run outside the reserve hangs."""
     runs = load.new + load.young + load.old
     others = min(runs, settings.workers - reserve(settings))
     return 0 < others <= hung and room(load, settings).resumes == 0

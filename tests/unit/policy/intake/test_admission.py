@@ -78,7 +78,7 @@ def test_a_message_that_joins_a_resumed_turn_is_told_just_that() -> None:
 @pytest.mark.parametrize("turn", [None, TurnState.QUEUED, TurnState.INTERRUPTED])
 def test_where_the_last_claim_failed_nobody_is_told_queued(turn: TurnState | None) -> None:
     words = str(admitted(replace(IDLE, turn=turn, faulty=True, joins=True)).ack)
-    assert "Queued" not in words and "met a fault" in words
+    assert "Queued" not in words and "an error stopped me" in words
 
 
 def test_an_idle_chat_takes_a_message_without_a_word() -> None:
@@ -89,7 +89,7 @@ def test_an_idle_chat_takes_a_message_without_a_word() -> None:
     ("mode", "kind", "said"),
     [
         (BusyMode.QUEUE, Queue, "Queued"),
-        (BusyMode.COLLECT, Collect, "joins"),
+        (BusyMode.COLLECT, Collect, "together with the other"),
         (BusyMode.STEER, Steer, "next step"),
         (BusyMode.INTERRUPT, Interrupt, "stop"),
     ],
@@ -169,7 +169,7 @@ def test_a_message_during_a_drain_is_kept_and_said_so(
     steers = turn is not None and mode is BusyMode.STEER
     assert isinstance(found, Steer if steers else Queue) and found.ack is not None
     assert "kept" in found.ack and said in found.ack
-    assert ("at the next step of the work in hand, or" in found.ack) is steers, "what runs is steered still"
+    assert ("at the next step of the current task, or" in found.ack) is steers, "what runs is steered still"
 
 
 # Questions
@@ -198,7 +198,7 @@ def test_something_else_sets_the_question_aside(kind: QuestionKind) -> None:
 
 def test_something_else_drops_the_work_the_gateway_asked_about() -> None:
     found = admitted(replace(CONTINUE, text="what time is it?"))
-    assert isinstance(found, DropWork) and "let the work go" in found.ack
+    assert isinstance(found, DropWork) and "dropped the work" in found.ack
     assert admitted(replace(CONTINUE, text="continue")) == Answer(QuestionId("q1"), "continue")
 
 
@@ -263,16 +263,16 @@ def test_a_button_of_a_closed_question_answers_nothing() -> None:
 @pytest.mark.parametrize(
     ("closed", "words"),
     [
-        (QuestionState.ANSWERED, "That question was answered before"),
-        (QuestionState.EXPIRED, "The time to answer that question was up"),
-        (QuestionState.SET_ASIDE, "That question was set aside when something else was written"),
+        (QuestionState.ANSWERED, "That question already has an answer"),
+        (QuestionState.EXPIRED, "That question has expired"),
+        (QuestionState.SET_ASIDE, "Another message set that question aside"),
         (QuestionState.CANCELLED, "The work that asked this was stopped"),
         (None, "That question is closed"),
     ],
 )
 def test_who_presses_too_late_reads_how_it_was_closed(closed: QuestionState | None, words: str) -> None:
     found = admitted(replace(CHOICE, question=None, text="red", pressed=QuestionId("q1"), closed=closed))
-    assert found == Refuse(Refusal.QUESTION_CLOSED, f"{words}, so nothing was done with this answer.")
+    assert found == Refuse(Refusal.QUESTION_CLOSED, f"{words}, so I did nothing with this answer.")
 
 
 def test_a_button_pressed_by_somebody_else_does_nothing() -> None:

@@ -99,9 +99,9 @@ def test_a_stranger_is_answered_where_nobody_else_reads_it(
 
 def test_the_words_with_a_code_say_what_was_kept_what_to_do_and_for_how_long() -> None:
     words = code_words("ABCD2345", 0, SETTINGS)
-    assert "nothing of what you wrote was kept" in words
-    assert "holdfast pair ABCD-2345" in words and "60 minutes" in words and "last one" not in words
-    assert "last one" in code_words("ABCD2345", 2, SETTINGS)
+    assert "I kept nothing of what you wrote" in words
+    assert "holdfast pair ABCD-2345" in words and "60 minutes" in words and "last code" not in words
+    assert "last code" in code_words("ABCD2345", 2, SETTINGS)
     assert read_code(shown_code("ABCD2345")) == "ABCD2345"
 
 

@@ -32,7 +32,7 @@ def said(elapsed: int, silent: int = 0, step: str = "", draft: str = "", longest
         ((3 * HOUR, 899 * SECOND), "Still working: 3 hours so far."),
         (
             (HOUR, 900 * SECOND, "thinking"),
-            "Still working, but nothing has moved for 15 minutes. /stop ends it.",
+            "Still working, but without progress for 15 minutes. /stop ends it.",
         ),
     ],
 )

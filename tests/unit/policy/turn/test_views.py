@@ -426,8 +426,8 @@ def test_what_does_not_fit_is_named(
 def test_a_marker_that_cannot_be_is_called_what_it_is() -> None:
     (undo,) = view(transcript([said(), Undone(1, 0)])).problems
     (summary,) = view(transcript([said(), summed(-1, 9)])).problems
-    assert undo.words == "the undo at entry 2 names entries 1 to 0, which cannot be"
-    assert summary.words == "the summary at entry 2 names entries -1 to 9, which cannot be"
+    assert undo.words == "the undo at entry 2 names entries 1 to 0, which is impossible"
+    assert summary.words == "the summary at entry 2 names entries -1 to 9, which is impossible"
 
 
 def test_a_marker_never_hides_what_comes_after_it() -> None:
