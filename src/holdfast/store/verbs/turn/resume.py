@@ -1,4 +1,4 @@
-"""Going back: a turn undone and tried again, a session that was parked or ended taken up once more."""
+"""Going back: undo a turn and try it again, or let a parked or ended session go on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .endings import end_session
 from .steps import mark
 
 _LEFT = (TurnState.EXPIRED, TurnState.PARKED)
-"""How a session's last turn ended when there is work that could be taken up once more."""
+"""The states of a session's last turn that leave work which a person may resume."""
 
 
 def retry(
@@ -120,13 +120,13 @@ def reopen(
         if live[13] is not None and live[30] is None:
             raise WrongState(f"turn {live[13]}", live[16], "ended before another conversation is taken up")
         if made := tx.one("made_message_waiting", key=key):
-            # Its person was told that the work of this session goes on: no other session takes it over.
+            # The gateway told its sender that the work of this session goes on: no other session takes it over.
             raise WrongState(f"inbox row {made[0]}", InboxState.WAITING, "taken up by the live conversation")
         end_session(tx, SessionId(live[0]), "resumed_other")
-    # Who resumes a parked session trusts it; any other that is taken up after a park follows that park.
+    # A person who resumes a parked session trusts it. Any other session reopened after a park follows it.
     strikes, follows_park, fatal = (0, 0, 0) if is_suspended else after_park(tx, key)
-    standing = {"strikes": strikes, "follows_park": follows_park, "longest_fatal": fatal}
-    if not tx.run("reopen_session", session=session, key=key, now=tx.now, **standing):
+    counts = {"strikes": strikes, "follows_park": follows_park, "longest_fatal": fatal}
+    if not tx.run("reopen_session", session=session, key=key, now=tx.now, **counts):
         raise WrongState(f"session {session}", FORGOTTEN, "ended and kept")
     tx.event("reopened", f"session:{session}")
     if is_suspended:
@@ -148,7 +148,7 @@ def _make_message(
     sender: PersonId | None = None,
     kind: InboxKind = InboxKind.MESSAGE,
 ) -> None:
-    """The command's own row becomes the message: carried out once, and one cause for one turn."""
+    """Turn the command's own row into the message: so it is carried out once and causes one turn."""
     body = dump_message(text, attachments)
     if not tx.run("make_message", position=by, key=key, body=body, sender=sender, kind=kind):
         raise row_is_not(tx, by, "a waiting command of this conversation")
@@ -157,7 +157,7 @@ def _make_message(
 
 
 def _move_message(tx: Tx, key: Key, by: Position, text: str) -> None:
-    """The same for a command that may have been given elsewhere: its row goes where the work is."""
+    """The same for a command from any conversation: its row moves to the conversation of the work."""
     row = tx.one("row", position=by)
     if not tx.run("move_message", position=by, key=key, body=dump_message(text, ())):
         raise row_is_not(tx, by, "a waiting command")
