@@ -119,7 +119,7 @@ class Work(Protocol):
         ...
 
     async def wait(self, fence: Fence) -> None:
-        """Put a turn down to wait for its open question; raises `WrongState` when that was answered meanwhile.
+        """Put a turn down to wait for its open question; raises `WrongState` if that was answered meanwhile.
 
         A turn whose own question was closed without an answer ends instead: `expired`, `unanswered`, its
         calls settled and its session free in the same commit.
@@ -138,7 +138,7 @@ class Work(Protocol):
         ...
 
     async def interrupt(self, fence: Fence, reason: str) -> None:
-        """Mark a turn that is about to be cut; its strike is taken back only if this run produced something."""
+        """Mark a turn about to be cut; its strike is taken back only if this run produced something."""
         ...
 
     async def stops(self) -> tuple[TurnId, ...]:

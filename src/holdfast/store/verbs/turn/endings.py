@@ -180,7 +180,7 @@ def leave_unanswered(
 
 
 def _pass_unstopped(tx: Tx, fence: Fence, tail: Tail | None = None) -> None:
-    """Pass the fence, but refuse a turn that was asked to stop: once it rests, no process reads the request."""
+    """Pass the fence, but refuse a turn that was asked to stop: at rest, no process would see the request."""
     if pass_fence(tx, fence, tail).stop is not None:
         raise StopAsked(fence.turn)
 

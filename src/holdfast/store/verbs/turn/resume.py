@@ -120,7 +120,7 @@ def reopen(
         if live[13] is not None and live[30] is None:
             raise WrongState(f"turn {live[13]}", live[16], "ended before another conversation is taken up")
         if made := tx.one("made_message_waiting", key=key):
-            # The gateway told its sender that the work of this session goes on: no other session takes it over.
+            # Its sender was told that the work of this session goes on: no other session takes it over.
             raise WrongState(f"inbox row {made[0]}", InboxState.WAITING, "taken up by the live conversation")
         end_session(tx, SessionId(live[0]), "resumed_other")
     # A person who resumes a parked session trusts it. Any other session reopened after a park follows it.
