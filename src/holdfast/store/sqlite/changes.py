@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 
 class Changes:
-    """Counters that never miss a change: read the version, look, then wait for a change since that version."""
+    """Counters that never miss a change: read the version, look, then wait for a change since then."""
 
     def __init__(self) -> None:
         self._versions: Counter[str] = Counter()

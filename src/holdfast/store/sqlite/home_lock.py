@@ -56,7 +56,7 @@ class HomeLock:
         self._folder = folder
 
     def _make(self) -> None:
-        """Make the folder if there is none, and sync its name: without the name no synced file in it is found."""
+        """Make the folder if there is none, and sync its name: its files can only be found by that."""
         made = [folder for folder in self._home.parents if not folder.exists()]
         self._home.mkdir(parents=True, exist_ok=True, mode=0o700)
         for folder in (self._home, *made):

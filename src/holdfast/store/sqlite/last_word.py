@@ -14,7 +14,7 @@ from holdfast.records import dataclass
 
 FILE = "last-word"
 STOOD_STILL = "stood-still"
-"""The name of a note that the watchdog writes; it is outside the process and does not use the ledger."""
+"""The name of a note that the supervisor writes, which does not use the ledger."""
 _LONGEST_PID = 12
 _SIZE = 128
 _HOW = {how.value: how for how in Stopped}
@@ -41,7 +41,7 @@ def read_last_word(home: Path) -> LastWord | None:
 
 
 def take_standstill(home: Path) -> int | None:
-    """The process that the watchdog ended because its loop stood still; the note is read once."""
+    """The process that the supervisor ended because its loop stood still; the note is read once."""
     path = home / STOOD_STILL
     try:
         found = path.read_text(encoding="ascii").strip()

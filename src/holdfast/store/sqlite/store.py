@@ -314,7 +314,7 @@ async def open_under(
     on_sync_failed: Callable[[SyncFailed], None],
     connect: Callable[[Path], sqlite3.Connection] = connect_writer,
 ) -> SqliteStore:
-    """Open a ledger whose home is locked already; a failure here, or the close of the store, frees the lock."""
+    """Open a ledger whose home is locked; a failure here, or the close of the store, frees the lock."""
     changes = Changes()
     try:
         # The clock may have been set back since the last run: new ids must still sort last.
@@ -366,7 +366,7 @@ def _bring_up_to_date(db: sqlite3.Connection, on_sync_failed: Callable[[SyncFail
 
 
 def end_process(error: SyncFailed) -> None:
-    """End the process at once: only a new start can tell what the disk holds, so no commit may be confirmed."""
+    """End the process at once: only a new start can tell what the disk holds, so confirm nothing more."""
     sys.stderr.write(f"holdfast: {error}; ending at once, the next start recovers\n")
     sys.stderr.flush()
     os._exit(EXIT_SYNC_FAILED)

@@ -152,43 +152,43 @@ class Doorbell:
     time, because it reads until an error says that there is no more.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, heard: Callable[[Reported], None]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, publish: Callable[[Reported], None]) -> None:
         self._loop = loop
-        self._heard = heard
-        self._given: deque[Reported] = deque()
-        self._ear, self._cord = os.pipe()
-        for end in (self._ear, self._cord):
+        self._publish = publish
+        self._reports: deque[Reported] = deque()
+        self._read_end, self._write_end = os.pipe()
+        for end in (self._read_end, self._write_end):
             os.set_blocking(end, False)
-        loop.add_reader(self._ear, self._hear)
+        loop.add_reader(self._read_end, self._on_ring)
 
-    def ring(self, given: Reported) -> bool:
+    def ring(self, report: Reported) -> bool:
         """Hand over a report; False if the loop is closed."""
-        self._given.append(given)
+        self._reports.append(report)
         with suppress(BlockingIOError):  # The pipe is full of rings that the loop has not read yet.
-            os.write(self._cord, b"!")
+            os.write(self._write_end, b"!")
         return not self._loop.is_closed()
 
-    def _hear(self) -> None:
-        os.read(self._ear, _RINGS)
-        self._take()
+    def _on_ring(self) -> None:
+        os.read(self._read_end, _RINGS)
+        self._publish_all()
 
-    def _take(self) -> None:
+    def _publish_all(self) -> None:
         try:
-            while self._given:
-                self._heard(self._given.popleft())
+            while self._reports:
+                self._publish(self._reports.popleft())
         finally:
-            # The loop logs the error of one report; the other reports are still taken.
-            if self._given:
-                self._loop.call_soon(self._take)
+            # The loop logs the error of one report; the other reports are still published.
+            if self._reports:
+                self._loop.call_soon(self._publish_all)
 
     def close(self) -> None:
-        """Take the last reports, after the thread has ended."""
-        self._take()
-        if self._cord >= 0:
-            self._loop.remove_reader(self._ear)
-            os.close(self._ear)
-            os.close(self._cord)
-            self._ear = self._cord = -1
+        """Publish the last reports, after the thread has ended."""
+        self._publish_all()
+        if self._write_end >= 0:
+            self._loop.remove_reader(self._read_end)
+            os.close(self._read_end)
+            os.close(self._write_end)
+            self._read_end = self._write_end = -1
 
 
 def _failed(error: StoreFault, count: int) -> list[CommitOutcome]:

@@ -36,7 +36,7 @@ from holdfast.store.verbs.codec import dump_message
 from holdfast.store.verbs.delivery.outbox_insert import owe_all
 from holdfast.store.verbs.tx import Read, Row, Tx
 
-from .people import hear
+from .people import answer_knock
 
 STOOD_STILL = "stood_still"
 
@@ -63,7 +63,7 @@ def end_instance_before(tx: Tx, instance: InstanceId, how: Stopped, at: int) -> 
 
 
 def note_standstill(tx: Tx, pid: int) -> None:
-    """Record that the watchdog ended the last run, if it was this process, because its loop stood still."""
+    """Record that the supervisor ended the last run, if that was process `pid`: its loop stood still."""
     for (instance,) in tx.all("last_crashed", pid=pid, me=tx.instance):
         tx.event(STOOD_STILL, f"instance:{instance}")
 
@@ -81,7 +81,7 @@ def accept_rest(tx: Tx, batch: Batch, pairing: PairingSettings) -> None:
         if not _is_settled(tx, batch.account, event_id):
             tx.event("refused", _subject(batch.account, event_id), reason=reason)
             if event_id in knocks:
-                hear(tx, knocks[event_id], pairing)
+                answer_knock(tx, knocks[event_id], pairing)
     if batch.cursor is not None:
         cursor = batch.cursor
         tx.run("move_cursor", account=batch.account, name=cursor.name, value=cursor.value, now=tx.now)

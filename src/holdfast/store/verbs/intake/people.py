@@ -23,7 +23,7 @@ from holdfast.store.verbs.delivery.outbox_insert import owe_all
 from holdfast.store.verbs.tx import Read, Tx
 
 
-def hear(tx: Tx, knock: Knock, settings: PairingSettings) -> None:
+def answer_knock(tx: Tx, knock: Knock, settings: PairingSettings) -> None:
     """Tell a refused person, in their chat, how to get access, unless they were told often enough."""
     if knock.code is None:
         # Once for each chat: repeating these words would only annoy the people there.

@@ -62,7 +62,7 @@ def revive(
     owe: tuple[Owed, ...] = (),
     person: PersonId | None = None,
 ) -> None:
-    row = tx.one("standing", session=session, person=person, now=tx.now)
+    row = tx.one("session_to_resume", session=session, person=person, now=tx.now)
     if row is None:
         raise NotFound("session", session)
     key, is_ended, is_suspended, turn, state, is_open, is_asked = row
@@ -109,7 +109,7 @@ def on_hold(read: Read, limit: int = 100) -> tuple[OnHold, ...]:
 def reopen(
     tx: Tx, session: SessionId, by: Position | None, owe: tuple[Owed, ...] = (), text: str | None = None
 ) -> None:
-    row = tx.one("standing", session=session, person=None, now=tx.now)
+    row = tx.one("session_to_resume", session=session, person=None, now=tx.now)
     if row is None:
         raise NotFound("session", session)
     key, is_ended, is_suspended = Key(row[0]), row[1], row[2]
