@@ -111,7 +111,7 @@ def _file(home: Path) -> logging.Handler | None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return RotatingFileHandler(folder / FILE, maxBytes=LARGEST, backupCount=KEPT, encoding="utf-8")
     except OSError as error:
-        os.write(2, f"holdfast: no log is kept in {folder}: {error}\n".encode())
+        os.write(2, f"holdfast: cannot write the log in {folder}: {error}\n".encode())
         return None
 
 

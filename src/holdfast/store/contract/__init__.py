@@ -5,7 +5,7 @@ Ten verbs are the heart; they carry every message from a person to its reply:
 - `accept` keeps what a platform delivered; only then may the platform be told.
 - `claim` takes the next turn of a conversation.
 - `record` commits what a step did together with what the next step begins.
-- `wait` sets a turn aside until its question is answered, and `answer` queues it again.
+- `wait` puts a turn down until its question is answered, and `answer` queues it again.
 - `finish` ends a turn together with every reply that it owes.
 - `claim_deliveries` takes parts to send, and `record_delivery` keeps what the platform said about them.
 - `interrupt_orphans` marks turns of dead processes, and `settle_stale` carries out what recovery decides.

@@ -42,7 +42,9 @@ class Work(Protocol):
     """Claiming turns, recording their steps and ending them."""
 
     async def claim(self, settings: ClaimSettings, judge: Judge) -> Claimed | None:
-        """Take the conversation that has been ready longest; None, and nothing changed, when none is ready.
+        """Take the conversation that has been ready longest; None if no turn can be claimed.
+
+        A claim that returns None has raised no generation, attempt or strike.
 
         In one commit the store
 

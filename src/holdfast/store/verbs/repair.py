@@ -4,7 +4,7 @@ An optional field that cannot be read counts as absent. The schema would refuse 
 with a value of a wrong type, so the repair replaces the value and sets the old one aside. A row whose state
 or key cannot be read ends alone, as its state table says; its chat is told, and everything else goes on.
 
-A conversation that the gateway still cannot work on is laid aside: its chat is told so, `set-aside` lists it,
+A conversation that the gateway still cannot work on is set aside: its chat is told so, `set-aside` lists it,
 and the gateway tries again with the next message and at the next start.
 """
 
@@ -36,7 +36,7 @@ from holdfast.policy.turn.synthetic_results import unknown_text
 from .delivery.outbox_insert import owe_all, refresh_chat
 from .intake.intake import refresh_conversation
 from .optional_fields import OPTIONAL, Table
-from .set_aside import heal, lay_aside, set_part_aside, set_row_aside
+from .set_aside import clear_fault, set_conversation_aside, set_part_aside, set_row_aside
 from .turn.steps import add_result, settle_open_work
 from .tx import PartUndone, Tx, Value
 
@@ -69,9 +69,9 @@ _WORDS = _known_words()
 
 
 def mend(tx: Tx) -> int:
-    """Mend all open work and line up the conversations that were laid aside; returns the mended rows."""
+    """Mend all open work and line up the conversations that were set aside; returns the mended rows."""
     mended = mend_open_work(tx)
-    for (key,) in tx.all("laid_aside"):
+    for (key,) in tx.all("conversations_set_aside"):
         try:
             if tx.apart(partial(refresh_conversation, tx, key)):
                 tx.changed("turns")
@@ -108,13 +108,13 @@ def _mend_rows(tx: Tx, rows: list[tuple[str, str]]) -> int:
             mended += tx.apart(partial(_mend, tx, table, id_))
         except PartUndone as undone:
             set_row_aside(tx, table, id_, undone.fault)
-            _lay_turn_aside(tx, table, id_, undone.fault)
+            _set_turn_aside(tx, table, id_, undone.fault)
     return mended
 
 
-def _lay_turn_aside(tx: Tx, table: str, id_: str, fault: Exception) -> None:
+def _set_turn_aside(tx: Tx, table: str, id_: str, fault: Exception) -> None:
     for (key,) in tx.all("key_of_turn", turn=id_) if table == "turns" else ():
-        lay_aside(tx, Key(key), fault)
+        set_conversation_aside(tx, Key(key), fault)
 
 
 def _mend(tx: Tx, table: str, id_: str) -> int:
@@ -182,7 +182,7 @@ def _write_turn(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> 
     owe_all(tx, kept_reply(chat, turn, text, usual, CUT_OFF_HERE, was_open[3]), session, turn)
     owe_all(tx, (Owed(chat, f"unreadable:{turn}", (_LOST_TURN,), OwedKind.NOTICE),), session, turn)
     tx.event(str(values["state"]), f"turn:{turn}", why=UNREADABLE_ROW)
-    heal(tx, key)
+    clear_fault(tx, key)
     _refresh(tx, key)
 
 

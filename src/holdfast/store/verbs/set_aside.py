@@ -49,10 +49,10 @@ def rows_apart(tx: Tx, table: str, found: Iterable[Row], change: Callable[[Value
     return changed
 
 
-def lay_aside(tx: Tx, key: Key, fault: Exception) -> None:
+def set_conversation_aside(tx: Tx, key: Key, fault: Exception) -> None:
     """Take a conversation that cannot be worked on out of the line, report it, and tell its chat."""
     words = f"{type(fault).__name__}: {fault}"
-    row = tx.one("lay_aside", key=key, fault=words)
+    row = tx.one("set_conversation_aside", key=key, fault=words)
     if row is None:
         return
     reason = f"the conversation {key} could not be worked on: {words}; its messages are kept"
@@ -61,12 +61,12 @@ def lay_aside(tx: Tx, key: Key, fault: Exception) -> None:
     try:
         tx.apart(lambda: owe_all(tx, (notice,)))
     except PartUndone as undone:
-        log.error("the chat of %s cannot be told: %s", key, undone)
+        log.error("the notice for the chat of %s could not be written: %s", key, undone)
 
 
-def heal(tx: Tx, key: Key) -> None:
+def clear_fault(tx: Tx, key: Key) -> None:
     """Clear the fault of a conversation: a claim of it has succeeded."""
-    tx.run("heal_conversation", key=key)
+    tx.run("clear_fault", key=key)
     tx.run("take_from_aside", account=LEDGER_ACCOUNT, part=_part(key))
     tx.event("taken_up", f"ledger:{_part(key)}")
 

@@ -307,14 +307,14 @@ SELECT chat FROM outbox WHERE id = :id
 -- name: key_of_row
 SELECT key FROM inbox WHERE position = :id
 
--- name: lay_aside
+-- name: set_conversation_aside
 UPDATE conversations SET fault = :fault, ready_at = NULL, resume = 0 WHERE key = :key AND fault IS NOT :fault
 RETURNING chat
 
--- name: heal_conversation
+-- name: clear_fault
 UPDATE conversations SET fault = NULL WHERE key = :key
 
--- name: laid_aside
+-- name: conversations_set_aside
 SELECT key FROM conversations WHERE fault IS NOT NULL
 
 -- name: keep_aside

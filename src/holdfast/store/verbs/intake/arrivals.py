@@ -66,19 +66,19 @@ def _take_in(tx: Tx, account: str, message: Inbound, settings: ArrivalSettings) 
     too_long = len(message.text) > longest
     if message.kind is not InboxKind.MESSAGE and not (message.kind is InboxKind.COMMAND and too_long):
         return accept_one(tx, account, message)
-    standing = tx.one("arrival", key=message.key, most=settings.queue.most, me=tx.instance)
+    conversation = tx.one("arrival", key=message.key, most=settings.queue.most, me=tx.instance)
     row = replace(message, text=message.text[:longest]) if too_long else message
     kept = keep_row(tx, account, row)
     if kept is None or not kept.fresh:
         return kept
-    admission = admit(_facts(tx, message, standing, settings), tx.now, settings.queue)
+    admission = admit(_facts(tx, message, conversation, settings), tx.now, settings.queue)
     if admission.ack is not None:
         kept = replace(kept, words=admission.ack)
         if not (isinstance(admission, Offer) and _told_of_the_backlog(tx, message.key, settings)):
             _owe_words(tx, message, kept)
-    _carry_out(tx, message, kept.position, admission, standing, settings)
-    if standing is not None and standing[6] and not isinstance(admission, (Answer, Refuse, Offer)):
-        goal_was_interrupted(tx, SessionId(standing[5]), kept.position)
+    _carry_out(tx, message, kept.position, admission, conversation, settings)
+    if conversation is not None and conversation[6] and not isinstance(admission, (Answer, Refuse, Offer)):
+        goal_was_interrupted(tx, SessionId(conversation[5]), kept.position)
     return kept
 
 
@@ -95,9 +95,9 @@ def _owe_words(tx: Tx, message: Inbound, kept: Accepted) -> None:
     owe_all(tx, (notice,))
 
 
-def _facts(tx: Tx, message: Inbound, standing: Row | None, settings: ArrivalSettings) -> ArrivalFacts:
+def _facts(tx: Tx, message: Inbound, conversation: Row | None, settings: ArrivalSettings) -> ArrivalFacts:
     nothing = (None, None, None, 0, False, 0, 0, 0)
-    busy, turn, state, waiting, asks, *_, faulty, resumes, on_hold = standing or nothing
+    busy, turn, state, waiting, asks, *_, faulty, resumes, on_hold = conversation or nothing
     question: QuestionRecord | None = None
     owner = settings.is_owner(message.sender)
     pressed = message.pressed or _replied(tx, message)
@@ -177,7 +177,7 @@ def _carry_out(
     message: Inbound,
     position: Position,
     admission: Admission,
-    standing: Row | None,
+    conversation: Row | None,
     settings: ArrivalSettings,
 ) -> None:
     match admission:
@@ -195,8 +195,8 @@ def _carry_out(
             set_aside_by(tx, question, position, message.sender)
         case DropWork(question):
             set_question_aside(tx, question, settings.longest)
-        case Interrupt() if standing is not None:
-            ask_to_stop(tx, TurnId(standing[1]), StopKind.INTERRUPT)
+        case Interrupt() if conversation is not None:
+            ask_to_stop(tx, TurnId(conversation[1]), StopKind.INTERRUPT)
         case _:
             pass
     line_up(tx, message.key)

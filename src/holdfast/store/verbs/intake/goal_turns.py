@@ -63,7 +63,7 @@ def _spend(tx: Tx, session: SessionId, cause: str) -> None:
     spent = tx.one("spend_goal", session=session, account=ACCOUNT, now=tx.now)
     if spent is not None:
         _, chat = _place(tx, session)
-        _over(tx, session, GoalState.SPENT)
+        _drop_queued_turn(tx, session, GoalState.SPENT)
         words = spent_words(spent[0] or "", spent[1])
         owe_all(tx, (Owed(chat, f"goal:{cause}:spent", (words,), OwedKind.NOTICE),), session)
 
@@ -73,7 +73,7 @@ def end_goal(tx: Tx, session: SessionId, state: GoalState, words: str = "") -> s
     ended = tx.one("end_goal", session=session, state=state, words=words, now=tx.now)
     if ended is None:
         return None
-    _over(tx, session, state)
+    _drop_queued_turn(tx, session, state)
     return str(ended[0] or "")
 
 
@@ -91,7 +91,7 @@ def goal_was_interrupted(tx: Tx, session: SessionId, by: Position) -> None:
         owe_all(tx, (notice,), session)
 
 
-def _over(tx: Tx, session: SessionId, state: GoalState) -> None:
+def _drop_queued_turn(tx: Tx, session: SessionId, state: GoalState) -> None:
     key, _ = _place(tx, session)
     tx.event(f"goal_{state}", f"session:{session}")
     if tx.run("drop_goal_turns", key=key, account=ACCOUNT, now=tx.now):

@@ -81,7 +81,7 @@ def _forget_files(tx: Tx, found: _Found, parts: Sequence[tuple[int, str, str]]) 
 def erase(tx: Tx, scope: Scope) -> int:
     found, sessions = _find(tx, scope), _sessions(tx, scope)
     parts = _parts(tx, found)
-    _refuse_unrest(tx, scope, parts)
+    _require_rest(tx, scope, parts)
     _forget_files(tx, found, parts)
     kinds = [row[0] for row in tx.all("erase_rows", positions=found.positions)]
     told = {row[0] for row in tx.all("erase_entries", sessions=found.sessions)}
@@ -98,12 +98,12 @@ def erase(tx: Tx, scope: Scope) -> int:
     return sum(kind == InboxKind.MESSAGE for kind in kinds)
 
 
-def _refuse_unrest(tx: Tx, scope: Scope, parts: Sequence[tuple[int, str, str]]) -> None:
+def _require_rest(tx: Tx, scope: Scope, parts: Sequence[tuple[int, str, str]]) -> None:
     live = tx.one("session_with_last_turn", key=scope.key)
     if live is not None and scope.session in (None, live[0]):
-        raise WrongState(f"session {live[0]}", "live", "ended before it is erased")
+        raise WrongState(f"session {live[0]}", "live", "ended")
     if any(state == "sending" for _, _, state in parts):
-        raise WrongState("a part of it", "sending", "at rest")
+        raise WrongState("a part to erase", "sending", "at rest")
 
 
 def _empty_view(tx: Tx, session: SessionId, turn: TurnId) -> None:

@@ -31,7 +31,7 @@ from holdfast.store.verbs.intake.goal_turns import end_goals, queue_goal_turns
 from holdfast.store.verbs.intake.intake import STOOD_STILL, drop_wakeups_of
 from holdfast.store.verbs.repair import mend_open_work
 from holdfast.store.verbs.rows import on_interruption_or_none, reader, stop, tail, time_or_none
-from holdfast.store.verbs.set_aside import lay_aside
+from holdfast.store.verbs.set_aside import set_conversation_aside
 from holdfast.store.verbs.transcripts import entries_of_turn
 from holdfast.store.verbs.turn.steps import add_questions, settle_open_work
 from holdfast.store.verbs.tx import PartUndone, Read, Row, Tx
@@ -64,7 +64,7 @@ def _interrupt_alone(tx: Tx, row: Row) -> bool:
         tx.apart(partial(_interrupt, tx, [row]))
     except PartUndone as undone:
         for (key,) in tx.all("key_of_session", session=row[1]):
-            lay_aside(tx, Key(key), undone.fault)
+            set_conversation_aside(tx, Key(key), undone.fault)
         return False
     return True
 
@@ -133,7 +133,7 @@ def _stale(found: Row | None) -> tuple[StaleTurn, ...]:
     page = json.loads(values)
     for row, line in zip(page, lines.split("\n") if page else (), strict=True):
         row[_PROGRESS], row[_SILENT] = time_or_none(row[_PROGRESS]), time_or_none(row[_SILENT])
-        row.append(_standing(line))
+        row.append(_condition(line))
     # The constructor would cost twice as much, and a boot may read ten thousand of them.
     return tuple([tuple.__new__(StaleTurn, row) for row in page])
 
@@ -142,7 +142,7 @@ _PROGRESS, _SILENT = map(StaleTurn._fields.index, ("progress_at", "silent_since"
 
 
 @lru_cache(maxsize=1_000)
-def _standing(values: str) -> InterruptedWork:
+def _condition(values: str) -> InterruptedWork:
     """The condition of a turn; the cache parses it once for all turns in the same condition."""
     # fmt: off
     (suspended, stopped, ends_in, question, noted, strikes, interruptions, interruption, owner, held, chosen,
@@ -172,7 +172,7 @@ def settle_stale(tx: Tx, page: Sequence[StaleTurn], judge: JudgePage) -> Settled
         except PartUndone as undone:
             if isinstance(undone.fault, Refused):
                 raise undone.fault from undone
-            lay_aside(tx, stale.key, undone.fault)
+            set_conversation_aside(tx, stale.key, undone.fault)
     return settled
 
 

@@ -51,7 +51,7 @@ from holdfast.store.verbs.delivery.outbox_insert import owe_all
 from holdfast.store.verbs.intake.intake import refresh_conversation
 from holdfast.store.verbs.recovery.stale import stale_turn
 from holdfast.store.verbs.repair import mend_conversation
-from holdfast.store.verbs.set_aside import heal, lay_aside
+from holdfast.store.verbs.set_aside import clear_fault, set_conversation_aside
 from holdfast.store.verbs.transcripts import entries_of_turn, journal
 from holdfast.store.verbs.tx import PartUndone, Read, Tx
 
@@ -82,11 +82,11 @@ def claim(tx: Tx, settings: ClaimSettings, judge: Judge) -> Claimed | None:
             if mend_conversation(tx, key):
                 refresh_conversation(tx, key)
             else:
-                lay_aside(tx, key, undone.fault)
+                set_conversation_aside(tx, key, undone.fault)
             continue
         if claimed is not None:
             if row[2] is not None:
-                heal(tx, key)
+                clear_fault(tx, key)
             return claimed
         refresh_conversation(tx, key)
     # Other conversations may be ready behind those that were refused: the workers should ask again.

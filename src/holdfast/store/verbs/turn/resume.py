@@ -68,7 +68,7 @@ def revive(
     key, is_ended, is_suspended, turn, state, is_open, is_asked = row
     may_go_on = is_suspended or state in _LEFT
     if is_ended or not (state == TurnState.INTERRUPTED or is_asked or (may_go_on and not is_open)):
-        raise WrongState(f"session {session}", "ended" if is_ended else state, "parked, held or left behind")
+        raise WrongState(f"session {session}", "ended" if is_ended else state, "parked, held or expired")
     if is_suspended:
         tx.run("unsuspend", session=session, now=tx.now)
         tx.event("revived", f"session:{session}")
@@ -118,16 +118,16 @@ def reopen(
     live = tx.one("session_with_last_turn", key=key)
     if live is not None:
         if live[13] is not None and live[30] is None:
-            raise WrongState(f"turn {live[13]}", live[16], "ended before another conversation is taken up")
+            raise WrongState(f"turn {live[13]}", live[16], "ended, so another session cannot be resumed")
         if made := tx.one("made_message_waiting", key=key):
             # Its sender was told that the work of this session goes on: no other session takes it over.
-            raise WrongState(f"inbox row {made[0]}", InboxState.WAITING, "taken up by the live conversation")
+            raise WrongState(f"inbox row {made[0]}", InboxState.WAITING, "taken by the live session")
         end_session(tx, SessionId(live[0]), "resumed_other")
     # A person who resumes a parked session trusts it. Any other session reopened after a park follows it.
     strikes, follows_park, fatal = (0, 0, 0) if is_suspended else after_park(tx, key)
     counts = {"strikes": strikes, "follows_park": follows_park, "longest_fatal": fatal}
     if not tx.run("reopen_session", session=session, key=key, now=tx.now, **counts):
-        raise WrongState(f"session {session}", FORGOTTEN, "ended and kept")
+        raise WrongState(f"session {session}", FORGOTTEN, "ended with its content")
     tx.event("reopened", f"session:{session}")
     if is_suspended:
         _lift_hold(tx, key)

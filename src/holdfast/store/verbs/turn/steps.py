@@ -381,7 +381,7 @@ def mark(
     if row is None:
         raise WrongState(f"session {session}", None, f"at rest at generation {generation}")
     if isinstance(body, Summed) and tx.one("undone_since", session=session, seq=read_up_to):
-        raise WrongState(f"session {session}", "undone since the summary was begun", "as it was read")
+        raise WrongState(f"session {session}", "changed by an undo since the summary began", "unchanged")
     turn = TurnId(row[0])
     ((_, last_seq),) = tx.all("take_seqs", counts=json.dumps([(turn, 1)]))
     (entry,) = append_entries(tx, session, turn, (body,), last_seq)
