@@ -57,9 +57,9 @@ class Intake(Protocol):
         changes nothing and owes nothing. An event that was set aside or refused stays so and is not reported.
         An event that is kept as a row is never set aside or refused later.
 
-        A newcomer whose message is refused gets a code (`policy.intake.pairing.may_issue`). An allowed person
-        in a chat that is not allowed is told so once. The code, the refusal and the words are part of this
-        commit, so that one event brings them once. A wake-up of an ended incarnation is kept as dropped.
+        A newcomer whose message is refused may get a code (`policy.intake.pairing.may_issue`). An allowed
+        person in a chat that is not allowed is told so once. The code, the refusal and the words are part of
+        this commit, so that one event brings them once. A wake-up of an ended incarnation is kept as dropped.
         """
         ...
 

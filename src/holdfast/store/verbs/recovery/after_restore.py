@@ -12,7 +12,7 @@ def hold_everything(tx: Tx) -> dict[str, int]:
     """Hold all open work, in one commit: none of it runs or is sent by itself; returns how many of each kind.
 
     Open turns are interrupted by the restore and held. Parts that may not have arrived become unknown.
-    Waiting messages are offered. Requests to the gateway and wake-ups of processes are closed.
+    Waiting messages are offered. Requests to the gateway are closed, and running processes count as lost.
     """
     now: dict[str, str | int] = {"now": tx.now, "reason": RESTORED}
     tx.run("hold_waiting_turns")

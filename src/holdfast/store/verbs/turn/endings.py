@@ -85,7 +85,7 @@ def finish(
     owe_all(tx, owe, fence.session, fence.turn)
     if has_goal:
         queue_goal_turn(tx, fence.session, fence.turn)
-    # No row could be ready while the turn ran, so only the end of the turn can make one ready.
+    # The conversation was not ready while the turn ran; without a waiting row it stays so.
     if something_waits and refresh_conversation(tx, key):
         tx.changed("turns")
 
@@ -103,7 +103,7 @@ def end_turn(tx: Tx, session: SessionId, turn: TurnId, state: TurnState, why: st
 
 
 def owe_partial(tx: Tx, session: SessionId, turn: TurnId, text: str, longest: Longest) -> None:
-    """Owe the chat the part of a reply that it saw before the turn was cut; the turn will not finish it."""
+    """Owe the chat what it saw of a reply before the turn was cut; the turn will not finish the reply."""
     if text:
         chat, message = _replies_to(tx, turn)
         owe_all(tx, kept_reply(chat, turn, text, longest, CUT_OFF_HERE, message), session, turn)
