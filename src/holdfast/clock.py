@@ -1,6 +1,6 @@
-"""The only home of time and chance: everything not deterministic about them comes in through these ports.
+"""Time and chance: these ports are the only source of both, so that a simulation can replace them.
 
-Waiting for the first of several things stands here too, so that it is done in one way.
+The functions that wait for several tasks are here too, so that all code waits in the same way.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LENGTH = 26
 
 
 def boot_id() -> str:
-    """Which run of the machine this is, where it can be told: after a power cut it is another."""
+    """The id of this run of the machine, which changes with every boot; empty where there is none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
@@ -51,24 +51,25 @@ def boot_id() -> str:
 
 _MACHINE = boot_id()
 _PROCESS = os.urandom(16).hex()
-"""Where a machine does not tell its runs apart, a process measures from what it wrote down itself."""
+"""Replaces the boot id where there is none: then a process measures only from its own marks."""
 
 
 class Clock(Protocol):
-    """Where stages read the time and wait."""
+    """The clock by which stages read the time and wait."""
 
     def now(self) -> int:
         """Wall time in milliseconds since 1970, UTC; may jump."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds that never run backwards; only differences mean something."""
+        """Seconds that never run backwards; only differences have a meaning."""
         ...
 
     def uptime(self) -> tuple[str, int]:
-        """Which run of the machine this is, and how many milliseconds it has lasted, its sleep included.
+        """The id of this run of the machine and its age in milliseconds, including its sleep.
 
-        Nobody sets it, and all processes of that run read the same: one measures from what another wrote.
+        It cannot be set, and all processes of this run read the same value: one process can measure from a
+        mark that another wrote.
         """
         ...
 
@@ -78,7 +79,7 @@ class Clock(Protocol):
 
 
 class Rng(Protocol):
-    """Where chance comes from (jitter, idle order)."""
+    """The source of chance (jitter, idle order)."""
 
     def random(self) -> float:
         """A number in [0, 1)."""
@@ -86,14 +87,14 @@ class Rng(Protocol):
 
 
 class Ids(Protocol):
-    """Where new ids come from."""
+    """The source of new ids."""
 
     def new(self) -> str:
-        """A fresh id; later ids sort after earlier ones, also when the clock jumps back."""
+        """A new id; it sorts after all earlier ones, also when the clock jumps back."""
         ...
 
     def start_after(self, known: str) -> None:
-        """Give only ids that sort after this one, which an earlier process gave."""
+        """From now on, give only ids that sort after this one, which an earlier process gave."""
         ...
 
 
@@ -115,7 +116,7 @@ class SystemClock:
 
 
 class SystemRng:
-    """The machine's randomness; with a seed the same numbers every time."""
+    """The machine's randomness; with a seed it gives the same numbers every time."""
 
     def __init__(self, seed: int | None = None) -> None:
         self._random = random.Random(seed)
@@ -125,7 +126,7 @@ class SystemRng:
 
 
 class SystemIds:
-    """Time-ordered ids: 48 bits of milliseconds, 80 of chance, as 26 lower-case characters."""
+    """Time-ordered ids: 48 bits of milliseconds and 80 bits of chance, as 26 lower-case characters."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -134,7 +135,7 @@ class SystemIds:
 
     def new(self) -> str:
         chance = int.from_bytes(os.urandom(_RANDOM_BITS // 8), "big")
-        # Stages and the store's writer ask from different threads.
+        # Stages and the store's writer call this from different threads.
         with self._lock:
             number = self._last = max((self._clock.now() << _RANDOM_BITS) | chance, self._last + 1)
         return encode_id(number)
@@ -145,7 +146,7 @@ class SystemIds:
 
 
 def new_secret() -> str:
-    """256 bits that nobody can guess, as text that is safe in a URL and a header."""
+    """256 random bits, as text that is safe in a URL and a header."""
     return os.urandom(32).hex()
 
 
@@ -155,12 +156,12 @@ def encode_id(number: int) -> str:
 
 
 def first_id_at(at: int) -> str:
-    """Sorts before every id of that millisecond or later, and after every one of the time before."""
+    """The smallest id of that millisecond: earlier ids sort before it, later ones after it."""
     return encode_id(max(0, at) << _RANDOM_BITS)
 
 
 def decode_id(id_: str) -> int:
-    """The number an id was written from; anything else sorts before all of them."""
+    """The number of an id; 0 for text that is no id."""
     if len(id_) != _LENGTH or not set(id_) <= set(_ALPHABET):
         return 0
     number = 0
@@ -170,18 +171,18 @@ def decode_id(id_: str) -> int:
 
 
 def mark(clock: Clock) -> str:
-    """This moment, to be written down and measured from later, whatever the wall clock says by then."""
+    """A mark of this moment, to store and measure from later; changes of the wall clock do not affect it."""
     machine, lasted = clock.uptime()
     return f"{machine}:{lasted}"
 
 
 def since(clock: Clock, marked: str | None) -> int | None:
-    """Milliseconds since that mark; None if it was made in another run of the machine, or not at all."""
+    """Milliseconds since that mark; None without a mark or if it is from another run of the machine."""
     return between(marked, clock.uptime())
 
 
 def between(marked: str | None, uptime: tuple[str, int]) -> int | None:
-    """Milliseconds from that mark to this `Clock.uptime`; None as with `since`, and if it is no such mark."""
+    """Milliseconds from that mark to this `Clock.uptime`; None as in `since`, or if the mark is damaged."""
     machine, lasted = uptime
     of, _, at = (marked or "").rpartition(":")
     if of != machine or not at.isdecimal() or int(at) > lasted:
@@ -190,14 +191,14 @@ def between(marked: str | None, uptime: tuple[str, int]) -> int | None:
 
 
 class Bell:
-    """A wake-up nobody misses: read `rung`, look, then wait for a ring since then. Only a hint."""
+    """A wake-up that is never missed: read `rung`, look, then wait for a ring since then. Only a hint."""
 
     def __init__(self) -> None:
         self.rung = 0
         self._waiters: list[asyncio.Future[None]] = []
 
     def ring(self) -> None:
-        """Wake whoever waits, in the order they came."""
+        """Wake all waiting tasks, in the order they came."""
         self.rung += 1
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
@@ -212,13 +213,13 @@ class Bell:
             try:
                 await waiter
             except asyncio.CancelledError:
-                # Who waits beside other things is let go of again and again; a bell may never ring.
+                # A task in `first_of` is cancelled often, and a bell may never ring: do not keep its waiter.
                 self._waiters = [other for other in self._waiters if other is not waiter]
                 raise
 
 
 async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, U]) -> tuple[T, U]:
-    """Return what the two give, side by side; both have ended before what either raises is raised."""
+    """Run two coroutines side by side and return both results; an error is raised after both have ended."""
     first, second = await asyncio.gather(one, other, return_exceptions=True)
     if isinstance(first, BaseException):
         raise first
@@ -228,13 +229,13 @@ async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, U]) -> tu
 
 
 async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
-    """Return when the first of these has, and let go of the others; what the first raises is raised."""
+    """Return when the first of these returns, and cancel the others; an error of the first is raised."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finished = [task for task in tasks if task.done()]
     finally:
-        await _let_go(tasks)
+        await _cancel(tasks)
     for task in finished:
         task.result()
 
@@ -247,16 +248,16 @@ async def in_time(clock: Clock, seconds: float, work: Coroutine[Any, Any, T]) ->
         await asyncio.wait([task, bound], return_when=asyncio.FIRST_COMPLETED)
         finished = task.done()
     finally:
-        await _let_go([task, bound])
+        await _cancel([task, bound])
     if not finished:
         raise TimeoutError(f"no answer within {seconds:g} seconds")
     if task.cancelled():
-        # Cancelled from inside: passed on as it is, it would look as if we were the one to stop.
+        # The work cancelled itself: raised as it is, the error would look like a cancellation of the caller.
         raise RuntimeError("the work cancelled itself")
     return task.result()
 
 
-async def _let_go(tasks: Sequence[asyncio.Future[Any]]) -> None:
+async def _cancel(tasks: Sequence[asyncio.Future[Any]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

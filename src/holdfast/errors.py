@@ -1,26 +1,27 @@
-"""One tree of errors; each says whose fault it is and whether trying again can help.
+"""One tree of errors; each class says whose fault it is and whether another try can help.
 
 HoldfastError
-├── Refused            the ledger said no: the caller knew less than the ledger. Look again, never insist.
-│   ├── StaleWrite         the turn belongs to a newer generation, another owner or nobody
+├── Refused            the ledger refused: the caller's facts were old. Read again, do not repeat the write.
+│   ├── StaleWrite         the turn has a newer generation, another owner or no owner
 │   ├── StopAsked          a person asked this turn to stop; only its cancellation may be written
-│   ├── WrongState         the row is not in a state this verb starts from
+│   ├── WrongState         the row is not in a state from which this verb starts
 │   ├── RuleRevoked        the rule under which a call would start is not in force any more
-│   ├── ForbiddenTransition  no such arrow in the state table (our bug)
+│   ├── ForbiddenTransition  no such arrow in the state table (a bug of Holdfast)
 │   ├── NotFound           no such row
-│   └── Broken             a rule of the schema forbids it (our bug, or a hand-made row)
+│   └── ConstraintBroken   a rule of the schema forbids it (a bug of Holdfast, or a hand-made row)
 ├── StoreFault         the machine's fault: nothing of the transaction was kept
 │   ├── DiskFull           stop acknowledging, try again when there is room
 │   ├── StoreUnavailable   busy or unreadable for now: try again
 │   ├── SyncFailed         what the disk holds is unknown: end the process, recover at the next start
 │   └── StoreClosed        the store was closed before the commit
-├── BadRequest         what was asked for is wrong in itself: the words say what is expected
+├── BadRequest         the request itself is wrong: the message says what is expected
 └── Unusable           the set-up's fault: a person has to change something (exit 78)
     ├── HomeLocked         another gateway runs on this home
     ├── SchemaTooNew       the ledger was written by a newer Holdfast
     ├── WeakDurability     the database will not keep what it confirms
     ├── BadConfig          a key has a value that is not allowed
-    └── BadAgent           the agent that is named cannot be found or used
+    ├── Damaged            the ledger's file cannot be read
+    └── BadAgent           the agent that the configuration names cannot be found or used
 """
 
 from __future__ import annotations
@@ -54,18 +55,18 @@ __all__ = [
 ]
 
 LONGEST_SHOWN = 100
-"""Characters of a wrong value that are repeated to whoever gave it."""
+"""How many characters of a wrong value an error message repeats."""
 
 Report = Callable[[str, BaseException], None]
-"""Where a stage says what it was doing and what went wrong, for the operator; must not raise."""
+"""Takes what a stage was doing and what went wrong, for the operator; must not raise."""
 
 
 def unreported(doing: str, fault: BaseException) -> None:
-    """Nobody reads it."""
+    """Drops the report."""
 
 
 class HoldfastError(Exception):
-    """Anything Holdfast raises on purpose."""
+    """The base of all errors that Holdfast raises on purpose."""
 
 
 class Refused(HoldfastError):
@@ -76,13 +77,15 @@ class StaleWrite(Refused):
     """The turn has moved on: this process no longer owns it, and nothing was written."""
 
     def __init__(self, turn: str, generation: int) -> None:
-        super().__init__(f"turn {turn} is no longer ours at generation {generation}; nothing was written")
+        super().__init__(
+            f"this run (generation {generation}) no longer owns turn {turn}; nothing was written"
+        )
         self.turn = turn
         self.generation = generation
 
 
 class StopAsked(Refused):
-    """A person asked for this turn to stop, so it may start nothing new and may not finish."""
+    """A person asked this turn to stop, so it may start nothing new and may not finish."""
 
     def __init__(self, turn: str) -> None:
         super().__init__(f"turn {turn} was asked to stop; nothing was written")
@@ -90,7 +93,7 @@ class StopAsked(Refused):
 
 
 class WrongState(Refused):
-    """The row is in a state this verb does not start from."""
+    """The row is in a state from which this verb does not start."""
 
     def __init__(self, what: str, found: str | None, wanted: str) -> None:
         super().__init__(f"{what} is {found or 'absent'}, not {wanted}; nothing was written")
@@ -100,7 +103,7 @@ class WrongState(Refused):
 
 
 class RuleRevoked(Refused):
-    """The rule under which a call would start is not in force in its chat: look again, and ask a person."""
+    """The rule under which a call would start is not in force in its chat: read again, and ask a person."""
 
     def __init__(self, rule: int, call: str) -> None:
         super().__init__(f"rule {rule} is not in force for call {call}; nothing was written")
@@ -136,15 +139,15 @@ class StoreFault(HoldfastError):
 
 
 class DiskFull(StoreFault):
-    """No room left: nothing was kept, and nothing may be acknowledged until there is room."""
+    """The disk is full: nothing was kept, and nothing may be acknowledged until there is room."""
 
 
 class StoreUnavailable(StoreFault):
-    """The database could not be used just now; nothing was kept, trying again may help."""
+    """The database could not be used just now; nothing was kept, and another try may help."""
 
 
 class SyncFailed(StoreFault):
-    """The disk did not confirm a sync, so only a fresh start can tell what it holds."""
+    """The disk did not confirm a sync, so only a new start can tell what it holds."""
 
 
 class StoreClosed(StoreFault):
@@ -152,11 +155,11 @@ class StoreClosed(StoreFault):
 
 
 class BadRequest(HoldfastError):
-    """What was asked for is wrong in itself; the words say what is expected. Nothing was changed."""
+    """The request itself is wrong; the message says what is expected. Nothing was changed."""
 
     @classmethod
     def value(cls, name: str, value: object, allowed: str) -> BadRequest:
-        """A value that cannot be; one that is very long is not repeated in full."""
+        """An error about a value that is not allowed; a very long value is shortened in the message."""
         shown = repr(value)
         if len(shown) > LONGEST_SHOWN:
             shown = f"{shown[:LONGEST_SHOWN]}… ({len(shown)} characters)"
@@ -164,7 +167,7 @@ class BadRequest(HoldfastError):
 
 
 class Unusable(HoldfastError):
-    """Holdfast cannot start like this; the message says what to change."""
+    """Holdfast cannot start with this set-up; the message says what to change."""
 
 
 class HomeLocked(Unusable):
@@ -180,7 +183,7 @@ class HomeLocked(Unusable):
 
 
 class SchemaTooNew(Unusable):
-    """The ledger was written by a newer Holdfast; it was not touched."""
+    """A newer Holdfast wrote the ledger; it was not changed."""
 
     def __init__(self, found: int, known: int) -> None:
         super().__init__(
@@ -192,7 +195,7 @@ class SchemaTooNew(Unusable):
 
 
 class Damaged(Unusable):
-    """The ledger's file cannot be read; no further start would heal that."""
+    """The ledger's file cannot be read; another start does not help."""
 
     def __init__(self, path: str, cause: str) -> None:
         super().__init__(
@@ -203,7 +206,7 @@ class Damaged(Unusable):
 
 
 class WeakDurability(Unusable):
-    """The database would confirm commits it may lose."""
+    """The database would confirm commits that it may lose."""
 
 
 class BadConfig(Unusable):
@@ -217,7 +220,7 @@ class BadConfig(Unusable):
 
 
 class BadAgent(Unusable):
-    """The agent a configuration names cannot be used."""
+    """The agent that the configuration names cannot be used."""
 
     def __init__(self, module: str, attribute: str, cause: str) -> None:
         name = f"{module}:{attribute}" if attribute else module

@@ -1,4 +1,4 @@
-"""How this program was installed, and the shell line that adds one of its optional parts the same way."""
+"""How Holdfast was installed, and the shell line that adds one of its optional parts in the same way."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from urllib.parse import unquote, urlsplit
 __all__ = ["DISTRIBUTION", "EXTRAS", "bubblewrap", "install_line", "installation_folders", "missing_extra"]
 
 DISTRIBUTION = "holdfast-gateway"
-"""What packaging tools call this program; the command and the import name are `holdfast`."""
+"""The name of Holdfast for packaging tools; the command and the import name are `holdfast`."""
 
 _SYSTEM = ("/usr/bin", "/bin", "/usr/local/bin")
-"""Folders in which only an administrator puts programs."""
+"""Folders in which only an administrator can put programs."""
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "anthropic": ("anthropic",),
@@ -27,33 +27,33 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "openai": ("openai",),
     "telegram": ("aiogram", "markdown_it"),
 }
-"""The optional parts, each with the modules it brings."""
+"""The optional parts, each with the modules that it installs."""
 
 
 def installation_folders() -> tuple[Path, ...]:
-    """Every folder whose files this program executes or imports: its code, its environment, its Python."""
+    """Every folder from which Holdfast executes or imports files: its code, its environment, its Python."""
     own = (Path(__file__).parent, Path(sys.prefix), Path(sys.base_prefix))
     imported = (Path(path) for path in sys.path if os.path.isabs(path) and os.path.isdir(path))
     return tuple(dict.fromkeys(path.resolve() for path in (*own, *imported)))
 
 
 def bubblewrap(path: str) -> str | None:
-    """The program that contains others, from the folders of a PATH; those of the system come first."""
+    """The path of bubblewrap, from the folders of a PATH; system folders come first."""
     folders = sorted(path.split(os.pathsep), key=lambda folder: folder not in _SYSTEM)
     return shutil.which("bwrap", path=os.pathsep.join(folders))
 
 
 def missing_extra(extra: str) -> str | None:
-    """The line that installs this part, or None when it is installed. Imports nothing of it."""
+    """The shell line that installs this part; None when it is installed. Imports no module of the part."""
     if all(find_spec(module) is not None for module in EXTRAS[extra]):
         return None
     return install_line(extra, _origin(), sys.executable, find_spec("pip") is not None)
 
 
 def install_line(extra: str, origin: Mapping[str, Any] | None, python: str, has_pip: bool) -> str:
-    """A line for the shell that adds a part to the environment of `python`, from where the program came from.
+    """The shell line that adds a part to the environment of `python`, from the source of the installation.
 
-    `origin` is the record that installers leave of an address (PEP 610). None means a package index.
+    `origin` is the record that installers keep of an address (PEP 610). None means a package index.
     """
     wanted = f"{DISTRIBUTION}[{extra}]"
     if origin is None:
@@ -80,13 +80,13 @@ def _exact(address: str, origin: Mapping[str, Any]) -> str:
 
 
 def _origin() -> Mapping[str, Any] | None:
-    # Imported here because only a missing part needs it, and it costs every start some milliseconds.
-    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - as said
+    # Imported here because only a missing part needs it, and at the top it would slow every start.
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - see above
 
     try:
         record = distribution(DISTRIBUTION).read_text("direct_url.json")
     except PackageNotFoundError:
-        # Run from its source, without having been installed.
+        # Holdfast runs from its source and is not installed.
         return {"url": Path(__file__).parents[2].as_uri(), "dir_info": {"editable": True}}
     found: Mapping[str, Any] | None = None if record is None else json.loads(record)
     return found

@@ -1,8 +1,8 @@
-"""The standard library's `dataclass` for records, at a fraction of what it costs to import one.
+"""A `dataclass` for records that is much cheaper to import than the one of the standard library.
 
-That one compiles six methods for each frozen class, which was most of what a gateway's modules cost at its
-start. Here all records share their methods, and `__init__`, the one worth compiling, is compiled when the
-first record of a class is made. Type checkers see the standard library's own.
+The standard library compiles six methods for each frozen class, which was most of the import time of a
+gateway. Here all records share their methods. Only `__init__` is worth compiling, and it is compiled when the
+first record of a class is made. Type checkers see the `dataclass` of the standard library.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ __all__ = ["dataclass"]
 T = TypeVar("T")
 
 _PLAIN = dataclasses.dataclass(init=False, repr=False, eq=False)
-"""Only reads the fields, for `replace`, `fields`, `asdict` and `match`."""
+"""Only collects the fields, for `replace`, `fields`, `asdict` and `match`."""
 _INSTEAD = ("__dict__", "__weakref__")
 
 
 def _record(*, frozen: bool = False, slots: bool) -> Callable[[type[T]], type[T]]:
-    """A class with slots, the methods of a dataclass and no base but `object`; `slots` is always meant."""
+    """Make a class with slots, the methods of a dataclass and no base but `object`; `slots` must be true."""
     assert slots
 
     def make(plain: type[T]) -> type[T]:
-        # Without words of its own the standard library would look for the signature, at length.
+        # Without a docstring the standard library would compute the signature, which is slow.
         plain.__doc__ = plain.__doc__ or plain.__name__
         names: tuple[str, ...] = vars(_PLAIN(plain))["__match_args__"]
         given = {name: value for name, value in vars(plain).items() if name not in (*names, *_INSTEAD)}
         shared = {**_SHARED, **(_FROZEN if frozen else _OPEN)}
         more = {"__slots__": names, "__qualname__": plain.__qualname__}
         record: type[T] = type(plain.__name__, (), {**shared, **given, **more})
-        # So that a dataclass of the standard library can extend it.
+        # A dataclass of the standard library that extends this class needs it.
         vars(record)["__dataclass_params__"].frozen = frozen
 
         def compile_first(self: T, *positional: object, **named: object) -> None:
@@ -48,7 +48,7 @@ def _record(*, frozen: bool = False, slots: bool) -> Callable[[type[T]], type[T]
 
 
 def _init_of(record: type) -> Callable[..., None]:
-    """The method that sets each field through its slot, which a frozen record forbids to everybody else."""
+    """Compile the `__init__` that sets each field through its slot; a frozen record allows no other way."""
     scope: dict[str, Any] = {"_missing": MISSING}
     parameters, lines = ["self"], ["pass"]
     for field in fields(record):

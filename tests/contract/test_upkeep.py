@@ -88,11 +88,13 @@ DAMAGE: dict[str, tuple[str, ...]] = {
     ),
     "settled call without a result": ("DELETE FROM entries WHERE kind = 'returned'",),
     "result of a call that is not settled": ("DELETE FROM tool_calls WHERE id = 'c1'",),
-    "result that says otherwise than its call": ("UPDATE tool_calls SET state = 'failed' WHERE id = 'c1'",),
+    "result that does not match the state of its call": (
+        "UPDATE tool_calls SET state = 'failed' WHERE id = 'c1'",
+    ),
     "open question of an ended turn": (
         "UPDATE questions SET state = 'open', closed_at = NULL WHERE id = 'q0'",
     ),
-    "turn waits for no question": (
+    "waiting turn without an open question": (
         "UPDATE questions SET state = 'cancelled', closed_at = 1 WHERE id = 'q1'",
     ),
     "turn of a generation its session never had": ("UPDATE sessions SET generation = 0",),
@@ -114,8 +116,8 @@ DAMAGE: dict[str, tuple[str, ...]] = {
     "unreadable state of inbox row": ("UPDATE inbox SET state = 'gibberish'",),
     "unreadable state of question": ("UPDATE questions SET state = 'gibberish'",),
     "unreadable state of process": ("UPDATE processes SET state = 'gibberish'",),
-    "owned by a process run nobody knows": ("UPDATE turns SET owner = 'none' WHERE state = 'running'",),
-    "sent by a process run nobody knows": (
+    "owned by an unknown process run": ("UPDATE turns SET owner = 'none' WHERE state = 'running'",),
+    "sent by an unknown process run": (
         "UPDATE outbox SET state = 'sending', owner = 'none' WHERE number = 1",
         "UPDATE chats SET send_at = NULL",
     ),

@@ -196,7 +196,7 @@ async def test_a_turn_in_no_state_there_is_ends_alone_and_its_chat_is_told_once_
     (reason,) = await reasons(ledger)
     assert bad.id in reason and "ended alone as failed" in reason
     (line,) = await told(ledger, "c1")
-    assert "its record is damaged" in line and "not run again" in line
+    assert "its record is damaged" in line and "will not run it again" in line
     ended = await ledger.turn(bad.session)
     assert (ended.state, ended.why) == (TurnState.FAILED, "unreadable")
     assert (await ledger.turn(await session(ledger, "c2"))).state is TurnState.QUEUED

@@ -1,7 +1,7 @@
-"""The ledger without secrets: whatever a verb is given, no known secret in it is kept.
+"""A store that masks secrets: it removes every known secret from the arguments of every verb.
 
-Text is masked where it enters a turn, so that neither a person nor a model sees a secret. This stands behind
-all of that: error words, platform payloads, command lines and whatever else a verb may be given.
+The turn masks text where it enters, so that neither a person nor a model sees a secret. This store is the
+second line of defence: it covers error words, platform payloads, command lines and everything else.
 """
 
 from __future__ import annotations
@@ -33,6 +33,6 @@ class _Masked:
             known = self._secrets()
             return getattr(self._store, name)(*masked(args, known), **masked(more, known))
 
-        # Found at once from now on: the stages ask for the same few verbs again and again.
+        # The next lookup of this verb skips `__getattr__`: the stages use the same few verbs all the time.
         self.__dict__[name] = verb
         return verb

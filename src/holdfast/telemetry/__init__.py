@@ -1,4 +1,4 @@
-"""What a process says about itself: its log, and what may never stand in it."""
+"""The log of a process, and the masking that keeps secrets out of it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """The exact values of this gateway's secrets, and how they are removed from text.
 
-A value is looked for as it is, and as it looks in an address, in JSON and in base64. Each form is one
-`str.find`: the interpreter's own substring search is linear, and for the some dozens of forms of a gateway
-it is five times as fast as one compiled alternation (and needs no library, as Aho-Corasick would).
-Values that a program changes in another way (cut, reversed, encrypted) are not known; containment, not
-masking, keeps them from programs.
+The search looks for each value as it is, and as it appears in an address, in JSON and in base64. Each form
+is one `str.find`: that search is linear, and for the few dozen forms of a gateway it is five times as fast
+as one compiled alternation (and needs no library, as Aho-Corasick would). The search does not find values
+that a program changes in another way (cut, reversed, encrypted): containment, not masking, keeps secrets
+from programs.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 from urllib.parse import quote, quote_plus
 
-# Imports nothing of the package: the helpers around contained programs load this file by itself.
+# This file imports nothing of the package: the helpers around contained programs load it alone.
 
 SECRET = "[secret]"
-"""What stands in a secret's place."""
+"""The text that replaces a secret."""
 SHORTEST = 8
-"""Characters below which a value is not masked: it would be found everywhere by chance."""
+"""The length of the shortest value that is masked: a shorter one would match everywhere by chance."""
 _WRAPPED = 40
-"""Characters of a line of base64 that goes on in the next line, at the least: tools wrap at 64 or 76."""
+"""The shortest line of base64 that may go on in the next line: tools wrap at 64 or 76 characters."""
 _GOES_ON = re.compile(rf"[A-Za-z0-9+/_-]{{{_WRAPPED}}}(?:\r?\n[A-Za-z0-9+/_-]*|\r)\Z")
 
 _WINDOW = 1_000_000
-"""Bytes of a file that are looked at at once."""
+"""How many bytes of a file are searched at once."""
 
 Span = tuple[int, int]
 
@@ -63,22 +63,22 @@ class KnownSecrets:
         return _replaced(text, spans) if spans else text
 
     def spans(self, text: str) -> list[Span]:
-        """Where known values stand, in order; they do not touch each other."""
+        """The places of known values, in order; no two of them touch."""
         if len(text) < SHORTEST or not self._forms:
             return []
         return _merged([*_found(text, self._forms), *self._wrapped(text)])
 
     def closed(self, text: str) -> str:
-        """A text that was cut at its end, masked, and without an end that may begin a secret."""
+        """A text that was cut at its end, masked, without a last piece that may begin a secret."""
         return self.stream().feed(text)
 
     def cut(self, text: str, most: int) -> str:
-        """No more than about so many characters of a text, masked as the whole of it would be."""
+        """About the first `most` characters of a text, masked as they would be in the whole text."""
         return self.without(text) if len(text) <= most else self.closed(text[:most])
 
     def are_in(self, data: bytes) -> bool:
-        """Whether bytes of whatever kind hold a known value, also as UTF-16 writes it; not for the loop."""
-        # Zeros of UTF-16, and the line ends of base64, at the most double what a form takes.
+        """Whether any bytes hold a known value, also in UTF-16; too slow for the event loop."""
+        # The zeros of UTF-16 double the length of a form, and the line ends of base64 add to it.
         over = 8 * self._longest
         for at in range(0, len(data) if self else 0, _WINDOW):
             window = data[at : at + _WINDOW + over]
@@ -88,7 +88,7 @@ class KnownSecrets:
         return False
 
     def and_more(self, values: Iterable[str]) -> KnownSecrets:
-        """These, and others that only somebody else knows."""
+        """A new set with these values and others, for a place that knows more secrets."""
         return KnownSecrets((*self._values, *values))
 
     def handed_over(self) -> bytes:
@@ -96,11 +96,11 @@ class KnownSecrets:
         return json.dumps(sorted(self._values)).encode()
 
     def stream(self) -> SecretStream:
-        """Masks a text that comes in pieces."""
+        """A stream that masks a text which comes in pieces."""
         return SecretStream(self)
 
     def open_end(self, text: str, before: str = "") -> int:
-        """How many characters at the end of the text, which follows `before`, may begin a secret."""
+        """How many characters at the end of `text` may begin a secret; `before` is the text before it."""
         tail = text[-(self._longest * 2) :]
         most = max((_open_end(tail, form) for form in self._forms), default=0)
         if _GOES_ON.search(before + tail):
@@ -111,10 +111,10 @@ class KnownSecrets:
         return most
 
     def _wrapped(self, text: str) -> Iterator[Span]:
-        """Where base64 runs over the end of a line."""
+        """The places of base64 forms that run over the end of a line."""
         found = list(_found(_joined(text), self._encoded)) if "\n" in text else []
         if found:
-            # Seldom: where each line begins is counted only for a text that holds a secret.
+            # Rare: only a text with a secret pays for counting its lines.
             lines = _Lines(text)
             for first, last in found:
                 yield lines.at(first), lines.at(last - 1) + 1
@@ -122,18 +122,18 @@ class KnownSecrets:
 
 NONE = KnownSecrets()
 Secrets = Callable[[], KnownSecrets]
-"""The secrets as they are now: a value that is replaced is masked from that moment on."""
+"""Returns the secrets of this moment: a new value is masked as soon as it is set."""
 
 
 def no_secrets() -> KnownSecrets:
-    """Nothing is known."""
+    """An empty set: masks nothing."""
     return NONE
 
 
 class SecretStream:
-    """Masks over the borders of pieces: the end of a piece that may begin a secret waits for the next piece.
+    """Masks across pieces: the end of a piece that may begin a secret waits for the next piece.
 
-    What waits is at most as long as the longest form, and a line end lets it go.
+    The waiting text is at most as long as the longest form, and a line end releases it.
     """
 
     def __init__(self, known: KnownSecrets) -> None:
@@ -141,7 +141,7 @@ class SecretStream:
         self._before = self._waiting = ""
 
     def feed(self, piece: str) -> str:
-        """What can be shown after this piece."""
+        """The text that can be shown after this piece."""
         text = self._waiting + piece
         ready = len(text) - self._known.open_end(text, self._before)
         spans = self._known.spans(text)
@@ -154,13 +154,13 @@ class SecretStream:
         return _replaced(shown, [span for span in spans if span[1] <= ready])
 
     def end(self) -> str:
-        """The rest; nothing follows it."""
+        """The waiting rest, after the last piece."""
         rest, self._waiting = self._waiting, ""
         return self._known.without(rest)
 
 
 class GrowingText:
-    """Masks a text that is given whole each time it has grown; each time only what is new is looked at."""
+    """Masks a text that is given whole each time it has grown; each time it searches only the new end."""
 
     def __init__(self, known: KnownSecrets) -> None:
         self._known = known
@@ -168,7 +168,7 @@ class GrowingText:
         self._text = self._shown = ""
 
     def shown(self, text: str) -> str:
-        """As much of it as can be shown now."""
+        """The part of the text that can be shown now, masked."""
         if not self._known:
             return text
         if not text.startswith(self._text):
@@ -179,12 +179,12 @@ class GrowingText:
 
 
 def _joined(text: str) -> str:
-    """A text without its line ends."""
+    """The text without its line ends."""
     return text.removesuffix("\r").replace("\r\n", "").replace("\n", "")
 
 
 class _Lines:
-    """Where each character of a text without its line ends stands in the text."""
+    """Maps a place in a text without line ends to the place in the text itself."""
 
     def __init__(self, text: str) -> None:
         whole = text.split("\n")
@@ -198,7 +198,7 @@ class _Lines:
 
 
 def _plain_forms(value: str) -> set[str]:
-    """The value as it is, in an address, and in JSON."""
+    """The forms of a value: as it is, in an address, and in JSON."""
     data = value.encode("utf-8", "surrogateescape")
     escaped = {quote(data, safe=""), quote(data), quote_plus(data)}
     lowered = {re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), one) for one in escaped}
@@ -207,7 +207,7 @@ def _plain_forms(value: str) -> set[str]:
 
 
 def _base64_forms(value: str) -> Iterator[str]:
-    """What base64 makes of the value wherever it begins, without characters that its neighbours decide."""
+    """The base64 forms of the value at each offset, without the characters that depend on its neighbours."""
     data = value.encode("utf-8", "surrogateescape")
     for before in range(3):
         whole = b64encode(bytes(before) + data).decode()
@@ -225,7 +225,7 @@ def _found(text: str, forms: Iterable[str]) -> Iterator[Span]:
 
 
 def _merged(spans: list[Span]) -> list[Span]:
-    """Spans in order; those that touch are one, so that no part of a secret is left between two."""
+    """Spans in order; spans that touch become one, so that no part of a secret stays between two."""
     merged: list[Span] = []
     for first, last in sorted(spans):
         if merged and first <= merged[-1][1]:
@@ -245,7 +245,7 @@ def _replaced(text: str, spans: list[Span]) -> str:
 
 
 def _open_end(text: str, form: str) -> int:
-    """How long the longest end of the text is that begins this form, and is not all of it."""
+    """The length of the longest end of the text that begins this form, but is not the whole form."""
     at = text.find(form[0], max(0, len(text) - len(form) + 1))
     while at >= 0:
         if form.startswith(text[at:]):

@@ -1,8 +1,8 @@
-"""The gateway's log: a JSON object a line in `logs/gateway.log`, and readable lines where somebody looks.
+"""The gateway's log: one JSON object per line in `logs/gateway.log`, and readable lines on the terminal.
 
-Writing happens in a thread of its own. Whoever logs waits for no disk and no terminal, and what formats the
-lines is imported when there is a first one, by when the gateway runs. What a kill cuts off is the last few
-lines; what matters stands in the ledger.
+A thread of its own writes the log, so no caller waits for a disk or a terminal. This thread imports the
+formatting library at the first line, when the gateway already runs. A kill may lose the last few lines;
+everything that matters is in the ledger.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from .secrets import SECRET, is_secret_name, without_secrets
 FOLDER = "logs"
 FILE = "gateway.log"
 LARGEST = 5 * 1024 * 1024
-"""Bytes after which a file is put aside (`gateway.log.1`, …) and a new one begun."""
+"""The size in bytes at which the log moves the file to `gateway.log.1`, … and begins a new one."""
 KEPT = 5
-"""Files put aside that are kept."""
+"""How many older files are kept."""
 _LAST_LINES = 2.0
-"""Seconds given to what is left to be written at the end: a terminal may be stuck."""
+"""How many seconds the last lines get at the end: a terminal may be stuck."""
 
 
 class Log:
-    """Takes records from every logger of this process and has them written, in order."""
+    """Takes records from every logger of this process and writes them in order, in a thread."""
 
     def __init__(self, home: Path, secrets: Secrets = no_secrets) -> None:
         self._home = home
@@ -44,12 +44,12 @@ class Log:
         root = logging.getLogger()
         root.handlers[:] = [_Into(self._queue)]
         root.setLevel(logging.INFO)
-        # A line that finds no room would be complained about at length, as it was said: secrets and all.
+        # Otherwise, on a full disk, Python would print each lost line unmasked, with its secrets.
         logging.raiseExceptions = False
         self._thread.start()
 
     def end(self) -> None:
-        """Write what is left, for a moment at most."""
+        """Write the lines that are left, for two seconds at most."""
         self._queue.put(None)
         self._thread.join(_LAST_LINES)
 
@@ -65,7 +65,7 @@ class Log:
 
 
 class _Into(logging.Handler):
-    """Hands records on; what they say is fixed now, since what they were made from may change."""
+    """Hands records to the thread; it formats their message first, because the arguments may change later."""
 
     def __init__(self, queue: SimpleQueue[logging.LogRecord | None]) -> None:
         super().__init__()
@@ -74,13 +74,13 @@ class _Into(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
             record.msg, record.args = record.getMessage(), None
-        except Exception:  # noqa: BLE001 - a line whose parts do not fit is shown as it is, and ends nothing
+        except Exception:  # noqa: BLE001 - a message that does not fit its arguments is logged as it is
             record.args = None
         self._queue.put(record)
 
 
 def _handlers(home: Path, secrets: Secrets) -> list[logging.Handler]:
-    import structlog  # noqa: PLC0415 - takes as long as the rest of a start, and nobody waits for it here
+    import structlog  # noqa: PLC0415 - the import takes as long as the rest of a start; only this thread waits
 
     shown = logging.StreamHandler(sys.stderr)
     shown.setFormatter(
@@ -103,7 +103,7 @@ def _handlers(home: Path, secrets: Secrets) -> list[logging.Handler]:
 
 
 def _file(home: Path) -> logging.Handler | None:
-    """The file to write to; None where there is none to be had: the log is no reason not to run."""
+    """The handler of the log file; None if the file cannot be opened, as the gateway runs without it too."""
     from logging.handlers import RotatingFileHandler  # noqa: PLC0415 - as above
 
     folder = home / FOLDER
@@ -111,12 +111,12 @@ def _file(home: Path) -> logging.Handler | None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return RotatingFileHandler(folder / FILE, maxBytes=LARGEST, backupCount=KEPT, encoding="utf-8")
     except OSError as error:
-        os.write(2, f"holdfast: no log is kept in {folder}: {error}\n".encode())
+        os.write(2, f"holdfast: cannot write the log in {folder}: {error}\n".encode())
         return None
 
 
 class _Rendered(logging.Formatter):
-    """A record as one of structlog's renderers shows it."""
+    """Formats a record with one of structlog's renderers."""
 
     def __init__(self, render: Callable[[Any, str, dict[str, Any]], Any], secrets: Secrets) -> None:
         super().__init__()
@@ -128,17 +128,17 @@ class _Rendered(logging.Formatter):
 
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "taskName"}
-"""What every record has; whatever else one has was said with it."""
+"""The attributes of every record; all others are values that the caller logged with the line."""
 
 
 def event_of(record: logging.LogRecord, known: KnownSecrets = NONE) -> dict[str, Any]:
-    """When, how grave, what; then what it is about; and where a fault happened.
+    """A record as an event: time, level and message, then the logged values, then the traceback.
 
-    Without secrets, and without characters that would control the terminal of a reader.
+    It has no secrets, and no characters that would control a reader's terminal.
     """
 
     def shown(text: str) -> str:
-        # What is known exactly comes first: a shape may end in the middle of it.
+        # Known values are masked first: a pattern may end in the middle of one.
         return controls_named(without_secrets(known.without(text)))
 
     event: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Known secrets removed from every text inside a value: records, tuples, lists and mappings."""
+"""Masks known secrets in every text inside a value: records, tuples, lists and mappings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 def masked(value: T, known: KnownSecrets) -> T:
     """The same value without known secrets; the same object if it holds none.
 
-    Words of a fixed set, numbers, functions and bytes are as they are.
+    Enum members, numbers, functions and bytes stay as they are.
     """
     return cast(T, _masked(value, known)) if known else value
 

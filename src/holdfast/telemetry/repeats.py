@@ -1,4 +1,4 @@
-"""Lines that repeat: a fault that strangers can cause a thousand times a second fills no log."""
+"""Repeated lines: a fault that strangers cause a thousand times a second must not fill the log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NUMBERS = re.compile(r"0x[0-9a-f]+|[0-9]+")
 
 
 class Repeats(logging.Filter):
-    """Lets the same line of a logger through once a second; the next one says how many were left out."""
+    """Passes the same line of a logger once a second; the next line says how many were left out."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -20,7 +20,7 @@ class Repeats(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         line = str(record.msg)
-        # Which file, connection or address it was makes it no other line.
+        # Lines that differ only in a number (a connection, an address) count as the same line.
         alike = _NUMBERS.sub("", line[:_LONGEST].partition("\n")[0])
         at, left_out = self._known.get(alike, (float("-inf"), 0))
         if abs(record.created - at) < _EVERY:

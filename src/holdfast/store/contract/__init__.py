@@ -1,4 +1,20 @@
-"""The store's contract: domain verbs, each one commit, each with its guarantee."""
+"""The store's contract: domain verbs. Each verb is one commit and says its guarantee.
+
+Ten verbs are the heart; they carry every message from a person to its reply:
+
+- `accept` keeps what a platform delivered; only then may the platform be told.
+- `claim` takes the next turn of a conversation.
+- `record` commits what a step did together with what the next step begins.
+- `wait` puts a turn down until its question is answered, and `answer` queues it again.
+- `finish` ends a turn together with every reply that it owes.
+- `claim_deliveries` takes parts to send, and `record_delivery` keeps what the platform said about them.
+- `interrupt_orphans` marks turns of dead processes, and `settle_stale` carries out what recovery decides.
+
+All other verbs serve people who ask, background processes, goals, files, access, operators and upkeep.
+
+Only this project implements the contract, in `store/sqlite`. Code outside it may call the verbs, but must not
+implement the protocols: any version may add verbs to them.
+"""
 
 from __future__ import annotations
 
@@ -148,11 +164,11 @@ class Store(
 
     @property
     def instance(self) -> InstanceId:
-        """The id of this process run."""
+        """The id of this run of the gateway's process."""
         ...
 
     def version(self, topic: str) -> int:
-        """How often this topic has changed; read it before looking, then wait for `changed` since it."""
+        """How often this topic has changed. Read it, then look, then wait for `changed` since it."""
         ...
 
     async def changed(self, topic: str, since: int) -> int:
@@ -160,5 +176,5 @@ class Store(
         ...
 
     async def close(self) -> None:
-        """Commit what was submitted and let go of the home."""
+        """Commit what was submitted, then release the lock of the home."""
         ...

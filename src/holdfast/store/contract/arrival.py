@@ -1,4 +1,4 @@
-"""What an arriving message is admitted under."""
+"""The settings by which the store admits an arriving message."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from holdfast.policy.settings import PairingSettings, QueueSettings
 from holdfast.records import dataclass
 
 
-def _nobody(person: PersonId) -> bool:
+def _no_owner(person: PersonId) -> bool:
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class ArrivalSettings:
-    """What becomes of an arriving message follows from this and the ledger."""
+    """These settings and the ledger decide how a message is admitted; nothing else does."""
 
     queue: QueueSettings = QueueSettings()
     busy: BusyMode = BusyMode.QUEUE
-    """For chats that chose none."""
+    """For chats that chose no mode."""
     draining: Drain | None = None
     safe_mode: bool = False
     """While it is on, no message drops interrupted work."""
     pairing: PairingSettings = PairingSettings()
     longest: Longest = usual
-    """What one message to a chat may hold, for what a chat keeps of work that is dropped."""
-    owner: Callable[[PersonId], bool] = _nobody
-    """Who is an owner; called inside the transaction. Ask `is_owner`, which bears its faults."""
+    """How much one message to a chat may hold: the limit of the partial reply that dropped work leaves."""
+    owner: Callable[[PersonId], bool] = _no_owner
+    """Says who is an owner, inside the transaction. Call `is_owner` instead: it catches its errors."""
 
     def is_owner(self, person: PersonId) -> bool:
-        """Whether this person is an owner now; who cannot be checked is none."""
+        """Whether this person is an owner now; False when the check fails."""
         try:
             return self.owner(person)
-        except Exception:  # noqa: BLE001 - the boundary to whoever knows: an error makes nobody an owner
+        except Exception:  # noqa: BLE001 - boundary to the list of owners: an error makes no person an owner
             return False
 
 
 AS_CONFIGURED = ArrivalSettings()
-"""The defaults, with no drain under way."""
+"""The defaults, with no drain in progress."""

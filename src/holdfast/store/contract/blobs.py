@@ -1,4 +1,4 @@
-"""Verbs of files that came with messages, or go with them."""
+"""Verbs of files that are attached to messages, in either direction."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ class Blobs(Protocol):
     """A row says that the bytes are on the disk; they are synced before it is written."""
 
     async def keep_blob(self, digest: str, size: int, media_type: str) -> bool:
-        """Remember stored bytes, as brought now; False when these very bytes were known already.
+        """Keep a row for stored bytes; False when the ledger knew the same bytes already.
 
-        What was brought after the last message of a scope named it is not forgotten with that scope.
+        A file that came again after the last message of a scope named it is not erased with that scope.
         """
         ...
 
     async def bring_blob(self, digest: str) -> Blob:
-        """Take known bytes up for a message that is about to name them, as if they were brought now.
+        """Renew the row of known bytes for a message that is about to name them, as if they came now.
 
-        Raises `NotFound` when they are not, or no longer, known.
+        Raises `NotFound` when the ledger does not know them, or no longer.
         """
         ...
 
     async def blob(self, digest: str) -> Blob:
-        """What is known of stored bytes; raises `NotFound`."""
+        """The row of stored bytes; raises `NotFound`."""
         ...
 
     async def known_blobs(self, digests: Iterable[str]) -> frozenset[str]:
-        """Those of these that are known; the bytes of any other are nobody's."""
+        """Which of these digests the ledger knows; the bytes of the others may be removed."""
         ...

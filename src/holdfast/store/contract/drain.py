@@ -1,4 +1,4 @@
-"""Verbs of an orderly stop: who is in the middle of something, and what is still on its way."""
+"""Verbs of an orderly stop: which turns run, and which parts are still to be sent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RunningTurn:
-    """A turn some process runs now, as people who think of a restart look at it."""
+    """A running turn, as it is shown to people who consider a restart."""
 
     turn: TurnId
     session: SessionId
@@ -27,23 +27,23 @@ class DrainVerbs(Protocol):
     """What a drain asks of the ledger."""
 
     async def running_turns(self) -> tuple[RunningTurn, ...]:
-        """Every running turn, oldest first: what a restart would cut now."""
+        """Every running turn, oldest first: the turns that a restart would cut now."""
         ...
 
     async def tell_running(
         self, words: Mapping[OnInterruption, str], default: OnInterruption, dedupe: str
     ) -> tuple[ChatAddress, ...]:
-        """Owe each chat with a turn of this process running in this very commit one notice; says which.
+        """Owe one notice to each chat in which this process runs a turn now; returns these chats.
 
-        The words are chosen by what the chat wants done with interrupted work. Under the same dedupe word a
-        chat is told once, however many of its turns run.
+        The chat's setting for interrupted work chooses the words. Under the same dedupe word a chat is told
+        once, however many of its turns run.
         """
         ...
 
     async def unsent(self, platforms: tuple[str, ...], until: int) -> int:
-        """Parts this process is sending, and chats of these platforms with a part due until then."""
+        """How many parts this process is sending, and chats of these platforms with a part due until then."""
         ...
 
     async def reply_settled(self, turn: TurnId) -> bool:
-        """Whether this turn has ended and nothing it owes is still to be sent."""
+        """Whether this turn has ended and every part that it owes is settled."""
         ...

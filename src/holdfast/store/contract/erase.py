@@ -1,4 +1,4 @@
-"""Verbs of forgetting: content goes, the skeleton stays, so that every invariant can still be checked."""
+"""Verbs that erase content. The rows stay without it, so that every invariant can still be checked."""
 
 from __future__ import annotations
 
@@ -8,55 +8,55 @@ from holdfast.model import Key, PersonId, Position, SessionId
 from holdfast.records import dataclass
 
 FORGOTTEN = "forgotten"
-"""Why a session ended whose content was erased; it is never taken up again."""
+"""The reason why a session ended whose content was erased; such a session never goes on."""
 BEGUN = "begun"
-"""Stands on a command that waits, once its first step is done: it is finished, whoever is allowed by then."""
+"""Marks a waiting command whose first step is done: it is completed even if its sender loses access."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is to be forgotten: one session, or all of a conversation; nothing that came after the command."""
+    """What to erase: one session, or a whole conversation; never what came after the command."""
 
     key: Key
     before: Position
-    """Where the command stands that asks for it."""
+    """The position of the command that asks for it."""
     session: SessionId | None = None
 
 
 class Erase(Protocol):
-    """Each can be done again at any time: what is erased already is passed over.
+    """Each verb can be repeated at any time: it passes over what is erased already.
 
-    In order: `quiet`, `erase`, then the caller removes the files that are no longer known, and `scrub`.
+    The order is `quiet`, `erase`, then the caller removes the files that are no longer known, then `scrub`.
     """
 
     async def quiet(self, scope: Scope) -> bool:
-        """End what is unfinished there, and the live session with it; False while something still moves.
+        """End the unfinished work of the scope and its live session; False while a turn or a send goes on.
 
-        The command is marked as `BEGUN` with it.
+        The same commit marks the command as `BEGUN`.
 
-        A running turn is asked to stop, as by `/new`, and its owner ends it; a part that is being sent is let
-        land. Of a whole conversation, messages that waited are withdrawn and offered ones dropped; of one
-        session they are kept, and begin the next one.
+        A running turn is asked to stop, as by `/new`, and its owner ends it. A part in flight may finish. If
+        the scope is a conversation, its waiting messages are withdrawn and its offered ones dropped. If it is
+        one session, they are kept and begin the next session.
         """
         ...
 
     async def erase(self, scope: Scope) -> int:
         """Erase what was said, done and sent, in one commit; returns how many messages people had sent.
 
-        What of it was still owed is not sent any more. Its view is empty from then on, also for a model.
-        Files that only its messages and what it owed named are known no more, but for those somebody has
-        brought again since.
-        Raises `WrongState` when the scope is not at rest.
+        Parts that were still owed are not sent any more. From then on the transcript is empty, also for a
+        model. Files that only the erased messages and parts named lose their row, unless a person has sent
+        the same file again since.
+        Raises `WrongState` while `quiet` has not finished.
         """
         ...
 
     async def scrub(self) -> bool:
         """Rewrite the ledger's file without what was erased, and empty its log; False if that must wait.
 
-        Nothing else is committed meanwhile, so this takes as long as copying the ledger.
+        The store commits nothing else meanwhile. This takes as long as copying the ledger.
         """
         ...
 
     async def others_spoke(self, key: Key, person: PersonId) -> bool:
-        """Whether anybody else has written in this conversation."""
+        """Whether another person has written in this conversation."""
         ...

@@ -1,4 +1,4 @@
-"""Verbs of standing goals: what a session works at by itself."""
+"""Verbs of goals: what a session works towards by itself."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from holdfast.model import ChatAddress, Goal, Key, Owed, PersonId, Position
 
 
 class Goals(Protocol):
-    """A session has one goal at most. While it is active, each turn that ends as done queues the next one in
-    its own commit, as a wake-up named after the turn that ended; no other end of a turn does.
+    """A session has one goal at most. While it is active, each turn that ends as done queues the next one.
 
-    It ends when the agent reports (`Step.goal`), when its turns are used (told in that commit), when a
-    person's message that wants a turn arrives (told too), with a stop, and with its session.
+    The commit that ends the turn does it, as a wake-up named after that turn. A turn that ends in another way
+    queues none.
+
+    A goal ends when the agent reports (`Step.goal`), when its turns are used up, when a person's message that
+    wants a turn arrives, with a stop, and with its session. In the second and third case the commit that ends
+    the goal also tells the chat.
     """
 
     async def set_goal(
@@ -27,7 +30,7 @@ class Goals(Protocol):
     ) -> Goal:
         """Set the conversation's goal in place of any other and queue its first turn; `by` is executed.
 
-        A conversation without a session, or with a suspended one, begins one.
+        A conversation without a session, or with a suspended one, begins a new session.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Verbs that take things in: instances, messages, commands, requests."""
+"""Verbs of everything that enters the ledger: process runs, messages, commands, requests."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from .values import Edit, StopResult, Telling, untold
 
 
 class Intake(Protocol):
-    """Everything that enters the ledger from outside."""
+    """Messages, commands and requests, and the process runs that take them in."""
 
     async def heartbeat(self) -> None:
-        """Say that this process is alive. No rule of who owns what depends on it."""
+        """Record that this process is alive. No rule of ownership depends on it."""
         ...
 
     async def end_instance(self, how: Stopped) -> None:
-        """Record an orderly end, once; a process run without this word has crashed."""
+        """Record an orderly end, once; a process run without this record has crashed."""
         ...
 
     async def instances(self, limit: int = 50) -> tuple[Instance, ...]:
@@ -42,21 +42,24 @@ class Intake(Protocol):
         ...
 
     async def accept(self, batch: Batch, settings: ArrivalSettings = AS_CONFIGURED) -> tuple[Accepted, ...]:
-        """Keep a batch, what could not be read of it and the read position it reaches: all or nothing.
+        """Keep a batch, its unreadable events and the read position it reaches: all or nothing.
 
-        A fresh message is admitted in the same commit (`policy.intake.admission.admit`, on what the ledger
-        says of its conversation): it waits, asks the running turn to stop, answers the open question, sets it
-        aside (and then waits bound to it), drops the work that was asked about, or is offered or refused. The
-        words that are true of it then are owed in that commit too, once; of several offers in one
-        conversation the first alone is told. Of a message that is too long a beginning is kept.
+        Only after this verb returns may the platform be told that the gateway has received the batch.
 
-        An event known before, also from an earlier process, is reported with its first position, changes
-        nothing and owes nothing; one that was set aside or refused before stays so and is not reported. What
-        is kept as a row is never set aside or refused later. Of those refused, a newcomer who knocks is given
-        a code (`policy.intake.pairing.may_issue`), and who is let in but not the chat is told so once: the
-        code, the refusal and the words owed are this commit, so that one event brings them once. A wake-up of
-        an ended incarnation is kept as dropped. Only after this may the platform be told that the batch was
-        received.
+        The same commit admits each new message (`policy.intake.admission.admit`, with what the ledger knows
+        of its conversation): the message waits, asks the running turn to stop, answers the open question,
+        sets that question aside (and then waits bound to it), drops the work that was asked about, or is
+        offered or refused. The commit also owes the chat the words that are true of the message then, once.
+        Of several offers in one conversation only the first is told. Of a message that is too long the
+        beginning is kept.
+
+        An event that the ledger knows, also from an earlier process, is reported with its first position,
+        changes nothing and owes nothing. An event that was set aside or refused stays so and is not reported.
+        An event that is kept as a row is never set aside or refused later.
+
+        A newcomer whose message is refused may get a code (`policy.intake.pairing.may_issue`). An allowed
+        person in a chat that is not allowed is told so once. The code, the refusal and the words are part of
+        this commit, so that one event brings them once. A wake-up of an ended incarnation is kept as dropped.
         """
         ...
 
@@ -65,9 +68,9 @@ class Intake(Protocol):
         ...
 
     async def revise(self, edit: Edit, settings: ArrivalSettings = AS_CONFIGURED) -> Position | None:
-        """Change (or, without text, withdraw) a message that still waits; None when it is taken.
+        """Change (or, without text, withdraw) a message that still waits; None when a turn has taken it.
 
-        A text that is too long leaves the message as it was, and its sender is told so, once per message.
+        A text that is too long changes nothing; its sender is told so, once per message.
         """
         ...
 
@@ -80,8 +83,8 @@ class Intake(Protocol):
     ) -> None:
         """Close a waiting row (executed, refused, offered, dropped) together with what is said about it.
 
-        An offered one can still be dropped. Raises `WrongState` when it is no longer waiting, so a command
-        is carried out once.
+        An offered row can still be dropped. Raises `WrongState` when the row is no longer waiting, so a
+        command is carried out once.
         """
         ...
 
@@ -92,35 +95,35 @@ class Intake(Protocol):
     async def stop(self, key: Key, kind: StopKind, by: Position | None, tell: Telling = untold) -> StopResult:
         """Cancel the conversation's unfinished turn; for `new` also end the session and withdraw what waits.
 
-        A turn nobody runs is ended in this commit, its calls settled. A running one gets the request as a
-        column, which survives a crash, and its owner (or recovery) ends it. The command's row `by` is
-        executed in the same commit; messages that arrived after it are kept. `tell` gives the words for what
-        was found, owed in this commit as well.
+        A turn that no process runs is ended in this commit, its calls settled. A running turn gets the
+        request as a column, which survives a crash; the process that runs it (or recovery) ends it. The
+        command's row `by` is executed in the same commit; messages that arrived after it are kept. `tell`
+        gives the words for what the stop found; they are owed in this commit as well.
         """
         ...
 
     async def configure_chat(self, chat: ChatAddress, settings: ChatSettings) -> None:
-        """Keep what a chat chose; a None leaves that choice as it was."""
+        """Keep the settings that a chat chose; None leaves a setting as it was."""
         ...
 
     async def chat_settings(self, chat: ChatAddress) -> ChatSettings:
-        """What a chat chose; nothing, where nobody ever chose or wrote."""
+        """The settings that a chat chose; empty for a chat that chose none or is not known."""
         ...
 
     async def known_chats(self, chats: tuple[ChatAddress, ...]) -> frozenset[ChatAddress]:
-        """Those of them from which somebody wrote, or that were told something."""
+        """Those of these chats that the ledger knows: a person wrote there, or the gateway did."""
         ...
 
     async def request(
         self, what: str, dedupe: str, by: PersonId | None = None, after_turn: TurnId | None = None
     ) -> bool:
-        """Ask something of the gateway once; False when this very request was known already."""
+        """Ask something of the gateway once; False when the ledger knew this request already."""
         ...
 
     async def requests(self) -> tuple[Request, ...]:
-        """Requests not yet settled, oldest first; each names the run of the gateway it was asked of."""
+        """Requests not yet settled, oldest first; each names the run of the gateway that it asks."""
         ...
 
     async def settle_request(self, id: int, outcome: str) -> None:
-        """Record what became of a request, once; raises `WrongState` if it was settled before."""
+        """Record the outcome of a request, once; raises `WrongState` if it was settled before."""
         ...

@@ -1,4 +1,4 @@
-"""Verbs of what is shown of work that goes on."""
+"""Verbs of the messages that show the state of work: the progress notice of a session, and cards."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from holdfast.model import (
 
 
 class LiveNotice(NamedTuple):
-    """The message by which a session says that work goes on, and how that work stands."""
+    """The message that says a session is working, and the state of its turn."""
 
     delivery: Delivery
     state: TurnState
-    """Of the turn it speaks of."""
+    """The state of the turn that it is about."""
     running: bool
-    """Whether this process runs that turn under the generation that told."""
+    """Whether this process still runs that turn, under the generation that wrote the message."""
 
 
 class QuestionCard(NamedTuple):
-    """A question's message, and how the question stands that it carries."""
+    """The message that carries a question, and the state of that question."""
 
     delivery: Delivery
     question: QuestionId
@@ -39,48 +39,50 @@ class QuestionCard(NamedTuple):
 
 
 class Notices(Protocol):
-    """One message per session says that work goes on; it is owed like any other, and it has an end.
+    """Each session has at most one open message that says it is working. It is owed like any other message.
 
-    So has the card of a question: its buttons end with it, and it says when no answer came.
+    When its run ends, the message is closed. The card of a question is closed too: it loses its buttons, and
+    it says so when no answer came.
     """
 
     async def tell_working(self, fence: Fence, owed: Owed) -> bool:
-        """Owe the session's one such message; fenced.
+        """Owe the session's one message that says it is working; fenced.
 
-        False, and nothing is owed, while the session has an older one that is not over, when this run has
-        told already, or when it was asked to stop.
+        Returns False and owes nothing while an older one is open, when this run has sent one already, or when
+        the turn was asked to stop.
         """
         ...
 
     async def live_notices(self) -> tuple[LiveNotice, ...]:
-        """Every such message that may still be read as true, also of runs that are over.
+        """Every such message that is not closed, also of runs that have ended.
 
-        "notices" is the topic that changes when there is another one.
+        The topic "notices" changes when another one is written.
         """
         ...
 
     async def reword_notice(self, id: DeliveryId, text: str) -> None:
-        """Give the message of a run that is over these last words, for when it is sent.
+        """Change the text of a message whose run has ended, before it is sent.
 
-        One that nobody can have seen expires instead. What is in flight or settled stays as it is.
+        A message that was never sent expires instead. One that is in flight or settled stays as it is.
         """
         ...
 
     async def forget_notice(self, id: DeliveryId) -> None:
-        """The message has its last words, or nobody will see it: its session may have another."""
+        """Note that the message is closed, or will never be seen: its session may have another."""
         ...
 
     async def cards(self, after: DeliveryId | None) -> tuple[tuple[QuestionCard, ...], DeliveryId]:
-        """Cards that have something to lose or to say, of all that was owed after that (None: lately).
+        """Cards that may have to be closed, among the deliveries after this one (None: the last ones).
 
-        These are messages with buttons, sent or not, and those of questions of the model that are open or
-        were closed without an answer, unless that was shown. Also gives the last delivery looked at.
+        These are messages with buttons, sent or not. With them come the cards of the model and of safe mode
+        whose question is open, or closed without an answer and not yet shown as closed. Also returns the last
+        delivery that the verb looked at.
         """
         ...
 
     async def close_card(self, id: DeliveryId, owe: tuple[Owed, ...] = ()) -> None:
-        """The message has no buttons any more and says how its question ended, or `owe` does.
+        """Note that the card has no buttons any more, and that it or `owe` says how its question ended.
 
-        A message that is still to be sent keeps its buttons.
+        A card that is still to be sent keeps its buttons.
         """
         ...

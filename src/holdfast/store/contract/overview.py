@@ -1,4 +1,4 @@
-"""What operators look at, and the verbs that show it: each as fast among a million sessions as among ten."""
+"""The verbs behind the operator pages, and what they return. A million sessions make none of them slow."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from holdfast.records import dataclass
 from .values import Happening, KeptReport, OnHold, SessionLine
 
 LEDGER_ACCOUNT = "ledger"
-"""Stands for an account where a part of the ledger itself is set aside."""
+"""Takes the place of an account when a part of the ledger itself is set aside."""
 MOST_COUNTED = 1_000
-"""Up to here what is set aside is counted; more is more than anybody reads."""
+"""The count of what is set aside ends here: a person does not need to know more exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTurns:
-    """How many unfinished turns stand like this."""
+    """How many unfinished turns are in this state, held or not."""
 
     state: TurnState
     held: bool
@@ -41,10 +41,10 @@ class OpenTurns:
 
 @dataclass(frozen=True, slots=True)
 class TurnsPerMinute:
-    """How many turns began within one minute and stand like this now."""
+    """How many turns began within one minute and are in this state now."""
 
     minute: int
-    """When it began, in milliseconds."""
+    """The start of the minute, in milliseconds."""
     state: TurnState
     count: int
 
@@ -55,7 +55,7 @@ class Overview:
 
     open_turns: tuple[OpenTurns, ...]
     parked: int
-    """Sessions that are suspended and wait for a person, also where a fresh one has begun since."""
+    """Suspended sessions that wait for a person, also if their conversation has a new session by now."""
     on_hold: int
     """Conversations whose messages wait for an owner."""
     waiting: int
@@ -64,16 +64,16 @@ class Overview:
     set_aside: int
     """At most `MOST_COUNTED`."""
     begun: tuple[TurnsPerMinute, ...]
-    """Of the time that was asked for."""
+    """From the time that the caller asked for."""
     instances: tuple[Instance, ...]
     """Newest first."""
     reports: tuple[KeptReport, ...]
-    """Of those instances, newest first; only that of the newest instance lists the turns it found."""
+    """The reports of those instances, newest first; only the newest one lists the turns that it found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which sessions are looked for; what is None does not matter."""
+    """A filter for sessions; a field that is None filters nothing."""
 
     state: str | None = None
     """A state of the last turn, or `held`, or `parked`."""
@@ -85,15 +85,16 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class FoundSessions:
-    """A page of what was looked for, and where to go on; None when there is nothing more to look at."""
+    """A page of the sessions that were found."""
 
     lines: tuple[SessionLine, ...]
     next: SessionId | None
+    """Where the next page begins; None at the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournalLine:
-    """One line of a journal of tool calls; what a call was given stands in the transcript."""
+    """One line of a journal of tool calls; the transcript has the arguments."""
 
     turn: TurnId
     id: CallId
@@ -108,7 +109,7 @@ class JournalLine:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """One session with what its last turns did, at one commit; everything but the entries newest first."""
+    """One session and what its last turns did, at one commit; all newest first, except the entries."""
 
     session: Session
     turns: tuple[Turn, ...]
@@ -117,16 +118,16 @@ class Inspection:
     waiting: tuple[InboxRow, ...]
     calls: tuple[JournalLine, ...]
     deliveries: tuple[Delivery, ...]
-    """Of its turns, among the chat's last ones."""
+    """The deliveries of these turns, as far as they are among the chat's last ones."""
     happenings: tuple[Happening, ...]
-    """What the log keeps of those turns: claims, interruptions, decisions of recovery."""
+    """The events of those turns: claims, interruptions, decisions of recovery."""
     on_hold: bool = False
     """The messages of its conversation wait for an owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
-    """Where a turn belongs, and how it stands now."""
+    """The session, the conversation and the state of a turn."""
 
     session: SessionId
     key: Key
@@ -135,7 +136,7 @@ class Whereabouts:
 
 @dataclass(frozen=True, slots=True)
 class KeptAside:
-    """Input that could not be read, as it came."""
+    """Input that the gateway could not read, as it came."""
 
     id: int
     account: str
@@ -146,10 +147,10 @@ class KeptAside:
 
 
 class Operators(Protocol):
-    """Verbs behind the pages of operators. Whatever the ledger holds, each reads a bounded part of it."""
+    """Verbs behind the operator pages. Each reads a bounded part of the ledger, however large it is."""
 
     async def overview(self, since: int, runs: int = 24) -> Overview:
-        """What is open, waits and is owed, what began since that time, and the last process runs."""
+        """Counts of open turns, waiting messages and owed parts, the turns since a time, the last runs."""
         ...
 
     async def find_sessions(
@@ -157,32 +158,32 @@ class Operators(Protocol):
     ) -> FoundSessions:
         """The sessions that fit, newest first.
 
-        Open and parked ones are found by index. Otherwise a page looks through a few thousand sessions at
-        most: it may come short, or empty, and still say where to go on.
+        Open and parked sessions are found by index. Otherwise a page looks through a few thousand sessions at
+        most: it may be short or empty and still say where the next page begins.
         """
         ...
 
     async def platforms(self) -> tuple[str, ...]:
-        """The platforms that the ledger knows a chat of, in order; one step of an index for each."""
+        """The platforms of all chats in the ledger, in order; one index step for each."""
         ...
 
     async def inspect(self, session: SessionId, entries: int = 200, turns: int = 100) -> Inspection:
-        """One session with all that is worth knowing of its last turns; raises `NotFound`."""
+        """One session and what its last turns did; raises `NotFound`."""
         ...
 
     async def on_hold(self, limit: int = 100) -> tuple[OnHold, ...]:
-        """Conversations whose messages wait for an owner, as they were parked too often; longest first."""
+        """Conversations whose messages wait for an owner after too many parks; the longest wait first."""
         ...
 
     async def whereabouts(self, turns: tuple[TurnId, ...]) -> Mapping[TurnId, Whereabouts]:
-        """The session and state of each of these turns; those that do not exist are left out."""
+        """The session and state of each of these turns that exists."""
         ...
 
     async def set_aside(
         self, before: int | None = None, limit: int = 50, account: str | None = None
     ) -> tuple[KeptAside, ...]:
-        """A page of what could not be read, newest first; `before` is the id of the last one seen.
+        """A page of the input that was set aside, newest first; `before` is the id of the last one seen.
 
-        Of an account, or of all; `LEDGER_ACCOUNT` is damage in the ledger itself.
+        For one account, or for all of them; `LEDGER_ACCOUNT` stands for damage in the ledger itself.
         """
         ...

@@ -1,4 +1,4 @@
-"""Verbs of access: who asks to be let in, who was, and who is no more."""
+"""Verbs of access: asking for it, granting it and revoking it."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ AS_USUAL = PairingSettings()
 
 
 class LookingAtPeople(Protocol):
-    """What everybody may look at."""
+    """What every reader may look at."""
 
     async def grants(self) -> tuple[Grant, ...]:
-        """Everybody and every chat let in here; those of the configuration are not among them."""
+        """Every person and chat with a grant in the ledger; grants of the configuration are not included."""
         ...
 
     async def asking(self, limit: int = 100) -> tuple[PairingRequest, ...]:
-        """Newcomers with a code that is still good, the last first; each person once."""
+        """Newcomers with a code that is still valid, newest first; each person once."""
         ...
 
 
 class People(LookingAtPeople, Protocol):
-    """Grants are rows: who is let in stays so after any crash, and who is taken out stays out.
+    """Grants are rows: after any crash a grant still holds, and a revoked grant stays revoked.
 
-    Codes are issued by `accept`, in the commit that refuses a newcomer's message.
+    `accept` issues the codes, in the commit that refuses a newcomer's message.
     """
 
     async def pair(
@@ -37,15 +37,17 @@ class People(LookingAtPeople, Protocol):
         scope: GrantScope = GrantScope.PERSON,
         settings: PairingSettings = AS_USUAL,
     ) -> Paired | PairingRefused:
-        """Approve a code (`policy.intake.pairing.approve`): the grant, the end of all codes of that person
-        and what they are told of it are one commit. A wrong code is counted against who gave it.
+        """Approve a code (`policy.intake.pairing.approve`) and grant access, in one commit.
+
+        The same commit ends all codes of that person and owes them the news. A wrong code counts against the
+        person who typed it.
         """
         ...
 
     async def grant(self, scope: GrantScope, subject: str, by: PersonId) -> bool:
-        """Let somebody, or a chat, in; False when they were before."""
+        """Grant access to a person or a chat; False when they had it already."""
         ...
 
     async def revoke(self, subject: str, by: PersonId) -> bool:
-        """Take back all that was granted to somebody, or a chat; False when there was nothing."""
+        """Revoke every grant of a person or a chat; False when there was none."""
         ...

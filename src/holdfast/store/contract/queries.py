@@ -1,4 +1,4 @@
-"""Verbs that only look: what people, and reports made for them, read the ledger with."""
+"""Verbs that only read the ledger, for people and for the reports made for them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .values import ChatLine, Continuity, Happening, HeldItem, KeptReport, Sessi
 
 
 class Queries(Operators, LookingAtPeople, LookingAtAllowedCalls, Protocol):
-    """What a running gateway's store and a ledger nobody runs on have in common; see `Store` for each."""
+    """What a store of a running gateway and a ledger opened for reading both have; `Store` explains each."""
 
     async def instances(self, limit: int = 50) -> tuple[Instance, ...]: ...
 

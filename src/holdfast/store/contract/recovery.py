@@ -1,4 +1,4 @@
-"""Verbs of recovery, of people who look, and of upkeep."""
+"""Verbs of recovery, of people who look into the ledger, and of upkeep."""
 
 from __future__ import annotations
 
@@ -32,42 +32,43 @@ from .values import (
 
 
 class Recovery(Protocol):
-    """Recovery reads what dead owners left and writes decisions back; it runs nothing."""
+    """Recovery reads what dead processes left and writes decisions back; it runs nothing."""
 
     async def mend(self) -> int:
-        """Take damage below the schema out of open work; what stood there is set aside and logged.
+        """Remove damage below the schema from open work; the damaged values are set aside and logged.
 
-        An optional field that cannot be read counts as absent, and the rest of its row holds. A row whose
-        state or key cannot be read ends alone: a turn as failed, with its calls and questions settled and its
-        chat told once; a part that is owed as failed, with a visible line in its place. What was laid aside
-        because it could not be worked on is in line once more. Says how many rows were mended.
+        An optional field that cannot be read counts as absent, and the rest of its row stays. A row whose
+        state or key cannot be read ends alone. A turn ends as failed, its calls and questions are settled and
+        its chat is told once. An owed part ends as failed, with a visible line in its place. Rows that were
+        set aside because the gateway could not work on them are in line again. Returns the number of mended
+        rows.
         """
         ...
 
     async def interrupt_orphans(self, limit: int = 500, running: tuple[TurnId, ...] | None = None) -> int:
-        """Running turns whose owner is dead become interrupted (`restart_interrupted`), strikes kept.
+        """Mark running turns whose process is dead as interrupted (`restart_interrupted`), strikes kept.
 
-        Those of an owner that stopped in order and could not mark them count as cut by that stop.
-        With `running` given, also this process's own turns that are not among them: nobody runs those any
-        more. A session remembers how long its longest run lived whose process died (`longest_fatal`).
+        If the process stopped in order and could not mark its turns, that stop counts as what cut them. With
+        `running` given, also mark this process's own turns that are not among them: they have lost their run.
+        A session remembers the age of its longest run whose process died (`longest_fatal`).
         """
         ...
 
     async def stale_turns(self, after: TurnId | None = None, limit: int = 500) -> tuple[StaleTurn, ...]:
-        """A page of interrupted turns in id order, by index, whatever else the ledger holds."""
+        """A page of interrupted turns in id order, by index, however large the ledger is."""
         ...
 
     async def settle_stale(self, page: Sequence[StaleTurn], judge: JudgePage) -> Settled:
-        """Have interrupted turns judged and carry that out, in one commit.
+        """Let `judge` decide about interrupted turns and carry the decisions out, in one commit.
 
-        What goes on is guarded by the state and generation it was decided on: its claim asks once more about
-        all else, as it is then. What does not go on is guarded by incarnation and consent as well. One that
-        moved on is left for the next look.
+        A turn that goes on is guarded by the state and generation that the decision saw; its claim judges all
+        else once more. A turn that does not go on is guarded by incarnation and consent as well. A turn that
+        has changed meanwhile is left for the next look.
         """
         ...
 
     async def lane_taken(self) -> bool:
-        """Whether a suspect runs, or is queued to: the next one has to wait."""
+        """Whether a suspect runs or is queued, so that the next suspect has to wait."""
         ...
 
     async def sessions(
@@ -77,16 +78,16 @@ class Recovery(Protocol):
         live_only: bool = False,
         key: Key | None = None,
     ) -> tuple[SessionLine, ...]:
-        """A page of sessions, newest first; with a key given, of that conversation alone, by index."""
+        """A page of sessions, newest first; with a key, only of that conversation, by index."""
         ...
 
     async def chats(
         self, platform: str, account: str, before: TurnId | None = None, limit: int = 100
     ) -> tuple[ChatLine, ...]:
-        """Chats of an account whose conversation goes on, the one whose last turn began last first.
+        """The chats of an account that have a live session, the one with the newest turn first.
 
-        `before` is the turn of the last line seen. By index: a page costs what is on it, however many chats
-        there are.
+        `before` is the turn of the last line seen. A page is read by index: its cost does not grow with the
+        number of chats.
         """
         ...
 
@@ -99,11 +100,11 @@ class Recovery(Protocol):
         ...
 
     async def questions(self, turns: tuple[TurnId, ...]) -> tuple[QuestionRecord, ...]:
-        """What these turns asked people and how that was closed, by whom; in the order it was asked."""
+        """The questions of these turns, as they were asked, with how and by whom each was closed."""
         ...
 
     async def owner_questions(self, chat: ChatAddress, limit: int = 50) -> tuple[QuestionRecord, ...]:
-        """What owners were asked in this chat about the work of others: the last ones, in that order."""
+        """The last questions to owners in this chat about the work of other people, in the order asked."""
         ...
 
     async def row(self, position: Position) -> InboxRow:
@@ -111,32 +112,32 @@ class Recovery(Protocol):
         ...
 
     async def trace(self, position: Position) -> tuple[Happening, ...]:
-        """One message's whole life, across restarts, in the order it happened.
+        """Everything that happened to one message, across restarts, in order.
 
         The tool calls of its turn are part of it: name, class and states, never arguments or results.
         """
         ...
 
     async def continuity(self) -> Continuity:
-        """What this boot found of the run before it."""
+        """What this boot found of the process run before it."""
         ...
 
     async def keep_continuity(self, report: str) -> bool:
-        """Keep what became of what this boot found, as JSON, once per process run; False if it was kept."""
+        """Keep the report of this boot, as JSON, once per process run; False if it has one already."""
         ...
 
     async def continuity_reports(self, limit: int = 10) -> tuple[KeptReport, ...]:
-        """The reports of the last boots, newest first; of runs that are forgotten there are none."""
+        """The reports of the last boots, newest first; none of runs whose row upkeep has removed."""
         ...
 
     async def restored(self) -> tuple[HeldItem, ...]:
-        """What was open in the backup this ledger was restored from, and has not been released or dropped."""
+        """Work that was open in the restored backup and that the operator has not released or dropped."""
         ...
 
     async def verify(self) -> tuple[str, ...]:
-        """Every broken invariant of the ledger, in words; empty means sound."""
+        """Every broken invariant of the ledger, in words; empty when the ledger is sound."""
         ...
 
     async def retain(self, keep: Keep, limit: int = 500) -> int:
-        """Remove old finished upkeep rows, a bounded batch at a time; returns how many."""
+        """Remove a bounded batch of old finished upkeep rows; returns how many."""
         ...

@@ -1,4 +1,4 @@
-"""What verbs take and give besides the records of the model."""
+"""What verbs take and return besides the records of the model."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ TOPICS = (
     "processes",
     "access",
 )
-"""What one can wait for: something that this kind of work looks at has changed. See also `chat_topic`."""
+"""What a reader can wait for: each topic changes when its kind of work has changed. See also `chat_topic`."""
 _BELLS = 64
 
 
 def chat_topic(chat: ChatAddress) -> str:
-    """What to wait for who reads one chat: it is owed something new.
+    """The topic that changes when this chat is owed something new.
 
-    A few chats may share one, so that their number is bounded and a crowd of readers is not woken for each.
+    Several chats may share one: so the number of topics is bounded, and few readers are woken for one chat.
     """
     return f"chat:{crc32(chat.encode()) % _BELLS}"
 
@@ -80,16 +80,16 @@ class NewQuestion:
     options: tuple[str, ...] = ()
     call_hash: str | None = None
     asked_by: AskedBy | None = None
-    """For a question of recovery: why it asks."""
+    """Why recovery asks; None for other questions."""
     of_owner: bool = False
-    """Any owner is asked, in the chat of `owed`; that chat is made known if it is not."""
+    """Any owner may answer, in the chat of `owed`; the commit makes that chat known if it is not."""
     offers: Coverage | None = None
     """The rule that the card offers to an owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spawned:
-    """A background process that a tool started, to be known from this commit on."""
+    """A background process that a tool started; the ledger knows it from this commit on."""
 
     id: str
     pid: int
@@ -103,7 +103,7 @@ class Spawned:
 
 @dataclass(frozen=True, slots=True)
 class GoalReport:
-    """What an agent says of the standing goal: it is reached, or it cannot be."""
+    """What an agent reports about the goal: it is reached, or it cannot be reached."""
 
     state: GoalState
     words: str = ""
@@ -118,18 +118,18 @@ class Step:
 
     append: tuple[Body, ...] = ()
     tail: Tail = Tail.WORK
-    """How the transcript of the turn ends once `append` is appended; a consumed row makes it a message."""
+    """How the turn's transcript ends after `append`; with a consumed row it ends in a message."""
     plan: tuple[PlannedCall, ...] = ()
     start: tuple[CallId, ...] = ()
     under: tuple[tuple[CallId, int], ...] = ()
-    """Those of `start` that no person was asked about, each with the rule that it begins under."""
+    """The calls of `start` that run without a question, each with the rule that allows it."""
     consume: tuple[Position, ...] = ()
-    """Rows to take into this turn: the store appends what each of them says now, after `append`."""
+    """Rows to take into this turn: the store appends the current text of each, after `append`."""
     ask: tuple[NewQuestion, ...] = ()
     owe: tuple[Owed, ...] = ()
     spawn: tuple[Spawned, ...] = ()
     looked_at: tuple[str, ...] = ()
-    """Processes that this turn was shown: their matches are its own from here on."""
+    """Processes whose output this turn has seen: from here on only new matches count."""
     consume_processes: tuple[str, ...] = ()
     goal: GoalReport | None = None
     usage: tuple[Usage, ...] = ()
@@ -137,48 +137,48 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a step left: the entries as committed, and whether a stop was asked meanwhile."""
+    """The result of a step: the entries as committed, and whether a person asked for a stop meanwhile."""
 
     entries: tuple[Entry, ...]
     stop: StopKind | None
     waiting: int
-    """Rows that wait in this conversation: what `steer` looks at."""
+    """How many rows wait in this conversation; the mode `steer` needs it."""
 
 
-def _everybody(person: PersonId) -> bool:
+def _all_allowed(person: PersonId) -> bool:
     return True
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimSettings:
-    """What a claim follows besides the ledger."""
+    """The settings that decide about a claim, besides the ledger."""
 
     reset: ResetSettings
     recovery: RecoverySettings
     busy: BusyMode = BusyMode.QUEUE
     resumes: bool = True
-    """Whether interrupted work may be taken; False when resumes hold their share of the workers."""
-    allowed: Callable[[PersonId], bool] = _everybody
-    """Who may still talk; called inside the claim's transaction. Ask `allows`, which bears its faults."""
+    """Whether the claim may take interrupted work; False when resumes use their share of the workers."""
+    allowed: Callable[[PersonId], bool] = _all_allowed
+    """Says who may still write, inside the transaction. Call `allows` instead: it catches its errors."""
 
     def allows(self, person: PersonId) -> bool:
-        """Whether this person is allowed now; who cannot be checked is not."""
+        """Whether this person is allowed now; False when the check fails."""
         try:
             return self.allowed(person)
-        except Exception:  # noqa: BLE001 - the boundary to whoever knows: an error lets nobody in
+        except Exception:  # noqa: BLE001 - boundary to the access list: an error lets no person in
             return False
 
 
 class InterruptedWork(NamedTuple):
-    """How interrupted work stands: all that is decided on but whose it is and its times."""
+    """The condition of interrupted work: all facts that decide about it, except its owner and its times."""
 
     suspended: bool
     stop: StopKind | None
     tail: Tail
     question: QuestionState | None
-    """How the last question of the turn stands, if it has one."""
+    """The state of the turn's last question, if it has one."""
     asked: QuestionKind | None
-    """And of which kind that is."""
+    """The kind of that question."""
     noted: int
     strikes: int
     interruptions: int
@@ -191,9 +191,9 @@ class InterruptedWork(NamedTuple):
 
 
 class StaleTurn(NamedTuple):
-    """Interrupted work as recovery sees it, with what its write-back is guarded by.
+    """An interrupted turn as recovery sees it, with the values that guard the write of a decision.
 
-    Tuples, because a boot may read ten thousand of them; most of those stand alike.
+    It is a tuple, because a boot may read ten thousand of them, and most share one condition (`stands`).
     """
 
     turn: TurnId
@@ -204,34 +204,34 @@ class StaleTurn(NamedTuple):
     incarnation: int
     sender: PersonId
     waiting_sender: PersonId | None
-    """Sender of the oldest message that waits behind it, if any."""
+    """The sender of the oldest message that waits behind the turn, if any."""
     message_id: str | None
-    """The platform's id of the message that began it, for the reply."""
+    """The platform's id of the message that began the turn, for the reply."""
     progress_at: int | None
     progress_mark: str | None
-    """The same moment on the clock of the machine, as `clock.mark` writes it."""
+    """The same moment on the machine's own clock, as `clock.mark` writes it."""
     quarantined: int
-    """Time spent waiting for the quarantine lane or held by safe mode."""
+    """The time that it waited for the lane or was held by safe mode."""
     silent_since: int | None
-    """When the question that is all the turn waits for expired, or will; None without one."""
+    """When the question that the turn waits for expired, or will; None when it waits for none."""
     stands: InterruptedWork
 
 
 Judge = Callable[[StaleTurn, int], Decision]
-"""What becomes of interrupted work now; called inside the claim's transaction with its time."""
+"""Decides about one interrupted turn; called inside the claim's transaction with its time."""
 
 
 KeepPartial = Callable[[str], tuple[Owed, ...]]
-"""What a chat is owed of a reply that was cut off, from what was written of it; asked within the commit."""
+"""Turns the text of a reply that was cut off into what the chat is owed; called inside the commit."""
 
 
 def keep_nothing(text: str) -> tuple[Owed, ...]:
-    """The chat is not given it."""
+    """Owes the chat nothing of the reply."""
     return ()
 
 
 class Verdict(NamedTuple):
-    """A decision to carry out, on the turn it was made about."""
+    """A decision about one interrupted turn, with what the commit owes and asks."""
 
     stale: StaleTurn
     decision: Decision
@@ -241,25 +241,25 @@ class Verdict(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What is to become of a page of interrupted work. What is in neither is left alone."""
+    """The decisions about a page of interrupted turns. A turn that is in neither field stays as it is."""
 
     go_on: Sequence[StaleTurn] = ()
-    """Nothing is told or asked about these; there may be many."""
+    """Turns to resume without a word to their chats; there may be many."""
     others: Sequence[Verdict] = ()
 
 
 EntriesOf = Callable[[TurnId], tuple[Entry, ...]]
-"""What a turn of the page whose tail is an answer has in the transcript, in order."""
+"""Gives the transcript entries of a turn of the page, in order; only for a turn whose tail is an answer."""
 
 JudgePage = Callable[[Sequence[StaleTurn], int, EntriesOf], Judged]
-"""What becomes of interrupted work now; called inside the transaction that carries it out."""
+"""Decides about a page of interrupted turns; called inside the transaction that carries the decisions out."""
 
 Settled = Mapping[Outcome, tuple[TurnId, ...]]
-"""The turns that were settled, by what became of them; what somebody else has put in line goes on as well."""
+"""The settled turns by outcome. A turn that another writer has queued meanwhile counts as resumed."""
 
 
 class ExpiredQuestion(NamedTuple):
-    """A question whose time was up, and how its turn stands since then."""
+    """A question whose time is up, and the state of its turn since then."""
 
     question: QuestionId
     turn: TurnId
@@ -268,66 +268,66 @@ class ExpiredQuestion(NamedTuple):
 
 
 class StopOutcome(StrEnum):
-    """What a stop found."""
+    """What a stop did."""
 
     NOTHING = "nothing"
     """No unfinished turn."""
     ENDED = "ended"
     """The turn was ended in this commit."""
     ASKED = "asked"
-    """It runs; its owner will end it."""
+    """The turn runs; the process that runs it will end it."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopResult:
-    """What a stop or a new beginning did."""
+    """What `/stop` or `/new` did."""
 
     outcome: StopOutcome
     turn: TurnId | None = None
     session: SessionId | None = None
     withdrawn: tuple[str, ...] = ()
-    """Texts of the messages that were waiting and are no longer."""
+    """The texts of the waiting messages that this stop withdrew."""
     kept: int = 0
-    """How many messages that came before it still wait."""
+    """How many messages from before the stop still wait."""
     goal: bool = False
-    """A standing goal was stopped with it."""
+    """Whether the stop also ended a goal."""
     partial: str = ""
-    """What the turn that was ended here had written of its reply."""
+    """What the ended turn had written of its reply."""
     reply_to: str | None = None
-    """The message which that reply answers."""
+    """The message that this reply answers."""
 
 
 Telling = Callable[[StopResult], tuple[Owed, ...]]
-"""What to say of a stop, from what it did: asked within the commit that does it, so that it is true."""
+"""Gives the words about a stop from what it did; called inside its commit, so that the words are true."""
 
 
 def untold(stop: StopResult) -> tuple[Owed, ...]:
-    """Nobody is told."""
+    """Tells no chat about the stop."""
     return ()
 
 
 class Remembered(NamedTuple):
-    """Something that was said in a conversation, and in which of its sessions."""
+    """An entry of a conversation, with its session."""
 
     session: SessionId
     entry: Entry
 
 
 class HeldItem(NamedTuple):
-    """Something that waits for the operator: open in the backup this ledger was restored from, or on hold."""
+    """Work that waits for the operator: open in the backup this ledger was restored from, or on hold."""
 
     kind: str
-    """`turn`, `part` (of what a chat is owed), `message` (not yet taken) or `conversation` (on hold)."""
+    """`turn`, `part` (an owed part), `message` (not yet taken) or `conversation` (on hold)."""
     id: str
     chat: ChatAddress
     since: int
     session: SessionId | None
     text: str
-    """How it begins, for people to tell it by."""
+    """Its first words, so that people recognise it."""
 
     @property
     def name(self) -> str:
-        """What it is released by."""
+        """The name by which the operator releases it."""
         return f"{self.kind}:{self.id}"
 
 
@@ -340,7 +340,7 @@ class OnHold(NamedTuple):
     session: SessionId | None
     """Its live session, which is parked."""
     waiting: int
-    """Messages that wait in it."""
+    """How many messages wait in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,22 +364,22 @@ class SessionLine:
 
 @dataclass(frozen=True, slots=True)
 class ChatLine:
-    """One line of a list of chats: the conversation it would go on in."""
+    """One line of a list of chats: a chat with its live session."""
 
     chat: ChatAddress
     session: SessionId
     turn: TurnId
-    """Its last one: the place of this line in the list."""
+    """The session's last turn, by which the list is sorted."""
     last_at: int
     state: TurnState | None
-    """Of its last turn."""
+    """The state of that turn."""
     first: str
-    """The first thing that was said in the session."""
+    """The first words of the session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """One line of a trace."""
+    """One event of a trace."""
 
     at: int
     what: str
@@ -390,7 +390,7 @@ class Happening:
 
 @dataclass(frozen=True, slots=True)
 class Continuity:
-    """What a boot found, in numbers and rows, for the continuity report."""
+    """The counts and rows that a boot found, for the continuity report."""
 
     previous_ended: str
     previous_started_at: int | None
@@ -403,7 +403,7 @@ class Continuity:
 
 @dataclass(frozen=True, slots=True)
 class KeptReport:
-    """A continuity report as it was kept: by whom, when, and its text, which is JSON."""
+    """A stored continuity report: the process run that wrote it, when, and its text, which is JSON."""
 
     instance: InstanceId
     at: int
@@ -412,7 +412,7 @@ class KeptReport:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A message changed or taken back by its sender while it still waits."""
+    """A person's change or withdrawal of a message that still waits."""
 
     chat: ChatAddress
     message_id: str
@@ -422,7 +422,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """How long what is finished is kept, in milliseconds; nothing unfinished is ever removed."""
+    """How long finished rows are kept, in milliseconds; the store never removes unfinished ones."""
 
     events: int = 90 * DAY
     set_aside: int = 30 * DAY

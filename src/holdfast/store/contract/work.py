@@ -42,15 +42,21 @@ class Work(Protocol):
     """Claiming turns, recording their steps and ending them."""
 
     async def claim(self, settings: ClaimSettings, judge: Judge) -> Claimed | None:
-        """Take the conversation that has been ready longest, or None: an empty claim moves nothing.
+        """Take the conversation that has been ready longest; None if no turn can be claimed.
 
-        One commit: the session is found or made (suspended, reset policy), generation, attempt and strikes
-        grow by one, the turn is born from the oldest waiting row (or taken up again), the row is consumed
-        and its message appended, with the one note it may need. Interrupted work is judged once more first;
-        if it is not to be resumed it goes back to `interrupted` for recovery. At most one suspect runs.
-        `Claimed.take` names waiting rows that belong into a turn that is taken up again. A row whose sender
-        is no longer allowed begins no turn and belongs into none: it is refused (`not_allowed`) and passed
-        over, in the same commit.
+        A claim that returns None has raised no generation, attempt or strike.
+
+        In one commit the store
+
+        - finds the session or makes one (the last one may be suspended or due for a reset),
+        - raises generation, attempt and strikes by one,
+        - begins a turn with the oldest waiting row, or takes an unfinished turn again,
+        - consumes the row and appends its message, with the one note it may need.
+
+        Interrupted work is judged once more first. If the decision is not to resume it, the turn goes back to
+        `interrupted` for recovery. At most one suspect runs. `Claimed.take` names the waiting rows that
+        belong to a turn that was taken again. A row whose sender is no longer allowed begins no turn and
+        joins none: the same commit refuses it (`not_allowed`).
         """
         ...
 
@@ -59,36 +65,37 @@ class Work(Protocol):
     ) -> tuple[Claimed, ...]:
         """Take up to `limit` turns, each as `claim` would, all in one commit.
 
-        Once `resumes` of them were taken up again, no further interrupted work is. Fewer than `limit` mean
-        that nothing else can be claimed until `turns` changes, or until a turn ends that was taken up again
-        or is a suspect: only those keep others out of a claim.
+        At most `resumes` of them are interrupted turns. Fewer than `limit` mean that no other turn can be
+        claimed until `turns` changes, or until a resumed turn or a suspect ends: only these two keep others
+        from a claim.
         """
         ...
 
     async def record(self, fence: Fence, step: Step) -> Recorded:
         """Append what happened and begin what comes next, in one commit.
 
-        Of the rows to consume, each that still waits is appended after everything else, as it reads now
-        (edits count), and taken by this turn; one that was withdrawn meanwhile is passed over. `Recorded`
-        holds all entries as committed. A row of another conversation raises `WrongState`.
+        The turn takes each row to consume that still waits. Its current text, edits included, is appended
+        after everything else. A row that was withdrawn meanwhile is passed over. `Recorded` holds all entries
+        as committed. A row of another conversation raises `WrongState`.
 
-        Progress time moves with a person's message, model output or a real result, and with nothing else.
-        Raises `StopAsked`, writing nothing, when a stop was asked and the step would start or plan calls,
-        ask or consume; and `RuleRevoked` when a call would start under a rule that is no longer in force.
+        Only a person's message, model output or a real result moves the progress time.
+
+        Raises `StopAsked` and writes nothing when a stop was asked and the step would start or plan calls,
+        ask or consume. Raises `RuleRevoked` when a call would start under a rule that is no longer in force.
         """
         ...
 
     async def progress(self, fence: Fence, shown: tuple[Partial, ...] = ()) -> None:
-        """Record that a tool or the model produced something, and what people were shown of it.
+        """Record that a tool or the model produced something, and what people have seen of it.
 
-        Each of `shown` takes the place of what was recorded of that reply or call before. The entry that
-        finishes it consumes it in its commit; the end of the turn keeps it: output stands in the result that
-        says `unknown`, a reply becomes an entry that was stopped.
+        Each of `shown` replaces the earlier partial of that reply or call. The commit of the final entry
+        removes the partial. If the turn ends first, its end keeps the text: output goes into the result that
+        says `unknown`, and a reply becomes an entry that was stopped.
         """
         ...
 
     async def partials(self, turn: TurnId) -> tuple[Partial, ...]:
-        """What is recorded of the turn's unfinished reply and calls."""
+        """The recorded partials of the turn's unfinished reply and calls."""
         ...
 
     async def finish(
@@ -103,30 +110,30 @@ class Work(Protocol):
     ) -> None:
         """End the turn as done, failed or cancelled, together with every reply owed for it, in one commit.
 
-        Unsettled calls are settled in it (planned → skipped, started → unknown). Done and failed raise
+        The same commit settles unsettled calls (planned → skipped, started → unknown). Done and failed raise
         `StopAsked` when a stop was asked first; cancelled carries that stop out (and ends the session for
-        `new`). Strikes: done sets them to 0, the others take the claim's strike back.
+        `new`). Done sets the strikes to 0; failed and cancelled take back the strike of the claim.
         """
         ...
 
     async def spent(self, turn: TurnId, chat: ChatAddress, since: int) -> Spent:
-        """What the turn has used by all its runs, and its chat since that time, with what was granted."""
+        """What all runs of a turn have used, what its chat has used since a time, and the grants."""
         ...
 
     async def wait(self, fence: Fence) -> None:
-        """Let go of a turn whose question is open; raises `WrongState` when it was answered meanwhile.
+        """Put a turn down to wait for its open question; raises `WrongState` if that was answered meanwhile.
 
         A turn whose own question was closed without an answer ends instead: `expired`, `unanswered`, its
         calls settled and its session free in the same commit.
 
-        It may also have been set aside: then the row that did it waits with `InboxRow.question` naming it,
-        and belongs into this turn. Raises `StopAsked` when a stop was asked: such a turn is cancelled, not
-        laid down.
+        A message may also have set the question aside. Its row then waits, names the question in
+        `InboxRow.question`, and belongs to this turn. Raises `StopAsked` when a stop was asked: the caller
+        cancels such a turn.
         """
         ...
 
     async def put_back(self, fence: Fence) -> None:
-        """Return a claimed turn in which nothing has begun; it is claimed again first, with no mark.
+        """Return a claimed turn in which nothing has begun; it is claimed again first, without a mark.
 
         Raises `StopAsked` when a stop was asked.
         """
@@ -137,11 +144,11 @@ class Work(Protocol):
         ...
 
     async def stops(self) -> tuple[TurnId, ...]:
-        """Running turns of this process that were asked to stop; topic `stops` changes when one is asked."""
+        """Running turns of this process that were asked to stop; the topic `stops` changes with each."""
         ...
 
     async def clear_suspect(self, fence: Fence) -> None:
-        """The suspect has survived long enough: strikes to 0, and the quarantine lane is free."""
+        """Clear a suspect that has survived long enough: set its strikes to 0 and free the lane."""
         ...
 
     async def mark(
@@ -155,8 +162,8 @@ class Work(Protocol):
     ) -> Entry:
         """Append an undo or a summary to a session with no unfinished turn.
 
-        Guarded by the generation it was decided on; a summary is refused if an undo came after `read_up_to`.
-        The command's row `by` is executed in the same commit, so that it is carried out once.
+        Guarded by the generation that the caller saw; a summary is refused if an undo came after
+        `read_up_to`. The command's row `by` is executed in the same commit, so that it is carried out once.
         """
         ...
 
@@ -174,8 +181,8 @@ class Work(Protocol):
     ) -> Entry:
         """Undo as `mark` does and turn the command's row into a waiting message, in one commit.
 
-        The row then causes the new turn, like any message, or like the wake-up that `kind` says it is. Raises
-        `WrongState` for a row that is no waiting command of this conversation; nothing is undone then.
+        The row then causes the new turn, as a message or as the wake-up that `kind` names. Raises
+        `WrongState` for a row that is not a waiting command of this conversation; nothing is undone then.
         """
         ...
 
@@ -187,14 +194,16 @@ class Work(Protocol):
         owe: tuple[Owed, ...] = (),
         person: PersonId | None = None,
     ) -> None:
-        """Let a live session go on that was parked, is held, or whose work was left behind.
+        """Let a live session go on that was parked, is held, or whose last turn expired.
 
-        Interrupted work is consented to (also when the gateway has asked about it): recovery resumes it, and
-        the command's row `by` is executed. A suspended session is so no more, with no strikes and one more
-        generation, and a hold of its conversation is lifted; there, and after work that expired, the
-        command's row becomes a waiting message of this conversation with `text`. What the gateway has asked
-        `person` answers only if they were asked; without a person the operator or an owner answers. Anything
-        else, an unfinished turn that is not interrupted among it, raises `WrongState`.
+        With interrupted work, this is the consent to resume it (also when the gateway has asked about it):
+        recovery resumes it, and the command's row `by` is executed. A parked session is no longer suspended,
+        has no strikes and one more generation, and a hold of its conversation ends. There, and after a turn
+        that expired, the command's row becomes a waiting message of this conversation with `text`.
+
+        `person` answers a question of the gateway only if it was asked of them; without a person the operator
+        or an owner answers. Any other case raises `WrongState`, also an unfinished turn that is not
+        interrupted.
         """
         ...
 
@@ -207,55 +216,55 @@ class Work(Protocol):
     ) -> None:
         """Make an ended session its conversation's live one again.
 
-        One that was parked is so no more, with nothing held against it, a hold of its conversation is lifted,
-        and with `text` the command's row becomes a waiting message there, as `revive` does it. Any other that
-        is taken up after a park is a suspect, like a fresh one.
+        A parked session is no longer suspended and has no strikes, and a hold of its conversation ends. With
+        `text` the command's row becomes a waiting message there, as with `revive`. Any other session that is
+        reopened after a park is a suspect, like a new one.
 
-        The one that was live ends (`resumed_other`), with its wake-ups; messages that wait go on in the
-        reopened one, whose incarnation is one nobody had. Raises `WrongState` when this one is live already
-        or the live one has an unfinished turn or a message that a command made for it.
+        The session that was live ends (`resumed_other`), with its wake-ups. Waiting messages go on in the
+        reopened session, which gets a new incarnation. Raises `WrongState` when the session is live already,
+        or when the live one has an unfinished turn or a message that a command made for it.
         """
         ...
 
     async def release_conversation(self, key: Key, by: Position | None, owe: tuple[Owed, ...] = ()) -> None:
-        """Let the messages of a conversation go on that was parked too often; the command's row is executed.
+        """Release the messages of a conversation that was parked too often; the command's row is executed.
 
-        They begin a fresh session. Raises `WrongState` when the conversation is not on hold.
+        They begin a new session. Raises `WrongState` when the conversation is not on hold.
         """
         ...
 
     async def find_session(self, key: Key, prefix: str) -> Session | None:
-        """The session of this conversation whose id begins like this; None if there is none, or several."""
+        """The session of this conversation whose id begins with `prefix`; None if none or several do."""
         ...
 
     async def transcript(self, session: SessionId, after: int = 0) -> tuple[Entry, ...]:
-        """Every entry of a session after that number, in order. One that cannot be read says `UNREADABLE`."""
+        """Every entry of a session after a number, in order; an unreadable one says `UNREADABLE`."""
         ...
 
     async def set_entries_aside(self, session: SessionId) -> int:
-        """Log and set aside the entries of a session that cannot be read, each once; says how many."""
+        """Log and set aside the unreadable entries of a session, each once; returns how many."""
         ...
 
     async def search(
         self, key: Key, words: tuple[str, ...], but: TurnId, limit: int = 20
     ) -> tuple[Remembered, ...]:
-        """What was said in this conversation that holds all of these words, newest first.
+        """The entries of this conversation that hold all of these words, newest first.
 
-        Looks through the last few thousand entries of all its sessions, that turn's left out. What was
-        forgotten or taken back is not found.
+        The search reads the last few thousand entries of all sessions, except those of the turn `but`. It
+        does not find entries that were erased or undone.
         """
         ...
 
     async def journal(self, turn: TurnId, generation: int) -> Journal:
-        """The calls and questions of a turn as they stand."""
+        """The calls and questions of a turn, with their states."""
         ...
 
     async def live_session(self, key: Key) -> Session | None:
-        """The session this conversation would go on in."""
+        """The session in which this conversation goes on."""
         ...
 
     async def waiting(self, key: Key, limit: int = 50) -> tuple[InboxRow, ...]:
-        """What waits in a conversation, in arrival order (commands apart)."""
+        """The waiting rows of a conversation, in arrival order; commands are left out."""
         ...
 
     async def answer(
@@ -267,50 +276,52 @@ class Work(Protocol):
         owe: tuple[Owed, ...] = (),
         owner: bool = False,
     ) -> None:
-        """Take a waiting row as the answer of an open question, once; a waiting turn is queued with it.
+        """Take a waiting row as the answer to an open question, once; a waiting turn is queued with it.
 
         The answer `always` stores the rule that the question offers, in the same commit.
 
-        Raises `WrongState` when the question is closed, its time is up, it belongs to an ended incarnation,
-        was asked of somebody else (or of an owner, and `owner` says that this is none), when it would allow a
-        call of which an earlier part of the message has not arrived, or when it asks for a rule and comes
-        from no owner, or none was offered; the row stays waiting then.
+        Raises `WrongState`, and the row stays waiting, when
+
+        - the question is closed, its time is up, or it belongs to an ended incarnation,
+        - it was asked of another person, or of an owner while `owner` is False,
+        - the answer would allow a call, but an earlier part of the question's message has not arrived,
+        - the answer asks for a rule, but the person is no owner or the question offers none.
         """
         ...
 
     async def set_question_aside(self, question: QuestionId) -> None:
-        """Close an open question because the person wrote something else; a waiting turn is queued."""
+        """Close an open question because the person wrote something else; its waiting turn is queued."""
         ...
 
     async def question_undeliverable(self, question: QuestionId) -> None:
-        """Close a question that never reached anybody.
+        """Close a question that reached no person.
 
-        A waiting turn ends with the model's own question (`expired`, `unanswered`), as when its time is up;
-        an approval that could not be delivered counts as refused, and the turn is queued. Raises `WrongState`
-        for one that safe mode asks, which stays open: nothing but its answer drops the work.
+        A turn that waits for the model's own question ends (`expired`, `unanswered`), as when its time is up.
+        An approval that could not be delivered counts as refused, and the turn is queued. A question of safe
+        mode stays open and raises `WrongState`: only an answer drops that work.
         """
         ...
 
     async def expire_questions(
         self, limit: int = 100, settings: RecoverySettings = AS_USUAL, longest: Longest = usual
     ) -> tuple[ExpiredQuestion, ...]:
-        """Close questions past their time, each once, and in the same commit decide about a waiting turn.
+        """Close questions past their time, each once, and decide about a waiting turn in the same commit.
 
-        The model's own question ends it: `expired`, `unanswered`, its calls settled, its session free. An
-        approval counts as refused and the turn is queued, unless its time was up longer ago than the window:
-        then the turn is `expired` and the chat is told, once. The gateway's question drops the work, and the
-        chat keeps what it saw of its reply. A turn that still runs ends in `wait`; recovery decides about an
-        interrupted one.
+        The model's own question ends the turn: `expired`, `unanswered`, its calls settled, its session free.
+        An approval counts as refused and the turn is queued. If its time was up longer ago than the window,
+        the turn is `expired` instead and the chat is told, once. A question of the gateway drops the work,
+        and the chat keeps what it saw of the reply. A turn that still runs ends in `wait`; recovery decides
+        about an interrupted one.
         """
         ...
 
     async def withdraw_questions(self) -> tuple[QuestionId, ...]:
-        """Withdraw what safe mode asked, because safe mode is over: each closes as expired, once.
+        """Withdraw the questions of safe mode, because safe mode has ended: each closes as expired, once.
 
-        Its turn goes back to recovery, `interrupted`, with the time it waited not counted as age.
+        The turn goes back to recovery as `interrupted`. The time that it waited does not count as age.
         """
         ...
 
     async def keep_asking(self, due: int, until: int) -> None:
-        """Let questions of recovery in chats set to `ask` that expire before `due` last until `until`."""
+        """Move the expiry of recovery's questions in chats set to `ask` from before `due` to `until`."""
         ...

@@ -1,4 +1,4 @@
-"""Wake-ups: a counter per topic that one can wait for. A hint, never the truth."""
+"""Wake-ups: a counter per topic to wait for. A hint, never the truth."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Iterable
 
 
 class Changes:
-    """Counters that never miss a change: read the version, look, then wait for what came since."""
+    """Counters that never miss a change: read the version, look, then wait for a change since then."""
 
     def __init__(self) -> None:
         self._versions: Counter[str] = Counter()
-        # Dicts for their order: who waited first is woken first.
+        # A dict keeps its order: the task that waited first is woken first.
         self._waiters: defaultdict[str, dict[asyncio.Future[None], None]] = defaultdict(dict)
 
     def announce(self, topics: Iterable[str]) -> None:
-        """Count a change of each topic and wake whoever waits for it."""
+        """Count a change of each topic and wake the tasks that wait for it."""
         for topic in sorted(topics):
             self._versions[topic] += 1
             for waiter in self._waiters.pop(topic, ()):

@@ -1,4 +1,4 @@
-"""One group of transactions, one commit, one fsync: what is reported as kept is exactly what is on disk."""
+"""One group of transactions, one commit, one fsync: everything reported as kept is on the disk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LET_READERS_END_MS = 2_000
 
 
 def writable(values: dict[str, Value]) -> dict[str, Value]:
-    """Half a character (platforms do send them) cannot be kept: it is replaced, so that all else is."""
+    """Replace halves of characters, which platforms do send, so that the rest of the text can be kept."""
     return {
         name: value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if isinstance(value, str)
@@ -59,7 +59,7 @@ class SqliteTx:
         return self.write(name, values).fetchall()
 
     def one(self, name: str, /, **values: Value) -> Row | None:
-        """The only row of a query, or None; a second one would be a bug in the query."""
+        """The only row of a query, or None; a second row would be a bug in the query."""
         rows = self.write(name, values).fetchall()
         return rows[0] if rows else None
 
@@ -73,11 +73,11 @@ class SqliteTx:
             return None
 
     def run(self, name: str, /, **values: Value) -> int:
-        """Carry out a write and return how many rows it changed."""
+        """Run a write and return how many rows it changed."""
         return self.write(name, values).rowcount
 
     def write(self, name: str, values: dict[str, Value], /) -> sqlite3.Cursor:
-        """Carry out a statement; by itself for a write that cannot but change its row."""
+        """Run a statement and return its result; for a write that always changes its row."""
         query = SQL[name]
         try:
             return self._db.execute(query.text, query.pick(values))
@@ -85,22 +85,22 @@ class SqliteTx:
             return self._db.execute(query.text, query.pick(writable(values)))
 
     def many(self, name: str, rows: list[dict[str, Value]], /) -> None:
-        """Carry out one write for each of `rows`."""
+        """Run one write for each of `rows`."""
         text, pick = SQL[name].text, SQL[name].pick
         left = iter(rows)
         try:
             self._db.executemany(text, map(pick, left))
         except UnicodeEncodeError:
-            # Those before the one that cannot be written are written.
+            # The rows before the one that cannot be written are written already.
             done = len(rows) - len(list(left)) - 1
             self._db.executemany(text, [pick(writable(values)) for values in rows[done:]])
 
     def apart(self, work: Callable[[], T]) -> T:
-        """Carry out a part; a fault of its own undoes that part alone and is raised as `PartUndone`."""
+        """Run a part of the transaction; a fault in it undoes this part alone and raises `PartUndone`."""
         return _apart(self._db, work)
 
     def event(self, what: str, subject: str, /, **detail: Value) -> None:
-        """Write down what happened to a row and the row itself does not keep, as part of this transaction."""
+        """Write an event as part of this transaction: something about a row that the row does not keep."""
         told = {name: value for name, value in detail.items() if value is not None}
         self.write(
             "add_event",
@@ -125,7 +125,7 @@ class SqliteTx:
         )
 
     def changed(self, topic: str) -> None:
-        """Wake whoever waits for this topic, once the commit has returned."""
+        """Wake all that wait for this topic, once the commit has returned."""
         self.topics.add(topic)
 
 
@@ -133,7 +133,7 @@ Work = Callable[[Tx], Any]
 
 
 class CommitOutcome:
-    """What became of one transaction of a group: a value, or the error it is to raise."""
+    """The outcome of one transaction of a group: its value, or the error that it raises."""
 
     value: Any = None
     error: BaseException | None = None
@@ -144,13 +144,12 @@ class CommitOutcome:
 def commit_group(
     db: sqlite3.Connection, works: Sequence[Work], clock: Clock, ids: Ids, instance: InstanceId
 ) -> list[CommitOutcome]:
-    """Run all of `works` in one commit and say what became of each.
+    """Run all of `works` in one commit and return the outcome of each, after COMMIT has returned.
 
-    A refusal, a broken constraint or a bug in one of them undoes that one alone. A fault of the machine (a
-    full disk may have rolled back the neighbours too) and any fault of the commit itself undoes all of them:
-    the one that failed gets its own error, the others a `StoreFault`, for nothing is wrong with them. An
-    outcome leaves this function only after COMMIT has returned. A scrub whose sync failed is everybody's
-    `SyncFailed` too.
+    A refusal, a broken constraint or a bug in one of them undoes only that one. A fault of the machine (a
+    full disk may have rolled back the others too) and any fault of the commit itself undoes all of them: the
+    one that failed gets its own error, the others a `StoreFault`. If the sync of a scrub fails, all of them
+    get `SyncFailed`.
     """
     outcomes = [CommitOutcome() for _ in works]
     running: CommitOutcome | None = None
@@ -166,7 +165,7 @@ def commit_group(
                 _run_apart(db, work, outcome, SqliteTx(db, clock, ids, instance))
             running = None
         _commit(db)
-    except Exception as error:  # noqa: BLE001 - the boundary: whatever it was, nobody's work was kept
+    except Exception as error:  # noqa: BLE001 - the boundary: after any fault, no work of the group is kept
         _fail_all(outcomes, running, translate(_roll_back(db, error)))
         return outcomes
     try:
@@ -179,9 +178,10 @@ def commit_group(
 
 
 def _scrub(db: sqlite3.Connection) -> bool:
-    """Write the file anew, without what was deleted in it, then empty the log; False if it must wait.
+    """Rewrite the file without the deleted content, then empty the log; False if that must wait.
 
-    The rewriting is a commit of its own: raises `SyncFailed` if the disk did not confirm it, or the copy.
+    The rewrite is a commit of its own. Raises `SyncFailed` if the disk did not confirm it, or the copy of
+    the log.
     """
     (patience,) = db.execute("PRAGMA busy_timeout").fetchone()
     try:
@@ -190,14 +190,14 @@ def _scrub(db: sqlite3.Connection) -> bool:
         busy, _, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     except (sqlite3.Error, MemoryError) as error:
         refuse_failed_sync(error)
-        return False  # Every commit stands; only the file is still the old one.
+        return False  # No commit is lost; only the rewrite has not happened.
     finally:
         db.execute(f"PRAGMA busy_timeout = {patience}")
     return not busy
 
 
 def _run_apart(db: sqlite3.Connection, work: Work, outcome: CommitOutcome, tx: SqliteTx) -> None:
-    """Run one transaction so that its refusal, or its bug, leaves its neighbours as they are."""
+    """Run one transaction so that its refusal or its bug does not change the others of the group."""
     try:
         outcome.value = _apart(db, lambda: work(tx))
         outcome.topics, outcome.scrub = tx.topics, tx.scrub
@@ -220,10 +220,10 @@ def _apart(db: sqlite3.Connection, work: Callable[[], T]) -> T:
 
 
 def _is_its_own(error: Exception) -> bool:
-    """Whether only the work itself is to blame: a refusal, a rule it broke, a value it got wrong, a bug.
+    """Whether only the work itself is to blame: a refusal, a broken rule, a wrong value, a bug.
 
-    What the driver says of its use by us comes without a code of SQLite's; a statement that cannot work with
-    what it found, damaged text say, has the code of no fault of the machine.
+    An error of the driver about how it was called has no code of SQLite. A statement that fails on damaged
+    data has the generic code, which is no fault of the machine.
     """
     if isinstance(error, sqlite3.Error):
         own = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.InterfaceError)
@@ -245,10 +245,10 @@ def _commit(db: sqlite3.Connection) -> None:
 
 
 def _is_certainly_undone(db: sqlite3.Connection, error: Exception) -> bool:
-    """Whether a failed COMMIT left nothing that the next start could find.
+    """Whether a failed COMMIT certainly left nothing that the next start could find.
 
-    The log's last frame makes a commit. If it could not be written there is none; once it is written, a
-    failed sync or a failed look at the shared index says nothing about what the disk will hold.
+    The last frame in the log makes the commit. If SQLite could not write it, there is no commit. Once it is
+    written, a failed sync or a failed read of the shared index does not tell what the disk will hold.
     """
     code = code_of(error)
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE):
@@ -257,7 +257,7 @@ def _is_certainly_undone(db: sqlite3.Connection, error: Exception) -> bool:
 
 
 def _roll_back(db: sqlite3.Connection, error: Exception) -> Exception:
-    """Leave no transaction open and return what is to be reported."""
+    """Leave no transaction open and return the error to report."""
     try:
         if db.in_transaction:
             db.execute("ROLLBACK")
@@ -268,11 +268,11 @@ def _roll_back(db: sqlite3.Connection, error: Exception) -> Exception:
 
 
 def _fail_all(outcomes: list[CommitOutcome], culprit: CommitOutcome | None, fault: Exception) -> None:
-    """Nobody's work was kept: also a refusal is void, it may have been due to a neighbour's write."""
+    """Fail the whole group. A refusal in it does not count either: another's write may have caused it."""
     shared = fault
     if not isinstance(fault, StoreFault):
         shared = StoreUnavailable("another transaction of the same commit failed; nothing was kept")
     for outcome in outcomes:
         outcome.value, outcome.topics = None, frozenset()
-        # One exception each: they are raised in different tasks, and each collects its own traceback.
+        # One exception for each: they are raised in different tasks, and each collects its own traceback.
         outcome.error = fault if outcome is culprit else type(shared)(*shared.args)

@@ -1,4 +1,4 @@
-"""Copying a ledger whole: a snapshot of a living one, and one that is brought back."""
+"""Whole copies of a ledger: take a snapshot of one in use, or bring one back from a backup."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from .readers import read_on
 from .sql import SQL
 
 PAGES = 256
-"""Pages copied in one step (1 MB): often enough for progress to be seen."""
+"""Pages copied in one step (half a megabyte): small enough to show progress."""
 
 Progress = Callable[[int, int], None]
-"""Told after each step: pages done, and pages in all."""
+"""Called after each step with the pages done and the pages in all."""
 
 
 def copy_ledger(source: Path, target: Path, progress: Progress) -> int:
-    """Copy a ledger as it stands at this instant, also while a gateway writes to it; returns its schema.
+    """Copy a ledger at one moment, also while a gateway writes to it; returns its schema.
 
-    All steps read one and the same snapshot, so none of them has to begin anew because of a commit, and the
-    writer waits for nothing; only its log is not started over meanwhile. The copy is one file, synced.
+    All steps read the same snapshot, so no commit makes a step start over, and the writer never waits. Only
+    the writer's log cannot start over meanwhile. The copy is one file, synced.
     """
     try:
         with closing(connect_reader(source)) as db, closing(sqlite3.connect(target)) as copy:
-            # The snapshot is taken by the first read of this transaction and kept until its end.
+            # The first read of this transaction takes the snapshot and keeps it until the end.
             db.execute("BEGIN")
             schema = schema_version(db)
             copy.execute("PRAGMA synchronous = OFF")
             db.backup(copy, pages=PAGES, progress=lambda _, left, total: progress(total - left, total))
             db.execute("ROLLBACK")
-            # Without a log: the copy is all in this one file, which is synced below as a whole.
+            # No log: the whole copy is in this one file, which is synced below.
             copy.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.Error as error:
         raise translate(error) from error
@@ -55,7 +55,7 @@ def copy_ledger(source: Path, target: Path, progress: Progress) -> int:
 
 
 def problems_of(path: Path, now: int) -> tuple[str, ...]:
-    """Everything wrong with a ledger nobody writes to, in words."""
+    """Everything wrong with a ledger that no process writes to, in words."""
     try:
         with closing(connect_reader(path)) as db:
             return read_on(db, verify, now)
@@ -64,9 +64,9 @@ def problems_of(path: Path, now: int) -> tuple[str, ...]:
 
 
 def bring_back(path: Path, clock: Clock, ids: Ids) -> dict[str, int]:
-    """Make a ledger out of a backup the next gateway's: schema up to date, what was open held, all synced.
+    """Prepare the ledger of a backup for the next gateway: schema up to date, open work held, all synced.
 
-    Returns how much of each is held. Raises `SchemaTooNew` or `Unusable`; then the file is of no use.
+    Returns how much of each kind is held. Raises `SchemaTooNew` or `Unusable` if the file cannot be used.
     """
     _refuse_foreign(path)
     with closing(connect_writer(path)) as db:
@@ -90,7 +90,7 @@ def bring_back(path: Path, clock: Clock, ids: Ids) -> dict[str, int]:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """A newer schema is refused, and a file that is no ledger, before anything is written to it."""
+    """Refuse a newer schema, and a file that is no ledger, before anything is written to it."""
     try:
         with closing(connect_reader(path)) as db:
             found = schema_version(db)

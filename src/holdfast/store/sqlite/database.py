@@ -1,4 +1,4 @@
-"""Opening the ledger's file: durable settings or none, and the schema brought up to date."""
+"""Opening the ledger's file: with durable settings or not at all, and with the current schema."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from holdfast.errors import SchemaTooNew, StoreUnavailable, Unusable, WeakDurabi
 from .faults import translate
 
 BUSY_SECONDS = 30.0
-"""How long to wait for a sibling (a backup, an operator's shell) before giving up: by time, not by tries."""
+"""How long to wait for another process (a backup, an operator's shell) before giving up."""
 
 PAGE_BYTES = 2_048
-"""A commit writes every page it touches, for a row or two in each: small pages make half the log."""
+"""A commit writes every page that it touches, mostly for one row: small pages halve the log."""
 
 TEXT = partial(str, encoding="utf-8", errors="replace")
-"""How text is read: what is damaged reads as far as it can, and keeps no other row from being read."""
+"""How text is read: damaged text is read as far as it goes, so that the other rows can still be read."""
 
 _MIGRATIONS = Path(__file__).with_name("migrations")
 _FULL = 2
@@ -28,9 +28,9 @@ _OLDEST = (3, 38, 0)
 
 
 def connect_writer(path: Path, kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
-    """Open for writing: write-ahead log, every commit synced, foreign keys on; anything weaker is refused.
+    """Open for writing: write-ahead log, every commit synced, foreign keys on; refuse anything weaker.
 
-    A ledger with a newer schema is refused before any of this is asked of it.
+    A ledger with a newer schema is refused before these settings are made.
     """
     if sqlite3.sqlite_version_info < _OLDEST:
         raise Unusable(f"SQLite {sqlite3.sqlite_version} is too old; Holdfast needs 3.38 or newer")
@@ -62,13 +62,13 @@ def _refuse_newer(db: sqlite3.Connection) -> None:
 
 
 def _make_durable(db: sqlite3.Connection, path: Path) -> None:
-    db.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a new file; one that is there keeps its own
+    db.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # only for a new file; an old one keeps its size
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA fullfsync = ON")
     db.execute("PRAGMA synchronous = FULL")
     mode = db.execute("PRAGMA journal_mode = WAL").fetchone()[0]
     sync = db.execute("PRAGMA synchronous").fetchone()[0]
-    # Copied by SQLite itself, a log whose copy could not be synced would be taken for copied, without a word.
+    # If SQLite copied the log by itself, it would not report a failed sync and would treat the log as copied.
     db.execute("PRAGMA wal_autocheckpoint = 0")
     if mode != "wal" or sync < _FULL:
         raise WeakDurability(
@@ -78,7 +78,7 @@ def _make_durable(db: sqlite3.Connection, path: Path) -> None:
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:
-    """Open for reading only: the file is opened read-only, and no statement but a query is let through."""
+    """Open for reading only: the file is opened read-only, and only queries are allowed."""
     try:
         db = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode=ro",
@@ -106,13 +106,13 @@ _ASKING = {"integrity_check", "foreign_key_check", "user_version"}
 
 
 def _only_queries(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    """Let queries through, and pragmas that ask and set nothing."""
+    """Allow queries, and pragmas that read and set nothing."""
     asks = action == sqlite3.SQLITE_PRAGMA and second is None and first in _ASKING
     return sqlite3.SQLITE_OK if action in _QUERYING or asks else sqlite3.SQLITE_DENY
 
 
 def migrations() -> list[tuple[int, str]]:
-    """The numbered migrations, in order: number and script."""
+    """The number and the script of each migration, in order."""
     found = []
     for file in _MIGRATIONS.iterdir():
         if match := re.match(r"(\d{4})_\w+\.sql$", file.name):
@@ -121,7 +121,7 @@ def migrations() -> list[tuple[int, str]]:
 
 
 def statements(script: str) -> list[str]:
-    """Split a script into statements; a trigger with its body is one."""
+    """Split a script into statements; a trigger with its body is one statement."""
     found, pending = [], ""
     for line in script.splitlines(keepends=True):
         pending += line
@@ -132,15 +132,15 @@ def statements(script: str) -> list[str]:
 
 
 def schema_version(db: sqlite3.Connection) -> int:
-    """Which migration this file was last brought to."""
+    """The number of the last migration that this file has."""
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
 def migrate(db: sqlite3.Connection) -> int:
     """Bring the schema up to date and return its version.
 
-    Each migration is one transaction that includes its number, so a process that dies inside one leaves
-    the version before it, whole.
+    Each migration is one transaction that also sets its number: a process that dies inside it leaves the
+    version before it complete.
     """
     known = migrations()
     try:
@@ -165,11 +165,11 @@ def _apply(db: sqlite3.Connection, number: int, script: str) -> None:
 
 
 def renew_log(path: Path) -> None:
-    """Write what a crash left in the log once more, the same bytes in the same place, and sync it.
+    """Write the log that a crash left once more, the same bytes in the same place, and sync it.
 
-    After a failed sync the log looks whole and need not be on the disk, and a further sync alone says that
-    it is: nothing seems left to be written. Copied into the database from there, and cut off from its power
-    in the middle, it would leave a database half old and half new, and no log to put that right.
+    After a failed sync the log looks complete, but the disk may not hold it. A second sync alone would
+    succeed, because the system has nothing left to write. If SQLite copied such a log into the database and
+    the power failed in the middle, the database would be half old and half new, without a log to repair it.
     """
     try:
         with open(f"{path}-wal", "r+b") as log:
@@ -185,7 +185,7 @@ def renew_log(path: Path) -> None:
 
 
 def settle_log(db: sqlite3.Connection) -> None:
-    """Copy what a crash left in the log into the database, synced, before anything is built on it."""
+    """Copy the log that a crash left into the database, synced, before any new write."""
     try:
         db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
     except sqlite3.Error as error:

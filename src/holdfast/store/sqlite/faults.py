@@ -1,4 +1,4 @@
-"""What the driver's errors mean for us: whose fault it was and whether trying again can help."""
+"""What the driver's errors mean: whose fault it was and whether another try can help."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FAILED_SYNCS = (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC)
 
 
 def translate(error: Exception) -> Exception:
-    """Turn a driver's error into ours; an error that is not the driver's stays as it is."""
+    """Turn an error of the driver into one of Holdfast; any other error stays as it is."""
     if isinstance(error, sqlite3.IntegrityError):
         return ConstraintBroken(f"the ledger's rules forbid this write: {error}")
     if isinstance(error, MemoryError):
@@ -36,31 +36,31 @@ def translate(error: Exception) -> Exception:
 
 
 def refuse_failed_sync(error: Exception) -> None:
-    """Raise `SyncFailed` if this error means one: it cannot be waited out like other faults of a disk."""
+    """Raise `SyncFailed` if this error means one: unlike other faults of a disk, waiting does not help."""
     if code_of(error) in _FAILED_SYNCS:
         raise translate(error) from error
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether the file itself is not what was written to it."""
+    """Whether the file does not hold what was written to it."""
     return family_of(code_of(error)) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def may_be_damage(error: BaseException) -> bool:
-    """Whether damaged values may have stopped this work: no fault of the machine, and no refusal of ours."""
+    """Whether damaged values may have stopped this work, and not the machine or a refusal of the store."""
     return isinstance(error, (ConstraintBroken, ValueError, TypeError)) or type(error) is StoreFault
 
 
 def code_of(error: BaseException) -> int:
-    """SQLite's extended code; 0 for an error that is not SQLite's own (the driver raises some itself)."""
+    """SQLite's extended code; 0 for an error that the driver raises by itself."""
     return int(getattr(error, "sqlite_errorcode", 0))
 
 
 def family_of(code: int) -> int:
-    """The primary code: it also tells of an error that a newer SQLite has and this Python cannot name."""
+    """The primary code: it also covers errors of a newer SQLite that this Python cannot name."""
     return code & 0xFF
 
 
 def name_of(error: Exception) -> str:
-    """SQLite's name of the error, or the driver's; out of memory arrives as Python's own."""
+    """SQLite's name of the error, or the name of its Python class (out of memory has only that)."""
     return str(getattr(error, "sqlite_errorname", type(error).__name__))

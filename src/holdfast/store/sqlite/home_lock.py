@@ -10,11 +10,11 @@ from pathlib import Path
 from holdfast.errors import HomeLocked
 
 NOTE = "lock"
-"""The file that says who holds the lock; only a note: removing it lets nobody in."""
+"""A file that names the process with the lock. It is only a note: to remove it does not free the lock."""
 
 
 def is_taken(home: Path) -> bool:
-    """Whether a process has this home just now; nothing is written, and nobody who comes is kept out."""
+    """Whether a process holds this home now. Writes nothing and keeps no later process from the lock."""
     try:
         folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
@@ -29,11 +29,11 @@ def is_taken(home: Path) -> bool:
 
 
 class HomeLock:
-    """Held from `take` until `release` or the death of the process, whatever kills it.
+    """Held from `take` until `release` or the death of the process, however it dies.
 
-    The operating system keeps it on the folder itself and lets go of it, so neither a stale file nor a
-    removed one changes anything. Taking it twice in one process is refused like any other second holder.
-    Programs started meanwhile do not inherit it.
+    The operating system keeps the lock on the folder itself and frees it, so a stale or removed file changes
+    nothing. A second `take` in the same process is refused like one of another process. Programs that the
+    process starts do not inherit the lock.
     """
 
     def __init__(self, home: Path) -> None:
@@ -56,11 +56,11 @@ class HomeLock:
         self._folder = folder
 
     def _make(self) -> None:
-        """Make the folder if there is none, and its name certain: what is synced in it is found by that."""
+        """Make the folder if there is none, and sync its name: its files can only be found by that."""
         made = [folder for folder in self._home.parents if not folder.exists()]
         self._home.mkdir(parents=True, exist_ok=True, mode=0o700)
         for folder in (self._home, *made):
-            # A folder that may not be read was not made here.
+            # This process did not make a folder that it may not read.
             with suppress(PermissionError):
                 sync_folder(folder.parent)
 
@@ -78,14 +78,14 @@ class HomeLock:
             return ""
 
     def release(self) -> None:
-        """Let go; doing so twice changes nothing."""
+        """Free the lock; a second call changes nothing."""
         if self._folder is not None:
             os.close(self._folder)
             self._folder = None
 
 
 def sync_folder(folder: Path) -> None:
-    """Make certain which names stand in a folder: a file's own sync says nothing of its name."""
+    """Sync the names in a folder: the sync of a file does not cover its name."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

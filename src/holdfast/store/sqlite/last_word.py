@@ -1,7 +1,7 @@
-"""How a run ended, beside the ledger: for an orderly end that the ledger had no room to keep.
+"""A file beside the ledger that says how a run ended, for an orderly end on a full disk.
 
-The file is written and synced when a run begins, and only overwritten in place when it ends: that needs no
-new room on most file systems. Where it needs some after all, the run counts as crashed.
+The gateway writes and syncs the file when a run begins and overwrites it in place when the run ends. On most
+file systems that needs no new room. On the others the run counts as crashed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from holdfast.records import dataclass
 
 FILE = "last-word"
 STOOD_STILL = "stood-still"
-"""A watcher outside the process writes it, which knows nothing of the ledger."""
+"""The name of a note that the supervisor writes, which does not use the ledger."""
 _LONGEST_PID = 12
 _SIZE = 128
 _HOW = {how.value: how for how in Stopped}
@@ -22,7 +22,7 @@ _HOW = {how.value: how for how in Stopped}
 
 @dataclass(frozen=True, slots=True)
 class LastWord:
-    """What the file says of a run."""
+    """The content of the file: a run and how it ended."""
 
     instance: InstanceId
     how: Stopped
@@ -30,7 +30,7 @@ class LastWord:
 
 
 def read_last_word(home: Path) -> LastWord | None:
-    """What the run before said at its end, if it could not say so in the ledger."""
+    """How the last run ended, if it could not record that in the ledger."""
     try:
         words = (home / FILE).read_text(encoding="ascii").split()
     except (OSError, UnicodeDecodeError):
@@ -41,7 +41,7 @@ def read_last_word(home: Path) -> LastWord | None:
 
 
 def take_standstill(home: Path) -> int | None:
-    """The process that was ended because its loop stood still, if a note says so; it is read once."""
+    """The process that the supervisor ended because its loop stood still; the note is read once."""
     path = home / STOOD_STILL
     try:
         found = path.read_text(encoding="ascii").strip()
@@ -52,12 +52,12 @@ def take_standstill(home: Path) -> int | None:
 
 
 def reserve_last_word(home: Path) -> None:
-    """Take the room for the last word of this run, before it is needed; nothing is said yet."""
+    """Reserve the room for the last word of this run; the file is still empty."""
     _write(home, "", os.O_CREAT)
 
 
 def say_last_word(home: Path, word: LastWord) -> None:
-    """Say how this run ends; raises `OSError` if there is no room even for that."""
+    """Write how this run ends; raises `OSError` if there is no room even for that."""
     _write(home, f"{word.instance} {word.how} {word.at}", 0)
 
 

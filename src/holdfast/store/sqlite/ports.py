@@ -1,4 +1,4 @@
-"""What the store needs of whoever writes and reads for it: threads in a gateway, inline in a simulation."""
+"""The ports by which the store writes and reads: threads in a gateway, inline in a simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read-only connections: they see the last commit, never wait for the writer, and can never become one."""
+"""Read-only connections: they see the last commit, never wait for the writer, and can never write."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class SqliteRead:
-    """One snapshot, as reading verbs know it (`Read`)."""
+    """One snapshot; implements `Read`."""
 
     __slots__ = ("_db", "now")
 
@@ -58,7 +58,7 @@ def read_on(db: sqlite3.Connection, work: Callable[[Read], T], now: int) -> T:
 
 
 class ReaderThreads:
-    """A few threads with a connection each, so that a long list holds up neither the loop nor a commit."""
+    """A few threads with a connection each, so that a long list delays neither the loop nor a commit."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], threads: int = 2) -> None:
         self._connect = connect
@@ -69,7 +69,7 @@ class ReaderThreads:
         self._closed = False
 
     async def read(self, work: Callable[[Read], T], now: int) -> T:
-        """Run one reading verb off the loop."""
+        """Run one reading verb in a thread."""
         if self._closed:
             raise StoreClosed("the store is closed")
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work, now)
@@ -83,7 +83,7 @@ class ReaderThreads:
         return read_on(db, work, now)
 
     async def close(self) -> None:
-        """Let running reads end, refuse further ones, and close the connections."""
+        """Refuse further reads, wait for the running ones, and close the connections."""
         self._closed = True
         await asyncio.to_thread(self._pool.shutdown)
         for db in self._opened:

@@ -1,4 +1,4 @@
-"""A ledger that is only looked at: no lock is taken, nothing written, a running gateway not disturbed."""
+"""A ledger for reading only: it takes no lock, writes nothing, and does not disturb a running gateway."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _schema_of(path: Path) -> int:
 
 
 class ReadOnlyLedger:
-    """The verbs of the store that only look, each at the last commit."""
+    """The verbs of the store that only read, each at the last commit."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         if not path.exists():
@@ -72,7 +72,7 @@ class ReadOnlyLedger:
         self._readers = ReaderThreads(lambda: connect_reader(path), threads=1)
 
     async def continuity(self) -> Continuity:
-        """What the last run left; there is no run of our own."""
+        """What the last process run left; this reader is no run."""
         return await self._continuity(_AFTER_EVERY_RUN)
 
     async def close(self) -> None:

@@ -15,7 +15,7 @@ _VALUE = re.compile(r"'[^']*'|:([a-z_]+)")
 
 
 class Query:
-    """One statement. Its values are written by name and bound by number: the driver is slow with names."""
+    """One statement. It names its values but binds them by number, because the driver is slow with names."""
 
     __slots__ = ("names", "pick", "source", "text")
 
@@ -34,14 +34,14 @@ def _picker(names: tuple[str, ...]) -> Callable[[Mapping[str, Any]], tuple[Any, 
 
 
 def parse(text: str) -> dict[str, str]:
-    """Split a file into its named queries; comments between the name and the statement stay in the file."""
+    """Split a file into its named queries, without the comment lines."""
     found: dict[str, str] = {}
     for block in text.split(_MARK)[1:]:
         name, _, body = block.partition("\n")
         lines = [line for line in body.splitlines() if not line.lstrip().startswith("--")]
         query = "\n".join(lines).strip().rstrip(";")
         if name.strip() in found or not query:
-            raise ValueError(f"query {name.strip()!r} is empty or stands twice")
+            raise ValueError(f"query {name.strip()!r} is empty or defined twice")
         found[name.strip()] = query
     return found
 
@@ -52,7 +52,7 @@ def load() -> dict[str, Query]:
     for file in sorted(_FOLDER.iterdir()):
         for name, query in parse(file.read_text(encoding="utf-8")).items():
             if name in found:
-                raise ValueError(f"query {name!r} stands in two files")
+                raise ValueError(f"query {name!r} is defined in two files")
             found[name] = Query(query)
     return found
 

@@ -59,10 +59,10 @@ def _commit(
     work: Callable[Concatenate[Tx, P], R],
     apart: Callable[Concatenate[Tx, P], R] | None = None,
 ) -> Callable[Concatenate[SqliteStore, P], Coroutine[Any, Any, R]]:
-    """A verb that is one commit.
+    """Make a verb that is one commit.
 
-    If damage below the schema stops it, it is carried out once more after the damage was mended; `apart` does
-    that for each of its rows alone, so that one which cannot be mended stops no other.
+    If damage below the schema stops it, the store mends the damage and runs the verb once more. With `apart`
+    the second run treats each row alone, so that a row which cannot be mended does not stop the others.
     """
 
     async def verb(self: SqliteStore, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -72,7 +72,7 @@ def _commit(
         except Exception as fault:
             if not may_be_damage(fault):
                 raise
-            # In a commit of its own: a second fault takes neither the mending back nor a neighbour with it.
+            # A commit of its own: a second fault undoes neither the repair nor another transaction.
             if not await self._writer.submit(repair.mend_open_work) and apart is None:
                 raise
             again = apart or work
@@ -85,7 +85,7 @@ def _commit(
 def _look(
     work: Callable[Concatenate[Read, P], R],
 ) -> Callable[Concatenate[SqliteStore, P], Coroutine[Any, Any, R]]:
-    """A verb that only looks, at one snapshot."""
+    """Make a verb that only reads, at one snapshot."""
 
     async def verb(self: SqliteStore, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await self._readers.read(lambda read: work(read, *args, **kwargs), self._clock.now())
@@ -94,7 +94,7 @@ def _look(
 
 
 class SqliteStore:
-    """Implements `Store`; the contract says what each verb guarantees, the named function how."""
+    """Implements `Store`: the contract says what each verb guarantees, the named function does it."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class SqliteStore:
         changes: Changes,
         home: Path | None = None,
     ) -> None:
-        """With `home`, the end of this run is known there if the ledger cannot keep it."""
+        """With `home`, a file there keeps how this run ended if the ledger cannot."""
         self._instance = instance
         self._clock = clock
         self._lock = lock
@@ -126,7 +126,7 @@ class SqliteStore:
         return await self._changes.changed(topic, since)
 
     async def close(self) -> None:
-        # The writer goes last: as the last connection it leaves a database without a log.
+        # The writer closes last: the last connection leaves a database without a log.
         try:
             await self._readers.close()
         finally:
@@ -298,8 +298,8 @@ async def open_ledger(
 ) -> SqliteStore:
     """Take the home's lock, bring the schema up to date, and register this process run.
 
-    Raises `HomeLocked` before anything is opened, `SchemaTooNew` or `WeakDurability` before anything is
-    changed. A failed sync ends the process, unless the caller says what to do instead.
+    Raises `HomeLocked` before it opens anything, `SchemaTooNew` or `WeakDurability` before it changes
+    anything. A failed sync ends the process, unless the caller passes `on_sync_failed`.
     """
     lock = HomeLock(home)
     lock.take()
@@ -314,10 +314,10 @@ async def open_under(
     on_sync_failed: Callable[[SyncFailed], None],
     connect: Callable[[Path], sqlite3.Connection] = connect_writer,
 ) -> SqliteStore:
-    """Open a ledger whose home is locked already; closing the store, or failing here, lets go of the lock."""
+    """Open a ledger whose home is locked; a failure here, or the close of the store, frees the lock."""
     changes = Changes()
     try:
-        # The clock may have been set back since the last run; what is newest must still sort last.
+        # The clock may have been set back since the last run: new ids must still sort last.
         ids.start_after(await asyncio.to_thread(prepare, path, on_sync_failed))
         instance = InstanceId(ids.new())
         writer = WriterThread(lambda: connect(path), clock, ids, instance, changes.announce, on_sync_failed)
@@ -332,7 +332,7 @@ async def open_under(
             await store.end_instance_before(word.instance, word.how, word.at)
         if (pid := take_standstill(home)) is not None:
             await store.note_standstill(pid)
-        with suppress(OSError):  # Without it an end that the ledger cannot keep counts as a crash.
+        with suppress(OSError):  # Without the file, an end that the ledger cannot keep counts as a crash.
             reserve_last_word(home)
         await store.begin_instance(socket.gethostname(), os.getpid(), boot_id() or "unknown", __version__)
     except BaseException:
@@ -355,7 +355,7 @@ def prepare(path: Path, on_sync_failed: Callable[[SyncFailed], None]) -> str:
 
 
 def _bring_up_to_date(db: sqlite3.Connection, on_sync_failed: Callable[[SyncFailed], None]) -> None:
-    """Copy the log before the connection is closed: that would try again after a failed sync, and drop it."""
+    """Copy the log before the connection closes: after a failed sync, the close would drop the log."""
     try:
         settle_log(db)
         migrate(db)
@@ -366,7 +366,7 @@ def _bring_up_to_date(db: sqlite3.Connection, on_sync_failed: Callable[[SyncFail
 
 
 def end_process(error: SyncFailed) -> None:
-    """Nothing more may be confirmed: what the disk holds is known only after a fresh start."""
+    """End the process at once: only a new start can tell what the disk holds, so confirm nothing more."""
     sys.stderr.write(f"holdfast: {error}; ending at once, the next start recovers\n")
     sys.stderr.flush()
     os._exit(EXIT_SYNC_FAILED)

@@ -1,4 +1,4 @@
-"""The state tables as triggers, so that the database itself refuses an arrow the tables do not have."""
+"""The state tables as triggers: the database itself refuses an arrow that the tables do not have."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ GUARDED = {
     "processes": PROCESS,
     "goals": GOAL,
 }
-"""Which table each state machine rules."""
+"""The state table of each database table."""
 
 
 def guard(table: str, machine: StateTable) -> str:
-    """The trigger that keeps one table within its machine.
+    """The trigger that keeps one database table within its state table.
 
-    The arrows stand in one string to search, because a list would be built anew for every row written. The
-    states stand in a list: SQLite builds it only for an arrow that the string does not have.
+    The arrows are one string to search, because SQLite would build a list again for every row. The states are
+    a list: SQLite builds it only for an arrow that the string does not have.
     """
     lines = ["|"]
     for source, target in machine.pairs:
@@ -40,5 +40,5 @@ def guard(table: str, machine: StateTable) -> str:
 
 
 def guards() -> str:
-    """All of them, as they stand at the end of the schema."""
+    """All triggers, in the text of the schema."""
     return "\n".join(guard(table, machine) for table, machine in GUARDED.items())

@@ -1,4 +1,4 @@
-"""The write-ahead log, kept short: readers that overlap would otherwise let it grow for ever."""
+"""The write-ahead log, kept short: readers that overlap would otherwise make it grow for ever."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from .database import BUSY_SECONDS
 from .faults import refuse_failed_sync
 
 LIMIT = 16 * 1024 * 1024
-"""Bytes the log may take before it is made to start over; also what is kept of its file then."""
+"""Size in bytes at which the writer makes the log start over; its file keeps this size."""
 
 COPY_EVERY = 1_024
-"""Transactions before the log is copied into the database.
+"""Number of transactions after which the log is copied into the database.
 
-A page that many commits rewrote is copied once, so a longer log costs less. One transaction takes some seven
-pages: the log stays below its limit, and after a crash it is read in a moment.
+A page that many commits rewrote is copied once, so a longer log costs less. One transaction takes about seven
+pages: the log stays below its limit, and after a crash SQLite reads it quickly.
 """
 
 _PATIENCE_MS = 50
 _LOOK_EVERY = 256
-"""Transactions between two looks at the file: a look costs more than it should right after a commit."""
+"""Transactions between two looks at the size of the file: right after a commit a look is expensive."""
 
 
 class WriteAheadLog:
     """Copies the log into the database, and starts it over when it has grown past its limit.
 
-    SQLite would copy it by itself, but tells nobody when that could not be synced. It copies in parts, as far
-    as readers let it, and syncs with the last; if that sync fails, it copies only the last part again, and
-    the pages of the others, lost, would be missing once the log is gone.
+    SQLite could copy the log by itself, but it does not report a failed sync then. It copies in parts, as far
+    as readers allow, and syncs after the last part. If that sync fails, it later copies only the last part
+    again. The pages of the earlier parts may be lost, and would be missing once the log is gone.
 
-    It goes back to the log's beginning only when no reader looks at it. With readers that follow one another
-    closely that moment never comes by chance, so the writer waits for it: a little, and only once per `LIMIT`
-    bytes written.
+    SQLite goes back to the beginning of the log only when no reader uses it. If readers follow one another
+    closely, that moment never comes by chance. So the writer waits for it: a short time, and only once for
+    each `LIMIT` bytes.
     """
 
     def __init__(self, db: sqlite3.Connection) -> None:
@@ -43,9 +43,9 @@ class WriteAheadLog:
         db.execute(f"PRAGMA journal_size_limit = {LIMIT}")
 
     def keep_short(self, transactions: int) -> None:
-        """Look every now and then, after a commit of so many transactions, with none open.
+        """Check the log from time to time; called after a commit of so many transactions, with none open.
 
-        Raises `SyncFailed`: nothing more may be written then, so that the log stays for the next start.
+        After `SyncFailed` the caller must not write any more, so that the log stays for the next start.
         """
         self._unseen += transactions
         self._uncopied += transactions
@@ -59,7 +59,7 @@ class WriteAheadLog:
             self._copy("PASSIVE")
 
     def _start_over(self) -> bool:
-        """Copy all of it and wait until nobody reads from it; False if that could not be had now."""
+        """Copy the whole log and wait until no reader uses it; False if a reader held it too long."""
         try:
             self._db.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS}")
             return self._copy("RESTART")
@@ -72,5 +72,5 @@ class WriteAheadLog:
             busy, _, _ = self._db.execute(f"PRAGMA wal_checkpoint({how})").fetchone()
         except sqlite3.Error as error:
             refuse_failed_sync(error)
-            return False  # Nothing is lost: what could not be copied stays in the log.
+            return False  # Nothing is lost: the pages that were not copied stay in the log.
         return not busy

@@ -1,4 +1,4 @@
-"""The one writer: a thread that takes what has gathered, commits it as a group, and reports."""
+"""The one writer: a thread that commits all waiting transactions as a group and reports their outcomes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Waiting = tuple[Work, "asyncio.Future[Any]"]
 Reported = tuple[list[Waiting], list[CommitOutcome]]
 
 _RINGS = 4_096
-"""More than one ring may have gathered; one look takes all that was handed over."""
+"""How many rings one read takes: several may have gathered, and one look takes all reports."""
 
 
 class WriterThread:
-    """Commits in the order of submission, as many at a time as have gathered while the last fsync ran.
+    """Commits in the order of submission: each group is what was submitted during the last fsync.
 
-    After a failed sync nothing more is committed, whatever `on_sync_failed` does.
+    After a failed sync it commits nothing more, even if `on_sync_failed` returns.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class WriterThread:
     def submit(self, work: Work) -> asyncio.Future[Any]:
         """Queue a transaction; the future is done once its commit has returned.
 
-        Who stops waiting for it does not stop it.
+        A caller that stops waiting does not stop the transaction.
         """
         if self._closed:
             raise StoreClosed("the store is closed; nothing was kept")
@@ -82,7 +82,7 @@ class WriterThread:
                 self._report(group, self._commit([work for work, _ in group]))
                 self._keep_log_short(len(group))
         finally:
-            # In an orderly end nobody waits any more; if the thread dies, nobody must wait for ever.
+            # After an orderly end no caller waits; if the thread dies, no caller may wait for ever.
             self._closed = True
             self._db.close()
             self._refuse(group)
@@ -90,7 +90,7 @@ class WriterThread:
                 self._refuse(self._gather())
 
     def _gather(self) -> list[Waiting]:
-        """Wait for the first transaction and take all that stand in line with it; none means the end."""
+        """Wait for a transaction and take all others in the queue with it; an empty group means the end."""
         group: list[Waiting] = []
         while (item := self._queue.get()) is not None:
             group.append(item)
@@ -105,7 +105,7 @@ class WriterThread:
             return _failed(self._sync_failed, len(works))
         outcomes = commit_group(self._db, works, *self._context)
         error = outcomes[0].error
-        # A failed sync is everybody's, so the first outcome tells of it; nobody has been told anything yet.
+        # A failed sync is the error of every outcome, so the first one shows it. None is reported yet.
         if isinstance(error, SyncFailed):
             self._end_writing(error)
         return outcomes
@@ -124,7 +124,7 @@ class WriterThread:
 
     def _report(self, group: list[Waiting], outcomes: list[CommitOutcome]) -> None:
         if not self._bell.ring((group, outcomes)):
-            # The loop is gone, so nobody waits and nobody can close us: commit what is in line, then end.
+            # The loop is gone: no caller waits or can close this thread. Commit the queue, then end.
             self._queue.put(None)
 
     def _refuse(self, group: list[Waiting]) -> None:
@@ -146,49 +146,49 @@ class WriterThread:
 
 
 class Doorbell:
-    """From a thread to the loop: what is handed over is heard there, in order.
+    """Hands reports from a thread to the event loop, in order.
 
     The loop's own way (`call_soon_threadsafe`) costs a turn of a single conversation up to a tenth of its
-    time: it reads until an error says that there is no more.
+    time, because it reads until an error says that there is no more.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, heard: Callable[[Reported], None]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, publish: Callable[[Reported], None]) -> None:
         self._loop = loop
-        self._heard = heard
-        self._given: deque[Reported] = deque()
-        self._ear, self._cord = os.pipe()
-        for end in (self._ear, self._cord):
+        self._publish = publish
+        self._reports: deque[Reported] = deque()
+        self._read_end, self._write_end = os.pipe()
+        for end in (self._read_end, self._write_end):
             os.set_blocking(end, False)
-        loop.add_reader(self._ear, self._hear)
+        loop.add_reader(self._read_end, self._on_ring)
 
-    def ring(self, given: Reported) -> bool:
-        """Hand over; False if there is no loop any more that could hear it."""
-        self._given.append(given)
-        with suppress(BlockingIOError):  # It rings, and has not been heard for very long.
-            os.write(self._cord, b"!")
+    def ring(self, report: Reported) -> bool:
+        """Hand over a report; False if the loop is closed."""
+        self._reports.append(report)
+        with suppress(BlockingIOError):  # The pipe is full of rings that the loop has not read yet.
+            os.write(self._write_end, b"!")
         return not self._loop.is_closed()
 
-    def _hear(self) -> None:
-        os.read(self._ear, _RINGS)
-        self._take()
+    def _on_ring(self) -> None:
+        os.read(self._read_end, _RINGS)
+        self._publish_all()
 
-    def _take(self) -> None:
+    def _publish_all(self) -> None:
         try:
-            while self._given:
-                self._heard(self._given.popleft())
+            while self._reports:
+                self._publish(self._reports.popleft())
         finally:
-            # What goes wrong with one the loop reports; the others are heard all the same.
-            if self._given:
-                self._loop.call_soon(self._take)
+            # The loop logs the error of one report; the other reports are still published.
+            if self._reports:
+                self._loop.call_soon(self._publish_all)
 
     def close(self) -> None:
-        """Hear what is left; nobody rings any more."""
-        self._take()
-        if self._cord >= 0:
-            self._loop.remove_reader(self._ear)
-            os.close(self._ear)
-            os.close(self._cord)
-            self._ear = self._cord = -1
+        """Publish the last reports, after the thread has ended."""
+        self._publish_all()
+        if self._write_end >= 0:
+            self._loop.remove_reader(self._read_end)
+            os.close(self._read_end)
+            os.close(self._write_end)
+            self._read_end = self._write_end = -1
 
 
 def _failed(error: StoreFault, count: int) -> list[CommitOutcome]:

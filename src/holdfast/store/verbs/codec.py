@@ -1,4 +1,4 @@
-"""Bodies as JSON and back. Content is the only thing kept as JSON; what a rule looks at is a column."""
+"""Bodies as JSON and back. Only content is kept as JSON; every value that a rule reads is a column."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from holdfast.policy.consent.allowed_calls import Coverage
 W = TypeVar("W", bound=StrEnum)
 
 ERASED = "(erased)"
-"""Stands for content that was forgotten on request; the skeleton stays."""
+"""Replaces content that was erased on request; the row itself stays."""
 
-# `JSONEncoder.encode` makes its C encoder anew each time, which costs as much as a small body itself.
+# `JSONEncoder.encode` makes a new C encoder each time, which costs as much as a small body itself.
 _make = json.encoder.c_make_encoder  # type: ignore[attr-defined]  # left out of the stubs
 _chunks: Callable[[Any, int], Iterable[str]] = _make(
     None, json.JSONEncoder().default, json.encoder.encode_basestring, None, ":", ",", False, False, False
@@ -40,7 +40,7 @@ _chunks: Callable[[Any, int], Iterable[str]] = _make(
 
 
 def encode(data: Any) -> str:
-    """Anything as JSON, in the fewest characters."""
+    """The data as JSON, without spaces."""
     return "".join(_chunks(data, 0))
 
 
@@ -49,12 +49,12 @@ def dump_list(items: tuple[str, ...]) -> str:
 
 
 def dump_offer(offer: Coverage | None) -> str | None:
-    """The rule that a card offers."""
+    """The rule that a card offers, as JSON."""
     return None if offer is None else encode({"agent": offer.agent, "prefix": offer.prefix})
 
 
 def load_list(text: str) -> tuple[str, ...]:
-    """Words kept as a list; damage reads as none."""
+    """A list of words; damage reads as an empty list."""
     found = [] if text == "[]" else _parsed(text)
     return tuple(str(one) for one in found) if isinstance(found, list) else ()
 
@@ -64,16 +64,16 @@ def dump_files(files: tuple[Attachment, ...]) -> str:
 
 
 def load_files(text: str) -> tuple[Attachment, ...]:
-    """Files that go out with a part; damage reads as none."""
+    """The files that are sent with a part; damage reads as no files."""
     return () if text == "[]" else _attachments({"files": _parsed(text)})
 
 
-# Our own texts begin at once and end with their value: `json.loads` looks for more, at twice the price.
+# The gateway's own JSON has no space around it: `json.loads` looks for some, at twice the cost.
 _read = json.JSONDecoder().raw_decode
 
 
 def _parsed(text: str | None) -> Any:
-    # Below the schema a value may be of any type; one that is no text is as damaged as no JSON.
+    # Damage below the schema may change the type of a value; a value that is no text is damaged.
     if not isinstance(text, str):
         return None
     try:
@@ -84,7 +84,7 @@ def _parsed(text: str | None) -> Any:
 
 
 def dump_message(text: str, attachments: tuple[Attachment, ...]) -> str:
-    """What a person sent, as kept in the inbox."""
+    """The content of a message, as the inbox keeps it."""
     return encode({"text": text, **_files(attachments)})
 
 
@@ -126,7 +126,7 @@ def _parse(body: str | None) -> dict[str, Any]:
 
 
 def is_damaged(kind: str, body: str | None) -> bool:
-    """Whether an entry has content that cannot be read, or is of no kind there is."""
+    """Whether the content of an entry cannot be read or its kind is unknown."""
     if kind not in _LOADERS:
         return True
     if body is None:
@@ -161,7 +161,7 @@ def _attachments(data: dict[str, Any]) -> tuple[Attachment, ...]:
 
 
 def _tuples(data: dict[str, Any], name: str, width: int) -> list[list[Any]]:
-    """The rows of a list that have the right shape; a damaged one is passed over."""
+    """The rows of a list that have the right shape; damaged ones are left out."""
     found = data.get(name)
     rows = found if isinstance(found, list) else []
     return [row for row in rows if isinstance(row, list) and len(row) == width]
@@ -173,7 +173,7 @@ def _text(data: dict[str, Any]) -> str:
 
 
 def _word(data: dict[str, Any], name: str, words: type[W], gone: W, damaged: W) -> W:
-    """A word of a fixed set: `gone` with its content, `damaged` if it is none of them."""
+    """A word of a fixed set: `gone` if its content was erased, `damaged` if the set does not have it."""
     found = data.get(name)
     if found is None:
         return gone

@@ -1,4 +1,4 @@
-"""The fields of the ledger that the gateway can do without, and what stands in the place of a damaged one."""
+"""The fields of the ledger that the gateway can do without, each with its value if it is damaged."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from .tx import Value
 
 
 class OptionalField(NamedTuple):
-    """One column: the type that it has if it is not null, and what stands in its place if it is damaged."""
+    """One column: its type unless it is null, and the value that replaces a damaged one."""
 
     kind: type
     absent: Value = None
-    """Where this is null and the column allows none, the write derives a value from the rest of the row."""
+    """The replacement. If it is null but the column is not nullable, the write derives it from the row."""
     words: frozenset[str] = frozenset()
-    """The words that the schema allows, where it allows a few only."""
+    """The words that the schema allows; empty if it allows any."""
 
     def holds(self, value: object) -> bool:
         """Whether the value can be read."""
@@ -42,15 +42,15 @@ _Fields = Mapping[str, OptionalField]
 
 
 class Table(NamedTuple):
-    """What claims, senders and recovery read of a row and can do without, and the queries for that."""
+    """The optional fields of a table that claims, senders and recovery read, and the queries to mend them."""
 
     fields: _Fields
     read: str
     write: str
     machine: StateTable | None = None
-    """The table of its states. A row whose state is none of them ends as the machine says."""
+    """The table of its states. A row in no state of this table ends as the table says."""
     key: frozenset[str] = frozenset()
-    """Fields that say what the row is. It ends if one of them is damaged."""
+    """Fields that say what the row is. The row ends if one of them is damaged."""
 
 
 _TEXT, _TIME = OptionalField(str), OptionalField(int)
@@ -76,7 +76,7 @@ _TURN: _Fields = MappingProxyType(
         "held_since": _TIME,
         "quarantined": _NONE,
         "consented": _NONE,
-        # A stop was asked for, of whatever kind.
+        # A person asked for a stop; its kind is lost.
         "stop": OptionalField(str, "stop"),
         "stop_at": _TIME,
         "why": _TEXT,
@@ -90,7 +90,7 @@ _SESSION: _Fields = MappingProxyType(
         "strikes": _NONE,
         "longest_fatal": _NONE,
         "completed_at": _TIME,
-        # It was parked, whenever that was.
+        # The session was parked; when is lost.
         "suspended_at": _NONE,
         "suspended_why": _TEXT,
         "deaths": _NONE,
@@ -114,7 +114,7 @@ _CONVERSATION: _Fields = MappingProxyType(
         "ready_at": _TIME,
         "resume": _NONE,
         "fault": _TEXT,
-        # An owner has to release it, whenever that began.
+        # An owner has to release it; since when is lost.
         "held_at": _NONE,
     }
 )
@@ -122,10 +122,10 @@ _INBOX: _Fields = MappingProxyType(
     {
         "account": _EMPTY,
         "event_id": _TEXT,
-        # A person nobody knows is allowed nothing.
+        # A person without an id is allowed nothing.
         "sender": _EMPTY,
         "kind": OptionalField(str, InboxKind.MESSAGE.value, frozenset(InboxKind)),
-        # Not null: that would be content which was erased on request.
+        # Not null: null means that the content was erased on request.
         "body": OptionalField(str, encode("")),
         "message_id": _TEXT,
         "sent_at": _TIME,
@@ -141,7 +141,7 @@ _CALL: _Fields = MappingProxyType(
         "place": _NONE,
         "name": OptionalField(str, "unreadable"),
         "arguments": _EMPTY,
-        # The most careful of them: it is not repeated.
+        # The most careful class: the call is not repeated.
         "effect": OptionalField(str, EffectClass.EFFECT.value, frozenset(EffectClass)),
         "generation": _NONE,
         "runs": OptionalField(int, 1),
@@ -152,7 +152,7 @@ _CALL: _Fields = MappingProxyType(
 )
 _QUESTION: _Fields = MappingProxyType(
     {
-        # An incarnation that no session has: nobody can answer it, and it expires.
+        # An incarnation that no session has: no person can answer the question, and it expires.
         "incarnation": OptionalField(int, -1),
         "call": _TEXT,
         "kind": OptionalField(str, QuestionKind.CLARIFY.value, frozenset(QuestionKind)),
@@ -183,7 +183,7 @@ _PART: _Fields = MappingProxyType(
         "reply_to": _TEXT,
         "options": _LIST,
         "attempts": _NONE,
-        # It may have been sent before: the person sees that it may be there twice.
+        # The part may have been sent before: the mark tells the person that they may see it twice.
         "repeated": OptionalField(int, 1),
         "not_before": _NONE,
         "owner": _TEXT,

@@ -1,10 +1,11 @@
-"""Damage below the schema: an optional field that cannot be read counts as absent, alone, and is reported.
+"""Repair of damage below the schema: only the damaged field or row is affected, and each is reported.
 
-A value of a type the schema does not allow keeps its whole row from ever being changed, so it is taken out,
-and what stood there is set aside. A row whose state or key cannot be read ends alone, as its state table
-says; its chat is told, and everything else goes on. A conversation that cannot be worked on all the same is
-laid aside: its chat is told so, `set-aside` lists it, and it is tried again with the next message and at the
-next start.
+An optional field that cannot be read counts as absent. The schema would refuse every later change of a row
+with a value of a wrong type, so the repair replaces the value and sets the old one aside. A row whose state
+or key cannot be read ends alone, as its state table says; its chat is told, and everything else goes on.
+
+A conversation that the gateway still cannot work on is set aside: its chat is told so, `set-aside` lists it,
+and the gateway tries again with the next message and at the next start.
 """
 
 from __future__ import annotations
@@ -35,16 +36,16 @@ from holdfast.policy.turn.synthetic_results import unknown_text
 from .delivery.outbox_insert import owe_all, refresh_chat
 from .intake.intake import refresh_conversation
 from .optional_fields import OPTIONAL, Table
-from .set_aside import heal, lay_aside, set_part_aside, set_row_aside
+from .set_aside import clear_fault, set_conversation_aside, set_part_aside, set_row_aside
 from .turn.steps import add_result, settle_open_work
 from .tx import PartUndone, Tx, Value
 
 UNREADABLE_ROW = "unreadable"
-"""Why a row ended whose state or key could not be read."""
+"""The reason of a row that ended because its state or key could not be read."""
 
 _LOST_TURN = (
-    "I cannot read how far I got with the task I was working on here: its record is damaged. I ended it, and "
-    "it is not run again. The conversation and your other messages are kept. Write to me to go on."
+    "I cannot read how far I got with the task I was working on here: its record is damaged. I ended the "
+    "task and will not run it again. The conversation and your other messages are kept. Write to me to go on."
 )
 
 _Values = dict[str, Value]
@@ -59,7 +60,7 @@ def _known_words() -> Mapping[str, str]:
         for field in table.fields.values():
             if field.words:
                 known[f"{name}_kinds"] = f",{','.join(sorted(field.words))},"
-    # The query looks at turns that have not ended: there a final state is as damaged as an unknown one.
+    # The query reads turns that have not ended: for these a final state is damage, like an unknown word.
     known["turns"] = f",{','.join(OPEN_TURN_STATES)},"
     return MappingProxyType(known)
 
@@ -68,9 +69,9 @@ _WORDS = _known_words()
 
 
 def mend(tx: Tx) -> int:
-    """Mend all open work, and let what was laid aside be tried once more; says how many rows were mended."""
+    """Mend all open work and line up the conversations that were set aside; returns the mended rows."""
     mended = mend_open_work(tx)
-    for (key,) in tx.all("laid_aside"):
+    for (key,) in tx.all("conversations_set_aside"):
         try:
             if tx.apart(partial(refresh_conversation, tx, key)):
                 tx.changed("turns")
@@ -80,22 +81,22 @@ def mend(tx: Tx) -> int:
 
 
 def mend_open_work(tx: Tx) -> int:
-    """Mend what claims, senders and recovery look at; says how many rows were mended."""
+    """Mend the rows that claims, senders and recovery read; returns how many it mended."""
     return _mend_rows(tx, [(table, id_) for table, id_ in tx.all("damaged_work", **_WORDS)])
 
 
 def mend_conversation(tx: Tx, key: Key) -> bool:
-    """Mend what a claim of this conversation reads; whether anything was damaged."""
+    """Mend the rows that a claim of this conversation reads; True if any was damaged."""
     return _mend_rows(tx, [(table, id_) for table, id_ in tx.all("rows_of_conversation", key=key)]) > 0
 
 
 def mend_line(tx: Tx, chat: str) -> bool:
-    """Mend what a sender reads of a chat; whether anything was damaged."""
+    """Mend the rows that a sender reads of a chat; True if any was damaged."""
     return _mend_rows(tx, [(table, id_) for table, id_ in tx.all("rows_of_line", chat=chat)]) > 0
 
 
 def _mend_rows(tx: Tx, rows: list[tuple[str, str]]) -> int:
-    """Mend each apart. One that depends on another damaged row is tried once more after all of them."""
+    """Mend each row apart; a row that failed is tried once more after the others, as it may depend on one."""
     mended, left = 0, []
     for row in rows:
         try:
@@ -107,17 +108,17 @@ def _mend_rows(tx: Tx, rows: list[tuple[str, str]]) -> int:
             mended += tx.apart(partial(_mend, tx, table, id_))
         except PartUndone as undone:
             set_row_aside(tx, table, id_, undone.fault)
-            _lay_turn_aside(tx, table, id_, undone.fault)
+            _set_turn_aside(tx, table, id_, undone.fault)
     return mended
 
 
-def _lay_turn_aside(tx: Tx, table: str, id_: str, fault: Exception) -> None:
+def _set_turn_aside(tx: Tx, table: str, id_: str, fault: Exception) -> None:
     for (key,) in tx.all("key_of_turn", turn=id_) if table == "turns" else ():
-        lay_aside(tx, Key(key), fault)
+        set_conversation_aside(tx, Key(key), fault)
 
 
 def _mend(tx: Tx, table: str, id_: str) -> int:
-    """Take damage out of one row; says whether there was any."""
+    """Take the damage out of one row; returns 1 if there was any."""
     about = OPTIONAL[table]
     row = tx.one(about.read, id=id_)
     if row is None:
@@ -149,7 +150,7 @@ def _columns(about: Table) -> list[str]:
 
 
 def _ends(about: Table, found: Mapping[str, object], damaged: list[str]) -> bool:
-    """Whether the row is set aside: nobody can tell what it is, or where it stands."""
+    """Whether the row has to end: its state or what it is cannot be read."""
     if about.machine is None:
         return False
     if found["state"] not in about.machine.arrows:
@@ -158,7 +159,7 @@ def _ends(about: Table, found: Mapping[str, object], damaged: list[str]) -> bool
 
 
 def _is_unended(tx: Tx, turn: str, state: object) -> bool:
-    """Whether a turn is over and has no time of its end: its conversation would wait for it for ever."""
+    """Whether a turn in a final state has no time of its end: its conversation would wait for it for ever."""
     return state not in OPEN_TURN_STATES and tx.one("unreadable_turn", turn=turn) is not None
 
 
@@ -167,7 +168,7 @@ def _write(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> None:
 
 
 def _write_turn(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> None:
-    """A turn that ends settles its calls and questions, and frees its conversation; the chat is told once."""
+    """Write a turn; if it ends, settle its calls and questions, free its conversation, tell the chat once."""
     was_open = tx.one("unreadable_turn", turn=id_) if ends else None
     _write(tx, about, id_, values, ends)
     if was_open is None:
@@ -176,17 +177,17 @@ def _write_turn(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> 
     text = settle_open_work(tx, {turn: session}).get(turn, "")
     if tx.run("cancel_questions", turn=turn, now=tx.now):
         tx.changed("questions")
-    # Whoever runs it is fenced off, and whatever its helpers still do.
+    # A run of this turn and its helpers may still go on: the new generation fences them off.
     tx.run("bump_generation", session=session)
     owe_all(tx, kept_reply(chat, turn, text, usual, CUT_OFF_HERE, was_open[3]), session, turn)
     owe_all(tx, (Owed(chat, f"unreadable:{turn}", (_LOST_TURN,), OwedKind.NOTICE),), session, turn)
     tx.event(str(values["state"]), f"turn:{turn}", why=UNREADABLE_ROW)
-    heal(tx, key)
+    clear_fault(tx, key)
     _refresh(tx, key)
 
 
 def _write_call(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> None:
-    """A call that ends has a result: that its outcome is unknown."""
+    """Write a call; one that ends gets a result which says that its outcome is unknown."""
     _write(tx, about, id_, values, ends)
     for session, turn, call, seq in tx.all("unreadable_call", id=id_):
         tx.all("take_seqs", counts=json.dumps([(turn, 1)]))
@@ -195,7 +196,7 @@ def _write_call(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> 
 
 
 def _write_question(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> None:
-    """A question that ends got no answer; its turn does not wait for one."""
+    """Write a question; if it ends, its turn no longer waits for an answer."""
     _write(tx, about, id_, values, ends)
     for turn, key in tx.all("turn_of_question", id=id_) if ends else ():
         tx.run("wake_waiting_turn", turn=turn, anyway=False)
@@ -205,7 +206,7 @@ def _write_question(tx: Tx, about: Table, id_: str, values: _Values, ends: bool)
 
 
 def _write_part(tx: Tx, about: Table, id_: str, values: _Values, ends: bool) -> None:
-    """A visible line takes the place of a part that ends, and its chat goes on."""
+    """Write a part; if it ends, a visible line takes its place and the chat goes on."""
     _write(tx, about, id_, values, ends)
     for (chat,) in tx.all("chat_of_part", id=id_):
         if ends:
@@ -246,4 +247,4 @@ _WRITERS: Mapping[str, Callable[[Tx, Table, str, _Values, bool], None]] = Mappin
         "outbox": _write_part,
     }
 )
-"""What else a change of such a row means; of the others nothing is derived."""
+"""The tables where a change of a row has further effects, each with its writer."""

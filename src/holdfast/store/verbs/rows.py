@@ -70,20 +70,20 @@ def time_or_none(value: int | None) -> int | None:
 
 
 def reader(words: type[W]) -> Callable[[str | None], W | None]:
-    """Reads an optional word; one that is damaged, or of a newer version, counts as absent."""
+    """Make a reader of an optional word; a damaged word, or one of a newer version, counts as absent."""
     known: dict[str | None, W] = {word.value: word for word in words}
     return known.get
 
 
 class _Known(dict[str, W]):
-    """The words of a set by their text; one that is none of them is damage."""
+    """The words of a set by their text; any other text is damage."""
 
     def __missing__(self, text: str) -> W:
-        raise ValueError(f"{text!r} is no word of the ledger")
+        raise ValueError(f"the ledger does not know the word {text!r}")
 
 
 def strict(words: type[W]) -> Callable[[str], W]:
-    """Reads a word that must be there; at a fraction of what asking the class itself costs."""
+    """Make a reader of a required word; it costs a fraction of a call of the enum class."""
     return _Known({word.value: word for word in words}).__getitem__
 
 
@@ -97,17 +97,17 @@ _tail, _stop = reader(Tail), reader(StopKind)
 
 
 def tail(value: str) -> Tail:
-    """How a transcript ends; if that cannot be read it is unfinished work."""
+    """How a transcript ends; damage reads as unfinished work."""
     return _tail(value) or Tail.WORK
 
 
 def stop(value: str | None) -> StopKind | None:
-    """The stop that was asked; if its kind cannot be read it is a stop all the same."""
+    """The kind of stop that was asked; a damaged kind reads as `stop`."""
     return None if value is None else _stop(value) or StopKind.STOP
 
 
 def readable(make: Callable[[Row], T], found: Iterable[Row]) -> tuple[T, ...]:
-    """The rows that can be read. One that cannot is set aside alone; `verify` names it."""
+    """The rows that can be read. The others are left out; `verify` names them."""
     made: list[T] = []
     for row in found:
         with suppress(ValueError):
@@ -129,7 +129,7 @@ def instance(row: Row) -> Instance:
         pid,
         boot,
         version,
-        # Of a run of which one time is known nothing more is known.
+        # If only one of the two times can be read, it is used for both.
         began or beat or 0,
         beat or began or 0,
         _stopped(stopped),
@@ -178,7 +178,7 @@ def request(row: Row) -> Request:
 
 
 def session(row: Row) -> Session:
-    """The columns are the fields in their order; what can be damaged is looked at."""
+    """A row as a session; the columns are its fields in order, and those that may be damaged are checked."""
     values = list(row)
     values[3] = _began(row[3]) or Began.FIRST
     values[12] = time_or_none(row[12])
@@ -186,7 +186,7 @@ def session(row: Row) -> Session:
 
 
 def turn(row: Row) -> Turn:
-    """As with a session."""
+    """A row as a turn, read like a session."""
     values = list(row)
     values[3] = _turn_state(row[3])
     values[9] = time_or_none(row[9])

@@ -1,4 +1,4 @@
-"""Parts of the ledger that are set aside: the log and `set-aside` tell of each once. None stops another."""
+"""Parts of the ledger that are set aside: the log and `set-aside` name each once, and all others go on."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .tx import PartUndone, Row, Tx, Value
 log = logging.getLogger(__name__)
 
 _SHOWN = 2_000
-"""Characters kept of what stood there."""
+"""How many characters of the damaged value are kept."""
 
 _FAULTY = (
     "I cannot go on in this chat: its record is damaged, or I met a fault of my own. Your messages are kept. "
-    "The operator is told and can look at it with `holdfast set-aside`; I try again with your next message "
-    "and at the next start."
+    "I also tell the operator, who sees the details with `holdfast set-aside`. I try again with your next "
+    "message and at the next start."
 )
 
 
 def set_part_aside(tx: Tx, part: str, reason: str, payload: str) -> None:
-    """Report a part of the ledger that cannot be read or worked on, once: in the log, and for `set-aside`."""
+    """Report a part of the ledger that cannot be read or worked on, once: in the log and in `set-aside`."""
     told = {"account": LEDGER_ACCOUNT, "part": part, "reason": reason, "payload": payload[:_SHOWN]}
     if tx.run("keep_aside", now=tx.now, **told):
         log.error("damage in the ledger: %s", reason)
@@ -33,13 +33,13 @@ def set_part_aside(tx: Tx, part: str, reason: str, payload: str) -> None:
 
 
 def set_row_aside(tx: Tx, table: str, id_: object, fault: Exception) -> None:
-    """Report a row that cannot be changed at all: it is passed over, and keeps no other waiting."""
+    """Report a row that cannot be changed at all: the gateway passes over it and goes on with the others."""
     reason = f"row {id_} of {table} cannot be changed ({type(fault).__name__}: {fault}), so it is passed over"
     set_part_aside(tx, f"{table}/{id_}", reason, str(id_))
 
 
 def rows_apart(tx: Tx, table: str, found: Iterable[Row], change: Callable[[Value], list[Row]]) -> list[Row]:
-    """Change rows one by one that no statement can change together; returns what the changes return."""
+    """Change rows one by one when one statement for all has failed; returns what the changes return."""
     changed: list[Row] = []
     for id_, *_ in found:
         try:
@@ -49,10 +49,10 @@ def rows_apart(tx: Tx, table: str, found: Iterable[Row], change: Callable[[Value
     return changed
 
 
-def lay_aside(tx: Tx, key: Key, fault: Exception) -> None:
-    """What cannot be worked on stays out of the line, alone; whoever writes there is told the truth."""
+def set_conversation_aside(tx: Tx, key: Key, fault: Exception) -> None:
+    """Take a conversation that cannot be worked on out of the line, report it, and tell its chat."""
     words = f"{type(fault).__name__}: {fault}"
-    row = tx.one("lay_aside", key=key, fault=words)
+    row = tx.one("set_conversation_aside", key=key, fault=words)
     if row is None:
         return
     reason = f"the conversation {key} could not be worked on: {words}; its messages are kept"
@@ -61,12 +61,12 @@ def lay_aside(tx: Tx, key: Key, fault: Exception) -> None:
     try:
         tx.apart(lambda: owe_all(tx, (notice,)))
     except PartUndone as undone:
-        log.error("the chat of %s cannot be told: %s", key, undone)
+        log.error("the notice for the chat of %s could not be written: %s", key, undone)
 
 
-def heal(tx: Tx, key: Key) -> None:
-    """The conversation was claimed: whatever was wrong with it is over."""
-    tx.run("heal_conversation", key=key)
+def clear_fault(tx: Tx, key: Key) -> None:
+    """Clear the fault of a conversation: a claim of it has succeeded."""
+    tx.run("clear_fault", key=key)
     tx.run("take_from_aside", account=LEDGER_ACCOUNT, part=_part(key))
     tx.event("taken_up", f"ledger:{_part(key)}")
 

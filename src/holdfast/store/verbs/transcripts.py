@@ -1,4 +1,4 @@
-"""Reading what is recorded of a session or a turn: its entries, also damaged ones, and its journal."""
+"""Reading a session or a turn: its entries, also damaged ones, and its journal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def transcript(read: Read | Tx, session: SessionId, after: int = 0) -> tuple[Ent
 
 
 def entries_of_turn(read: Read | Tx, turn: TurnId) -> tuple[Entry, ...]:
-    """The entries of one turn, at the cost of that turn."""
+    """The entries of one turn; the cost does not grow with the session."""
     lines = read.decoded("entries_of_turn", turn=turn)
     if lines is not None:
         return tuple(map(rows.entry, lines))
@@ -27,7 +27,7 @@ def entries_of_turn(read: Read | Tx, turn: TurnId) -> tuple[Entry, ...]:
 
 
 def _lines(read: Read | Tx, session: SessionId, after: int) -> list[Row]:
-    """Entries as kept. A text that cannot be decoded spoils no other: it is as damaged as no JSON."""
+    """Rows of entries. A text that cannot be decoded becomes a damaged entry; all others can be read."""
     lines = read.decoded("transcript", session=session, after=after)
     if lines is not None:
         return lines

@@ -1,4 +1,4 @@
-"""What verbs work with: named queries on a transaction or on one snapshot. A database implements both."""
+"""The ports of the verbs: named queries on a transaction or on one snapshot. A database implements both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Value = str | int | float | None
 
 
 class PartUndone(Exception):
-    """A part of a transaction failed by its own fault and was undone; the rest of it holds."""
+    """A part of a transaction failed and was undone; the rest of the transaction stays."""
 
     def __init__(self, fault: Exception) -> None:
         super().__init__(str(fault))
@@ -35,7 +35,7 @@ class Read(Protocol):
         ...
 
     def one(self, name: str, /, **values: Value) -> Row | None:
-        """The only row of a query, or None; a second one would be a bug in the query."""
+        """The only row of a query, or None; a second row would be a bug in the query."""
         ...
 
     def decoded(self, name: str, /, **values: Value) -> list[Row] | None:
@@ -44,7 +44,7 @@ class Read(Protocol):
 
 
 class Written(Protocol):
-    """What a statement did."""
+    """The result of a statement."""
 
     @property
     def rowcount(self) -> int:
@@ -78,23 +78,23 @@ class Tx(Read, Protocol):
         ...
 
     def run(self, name: str, /, **values: Value) -> int:
-        """Carry out a write and return how many rows it changed."""
+        """Run a write and return how many rows it changed."""
         ...
 
     def write(self, name: str, values: dict[str, Value], /) -> Written:
-        """Carry out a statement; by itself for a write that cannot but change its row."""
+        """Run a statement and return its result; for a write that always changes its row."""
         ...
 
     def many(self, name: str, rows: list[dict[str, Value]], /) -> None:
-        """Carry out one write for each of `rows`."""
+        """Run one write for each of `rows`."""
         ...
 
     def apart(self, work: Callable[[], T]) -> T:
-        """Carry out a part; a fault of its own undoes that part alone and is raised as `PartUndone`."""
+        """Run a part of the transaction; a fault in it undoes this part alone and raises `PartUndone`."""
         ...
 
     def event(self, what: str, subject: str, /, **detail: Value) -> None:
-        """Write down what happened to a row and the row itself does not keep, as part of this transaction."""
+        """Write an event as part of this transaction: something about a row that the row does not keep."""
         ...
 
     def events(self, events: Sequence[tuple[str, str, Mapping[str, object]]]) -> None:

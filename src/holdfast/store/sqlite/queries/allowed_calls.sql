@@ -1,5 +1,5 @@
 -- name: add_allowed_call
--- As its card said it, for the chat where the work runs. The same rule again changes nothing.
+-- The rule as its card said it, for the chat where the work runs. The same rule again changes nothing.
 INSERT INTO allowed_calls (chat, tool, agent, call_hash, prefix, arguments, session, question, allowed_by, allowed_at)
 SELECT s.chat, c.name, json_extract(q.offers, '$.agent'), q.call_hash, json_extract(q.offers, '$.prefix'), c.arguments,
        s.id, q.id, :person, :now
@@ -17,7 +17,7 @@ SELECT id, chat, tool, agent, call_hash, prefix, arguments, allowed_by, allowed_
 WHERE revoked_at IS NULL ORDER BY id LIMIT :limit
 
 -- name: allowed_call_in_force
--- Asked in the commit that starts the call.
+-- Checked in the commit that starts the call.
 SELECT r.allowed_at FROM allowed_calls r JOIN sessions s ON s.chat = r.chat
 JOIN turns t ON t.session = s.id JOIN tool_calls c ON c.turn = t.id AND c.name = r.tool
 WHERE r.id = :rule AND r.revoked_at IS NULL AND t.id = :turn AND c.id = :call

@@ -1,5 +1,5 @@
 -- name: lane_taken
--- A suspect runs, or stands in line to.
+-- Whether a suspect runs or is in line.
 SELECT EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
     OR EXISTS (SELECT 1 FROM sessions s JOIN turns t ON t.id = s.last_turn
                JOIN conversations c ON c.key = s.key AND c.ready_at IS NOT NULL
@@ -7,8 +7,9 @@ SELECT EXISTS (SELECT 1 FROM turns WHERE suspect = 1 AND state = 'running')
                  AND s.strikes >= :suspect_strikes AND t.state = 'queued')
 
 -- name: take_ready_conversation
--- The one that has been ready longest leaves the line; a suspect only while no other suspect runs. So does a conversation
--- whose next session is a suspect: its last one was parked or followed a park, also if `/new` has ended it since.
+-- The conversation that has been ready longest leaves the line; a suspect only while no other suspect runs.
+-- The same holds for a conversation whose next session is a suspect: its last session was parked or followed
+-- a park, also if `/new` has ended it since.
 UPDATE conversations SET ready_at = NULL, resume = 0 WHERE key = (
 SELECT r.key
 FROM (SELECT * FROM (SELECT c.key, c.ready_at FROM conversations c
@@ -41,7 +42,8 @@ FROM sessions s LEFT JOIN turns t ON t.id = s.last_turn
 WHERE s.key = :key AND s.ended_at IS NULL
 
 -- name: conversation_at
--- What a claim reads of a conversation: what its chat chose, the live session and that session's last turn.
+-- What a claim reads of a conversation: the settings of its chat, the live session and that session's last
+-- turn.
 SELECT h.busy, h.on_interruption, h.agent, h.model,
        s.id, s.key, s.chat, s.began, s.began_at, s.generation, s.incarnation, s.strikes,
        s.suspended_at, s.suspended_why, s.ended_at, s.ended_why, s.completed_at,
@@ -56,7 +58,7 @@ UPDATE sessions SET ended_at = :now, ended_why = :why, generation = generation +
 WHERE id = :session AND ended_at IS NULL
 
 -- name: add_session
--- Incarnations go on where the session before left off: no number of the past is ever right again.
+-- The incarnation continues the count of the last session, so that no old number is ever valid again.
 INSERT INTO sessions (id, key, chat, began, began_at, incarnation, strikes, follows_park, longest_fatal)
 VALUES (:id, :key, :chat, :began, :now, (SELECT coalesce(max(incarnation), 0) FROM sessions WHERE key = :key),
         :strikes, :follows_park, :longest_fatal)
@@ -86,7 +88,8 @@ UPDATE inbox SET state = 'taken', turn = :turn, settled_at = :now
 WHERE position = :position AND key = :key AND state = 'waiting'
 
 -- name: rows_to_consume
--- What was written after a command waits for it; what was written to a question belongs to that.
+-- A message after a command waits for the command; a message that set a question aside belongs to that
+-- question.
 SELECT position, sender, kind, body FROM inbox
 WHERE position IN (SELECT value FROM json_each(:positions)) AND state = 'waiting' AND kind <> 'command'
   AND key = (SELECT key FROM sessions WHERE id = :session)
@@ -99,8 +102,8 @@ ORDER BY position
 SELECT 1 FROM inbox WHERE position = :position AND key = :key AND kind <> 'command'
 
 -- name: rows_to_take
--- What belongs into a turn that is taken up again: what set its question aside and, if it was interrupted,
--- the oldest message, unless it was written after a command which waits.
+-- The rows that belong to a turn that is taken again: those that set its question aside and, if it was
+-- interrupted, the oldest message, unless that came after a waiting command.
 SELECT position, sender FROM inbox
 WHERE key = :key AND state = 'waiting' AND kind <> 'command'
   AND (question IN (SELECT id FROM questions WHERE turn = :turn)
@@ -110,7 +113,7 @@ WHERE key = :key AND state = 'waiting' AND kind <> 'command'
 ORDER BY position
 
 -- name: processes_follow
--- A resumed turn takes the processes it started or last looked at along to its new generation.
+-- The processes that a resumed turn started or last looked at get its new generation.
 UPDATE processes SET generation = :generation
 WHERE session = :session AND (turn = :turn OR generation = :before)
 
@@ -125,7 +128,7 @@ INSERT INTO entries (session, seq, turn, kind, call, count, body, at)
 VALUES (:session, :seq, :turn, :kind, :call, :count, :body, :now)
 
 -- name: entries_of_turn
--- Read from where the turn began: the cost is that of the turn, not of the transcript before it.
+-- Read from the first entry of the turn, so that the cost does not grow with the transcript before it.
 SELECT e.seq, e.turn, e.at, e.kind, e.call, e.count, e.body
 FROM turns t JOIN entries e ON e.session = t.session AND e.seq >= t.first_seq
 WHERE t.id = :turn AND e.turn = t.id ORDER BY e.seq
@@ -134,7 +137,7 @@ WHERE t.id = :turn AND e.turn = t.id ORDER BY e.seq
 SELECT seq, turn, at, kind, call, count, body FROM entries WHERE session = :session AND seq > :after ORDER BY seq
 
 -- name: transcript_as_bytes
--- The same, for a text that the driver cannot decode.
+-- The same as bytes, for text that the driver cannot decode.
 SELECT seq, turn, at, kind, call, count, CAST(body AS BLOB) FROM entries WHERE session = :session AND seq > :after
 ORDER BY seq
 
@@ -158,14 +161,14 @@ SELECT id, key, chat, began, began_at, generation, incarnation, strikes,
 FROM sessions WHERE id = :id
 
 -- name: find_session
--- Ids are letters and digits, so that a prefix is a range of the index.
+-- Ids consist of letters and digits, so a prefix is a range of the index.
 SELECT id, key, chat, began, began_at, generation, incarnation, strikes,
        suspended_at, suspended_why, ended_at, ended_why, completed_at
 FROM sessions WHERE key = :key AND id >= :prefix AND id < :prefix || '~' LIMIT 2
 
--- name: standing
--- How a session stands that somebody wants to go on with. What the gateway has asked is answered only by the
--- person asked, in time; without a person an operator answers for them.
+-- name: session_to_resume
+-- The state of a session that a person wants to resume. Only the person who was asked answers a question of
+-- the gateway, and only in time; without a person the operator answers it.
 SELECT s.key, s.ended_at IS NOT NULL, s.suspended_at IS NOT NULL, t.id, t.state, t.id IS NOT NULL AND t.ended_at IS NULL,
        t.state = 'waiting' AND EXISTS (
            SELECT 1 FROM questions q WHERE q.turn = t.id AND q.state = 'open' AND q.kind = 'continue'
@@ -174,14 +177,15 @@ FROM sessions s LEFT JOIN turns t ON t.id = s.last_turn
 WHERE s.id = :session
 
 -- name: unsuspend
--- It counts as used now: a reset by age would end it again with the next message.
+-- The session counts as used now: otherwise a reset by age would end it with the next message.
 UPDATE sessions SET suspended_at = NULL, suspended_why = NULL, strikes = 0, deaths = 0, cuts = 0, follows_park = 0,
        longest_fatal = 0,
        generation = generation + 1, completed_at = CASE WHEN completed_at IS NOT NULL THEN :now END
 WHERE id = :session
 
 -- name: reopen_session
--- No incarnation of the past is ever right again, also not of the session that was live in between.
+-- The session gets a new incarnation: no old one is ever valid again, also none of the session that was live
+-- meanwhile.
 UPDATE sessions SET ended_at = NULL, ended_why = NULL, suspended_at = NULL, suspended_why = NULL,
        strikes = :strikes, deaths = 0, cuts = 0, follows_park = :follows_park, longest_fatal = :longest_fatal,
        generation = generation + 1,
@@ -190,7 +194,7 @@ UPDATE sessions SET ended_at = NULL, ended_why = NULL, suspended_at = NULL, susp
 WHERE id = :session AND ended_at IS NOT NULL AND ended_why <> 'forgotten'
 
 -- name: make_message
--- The reason tells an edit of the command's own text that this is not it.
+-- The reason marks the row, so that a later edit of the command's text does not change this message.
 UPDATE inbox SET kind = :kind, body = :body, sender = coalesce(:sender, sender), reason = 'made from a command'
 WHERE position = :position AND key = :key AND state = 'waiting' AND kind = 'command'
 
@@ -202,8 +206,8 @@ WHERE key = :key AND state = 'waiting' AND kind <> 'command' AND reason = 'made 
 SELECT ended_why FROM sessions WHERE key = :key ORDER BY id DESC LIMIT 1
 
 -- name: left_by_last_session
--- Whether the session before was parked, or followed a parked one and completed nothing since; and how long its longest
--- fatal run lived.
+-- Whether the last session was parked, or followed a parked one and has completed no turn since; and the age
+-- of its longest fatal run.
 SELECT suspended_at IS NOT NULL OR follows_park = 1, longest_fatal
 FROM sessions WHERE key = :key ORDER BY incarnation DESC LIMIT 1
 
@@ -218,7 +222,8 @@ FROM conversations c INDEXED BY conversations_held LEFT JOIN sessions s ON s.key
 WHERE c.held_at IS NOT NULL ORDER BY c.held_at, c.key LIMIT :limit
 
 -- name: move_message
--- An owner may resume the work of another conversation; the command becomes a message there, in answer to nothing.
+-- An owner may resume the work of another conversation: the command becomes a message there that replies to
+-- none.
 UPDATE inbox SET kind = 'message', body = :body, reason = 'made from a command',
        chat = (SELECT c.chat FROM conversations c WHERE c.key = :key),
        message_id = CASE WHEN key = :key THEN message_id END, key = :key

@@ -1,6 +1,6 @@
 -- name: take_chats_due
--- Nothing more goes to these chats until what is taken for them has been recorded. A time beyond `latest` is
--- damage: such a chat is due, and its throttle is forgotten.
+-- These chats get no other part until the outcome of the taken one is recorded. A time beyond `latest` is
+-- damage: such a chat is due, and its throttle is removed.
 UPDATE chats SET send_at = NULL,
        throttled_until = CASE WHEN throttled_until > :latest THEN 0 ELSE throttled_until END
 WHERE address IN (SELECT address FROM (
@@ -11,7 +11,7 @@ WHERE address IN (SELECT address FROM (
 RETURNING address
 
 -- name: next_send
--- The earliest time in line, or one beyond `latest` if there is such damage.
+-- The earliest due time, or a time beyond `latest` if there is such damage.
 SELECT send_at FROM (
     SELECT * FROM (SELECT send_at FROM chats WHERE platform = :platform AND send_at IS NOT NULL AND send_at > :latest
                    LIMIT 1)
@@ -21,8 +21,8 @@ SELECT send_at FROM (
 LIMIT 1
 
 -- name: take_delivery
--- The first part in line if it is due, else one that stepped aside.
--- What was tried before and is not `repeated` certainly did not arrive: the platform knows nothing of it.
+-- The first part in line if it is due, else a part that stepped aside.
+-- A part that was tried and is not `repeated` certainly did not arrive: the platform does not know it.
 UPDATE outbox SET state = 'sending', owner = :owner, claimed_at = :now,
        tried = CASE WHEN repeated THEN tried ELSE :tried END
 WHERE id = (SELECT id FROM (
@@ -36,7 +36,7 @@ RETURNING id, chat, number, kind, part, parts, body, options, files, reply_to, d
           created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried,
        repeats, failing_since, overtaken_at, aside_at
 
--- A part in `sending` has an owner, one of unknown outcome has none: the owner tells which is meant.
+-- A part in `sending` has an owner, a part of unknown outcome has none: `:owner` selects one of the two.
 -- name: delivery_sent
 UPDATE outbox SET state = 'sent', owner = NULL, settled_at = :now, platform_id = :platform_id, reason = NULL,
        attempts = attempts + :counts
@@ -79,7 +79,8 @@ SELECT state FROM outbox WHERE id = :id
 UPDATE chats SET throttled_until = max(throttled_until, :at) WHERE address = :chat
 
 -- name: in_doubt
--- What a restore left in doubt no platform is asked about and nothing is sent again for: the operator settles it.
+-- What a restore left in doubt no platform is asked about and nothing is sent again for: the operator settles
+-- it.
 SELECT id, chat, number, kind, part, parts, body, options, files, reply_to, dedupe, state, attempts, repeated,
        created_at, claimed_at, settled_at, platform_id, reason, session, turn, tried,
        repeats, failing_since, overtaken_at, aside_at
@@ -101,7 +102,8 @@ SELECT id, chat, number, kind, part, parts, body, options, files, reply_to, dedu
 FROM outbox WHERE state = 'unknown' AND id > :after ORDER BY id LIMIT :limit
 
 -- name: failing_parts
--- With the newest message of the same chat that waits behind each; other parts of its own message do not count.
+-- Each with the time of the newest message that waits behind it in the same chat; parts of its own message do
+-- not count.
 SELECT o.id, o.chat, o.number, o.kind, o.part, o.parts, o.body, o.options, o.files, o.reply_to, o.dedupe, o.state, o.attempts,
        o.repeated, o.created_at, o.claimed_at, o.settled_at, o.platform_id, o.reason, o.session, o.turn, o.tried,
        o.repeats, o.failing_since, o.overtaken_at, o.aside_at,

@@ -1,5 +1,6 @@
 -- name: finish_turn
--- The end of a turn by its owner: the fence of `step_turn`, the last entries and the final state in one write.
+-- The end of a turn by the process that runs it: the fence of `step_turn`, the last entries and the final
+-- state at once.
 UPDATE turns SET
     state = :state, owner = NULL, ended_at = :now, why = :why, suspect = 0,
     tail = coalesce(:tail, tail),
@@ -40,14 +41,14 @@ UPDATE sessions SET generation = generation + 1 WHERE id = :session
 SELECT 1 FROM questions WHERE turn = :turn AND state = 'open' AND kind <> 'continue' LIMIT 1
 
 -- name: got_no_answer
--- A question of the model was closed without an answer, and its call waits for one; nothing else is asked.
+-- A question of the model was closed without an answer and its call waits for one; no other question is open.
 SELECT 1 FROM questions q JOIN tool_calls c ON c.turn = q.turn AND c.id = q.call AND c.settled_at IS NULL
 WHERE q.turn = :turn AND q.kind = 'clarify' AND q.state IN ('expired', 'undeliverable')
   AND NOT EXISTS (SELECT 1 FROM questions o WHERE o.turn = :turn AND o.state = 'open')
 LIMIT 1
 
 -- name: replies_to
--- Where the reply of a turn goes, and the message that it answers.
+-- The chat that gets the reply of a turn, and the message that it answers.
 SELECT s.chat, i.message_id
 FROM turns t JOIN sessions s ON s.id = t.session JOIN inbox i ON i.position = t.cause WHERE t.id = :turn
 
@@ -77,7 +78,7 @@ UPDATE sessions SET strikes = 0, deaths = 0, cuts = 0, follows_park = 0, longest
 UPDATE sessions SET cuts = cuts + 1 WHERE id = :session
 
 -- name: ask_stop
--- What ends the conversation as well is not taken back by what does not, nor is what is to be forgotten.
+-- A stop that ends the session as well is not replaced by a plain one, and a request to erase by no other.
 UPDATE turns SET stop = :kind, stop_at = :now
 WHERE id = :turn AND (stop IS NULL OR stop NOT IN ('new', 'forget') OR :kind = 'forget')
 

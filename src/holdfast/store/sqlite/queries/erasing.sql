@@ -1,11 +1,11 @@
--- What is forgotten is looked for everywhere: it is rare, and the ledger is rewritten after it anyway.
+-- These queries search whole tables: an erase is rare, and the ledger is rewritten after it anyway.
 
 -- name: sessions_to_erase
 SELECT id, last_turn FROM sessions WHERE key = :key AND (:session IS NULL OR id = :session)
 
 -- name: rows_to_erase
--- Of one session: what its turns took, what its questions were answered with, and whatever else was written or
--- commanded while it was live and went nowhere.
+-- Of one session: the rows that its turns took, the answers to its questions, and the settled messages and
+-- commands that came while it was live and belong to no turn or question.
 SELECT i.position FROM inbox i
 WHERE i.position < :before
   AND (i.question IN (SELECT q.id FROM questions q WHERE q.session IN (SELECT value FROM json_each(:sessions)))
@@ -24,8 +24,8 @@ UPDATE inbox SET state = 'dropped', reason = 'forgotten', settled_at = :now
 WHERE key = :key AND state = 'offered' AND position < :before
 
 -- name: parts_to_erase
--- What these sessions owed, the lines that stand for parts of it, and what was said of these messages:
--- acknowledgements, answers to commands, refused edits.
+-- The parts that these sessions owed, the lines that replace some of them, and the notices about these
+-- messages: acknowledgements, answers to commands, refused edits.
 SELECT id, chat, state FROM outbox WHERE session IN (SELECT value FROM json_each(:sessions))
 UNION
 SELECT l.id, l.chat, l.state FROM outbox o
@@ -38,14 +38,15 @@ CROSS JOIN (SELECT 'ack:' AS word UNION ALL SELECT 'command:' UNION ALL SELECT '
 JOIN outbox o ON o.dedupe = w.word || p.value
 
 -- name: bodies_with_files
--- Each with the message it came with. What a tool put out came with none: nobody brings it before it is named.
+-- Each with the position of the message that brought its files. Files of a tool came with no message: they
+-- get the highest position.
 SELECT body, position FROM inbox WHERE position IN (SELECT value FROM json_each(:positions)) AND instr(body, '"files"')
 UNION ALL
 SELECT e.body, CASE e.kind WHEN 'returned' THEN 9223372036854775807 ELSE t.cause END FROM entries e JOIN turns t ON t.id = e.turn
 WHERE e.session IN (SELECT value FROM json_each(:sessions)) AND instr(e.body, '"files"')
 
 -- name: files_in_parts
--- Kept by a tool's call, like what it put out.
+-- A tool stored these files, like those in its results.
 SELECT files FROM outbox WHERE id IN (SELECT value FROM json_each(:parts)) AND files <> '[]'
 
 -- name: named_elsewhere
@@ -60,7 +61,7 @@ LIMIT 1
 DELETE FROM blobs WHERE digest = :digest AND brought < :last
 
 -- name: erase_entries
--- An undo says only which places it takes out of the view.
+-- An undo has no content: it names only the entries that it hides.
 UPDATE entries SET body = NULL
 WHERE session IN (SELECT value FROM json_each(:sessions)) AND body IS NOT NULL AND kind <> 'undone'
 RETURNING session
@@ -94,7 +95,7 @@ UPDATE processes SET command = NULL, patterns = '[]' WHERE session IN (SELECT va
 UPDATE goals SET text = NULL, words = NULL WHERE session IN (SELECT value FROM json_each(:sessions))
 
 -- name: revoke_forgotten
--- Rules hold words of the call they were given for: they go with the conversation, and count no more.
+-- Rules contain words of the call that they were given for: they are erased and revoked with the session.
 UPDATE allowed_calls SET revoked_at = :now, revoked_by = :by
 WHERE session IN (SELECT value FROM json_each(:sessions)) AND revoked_at IS NULL
 RETURNING id

@@ -6,7 +6,7 @@ SELECT s.id, s.incarnation, :text, 'active', :budget, 0, :now, :person FROM sess
 SELECT session FROM goals WHERE state = 'active' AND session IN (SELECT value FROM json_each(:sessions))
 
 -- name: use_goal
--- One more turn of an active goal of this very incarnation, if it has one left and none is queued.
+-- Use one turn of an active goal of this incarnation, if it has one left and none is queued.
 UPDATE goals SET used = used + 1
 WHERE session = :session AND state = 'active' AND used < budget
   AND incarnation = (SELECT incarnation FROM sessions WHERE id = :session AND ended_at IS NULL AND suspended_at IS NULL)
@@ -16,7 +16,7 @@ WHERE session = :session AND state = 'active' AND used < budget
 RETURNING text, used, budget, set_by, incarnation
 
 -- name: spend_goal
--- Its last turn may still be queued.
+-- Not while the last turn of the goal is still queued.
 UPDATE goals SET state = 'spent', ended_at = :now
 WHERE session = :session AND state = 'active' AND used >= budget
   AND NOT EXISTS (

@@ -33,9 +33,9 @@ SELECT position FROM inbox WHERE account = :account AND event_id = :event_id
 INSERT INTO chats (address, platform) VALUES (:address, :platform) ON CONFLICT (address) DO NOTHING
 
 -- name: arrival
--- How the conversation stands that a message arrives in; no row when it is a new one. A question is open to
--- an answer only while its time and its incarnation last. What a dead process ran was interrupted, also before
--- recovery has written that down; such a turn takes the oldest message along when it is resumed.
+-- The state of the conversation in which a message arrives; no row for a new conversation. A question is open
+-- to an answer only until it expires or its incarnation ends. A turn of a dead process counts as interrupted,
+-- also before recovery has recorded that; when it is resumed, it takes the oldest message with it.
 SELECT h.busy, t.id, CASE WHEN t.state = 'running' AND t.owner <> :me THEN 'interrupted' ELSE t.state END,
        (SELECT count(*) FROM (SELECT 1 FROM inbox i
                               WHERE i.key = :key AND i.state = 'waiting' AND i.kind <> 'command' LIMIT :most)),
@@ -60,7 +60,8 @@ WHERE key = :key AND state = 'offered' AND reason = :reason AND accepted_at > :s
 INSERT INTO conversations (key, chat) VALUES (:key, :chat)
 
 -- name: add_row
--- Adds nothing if the event is known, as a row or otherwise, or there is no such conversation yet.
+-- Adds nothing if the ledger knows the event (as a row, set aside or refused) or does not know the
+-- conversation yet.
 INSERT INTO inbox (account, event_id, key, chat, sender, kind, body, message_id, sent_at, accepted_at, incarnation)
 SELECT :account, :event_id, key, :chat, :sender, :kind, :body, :message_id, :sent_at, :now, :incarnation
 FROM conversations WHERE key = :key
@@ -70,9 +71,10 @@ ON CONFLICT (account, event_id) DO NOTHING
 RETURNING position
 
 -- name: refresh_conversation
--- Ready = an open turn is queued, or none is open and something waits that no older command stands before: a
--- command is about what was there when it was written; and never while an owner has to release it. Derived, never set by hand; the time of becoming ready
--- is kept while it stays ready, so that the line is fair.
+-- A conversation is ready if its open turn is queued, or if it has no open turn and a row waits without an
+-- older command before it (a command is about the messages before it). It is never ready while an owner has
+-- to release it. The value is always derived. A conversation that stays ready keeps its time, so that the
+-- line is fair.
 UPDATE conversations SET
     (ready_at, resume) = (
         SELECT CASE
@@ -99,7 +101,7 @@ SELECT incarnation FROM sessions WHERE key = :key AND ended_at IS NULL AND suspe
 UPDATE inbox SET state = 'dropped', reason = 'conversation ended', settled_at = :now WHERE position = :position
 
 -- name: drop_wakeups_of_ended
--- What was made for a conversation that is over; a person's message waits for whoever answers it.
+-- Wake-ups of the ended session; a person's message has no incarnation and waits for the next session.
 UPDATE inbox SET state = 'dropped', reason = 'conversation ended', settled_at = :now
 WHERE key IN (SELECT key FROM sessions WHERE id IN (SELECT value FROM json_each(:sessions)))
   AND state = 'waiting' AND kind <> 'command' AND incarnation IS NOT NULL
@@ -112,7 +114,7 @@ WHERE NOT EXISTS (SELECT 1 FROM inbox i WHERE i.account = :account AND i.event_i
 ON CONFLICT (account, event_id) WHERE event_id IS NOT NULL DO NOTHING
 
 -- name: event_settled
--- Whether an event has its home already: as a row, set aside, or refused.
+-- Whether the ledger knows an event already: as a row, set aside or refused.
 SELECT 1 FROM inbox WHERE account = :account AND event_id = :event_id
 UNION ALL SELECT 1 FROM set_aside WHERE account = :account AND event_id = :event_id
 UNION ALL SELECT 1 FROM events WHERE subject = :subject AND what = 'refused'
@@ -175,7 +177,7 @@ WHERE position = :position AND state = 'offered' AND (incarnation IS NULL OR inc
 RETURNING key
 
 -- name: withdraw_waiting
--- Wake-ups are not a person's: they go with the session they were made for.
+-- Only messages: wake-ups have an incarnation and are dropped with their session.
 UPDATE inbox SET state = 'withdrawn', reason = :reason, settled_at = :now
 WHERE key = :key AND state = 'waiting' AND kind <> 'command' AND incarnation IS NULL AND position < :before
 RETURNING position, body

@@ -15,7 +15,8 @@ WHERE s.key = :key AND s.id < :before AND (NOT :live_only OR s.ended_at IS NULL)
 ORDER BY s.id DESC LIMIT :limit
 
 -- name: chats_live
--- Chats of one account (`platform/account/`) whose conversation goes on, by the index that is ordered like the page.
+-- The chats of one account (`platform/account/`) with a live session, by the index that has the order of the
+-- page.
 SELECT s.chat, s.id, s.last_turn,
        max(s.began_at, coalesce(s.completed_at, 0), coalesce(t.progress_at, t.begun_at, 0)), t.state,
        (SELECT e.body FROM entries e WHERE e.session = s.id AND e.kind = 'said' ORDER BY e.seq LIMIT 1)
@@ -25,7 +26,7 @@ WHERE s.ended_at IS NULL AND s.last_turn IS NOT NULL AND s.last_turn < :before
 ORDER BY s.last_turn DESC LIMIT :limit
 
 -- name: turns_of_session
--- From the last one back: before the first entry of a turn stands the last entry of the turn before it.
+-- From the last turn back: the entry before the first entry of a turn belongs to the turn before it.
 WITH RECURSIVE back (id) AS (
     SELECT last_turn FROM sessions WHERE id = :session AND last_turn IS NOT NULL
     UNION ALL
@@ -37,7 +38,8 @@ SELECT t.id, t.session, t.cause, t.state, t.generation, t.attempt, t.owner, t.be
 FROM back CROSS JOIN turns t ON t.id = back.id ORDER BY t.id DESC
 
 -- name: arrivals_of
--- What came for a session while it lasted, its commands too; no index, since nobody is in a hurry for it.
+-- The rows that came for a session while it lasted, its commands too. It has no index: it is seldom used and
+-- may be slow.
 SELECT i.position, i.account, i.event_id, i.key, i.chat, i.sender, i.kind, i.body, i.message_id, i.sent_at,
        i.accepted_at, i.state, i.turn, i.question, i.reason
 FROM sessions s JOIN inbox i ON i.key = s.key LEFT JOIN turns t ON t.id = i.turn
@@ -49,13 +51,13 @@ ORDER BY i.position
 SELECT session FROM turns WHERE id = :turn
 
 -- name: events_of
--- At one and the same time, events stand between the rows' first and last moments.
+-- If times are equal, events sort between the first and the last moments of rows.
 SELECT at, 2, id, what, subject, instance, detail FROM events WHERE subject = :subject
 
 -- name: rows_of_story
--- What the rows themselves keep of a message's life, in the columns of `events_of`; by the run that was up then.
--- A final state is entered once: if an event tells of it in more detail, the row keeps silent. Of a call its name
--- and its times are told, never what it was given.
+-- What the rows themselves keep about a message, in the columns of `events_of`, with the process run of that
+-- time. A final state is listed once: if an event has it in more detail, the row is left out. A call is
+-- listed with its name and its times, never with its arguments.
 SELECT r.at, r.rank, r.id, r.what, r.subject,
        (SELECT instances.id FROM instances WHERE started_at <= r.at ORDER BY instances.id DESC LIMIT 1), r.detail
 FROM (SELECT accepted_at AS at, 0 AS rank, position AS id, 'accepted' AS what, 'inbox:' || position AS subject,
@@ -124,14 +126,14 @@ SELECT count(*) FROM outbox WHERE state = 'unknown'
 SELECT count(*) FROM inbox WHERE state = 'waiting' AND kind <> 'command'
 
 -- name: forget_events
--- Events are in order of their ids, so that the oldest are looked at and no others.
+-- Events are in the order of their ids, so only the oldest are read.
 DELETE FROM events WHERE at < :before AND id IN (SELECT id FROM events ORDER BY id LIMIT :limit)
 
 -- name: forget_set_aside
 DELETE FROM set_aside WHERE at < :before AND id IN (SELECT id FROM set_aside ORDER BY id LIMIT :limit)
 
 -- name: forget_instances
--- A run that unfinished work still names stays.
+-- A process run that unfinished work still names is kept.
 DELETE FROM instances WHERE id IN (
     SELECT i.id FROM instances i
     WHERE i.started_at < :before AND i.id <> :instance

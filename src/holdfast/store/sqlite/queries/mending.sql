@@ -1,9 +1,9 @@
--- Values of a type that the schema does not allow, and words that it does not know. While a value of another type
--- stands in a row, the row cannot be changed at all.
+-- Values of a type that the schema does not allow, and words that it does not know. A row with a value of a
+-- wrong type cannot be changed at all until that value is replaced.
 
 -- name: damaged_work
--- Rows that claims, senders and recovery look at: open turns and all that belongs to them, what waits, what is owed,
--- the last process runs and open requests. Lists of words come as ',one,two,'.
+-- Rows that claims, senders and recovery read: open turns and all that belongs to them, waiting rows, owed
+-- parts, the last process runs and open requests. Lists of words come as ',one,two,'.
 SELECT 'sessions', o.id FROM sessions o WHERE o.id IN (
     SELECT t.session FROM turns t INDEXED BY one_open_turn WHERE t.ended_at IS NULL) AND (
    typeof(o.began) NOT IN ('text', 'null') OR typeof(o.began_at) NOT IN ('integer', 'null')
@@ -107,7 +107,7 @@ SELECT 'requests', r.id FROM requests r INDEXED BY requests_open WHERE r.done_at
    OR typeof(r.instance) NOT IN ('text', 'null'))
 
 -- name: rows_of_conversation
--- What a claim of this conversation reads.
+-- The rows that a claim of this conversation reads.
 SELECT 'conversations', c.key FROM conversations c WHERE c.key = :key
 UNION ALL
 SELECT 'chats', c.chat FROM conversations c WHERE c.key = :key
@@ -127,7 +127,7 @@ SELECT 'questions', q.id FROM sessions s JOIN questions q ON q.turn = s.last_tur
 WHERE s.key = :key AND s.ended_at IS NULL
 
 -- name: rows_of_line
--- What a sender reads of a chat.
+-- The rows that a sender reads of a chat.
 SELECT 'chats', h.address FROM chats h WHERE h.address = :chat
 UNION ALL
 SELECT 'outbox', o.id FROM outbox o WHERE o.chat = :chat AND o.settled_at IS NULL
@@ -180,7 +180,7 @@ SELECT what, dedupe, asked_by, after_turn, asked_at, outcome, instance
 FROM requests WHERE id = :id
 
 -- name: mend_turns
--- A running turn has an owner, if only one that nobody knows. A turn that has not ended has no time of its end.
+-- A running turn must have an owner, so an unknown one is written as ''. An open turn has no time of its end.
 UPDATE turns SET state = :state, owner = CASE WHEN :state = 'running' THEN coalesce(:owner, '') END,
        last_owner = :last_owner, attempt = :attempt,
        suspect = CASE WHEN :state = 'running' THEN :suspect ELSE 0 END, productive = :productive,
@@ -200,7 +200,7 @@ UPDATE sessions SET began = :began, began_at = :began_at, strikes = :strikes, lo
 WHERE id = :id
 
 -- name: mend_chats
--- Its counter stands at the last number that it is owed.
+-- The counter of a chat is the number of its last part.
 UPDATE chats SET busy = :busy, on_interruption = :on_interruption, agent = :agent, model = :model,
        throttled_until = :throttled_until,
        last_number = coalesce(:last_number, (SELECT max(o.number) FROM outbox o
@@ -209,13 +209,13 @@ UPDATE chats SET busy = :busy, on_interruption = :on_interruption, agent = :agen
 WHERE address = :id
 
 -- name: mend_conversations
--- What an owner has to release is not ready.
+-- A conversation that an owner has to release is not ready.
 UPDATE conversations SET ready_at = CASE WHEN :held_at IS NULL THEN :ready_at END, resume = :resume,
        fault = :fault, held_at = :held_at
 WHERE key = :id
 
 -- name: mend_inbox
--- A message that was taken was taken by the turn that it caused.
+-- If the turn of a taken message is lost, it is the turn that the message caused.
 UPDATE inbox SET state = :state, account = :account, event_id = coalesce(:event_id, 'unreadable:' || :id),
        sender = :sender, kind = :kind, body = :body, message_id = :message_id, sent_at = :sent_at,
        accepted_at = :accepted_at, incarnation = :incarnation,
@@ -226,7 +226,7 @@ UPDATE inbox SET state = :state, account = :account, event_id = coalesce(:event_
 WHERE position = :id
 
 -- name: mend_tool_calls
--- A call that ends has a place in the transcript for its result: the next one, if no entry is its result.
+-- A call that ends needs the number of its result entry: the next number, if no entry is its result.
 UPDATE tool_calls SET state = :state, place = :place, name = :name, arguments = :arguments, effect = :effect,
        generation = :generation, runs = CASE WHEN :effect = 'effect' THEN min(:runs, 1) ELSE :runs END,
        planned_at = :planned_at,
@@ -240,7 +240,7 @@ UPDATE tool_calls SET state = :state, place = :place, name = :name, arguments = 
 WHERE turn = :id ->> 0 AND id = :id ->> 1
 
 -- name: mend_questions
--- What the schema allows for its kind only goes with the kind.
+-- Some columns are allowed for one kind only: they are emptied for the others.
 UPDATE questions SET state = :state, incarnation = :incarnation,
        call = CASE WHEN :kind <> 'continue' THEN coalesce(:call, '') END, kind = :kind,
        call_hash = CASE WHEN :kind = 'approval' THEN coalesce(:call_hash, '') END, asked_of = :asked_of,
@@ -251,7 +251,7 @@ UPDATE questions SET state = :state, incarnation = :incarnation,
 WHERE id = :id
 
 -- name: mend_outbox
--- Parts of a chat are numbered without a gap: the number that is missing there is its own.
+-- The parts of a chat are numbered without a gap: a lost number is the one that is missing there.
 UPDATE outbox SET state = :state,
        number = coalesce(:number, (
            SELECT min(n.number) + 1
@@ -270,7 +270,7 @@ UPDATE outbox SET state = :state,
 WHERE id = :id
 
 -- name: mend_instances
--- A run of which one time is known was alive then, and no longer.
+-- If only one time of a process run can be read, it counts as both its start and its last heartbeat.
 UPDATE instances SET host = :host, pid = :pid, boot = :boot, version = :version,
        started_at = coalesce(:started_at, :heartbeat_at, 0),
        heartbeat_at = coalesce(:heartbeat_at, :started_at, 0), stopped = :stopped,
@@ -284,7 +284,8 @@ UPDATE requests SET what = :what, dedupe = coalesce(:dedupe, 'unreadable:' || :i
 WHERE id = :id
 
 -- name: unreadable_turn
--- What ends with a turn whose state cannot be read, and where its chat is told; no row when it had ended before.
+-- The session of a turn whose state cannot be read, and the chat to tell; no row if the turn had ended
+-- before.
 SELECT s.id, s.key, s.chat, i.message_id
 FROM turns t JOIN sessions s ON s.id = t.session LEFT JOIN inbox i ON i.position = t.cause
 WHERE t.id = :turn AND typeof(t.ended_at) <> 'integer'
@@ -293,7 +294,7 @@ WHERE t.id = :turn AND typeof(t.ended_at) <> 'integer'
 SELECT s.key FROM turns t JOIN sessions s ON s.id = t.session WHERE t.id = :turn
 
 -- name: unreadable_call
--- A call that has ended without an entry, and where that belongs.
+-- A call that has ended without a result entry, with the place of that entry.
 SELECT t.session, c.turn, c.id, c.result FROM tool_calls c JOIN turns t ON t.id = c.turn
 WHERE c.turn = :id ->> 0 AND c.id = :id ->> 1 AND c.result > t.last_seq
 
@@ -306,18 +307,18 @@ SELECT chat FROM outbox WHERE id = :id
 -- name: key_of_row
 SELECT key FROM inbox WHERE position = :id
 
--- name: lay_aside
+-- name: set_conversation_aside
 UPDATE conversations SET fault = :fault, ready_at = NULL, resume = 0 WHERE key = :key AND fault IS NOT :fault
 RETURNING chat
 
--- name: heal_conversation
+-- name: clear_fault
 UPDATE conversations SET fault = NULL WHERE key = :key
 
--- name: laid_aside
+-- name: conversations_set_aside
 SELECT key FROM conversations WHERE fault IS NOT NULL
 
 -- name: keep_aside
--- What is wrong with a part of the ledger, once; if it goes wrong in another way, that instead.
+-- The fault of a part of the ledger, once; another fault of the same part replaces it.
 INSERT INTO set_aside (account, event_id, reason, payload, at) VALUES (:account, :part, :reason, :payload, :now)
 ON CONFLICT (account, event_id) WHERE event_id IS NOT NULL
 DO UPDATE SET reason = excluded.reason, payload = excluded.payload, at = excluded.at

@@ -1,5 +1,5 @@
 -- name: add_notice
--- Nothing where the session has one that is not over yet: there is one per session.
+-- A session has one notice at most.
 INSERT INTO notices (session, delivery, turn, generation)
 SELECT :session, o.id, :turn, :generation FROM outbox o WHERE o.dedupe = :dedupe AND o.part = 1
 
@@ -15,7 +15,7 @@ SELECT o.id, o.chat, o.number, o.kind, o.part, o.parts, o.body, o.options, o.fil
 FROM notices n JOIN outbox o ON o.id = n.delivery JOIN turns t ON t.id = n.turn
 
 -- name: give_up_notice
--- What waits and is not marked as a possible repeat has been seen by nobody.
+-- A pending part that is not marked as a possible repeat was never sent, so no person has seen it.
 UPDATE outbox SET state = 'expired', settled_at = :now, reason = :reason
 WHERE id = :id AND state = 'pending' AND repeated = 0 AND EXISTS (SELECT 1 FROM notices n WHERE n.delivery = :id)
 RETURNING chat
@@ -32,8 +32,8 @@ DELETE FROM notices WHERE delivery = :id
 SELECT max(id) FROM outbox
 
 -- name: asked_after
--- Messages that have, or will have, buttons; and those of questions of the model, or of safe mode, that do not say yet
--- that they were closed without an answer.
+-- Messages that have or will have buttons, and cards of the model or of safe mode that do not say yet that
+-- their question was closed without an answer.
 SELECT o.id, o.chat, o.number, o.kind, o.part, o.parts, o.body, o.options, o.files, o.reply_to, o.dedupe, o.state, o.attempts,
        o.repeated, o.created_at, o.claimed_at, o.settled_at, o.platform_id, o.reason, o.session, o.turn, o.tried,
        o.repeats, o.failing_since, o.overtaken_at, o.aside_at,

@@ -1,11 +1,12 @@
--- What operators look at. Each is bounded by what is open, by a limit or by a window, never by how much the
--- ledger holds.
+-- The reads behind the operator pages. The open work, a limit or a window bounds each of them, so that none
+-- grows with the ledger.
 
 -- name: count_open_turns
 SELECT state, held IS NOT NULL, count(*) FROM turns INDEXED BY one_open_turn WHERE ended_at IS NULL GROUP BY 1, 2
 
 -- name: count_parked
--- Also those that ended because the next message of their chat began a fresh session; a person left the others.
+-- Sessions that ended because the next message of their chat began a new one still count; a person ended the
+-- others.
 SELECT count(*) FROM sessions INDEXED BY sessions_parked
 WHERE suspended_at IS NOT NULL AND (ended_at IS NULL OR ended_why = 'suspended')
 
@@ -19,13 +20,14 @@ SELECT count(*) FROM (SELECT 1 FROM set_aside WHERE id > 0 LIMIT :most)
 SELECT 1 FROM conversations WHERE key = :key AND held_at IS NOT NULL
 
 -- name: turns_by_minute
--- Ids are in order of time, so that the last hour is one range of them; of a very busy hour its end.
+-- Ids are in the order of time, so the last hour is one range of them; of a very busy hour only the end is
+-- counted.
 SELECT begun_at / 60000, state, count(*)
 FROM (SELECT begun_at, state FROM turns WHERE id >= :first ORDER BY id DESC LIMIT :most) AS r
 WHERE begun_at >= :since GROUP BY 1, 2
 
 -- name: reports_in_short
--- A report may list a thousand turns; all but the newest go without.
+-- A report may list a thousand turns: only the newest report keeps its list.
 SELECT r.id, e.at, CASE WHEN r.id = :newest OR NOT json_valid(e.detail) THEN e.detail
                         ELSE json_patch(e.detail, '{"fates": null}') END
 FROM (SELECT id FROM instances ORDER BY id DESC LIMIT :limit) AS r
@@ -70,7 +72,8 @@ ORDER BY r.id DESC LIMIT :limit
 SELECT id FROM sessions WHERE id < :before ORDER BY id DESC LIMIT 1 OFFSET :window - 1
 
 -- name: one_chat_of_each
--- The first chat of each platform: after an address of one, the next is sought behind all that begin like it.
+-- The first chat of each platform: after each address, the search goes on behind all addresses of the same
+-- platform.
 WITH RECURSIVE back (address) AS (
     SELECT min(address) FROM chats WHERE address > ''
     UNION ALL

@@ -2,7 +2,8 @@
 SELECT dedupe FROM outbox WHERE dedupe IN (SELECT value FROM json_each(:dedupes)) AND part = 1
 
 -- name: take_numbers
--- Nothing is taken for what was told before. Behind something else that is owed, the chat's time stays as it is.
+-- No numbers for a message that was owed before. If the chat is owed another part already, its due time stays
+-- as it is.
 UPDATE chats SET
     last_number = last_number + :parts,
     send_at = CASE WHEN EXISTS (SELECT 1 FROM outbox o WHERE o.chat = :chat AND o.settled_at IS NULL
@@ -28,8 +29,8 @@ VALUES (:chat, :number, :session, :turn, :kind, :dedupe, :part, :parts, :body, :
         :now)
 
 -- name: refresh_chat
--- The first part in line and those that stepped aside decide when the chat is looked at: pending → its time, unknown →
--- not for it. While one of them is in flight nothing else goes out.
+-- The first part in line and the parts that stepped aside decide when the chat is due: a pending part at its
+-- time, an unknown part never. While one of them is in flight, no other part is sent.
 UPDATE chats SET send_at = (
     SELECT CASE WHEN NOT total(n.state = 'sending')
            THEN max(min(CASE WHEN n.state = 'pending' THEN n.not_before END), chats.throttled_until) END

@@ -1,5 +1,5 @@
 -- name: keep_partial
--- In place of what was recorded of it before; nothing of a call that has its result.
+-- Replaces the earlier partial; does nothing for a call that has its result.
 INSERT INTO partials (turn, call, generation, text, at)
 SELECT :turn, :call, :generation, :text, :now
 WHERE :call = '' OR EXISTS (SELECT 1 FROM tool_calls WHERE turn = :turn AND id = :call AND settled_at IS NULL)

@@ -1,4 +1,5 @@
--- Access: codes of newcomers, and who was let in. Both tables are small: codes are few, and forgotten.
+-- Access: the codes of newcomers, and the grants. Both tables are small: codes are few and are removed in
+-- time.
 
 -- name: codes_of
 SELECT count(*) FROM pairings WHERE person = :person AND made_at > :since

@@ -23,21 +23,22 @@ RETURNING session, incarnation, turn, notify, consumed, command
 UPDATE processes SET consumed = 1 WHERE id = :id AND consumed = 0
 
 -- name: match_process
--- Each number is looked at once, and none beyond the cap. An end that is reported has the last word.
+-- Each number counts once, and none beyond the cap. After an end that wakes the session, matches count no
+-- more.
 UPDATE processes SET matches = :number, watched = max(watched, :upto)
 WHERE id = :id AND consumed = 0 AND matches < :number AND :number <= :cap AND NOT (notify AND state <> 'running')
 RETURNING session, incarnation, turn, generation
 
 -- name: miss_match
--- Nobody is woken for it: the next turn mentions that there was one.
+-- The session is not woken for this match: the next turn mentions it.
 UPDATE processes SET missed = missed + 1 WHERE id = :id
 
 -- name: look_at_process
--- Whoever looks is told of what comes from here on, and has seen what was missed.
+-- A turn that looks has seen the missed matches; from here on it is told of new ones.
 UPDATE processes SET generation = :generation, missed = 0 WHERE id = :id AND session = :session
 
 -- name: adopt_process
--- Started by a turn that could not write it down any more: it is this turn's all the same, and forgotten with it.
+-- A turn started the process but could not record it: it still belongs to this turn and is erased with it.
 INSERT INTO processes (id, session, incarnation, generation, turn, boot, pid, started_ticks, command, log, notify,
                        patterns, started_at)
 SELECT :id, s.id, s.incarnation, t.generation, t.id, :boot, :pid, :started_ticks,
@@ -55,7 +56,7 @@ WHERE s.id = :session AND s.ended_at IS NULL
 SELECT i.sender FROM turns t JOIN inbox i ON i.position = t.cause WHERE t.id = :turn
 
 -- name: drop_wakeups
--- The rows of one process stand side by side in the index of event ids.
+-- The wake-ups of one process are neighbours in the index of event ids.
 UPDATE inbox SET state = 'dropped', reason = :reason, settled_at = :now
 WHERE account = :account AND event_id >= :from_id AND event_id < :to_id AND state = 'waiting'
 RETURNING key

@@ -1,6 +1,6 @@
 -- name: search_entries
--- Among the newest entries of a conversation, whatever its length: what fits the pattern and can still be seen. What was
--- forgotten has no body, what was taken back is covered by an undo, and what an earlier search found is no finding.
+-- The visible entries that fit the pattern, among the newest entries of a conversation of any length. An
+-- erased entry has no body, and an undo covers an undone one. Results of earlier searches are left out.
 SELECT page.session, page.seq, page.turn, page.at, page.kind, page.call, page.count, page.body
 FROM (SELECT n.session, n.seq, n.turn, n.at, n.kind, n.call, n.count, n.body
       FROM sessions s CROSS JOIN entries n ON n.session = s.id

@@ -1,16 +1,17 @@
--- What was open in a backup, held for the operator. Each state is left by arrows of its own table: what has no
--- direct one (waiting to interrupted, pending to unknown) goes by way of the state between, in the same commit.
+-- Work that was open in a backup is held for the operator. Each row follows the arrows of its state table:
+-- where there is no direct arrow (waiting to interrupted, pending to unknown), it passes the state between in
+-- the same commit.
 
 -- name: hold_waiting_turns
 UPDATE turns INDEXED BY one_open_turn SET state = 'queued' WHERE ended_at IS NULL AND state = 'waiting'
 
 -- name: hold_strikes
--- A restore is no crash: the strike of a run that was under way is taken back.
+-- A restore is no crash: each running turn gives its strike back.
 UPDATE sessions SET strikes = max(0, strikes - 1)
 WHERE id IN (SELECT session FROM turns INDEXED BY one_open_turn WHERE ended_at IS NULL AND state = 'running')
 
 -- name: hold_turns
--- One more interruption: what somebody said continue to was another one.
+-- The restore is an interruption of its own: a consent to an earlier one does not count for it.
 UPDATE turns SET state = 'interrupted', owner = NULL, last_owner = NULL, suspect = 0, interruption = :reason,
        interrupted_at = :now, interruptions = max(0, min(interruptions, 1000000)) + 1,
        held = :reason, held_since = :now
@@ -18,7 +19,7 @@ WHERE ended_at IS NULL
 RETURNING id
 
 -- name: hold_questions
--- The gateway's own are about an interruption that is no longer the last one.
+-- The gateway's own questions are about an interruption that is no longer the last one.
 UPDATE questions SET state = 'cancelled', closed_at = :now WHERE state = 'open' AND kind = 'continue'
 
 -- name: hold_pending
@@ -42,11 +43,11 @@ UPDATE chats SET send_at = NULL WHERE send_at IS NOT NULL
 UPDATE requests SET done_at = :now, outcome = :reason WHERE done_at IS NULL
 
 -- name: hold_processes
--- They belong to the past of another ledger; whatever becomes of them wakes nobody.
+-- These processes belong to the time before the backup; their end wakes no session.
 UPDATE processes SET state = 'lost', ended_at = :now, consumed = 1 WHERE state = 'running'
 
 -- name: hold_instance
--- The run the backup was made under did not crash, as far as anybody knows.
+-- Nothing says that the run in which the backup was made has crashed.
 UPDATE instances SET stopped = :reason, stopped_at = heartbeat_at
 WHERE id = (SELECT max(id) FROM instances WHERE id <> :instance) AND stopped IS NULL
 

@@ -1,5 +1,5 @@
 -- name: orphans
--- Without a list of what this process runs, its own are not looked at.
+-- Without a list of the turns that this process runs, its own turns are left out.
 SELECT t.id, t.session, t.owner, t.claimed_at, i.heartbeat_at, i.stopped, t.productive
 FROM turns t LEFT JOIN instances i ON i.id = t.owner
 WHERE t.ended_at IS NULL AND t.state = 'running'
@@ -8,8 +8,8 @@ WHERE t.ended_at IS NULL AND t.state = 'running'
 LIMIT :limit
 
 -- name: interrupt_orphans
--- One that this very process has lost is let go of for sure; recovery need not wait for it. A count that is
--- damaged stays one that can be counted on: too low is none, too high is too many.
+-- If this process itself lost the turn, `last_owner` is empty: recovery need not wait for another process. A
+-- damaged count is brought back into its range: too low becomes 0, too high becomes the maximum.
 UPDATE turns SET state = 'interrupted', owner = NULL, suspect = 0,
        last_owner = CASE WHEN owner <> :owner THEN last_owner END, interruption = :reason, interrupted_at = :now,
        interruptions = max(0, min(interruptions, 1000000)) + 1, deaths = deaths + (:died AND owner <> :owner)
@@ -26,16 +26,17 @@ WHERE t.id IN (SELECT value FROM json_each(:turns))
 UPDATE sessions SET strikes = :strikes WHERE id = :session
 
 -- name: remember_fatal_runs
--- One more death, and how long that run lived before it: a suspect has to outlive twice the longest.
+-- Count the death and keep the age of the run: a suspect has to run twice as long as the longest fatal run.
 UPDATE sessions SET longest_fatal = max(longest_fatal, j.ran), deaths = deaths + 1
 FROM (SELECT value ->> 0 AS session, value ->> 1 AS ran FROM json_each(:runs)) AS j
 WHERE sessions.id = j.session
 
 -- name: stale_turns
--- A page as one row: row by row the driver would hand the interpreter's lock back and forth with whoever writes
--- meanwhile. First whose they are and their times, then how each stands, a line each: a crash leaves thousands
--- that stand alike. JSON cannot hold what is no text: a sender that cannot be read is one that nobody knows, and a turn
--- whose conversation cannot be read keeps no other from being decided on.
+-- A page is one row: with one row per turn, the driver would pass the interpreter's lock back and forth with
+-- the writer. The first column has the owners and times of all turns, the second the condition of each, one
+-- line per turn: after a crash thousands share one condition. JSON holds only valid text: a sender that
+-- cannot be read becomes '', and a turn whose conversation cannot be read is left out, so that the others can
+-- be judged.
 SELECT json_group_array(json_array(
            page.id, page.session, s.key, s.chat, page.generation, s.incarnation,
            CASE WHEN typeof(c.sender) = 'text' THEN c.sender ELSE '' END,
@@ -72,7 +73,7 @@ CROSS JOIN chats h ON h.address = s.chat
 WHERE typeof(s.key) = 'text' AND typeof(s.chat) = 'text'
 
 -- name: stale_turn
--- The same of one that is in line again: nobody has to let go of it any more, and nothing holds it.
+-- The same for one queued turn: it has no last owner to wait for, and it is not held.
 SELECT json_group_array(json_array(
            t.id, t.session, s.key, s.chat, t.generation, s.incarnation,
            CASE WHEN typeof(c.sender) = 'text' THEN c.sender ELSE '' END,
@@ -105,14 +106,15 @@ JOIN chats h ON h.address = s.chat
 WHERE t.id = :turn
 
 -- name: as_decided_on
--- The guard of a write-back in one look: how many are still interrupted, and the sums of what only grows.
+-- The guard of a page of decisions in one read: how many turns are still interrupted, and the sums of their
+-- counters.
 SELECT count(*), sum(t.generation), sum(s.incarnation), sum(t.consented = t.interruptions)
 FROM json_each(:turns) AS j CROSS JOIN turns t ON t.id = j.value CROSS JOIN sessions s ON s.id = t.session
 WHERE t.state = 'interrupted'
 
 -- name: moved
--- The same one by one: what is no longer interrupted, or has another generation or incarnation by now, or somebody
--- has said continue.
+-- The same turn by turn: those that are no longer interrupted, have another generation or incarnation by now,
+-- or whose person has said continue.
 SELECT j.key FROM json_each(:guards) AS j
 LEFT JOIN turns t ON t.id = j.key AND t.state = 'interrupted' LEFT JOIN sessions s ON s.id = t.session
 WHERE t.generation || ':' || s.incarnation || ':' || (t.consented = t.interruptions) IS NOT j.value
@@ -133,7 +135,7 @@ UPDATE conversations SET ready_at = coalesce(ready_at, :now), resume = 1
 WHERE key IN (SELECT value FROM json_each(:keys)) AND held_at IS NULL
 
 -- name: hold_stale
--- Time in line for the lane of suspects, or held by safe mode, ages no work: it is added up when the hold ends.
+-- Time in line for the lane, or held by safe mode, does not age work: it is added up when the hold ends.
 UPDATE turns SET held = j.row, held_since = :now,
        quarantined = CASE WHEN quarantined BETWEEN 0 AND 253402300799999 THEN quarantined ELSE 0 END
            + CASE WHEN (held = 'quarantine' OR held = 'safe_mode') AND held_since BETWEEN 0 AND :now THEN :now - held_since ELSE 0 END
@@ -146,7 +148,7 @@ FROM (SELECT value ->> 0 AS turn, value ->> 1 AS state, value ->> 2 AS why FROM 
 WHERE id = j.turn AND turns.state = 'interrupted'
 
 -- name: wait_stale
--- For a question that is open; nobody waits for one that was closed meanwhile.
+-- Only if a question is open: a turn does not wait for one that was closed meanwhile.
 UPDATE turns SET state = 'waiting', held = NULL, noted = interruptions
 WHERE id IN (SELECT value FROM json_each(:turns)) AND state = 'interrupted'
   AND EXISTS (SELECT 1 FROM questions q WHERE q.turn = turns.id AND q.state = 'open')
@@ -163,13 +165,13 @@ UPDATE questions SET state = 'cancelled', closed_at = :now
 WHERE state = 'open' AND turn IN (SELECT value FROM json_each(:turns))
 
 -- name: expire_overdue_of
--- Their time was up before it was decided that the turn ends.
+-- The time of these questions was up before the decision to end the turn.
 UPDATE questions SET state = 'expired', closed_at = :now
 WHERE state = 'open' AND expires_at <= :now AND turn IN (SELECT value FROM json_each(:turns))
 RETURNING id
 
 -- name: after_stale_end
--- One more generation for every turn that ended; a completed one clears its session.
+-- Every turn that ended raises the generation; a completed one also clears the counts of its session.
 UPDATE sessions SET generation = generation + 1,
        completed_at = CASE WHEN j.state = 'done' THEN :now ELSE completed_at END,
        strikes = CASE WHEN j.state = 'done' THEN 0 ELSE strikes END,
@@ -198,7 +200,8 @@ UPDATE instances SET led_to_park = 1
 WHERE id IN (SELECT last_owner FROM turns WHERE id IN (SELECT value FROM json_each(:turns)))
 
 -- name: ready_freed
--- Conversations whose open turn has just ended: ready if something waits, as `refresh_conversation` has it.
+-- Conversations whose open turn has just ended: ready if a row waits, by the same rule as
+-- `refresh_conversation`.
 UPDATE conversations SET resume = 0, ready_at = CASE WHEN held_at IS NULL AND EXISTS (
     SELECT 1 FROM inbox i WHERE i.key = conversations.key AND i.state = 'waiting' AND i.kind <> 'command'
       AND NOT EXISTS (SELECT 1 FROM inbox o WHERE o.state = 'waiting' AND o.kind = 'command'

@@ -1,5 +1,5 @@
 -- name: step_turn
--- Fence, progress and places in the transcript in one write: zero rows means it is no longer this owner's.
+-- The fence, the progress and the numbers of new entries in one write; zero rows means that the run is stale.
 UPDATE turns SET
     tail = coalesce(:tail, tail),
     noted = max(noted, :noted),
@@ -39,8 +39,8 @@ WHERE turn = :turn AND id = :id AND settled_at IS NULL AND ((state = 'planned') 
 SELECT state FROM tool_calls WHERE turn = :turn AND id = :id
 
 -- name: unsettled_calls
--- Each with the kind and the end of the question about it that was closed without an answer, if there is one, and with
--- what is recorded of its output.
+-- Each call with the kind and state of its question that was closed without an answer, if there is one, and
+-- with its recorded output.
 SELECT c.turn, c.id, c.name, c.state,
        (SELECT q.kind || ' ' || q.state FROM questions q
         WHERE q.turn = c.turn AND q.call = c.id AND q.state IN ('expired', 'undeliverable')
@@ -62,7 +62,8 @@ SELECT coalesce(sum(tokens_in + tokens_out), 0), coalesce(sum(cost_microusd), 0)
 WHERE chat = :chat AND at >= :since
 
 -- name: granted_since
--- What people said "continue" to in the turns that used something since then, this one among them.
+-- The questions that people answered with "continue" in this turn and in the chat's turns with usage since
+-- then.
 SELECT id FROM questions
 WHERE turn IN (SELECT turn FROM usage WHERE chat = :chat AND at >= :since UNION SELECT :turn)
   AND kind = 'continue' AND answer = 'continue' AND closed_at >= :since
@@ -75,7 +76,7 @@ SELECT :id, s.id, s.incarnation, :turn, :call, :kind, :call_hash, :asked_of, :te
 FROM sessions s WHERE s.id = :session
 
 -- name: add_process
--- It may have been found on the disk before its turn could write it down.
+-- The process may have been found on the disk before its turn could record it.
 INSERT INTO processes (id, session, incarnation, generation, turn, boot, pid, started_ticks, command, log, notify,
                        patterns, started_at)
 SELECT :id, s.id, s.incarnation, :generation, :turn, :boot, :pid, :started_ticks, :command, :log, :notify, :patterns, :now
@@ -83,12 +84,12 @@ FROM sessions s WHERE s.id = :session
 ON CONFLICT (id) DO UPDATE SET generation = excluded.generation
 
 -- name: mark_guard
--- A marker may be set only between turns, on the session as it was read.
+-- An undo or a summary is allowed only between turns, on the session as the caller saw it.
 SELECT s.last_turn FROM sessions s JOIN turns t ON t.id = s.last_turn
 WHERE s.id = :session AND s.generation = :generation AND s.ended_at IS NULL AND t.ended_at IS NOT NULL
 
 -- name: forget_tail
--- An undo that takes the whole turn out of the view leaves nothing that a note could be about.
+-- If an undo hides the whole turn, a later note has nothing to be about.
 UPDATE turns SET tail = 'nothing' WHERE id = :turn AND first_seq >= :first
 
 -- name: undone_since

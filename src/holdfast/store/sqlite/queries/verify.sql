@@ -5,7 +5,8 @@ PRAGMA integrity_check
 PRAGMA foreign_key_check
 
 -- name: broken_invariants
--- Each finding is words and the row; the schema forbids most of these already, so a row here is damage.
+-- Each finding says what is wrong and names the row. The schema forbids most of these, so a row here is
+-- damage.
 SELECT 'turn with unsettled calls has ended: ' || t.id
 FROM tool_calls c JOIN turns t ON t.id = c.turn WHERE c.settled_at IS NULL AND t.ended_at IS NOT NULL
 UNION ALL
@@ -18,7 +19,7 @@ SELECT 'result of a call that is not settled: ' || e.turn || '/' || e.call
 FROM entries e WHERE e.kind = 'returned'
  AND NOT EXISTS (SELECT 1 FROM tool_calls c WHERE c.turn = e.turn AND c.id = e.call AND c.settled_at IS NOT NULL)
 UNION ALL
-SELECT 'result that says otherwise than its call: ' || e.turn || '/' || e.call
+SELECT 'result that does not match the state of its call: ' || e.turn || '/' || e.call
 FROM entries e JOIN tool_calls c ON c.turn = e.turn AND c.id = e.call
 WHERE e.kind = 'returned' AND json_valid(e.body) AND e.body ->> 'state' <> c.state
 UNION ALL
@@ -28,7 +29,7 @@ UNION ALL
 SELECT 'partial of an ended turn: ' || p.turn || '/' || p.call
 FROM partials p JOIN turns t ON t.id = p.turn WHERE t.ended_at IS NOT NULL
 UNION ALL
-SELECT 'turn waits for no question: ' || t.id
+SELECT 'waiting turn without an open question: ' || t.id
 FROM turns t WHERE t.state = 'waiting'
  AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn = t.id AND q.state = 'open')
 UNION ALL
@@ -54,10 +55,10 @@ UNION ALL
 SELECT 'transcript counter of ' || s.id || ' is wrong' FROM sessions s JOIN turns t ON t.id = s.last_turn
 WHERE t.last_seq <> (SELECT coalesce(max(seq), 0) FROM entries e WHERE e.session = s.id)
 UNION ALL
-SELECT 'turn is owned by a process run nobody knows: ' || t.id
+SELECT 'turn is owned by an unknown process run: ' || t.id
 FROM turns t WHERE t.owner IS NOT NULL AND NOT EXISTS (SELECT 1 FROM instances i WHERE i.id = t.owner)
 UNION ALL
-SELECT 'part is sent by a process run nobody knows: ' || o.id
+SELECT 'part is sent by an unknown process run: ' || o.id
 FROM outbox o WHERE o.owner IS NOT NULL AND NOT EXISTS (SELECT 1 FROM instances i WHERE i.id = o.owner)
 UNION ALL
 SELECT 'wake-up that outlived its conversation: ' || i.position
@@ -90,7 +91,7 @@ WHERE c.send_at IS NOT (
           WHERE a.chat = c.address AND a.settled_at IS NULL AND a.aside_at IS NOT NULL) AS n)
 
 -- name: unreadable_fields
--- What counts as absent when it is read, and states no rule can place. Lists of words come as ',one,two,'.
+-- Values that count as absent when they are read, and unknown states. Lists of words come as ',one,two,'.
 SELECT 'unreadable state of turn ' || id FROM turns WHERE instr(:turn, ',' || state || ',') = 0
 UNION ALL
 SELECT 'unreadable state of call ' || turn || '/' || id FROM tool_calls WHERE instr(:call, ',' || state || ',') = 0

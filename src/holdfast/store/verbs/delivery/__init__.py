@@ -1,1 +1,1 @@
-"""Verbs of what chats are owed: written in the commit that makes it true, then sent and settled."""
+"""Verbs of what chats are owed: each part is written in the commit that makes it true, sent, and settled."""

@@ -1,4 +1,4 @@
-"""Sending what is owed: claimed before the send, recorded after it, in order within each chat."""
+"""Sending parts: claim a part before the send, record it after, in order within each chat."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from holdfast.store.verbs.tx import PartUndone, Read, Row, Tx
 from .outbox_insert import owe_all, refresh_chat
 
 LONGEST_WAIT = DAY
-"""A time further ahead was written by a clock that ran ahead: waiting for it would mute a chat."""
+"""A due time further ahead was written by a clock that was fast: waiting for it would mute a chat."""
 
 
 def owe(tx: Tx, owed: Owed) -> bool:
@@ -48,7 +48,7 @@ def claim_deliveries(
 def claim_deliveries_apart(
     tx: Tx, platforms: tuple[str, ...], limit: int = 32, tried: str | None = None
 ) -> tuple[Delivery, ...]:
-    """The same, each chat apart: one whose part cannot be taken is set aside, and keeps no other waiting."""
+    """The same, each chat apart: a chat whose part cannot be taken is set aside, and the others go on."""
     taken: list[Delivery] = []
     for platform in platforms:
         for chat in _take_chats(tx, platform, limit - len(taken)):
@@ -72,8 +72,8 @@ def _take_part(tx: Tx, chat: str, tried: str | None) -> tuple[Delivery, ...]:
     row = tx.one("take_delivery", chat=chat, owner=tx.instance, tried=tried, now=tx.now, latest=latest)
     if row is not None:
         return (rows.delivery(row),)
-    # A damaged throttle made the chat due, or what is first in its line is damaged. A throttle is forgotten;
-    # the parts have their own times.
+    # A damaged throttle made the chat due, or the first part of its line is damaged. The repair removes a
+    # damaged throttle; the parts have their own times.
     mend_line(tx, chat)
     refresh_chat(tx, chat)
     return ()
@@ -123,20 +123,20 @@ def _settle(
         for (failed,) in tx.all("fail_chat", chat=chat, reason=result.reason, now=tx.now):
             tx.event("failed", f"delivery:{failed}", reason=result.reason)
     owe_all(tx, owe)
-    # Nothing was due while this part was in the air, and without a next one nothing is.
+    # No part of the chat was due while this one was in flight, and none is if the chat is owed no more.
     if owes_more:
         refresh_chat(tx, chat)
 
 
 def _within_a_day(tx: Tx, at: int) -> int:
-    """A longer wait is asked for again when this one is over; in the ledger it would count as damage."""
+    """Cut a wait to a day: the platform asks again for the rest; a longer one would count as damage."""
     return min(at, tx.now + LONGEST_WAIT)
 
 
 def _write(
     tx: Tx, id: DeliveryId, result: SendResult, source: DeliveryState, repeated: bool, marked: bool
 ) -> Row | None:
-    # An unknown send was counted when it became unknown; settling it is no further attempt.
+    # An unknown send was counted when it became unknown; to settle it is no further attempt.
     counts = source is DeliveryState.SENDING
     where: dict[str, str | int | None] = {"id": id, "owner": tx.instance if counts else None}
     match result:
@@ -149,7 +149,7 @@ def _write(
                 **where,
             )
         case TryAgain(at, reason, is_attempt):
-            # A throttle may come back for a day: its row says why it waits and until when, and that is all.
+            # A throttle may repeat for a day: its row keeps the reason and the time, and no event is written.
             if is_attempt:
                 tx.event("try_again", f"delivery:{id}", reason=reason, at=at)
                 tx.changed("failing")
@@ -224,7 +224,7 @@ def doubt_orphans(tx: Tx) -> int:
 
 
 def doubt_orphans_apart(tx: Tx) -> int:
-    """The same, each part apart: one whose row cannot be changed keeps no other waiting."""
+    """The same, each part apart: a row that cannot be changed does not stop the others."""
     found = tx.all("orphan_parts", owner=tx.instance)
     doubt = partial(tx.all, "doubt_orphans", owner=tx.instance)
     return _doubt(tx, rows_apart(tx, "outbox", found, lambda id_: doubt(only=id_)))

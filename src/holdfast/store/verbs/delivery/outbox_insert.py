@@ -1,4 +1,4 @@
-"""Owing a chat something: rows in its order, once per dedupe key, within the commit that makes it true."""
+"""Owing a chat messages: rows in its order, once per dedupe key, in the commit that makes them true."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.store.verbs.tx import Tx, Value
 
 
 class Debt(NamedTuple):
-    """Something owed, and the work it is owed for."""
+    """An owed message, with the session and turn that it belongs to."""
 
     owed: Owed
     session: SessionId | None = None
@@ -24,13 +24,13 @@ class Debt(NamedTuple):
 def owe_all(
     tx: Tx, owed: Iterable[Owed], session: SessionId | None = None, turn: TurnId | None = None
 ) -> bool:
-    """Owe several things of one piece of work, in order; True if any of them is new."""
+    """Owe several messages of one turn, in order; True if any of them is new."""
     new = [_owe(tx, Debt(one, session, turn)) for one in owed]
     return any(new)
 
 
 def _owe(tx: Tx, debt: Debt) -> bool:
-    """Write the parts of one message, numbered without a gap; what was owed or told before adds nothing."""
+    """Write the parts of one message, numbered without a gap; a message that was owed before adds nothing."""
     owed = debt.owed
     row = tx.one("take_numbers", chat=owed.chat, parts=len(owed.parts), dedupe=owed.dedupe)
     if row is None:
@@ -55,7 +55,7 @@ def owe_debts(tx: Tx, debts: list[Debt]) -> None:
     taken = tx.all("take_numbers_of_many", parts=encode(list(parts.items())))
     if len(taken) < len(parts):
         raise NotFound("chat", ", ".join(set(parts) - {row[0] for row in taken}))
-    # Each chat's counter stands at the last of the numbers just taken: count on from before them.
+    # The counter of each chat is at the last number just taken: count from the number before the first.
     last = {chat: number - parts[chat] for chat, number in taken}
     tx.many("add_delivery", list(_rows(fresh, last, tx.now)))
     tx.changed("outbox")
@@ -64,7 +64,7 @@ def owe_debts(tx: Tx, debts: list[Debt]) -> None:
 
 
 def _not_told(tx: Tx, debts: list[Debt]) -> list[Debt]:
-    """Each dedupe key once, and only those nobody was told under."""
+    """The debts whose dedupe key is new, each key once."""
     wanted = {debt.owed.dedupe: debt for debt in reversed(debts)}
     if not wanted:
         return []
@@ -93,7 +93,7 @@ def _rows(debts: Iterable[Debt], last: dict[str, int], now: int) -> Iterator[dic
                 "parts": count,
                 "body": text,
                 "reply_to": owed.reply_to,
-                # Buttons belong to the last part: that is where a person's thumb is.
+                # Buttons belong to the last part: the person has read the others when they press one.
                 "options": dump_list(owed.options) if part == count else "[]",
                 "files": dump_files(owed.files[part - 1 : part]),
                 "now": now,
@@ -101,7 +101,7 @@ def _rows(debts: Iterable[Debt], last: dict[str, int], now: int) -> Iterator[dic
 
 
 def refresh_chat(tx: Tx, chat: str) -> None:
-    """Derive from the outbox when this chat may be sent to next."""
+    """Derive from the outbox when the next part of this chat is due."""
     row = tx.one("refresh_chat", chat=chat)
     if row and row[0] is not None:
         tx.changed("outbox")

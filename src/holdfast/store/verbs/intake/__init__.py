@@ -1,1 +1,1 @@
-"""Verbs that take things in: messages, commands, people, questions, goals."""
+"""Verbs of everything that people ask for: messages, commands, access, answers, goals."""

@@ -1,4 +1,4 @@
-"""Rules that owners gave for a chat: stored with the answer, asked for at every start, revoked for good."""
+"""Rules that owners gave for a chat: stored with the answer, checked at every start, revoked for good."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .intake import settle_row
 
 
 def store_rule(tx: Tx, question: QuestionId, person: PersonId) -> None:
-    """Store the rule that an answered question had offered; one that is in force already stays as it is."""
+    """Store the rule that an answered question offered; if the same rule is in force, it stays as it is."""
     row = tx.one("add_allowed_call", question=question, person=person, now=tx.now)
     if row is not None:
         tx.event("allowed", f"rule:{row[0]}", by=person, question=question)
@@ -30,7 +30,7 @@ def store_rule(tx: Tx, question: QuestionId, person: PersonId) -> None:
 
 
 def use_rule(tx: Tx, turn: TurnId, call: CallId, rule: int) -> None:
-    """Write down under which rule a call starts; refuse one that is no longer in force in the chat."""
+    """Record the rule under which a call starts; refuse a rule that is no longer in force in the chat."""
     row = tx.one("allowed_call_in_force", rule=rule, turn=turn, call=call)
     if row is None:
         raise RuleRevoked(rule, call)
@@ -56,7 +56,7 @@ def revoke_allowed_call(
 
 
 def erase_rules(tx: Tx, sessions: str) -> None:
-    """Revoke the rules that were given in these sessions, and forget what they say."""
+    """Revoke the rules that were given in these sessions, and erase their content."""
     for (rule,) in tx.all("revoke_forgotten", sessions=sessions, by=FORGOTTEN, now=tx.now):
         tx.event("revoked", f"rule:{rule}", by=FORGOTTEN)
         tx.changed("questions")

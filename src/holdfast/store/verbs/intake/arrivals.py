@@ -1,4 +1,4 @@
-"""Arrivals: a message is kept, and what becomes of it is decided and carried out, in one commit."""
+"""Arrivals: one commit keeps a message, decides how it is admitted and carries that out."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from .intake import accept_one, accept_rest, keep_row, line_up, settle_row
 from .questions import answer, set_aside_by, set_question_aside
 
 BACKLOG = "backlog"
-"""Why a message is offered: it is older than what is begun with unasked."""
+"""The reason of an offered message: it is too old to be answered unless its person asks for it."""
 _ENDS_TURNS = ("stop", "new")
 _turn_state = rows.reader(TurnState)
 _question_state = rows.reader(QuestionState)
@@ -61,43 +61,43 @@ def accept(tx: Tx, batch: Batch, settings: ArrivalSettings = AS_CONFIGURED) -> t
 
 
 def _take_in(tx: Tx, account: str, message: Inbound, settings: ArrivalSettings) -> Accepted | None:
-    """Keep one row; a person's message is admitted, and so is a command that is too long to be one."""
+    """Keep one row and, if it is a message or a command that is too long to be one, admit it."""
     longest = settings.queue.longest
     too_long = len(message.text) > longest
     if message.kind is not InboxKind.MESSAGE and not (message.kind is InboxKind.COMMAND and too_long):
         return accept_one(tx, account, message)
-    standing = tx.one("arrival", key=message.key, most=settings.queue.most, me=tx.instance)
+    conversation = tx.one("arrival", key=message.key, most=settings.queue.most, me=tx.instance)
     row = replace(message, text=message.text[:longest]) if too_long else message
     kept = keep_row(tx, account, row)
     if kept is None or not kept.fresh:
         return kept
-    admission = admit(_facts(tx, message, standing, settings), tx.now, settings.queue)
+    admission = admit(_facts(tx, message, conversation, settings), tx.now, settings.queue)
     if admission.ack is not None:
         kept = replace(kept, words=admission.ack)
         if not (isinstance(admission, Offer) and _told_of_the_backlog(tx, message.key, settings)):
             _owe_words(tx, message, kept)
-    _carry_out(tx, message, kept.position, admission, standing, settings)
-    if standing is not None and standing[6] and not isinstance(admission, (Answer, Refuse, Offer)):
-        goal_was_interrupted(tx, SessionId(standing[5]), kept.position)
+    _carry_out(tx, message, kept.position, admission, conversation, settings)
+    if conversation is not None and conversation[6] and not isinstance(admission, (Answer, Refuse, Offer)):
+        goal_was_interrupted(tx, SessionId(conversation[5]), kept.position)
     return kept
 
 
 def _told_of_the_backlog(tx: Tx, key: Key, settings: ArrivalSettings) -> bool:
-    """Old messages come in one go: of those of one backlog people are told once, and of the next anew."""
+    """Whether the chat was told of this backlog: its messages arrive together, and one notice is enough."""
     since = tx.now - settings.queue.backlog
     return tx.one("offered_since", key=key, reason=BACKLOG, since=since) is not None
 
 
 def _owe_words(tx: Tx, message: Inbound, kept: Accepted) -> None:
-    """Owe what is true of the row."""
+    """Owe the words about the kept row."""
     words = (kept.words or "",)
     notice = Owed(message.place.address, f"ack:{kept.position}", words, OwedKind.NOTICE, message.message_id)
     owe_all(tx, (notice,))
 
 
-def _facts(tx: Tx, message: Inbound, standing: Row | None, settings: ArrivalSettings) -> ArrivalFacts:
+def _facts(tx: Tx, message: Inbound, conversation: Row | None, settings: ArrivalSettings) -> ArrivalFacts:
     nothing = (None, None, None, 0, False, 0, 0, 0)
-    busy, turn, state, waiting, asks, *_, faulty, resumes, on_hold = standing or nothing
+    busy, turn, state, waiting, asks, *_, faulty, resumes, on_hold = conversation or nothing
     question: QuestionRecord | None = None
     owner = settings.is_owner(message.sender)
     pressed = message.pressed or _replied(tx, message)
@@ -128,7 +128,7 @@ def _facts(tx: Tx, message: Inbound, standing: Row | None, settings: ArrivalSett
 
 
 def _replied(tx: Tx, message: Inbound) -> QuestionId | None:
-    """The question whose message this replies to, if it can be an answer to it; else it is any message."""
+    """The question to whose message this one replies; None unless the text can be an answer to it."""
     if message.replies_to is None:
         return None
     row = tx.one("replied_question", chat=message.place.address, message=message.replies_to)
@@ -149,7 +149,7 @@ def _pressed(tx: Tx, message: Inbound, question: QuestionId, owner: bool) -> Que
 def _how_closed(
     tx: Tx, message: Inbound, question: QuestionId, owner: bool
 ) -> tuple[QuestionState | None, AskedBy | None]:
-    """What became of a question somebody answers too late; one that should be closed by now has expired."""
+    """How a question closed that a person answers too late; if it is still open past its time, it expired."""
     chat = message.place.address
     row = tx.one("pressed_late", id=question, chat=chat, person=message.sender, owner=owner)
     if row is None:
@@ -167,7 +167,7 @@ def _open_question(tx: Tx, turn: TurnId, message: Inbound) -> QuestionRecord | N
 
 
 def _is_ending(tx: Tx, key: Key) -> bool:
-    """A `/stop` or `/new` that arrived first is about to end what asks: this is no answer to it."""
+    """Whether a waiting `/stop` or `/new` is about to end the turn that asks: then this is no answer."""
     pending = (parse_command(load_message(body)[0]) for (body,) in tx.all("commands_pending", key=key))
     return any(command is not None and command.name in _ENDS_TURNS for command in pending)
 
@@ -177,7 +177,7 @@ def _carry_out(
     message: Inbound,
     position: Position,
     admission: Admission,
-    standing: Row | None,
+    conversation: Row | None,
     settings: ArrivalSettings,
 ) -> None:
     match admission:
@@ -195,8 +195,8 @@ def _carry_out(
             set_aside_by(tx, question, position, message.sender)
         case DropWork(question):
             set_question_aside(tx, question, settings.longest)
-        case Interrupt() if standing is not None:
-            ask_to_stop(tx, TurnId(standing[1]), StopKind.INTERRUPT)
+        case Interrupt() if conversation is not None:
+            ask_to_stop(tx, TurnId(conversation[1]), StopKind.INTERRUPT)
         case _:
             pass
     line_up(tx, message.key)

@@ -1,4 +1,4 @@
-"""Files that came with messages or go with them: what is known of each; its bytes stand beside the ledger."""
+"""Files that are attached to messages: the ledger has a row for each, the bytes are in a file beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The turns of a standing goal: queued in the commit that ends the one before, and ended with the goal."""
+"""The turns of a goal: each is queued in the commit that ends the one before, and dropped with the goal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ from .intake import accept_one, refresh_conversation
 
 
 def queue_goal_turn(tx: Tx, session: SessionId, cause: str) -> None:
-    """Queue the next turn of an active goal, once for this cause; a goal whose turns are used ends, told."""
+    """Queue the next turn of an active goal, once for this cause.
+
+    If the turns of the goal are used up, end the goal and tell the chat.
+    """
     used = tx.one("use_goal", session=session, account=ACCOUNT)
     if used is None:
         _spend(tx, session, cause)
@@ -51,7 +54,7 @@ def queue_goal_turn(tx: Tx, session: SessionId, cause: str) -> None:
 
 
 def queue_goal_turns(tx: Tx, causes: Mapping[SessionId, str]) -> None:
-    """The same for many sessions, each with its cause: few of them have a goal."""
+    """The same for many sessions, each with its cause; sessions without a goal are skipped."""
     for (session,) in tx.all("with_a_goal", sessions=encode(list(causes))):
         queue_goal_turn(tx, session, causes[session])
 
@@ -60,27 +63,27 @@ def _spend(tx: Tx, session: SessionId, cause: str) -> None:
     spent = tx.one("spend_goal", session=session, account=ACCOUNT, now=tx.now)
     if spent is not None:
         _, chat = _place(tx, session)
-        _over(tx, session, GoalState.SPENT)
+        _drop_queued_turn(tx, session, GoalState.SPENT)
         words = spent_words(spent[0] or "", spent[1])
         owe_all(tx, (Owed(chat, f"goal:{cause}:spent", (words,), OwedKind.NOTICE),), session)
 
 
 def end_goal(tx: Tx, session: SessionId, state: GoalState, words: str = "") -> str | None:
-    """End an active goal and withdraw the turn that is queued for it; its text, None if there was none."""
+    """End an active goal and withdraw its queued turn; returns its text, or None if there was no goal."""
     ended = tx.one("end_goal", session=session, state=state, words=words, now=tx.now)
     if ended is None:
         return None
-    _over(tx, session, state)
+    _drop_queued_turn(tx, session, state)
     return str(ended[0] or "")
 
 
 def end_goals(tx: Tx, sessions: Iterable[SessionId]) -> None:
-    """No goal outlives its session."""
+    """End the goals of sessions that end."""
     tx.run("end_goals", sessions=json.dumps(list(sessions)), now=tx.now)
 
 
 def goal_was_interrupted(tx: Tx, session: SessionId, by: Position) -> None:
-    """A person wrote: what they want comes now, and the goal no longer goes on by itself."""
+    """Stop the goal because a person wrote, and tell them: their message comes first now."""
     text = end_goal(tx, session, GoalState.STOPPED)
     if text is not None:
         _, chat = _place(tx, session)
@@ -88,7 +91,7 @@ def goal_was_interrupted(tx: Tx, session: SessionId, by: Position) -> None:
         owe_all(tx, (notice,), session)
 
 
-def _over(tx: Tx, session: SessionId, state: GoalState) -> None:
+def _drop_queued_turn(tx: Tx, session: SessionId, state: GoalState) -> None:
     key, _ = _place(tx, session)
     tx.event(f"goal_{state}", f"session:{session}")
     if tx.run("drop_goal_turns", key=key, account=ACCOUNT, now=tx.now):

@@ -1,4 +1,4 @@
-"""Standing goals, as people set and stop them."""
+"""Goals: people set and stop them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking things in: batches, revisions, commands, requests, and the life of this process."""
+"""Intake: batches, revisions, commands, requests, and the process runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from holdfast.store.verbs.codec import dump_message
 from holdfast.store.verbs.delivery.outbox_insert import owe_all
 from holdfast.store.verbs.tx import Read, Row, Tx
 
-from .people import hear
+from .people import answer_knock
 
 STOOD_STILL = "stood_still"
 
@@ -46,7 +46,7 @@ def heartbeat(tx: Tx) -> None:
 
 
 def begin_instance(tx: Tx, host: str, pid: int, boot: str, version: str) -> None:
-    """Write this process run down; only its orderly end adds a word to it."""
+    """Record this process run; only an orderly end adds how it ended."""
     tx.run("add_instance", id=tx.instance, host=host, pid=pid, boot=boot, version=version, now=tx.now)
     tx.event("started", f"instance:{tx.instance}", pid=pid)
 
@@ -57,13 +57,13 @@ def end_instance(tx: Tx, how: Stopped) -> None:
 
 
 def end_instance_before(tx: Tx, instance: InstanceId, how: Stopped, at: int) -> None:
-    """Write down how an earlier run ended that could not do so itself; what is known already stays."""
+    """Record how an earlier run ended that could not record it itself; a recorded end stays."""
     if tx.run("end_instance_before", id=instance, how=how, at=at):
         tx.event("stopped", f"instance:{instance}", how=how)
 
 
 def note_standstill(tx: Tx, pid: int) -> None:
-    """Write down that the last run, if it was this process, was ended because its loop stood still."""
+    """Record that the supervisor ended the last run, if that was process `pid`: its loop stood still."""
     for (instance,) in tx.all("last_crashed", pid=pid, me=tx.instance):
         tx.event(STOOD_STILL, f"instance:{instance}")
 
@@ -73,7 +73,7 @@ def instances(read: Read, limit: int = 50) -> tuple[Instance, ...]:
 
 
 def accept_rest(tx: Tx, batch: Batch, pairing: PairingSettings) -> None:
-    """What of a batch is no message: what could not be read, who was refused, how far it reaches."""
+    """Keep the rest of a batch: its unreadable events, its refused senders and its read position."""
     for unreadable in batch.unreadable:
         _set_aside(tx, batch.account, unreadable)
     knocks = {knock.event_id: knock for knock in batch.knocks}
@@ -81,7 +81,7 @@ def accept_rest(tx: Tx, batch: Batch, pairing: PairingSettings) -> None:
         if not _is_settled(tx, batch.account, event_id):
             tx.event("refused", _subject(batch.account, event_id), reason=reason)
             if event_id in knocks:
-                hear(tx, knocks[event_id], pairing)
+                answer_knock(tx, knocks[event_id], pairing)
     if batch.cursor is not None:
         cursor = batch.cursor
         tx.run("move_cursor", account=batch.account, name=cursor.name, value=cursor.value, now=tx.now)
@@ -111,7 +111,7 @@ def _is_settled(tx: Tx, account: str, event_id: str) -> bool:
 
 
 def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted | None:
-    """Keep a row that is nobody's message: a command, a wake-up, an operator's word."""
+    """Keep a row that is not admitted as a message: a command, a wake-up, a row of the operator."""
     kept = keep_row(tx, account, message)
     if kept is None or not kept.fresh:
         return kept
@@ -126,13 +126,13 @@ def accept_one(tx: Tx, account: str, message: Inbound) -> Accepted | None:
 
 
 def keep_row(tx: Tx, account: str, message: Inbound) -> Accepted | None:
-    """Write one row down, once: a known event adds nothing and is told its first position.
+    """Write one row, once; a known event adds nothing and gets its first position.
 
-    None for one that was set aside or refused before: what was settled once stays so, however it reads now.
+    None for an event that was set aside or refused before: it stays so, even if it can be read now.
     """
     row = _add_row(tx, account, message)
     if row is None:
-        # A known event adds nothing, not even the conversation it would belong to by now.
+        # A known event adds no row, and no conversation either.
         if known := _known(tx, account, message.event_id):
             return known
         if _is_settled(tx, account, message.event_id):
@@ -147,7 +147,7 @@ def keep_row(tx: Tx, account: str, message: Inbound) -> Accepted | None:
 
 
 def line_up(tx: Tx, key: Key) -> None:
-    """Something waits there now: for a worker, or for recovery to think again about what is before it."""
+    """Announce a new waiting row: to a worker, or to recovery, which looks again at the work before it."""
     tx.changed("turns" if refresh_conversation(tx, key) else "recovery")
 
 
@@ -175,7 +175,7 @@ def _known(tx: Tx, account: str, event_id: str) -> Accepted | None:
 
 
 def _is_of_the_past(tx: Tx, message: Inbound) -> bool:
-    """A wake-up belongs to the incarnation it was made in; a message belongs to whoever answers it."""
+    """Whether a wake-up is of an ended incarnation; a message has none and belongs to the next session."""
     if message.incarnation is None:
         return False
     now = tx.one("incarnation_now", key=message.key)
@@ -183,12 +183,12 @@ def _is_of_the_past(tx: Tx, message: Inbound) -> bool:
 
 
 def drop_wakeups_of(tx: Tx, sessions: Iterable[SessionId]) -> None:
-    """No wake-up outlives the conversation it was made for."""
+    """Drop the waiting wake-ups of sessions that end."""
     tx.run("drop_wakeups_of_ended", sessions=json.dumps(list(sessions)), now=tx.now)
 
 
 def refresh_conversation(tx: Tx, key: str) -> bool:
-    """Derive whether a conversation is ready for a worker from what it holds; True if it is."""
+    """Derive from its rows whether a conversation is ready for a worker; True if it is."""
     row = tx.one("refresh_conversation", key=key, now=tx.now)
     return row is not None and row[0] is not None
 
@@ -226,7 +226,7 @@ def _leave_as_it_was(tx: Tx, edit: Edit, words: str) -> Position | None:
 
 
 def commands(read: Read, limit: int = 100) -> tuple[InboxRow, ...]:
-    # One that cannot be read keeps no other waiting; `verify` names it.
+    # A command that cannot be read does not stop the others; `verify` names it.
     return rows.readable(rows.inbox_row, read.all("commands", limit=limit))
 
 
@@ -239,13 +239,13 @@ def settle_row(
     if state is InboxState.OFFERED:
         tx.event("offered", f"inbox:{position}", reason=reason)
     owe_all(tx, owe)
-    # What was written after a command waits for it.
+    # Messages after a command wait for it.
     if refresh_conversation(tx, row[0]):
         tx.changed("turns")
 
 
 def row_is_not(tx: Tx, position: Position, wanted: str) -> WrongState:
-    """The refusal that says what the row is instead."""
+    """The error that names the state which the row is in."""
     found = tx.one("state_of_row", position=position)
     return WrongState(f"inbox row {position}", found[0] if found else None, wanted)
 

@@ -1,4 +1,4 @@
-"""Access in the ledger: codes for newcomers, and what becomes of them when an owner approves one."""
+"""Access in the ledger: the codes of newcomers and the grants of owners."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from holdfast.store.verbs.delivery.outbox_insert import owe_all
 from holdfast.store.verbs.tx import Read, Tx
 
 
-def hear(tx: Tx, knock: Knock, settings: PairingSettings) -> None:
-    """Tell who was refused what would let them in, where they wrote, unless they were told enough."""
+def answer_knock(tx: Tx, knock: Knock, settings: PairingSettings) -> None:
+    """Tell a refused person, in their chat, how to get access, unless they were told often enough."""
     if knock.code is None:
-        # Once for ever: what the chat is called does not change, and nobody is to be nagged.
+        # Once for each chat: repeating these words would only annoy the people there.
         _tell(tx, knock, f"not_here:{replace(knock.place, thread=None).address}", chat_words(knock.place))
         return
     issued = _count(tx, "codes_of", person=knock.person, since=tx.now - settings.within)

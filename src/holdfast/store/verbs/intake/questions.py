@@ -1,4 +1,4 @@
-"""Questions to people: answered once, by the one who was asked, while the conversation lasts."""
+"""Questions to people: the person who was asked answers once, before the session ends."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .allowed_calls import store_rule
 from .intake import refresh_conversation, row_is_not
 
 CONTINUE = "continue"
-"""The answer to the gateway's own question that lets interrupted work go on; any other drops it."""
+"""The answer to the gateway's own question that resumes interrupted work; any other answer drops it."""
 
 _DROPS = {
     QuestionState.ANSWERED: Dropped.SAID,
@@ -85,7 +85,7 @@ def answer(
         raise _closed(tx, question)
     place = tx.one("answer_row", position=by, question=question, now=tx.now)
     assert place is not None
-    # An answer may come from another conversation (a group, say), which has one row less to wait for now.
+    # An answer may come from another conversation (a group, say), which has one waiting row less now.
     refresh_conversation(tx, place[0])
     tx.event("answered", f"question:{question}", by=by)
     owe_all(tx, owe)
@@ -101,7 +101,7 @@ def answer(
 
 
 def say_continue(tx: Tx, turn: TurnId, session: SessionId, by: Position | None) -> None:
-    """A person wants interrupted work to go on, also if the gateway has asked and they say it otherwise."""
+    """Consent to interrupted work for a person, also when they say so without answering the question."""
     tx.run("consent", turn=turn)
     tx.run("answer_is_progress", turn=turn, now=tx.now, mark=tx.mark)
     for (question,) in tx.all("answer_continue", turn=turn, answer=CONTINUE, by=by, now=tx.now):
@@ -112,7 +112,7 @@ def say_continue(tx: Tx, turn: TurnId, session: SessionId, by: Position | None) 
 
 
 def set_aside_by(tx: Tx, question: QuestionId, by: Position, person: PersonId) -> None:
-    """A person wrote something else: what they were asked in that turn closes, and the row waits for it."""
+    """Close what a person was asked in that turn, because they wrote something else; bind their row to it."""
     for (beside,) in tx.all("set_aside_beside", id=question, person=person, now=tx.now):
         tx.event(QuestionState.SET_ASIDE, f"question:{beside}", by=by)
     tx.run("bind_row", position=by, question=question)
@@ -132,7 +132,7 @@ def withdraw_questions(tx: Tx) -> tuple[QuestionId, ...]:
 
 
 def withdraw_questions_apart(tx: Tx) -> tuple[QuestionId, ...]:
-    """The same, each question apart: one whose row cannot be changed keeps no other waiting."""
+    """The same, each question apart: a row that cannot be changed does not stop the others."""
     found = tx.all("questions_to_withdraw")
     withdraw = partial(tx.all, "withdraw_questions", now=tx.now)
     return _withdraw(tx, rows_apart(tx, "questions", found, lambda id_: withdraw(only=id_)))
@@ -141,7 +141,7 @@ def withdraw_questions_apart(tx: Tx) -> tuple[QuestionId, ...]:
 def _withdraw(tx: Tx, withdrawn: list[Row]) -> tuple[QuestionId, ...]:
     for question, turn, session, asked_at in withdrawn:
         tx.event("withdrawn", f"question:{question}")
-        # Out of the wait by the arrows there are: into the line and back, so that recovery decides again.
+        # The state table has no direct arrow: the turn is queued first and then goes back to recovery.
         if tx.run("wake_waiting_turn", turn=turn, anyway=True):
             tx.run("give_back_to_recovery", turn=turn, since=asked_at, now=tx.now)
         release(tx, SessionId(session))
@@ -165,7 +165,7 @@ def expire_questions(
     tx: Tx, limit: int = 100, settings: RecoverySettings = AS_USUAL, longest: Longest = usual
 ) -> tuple[ExpiredQuestion, ...]:
     due = [(QuestionId(row[0]), TurnId(row[1])) for row in tx.all("questions_due", now=tx.now, limit=limit)]
-    # One by one: the end of one may be the end of its turn, and of what else that had asked.
+    # One by one: the end of a question may end its turn, and with it the turn's other questions.
     closed = [each for each in due if _closes(tx, each[0], QuestionState.EXPIRED, longest, settings)]
     return tuple(_expired(tx, question, turn) for question, turn in closed)
 
@@ -173,7 +173,7 @@ def expire_questions(
 def expire_questions_apart(
     tx: Tx, limit: int = 100, settings: RecoverySettings = AS_USUAL, longest: Longest = usual
 ) -> tuple[ExpiredQuestion, ...]:
-    """The same, each question apart: one that cannot be closed keeps no other open."""
+    """The same, each question apart: a question that cannot be closed does not stop the others."""
 
     def expire(question: QuestionId, turn: TurnId) -> list[ExpiredQuestion]:
         closed = _closes(tx, question, QuestionState.EXPIRED, longest, settings)
@@ -206,7 +206,7 @@ def _closes(
     longest: Longest,
     settings: RecoverySettings = AS_USUAL,
 ) -> bool:
-    """Close it, and let its turn go on or end with it; False when it is not open any more."""
+    """Close a question, then let its turn go on or end; False when it is no longer open."""
     row = tx.one("close_question", id=question, state=state, now=tx.now)
     if row is None:
         return False
@@ -229,9 +229,9 @@ def _closed(tx: Tx, question: QuestionId) -> WrongState:
 def _go_on(
     tx: Tx, turn: TurnId, session: SessionId, kind: str, state: QuestionState, longest: Longest
 ) -> None:
-    """The model's question lets its turn go on; the gateway's own, not answered with yes, drops the work.
+    """Queue the turn of a model's question; drop the work of a gateway's question that got no yes.
 
-    The chat keeps what it saw of a reply.
+    The chat keeps what it saw of the dropped reply.
     """
     if kind != QuestionKind.CONTINUE:
         _wake(tx, turn, session)
@@ -243,7 +243,7 @@ def _go_on(
 
 
 def _wake(tx: Tx, turn: TurnId, session: SessionId, anyway: bool = False) -> None:
-    """Queue the turn that waited for it; one that still runs finds the answer in its journal."""
+    """Queue the turn if it waits; a turn that still runs finds the answer in its journal."""
     if tx.run("wake_waiting_turn", turn=turn, anyway=anyway):
         tx.event("queued", f"turn:{turn}")
     release(tx, session)

@@ -1,4 +1,4 @@
-"""After a restore: what was open in the backup is held, and released one by one by the operator."""
+"""After a restore: the ledger holds the work that was open in the backup; the operator releases each item."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from holdfast.store.verbs.tx import Read, Tx
 
 
 def hold_everything(tx: Tx) -> dict[str, int]:
-    """One commit: nothing that was open is run, sent or carried out by itself; returns how many of each.
+    """Hold all open work, in one commit: none of it runs or is sent by itself; returns how many of each kind.
 
-    Open turns are interrupted by the restore and held, parts not known to have arrived are in doubt, messages
-    not yet taken are offered; what was asked of the gateway, and what processes would wake, is past.
+    Open turns are interrupted by the restore and held. Parts that may not have arrived become unknown.
+    Waiting messages are offered. Requests to the gateway are closed, and running processes count as lost.
     """
     now: dict[str, str | int] = {"now": tx.now, "reason": RESTORED}
     tx.run("hold_waiting_turns")

@@ -1,4 +1,4 @@
-"""What an orderly stop asks: who is told, what is still on its way."""
+"""What an orderly stop needs: the chats to tell, and what is still to be sent."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def unsent(read: Read, instance: InstanceId, platforms: tuple[str, ...], until: 
 
 def reply_settled(read: Read, turn: TurnId) -> bool:
     row = read.one("reply_settled", turn=turn)
-    # A turn nobody knows keeps nobody waiting.
+    # The caller need not wait for a turn that the ledger does not know.
     return row is None or bool(row[0])
 
 

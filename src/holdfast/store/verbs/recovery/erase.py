@@ -1,4 +1,4 @@
-"""Forgetting: what runs is ended, content becomes null, and what is left of it in the file is overwritten."""
+"""Erasing: end what runs, set the content to null, and overwrite what is left of it in the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.store.verbs.turn.steps import append_entries
 from holdfast.store.verbs.tx import Read, Tx
 
 _ALWAYS = 2**63 - 1
-"""After every message there is: nobody brings what a tool keeps."""
+"""A position after every message, for files of tools: no message brings those."""
 
 
 class _Found(NamedTuple):
@@ -65,7 +65,7 @@ def _parts(tx: Tx, found: _Found) -> list[tuple[int, str, str]]:
 
 
 def _forget_files(tx: Tx, found: _Found, parts: Sequence[tuple[int, str, str]]) -> None:
-    """Files that nothing else names are known no more; one brought since its last mention here stays."""
+    """Forget the files that no other row names; a file that came again after its last mention here stays."""
     ids = json.dumps([id_ for id_, _, _ in parts])
     named: dict[str, int] = {}
     for body, position in tx.all("bodies_with_files", **found._asdict()):
@@ -81,7 +81,7 @@ def _forget_files(tx: Tx, found: _Found, parts: Sequence[tuple[int, str, str]]) 
 def erase(tx: Tx, scope: Scope) -> int:
     found, sessions = _find(tx, scope), _sessions(tx, scope)
     parts = _parts(tx, found)
-    _refuse_unrest(tx, scope, parts)
+    _require_rest(tx, scope, parts)
     _forget_files(tx, found, parts)
     kinds = [row[0] for row in tx.all("erase_rows", positions=found.positions)]
     told = {row[0] for row in tx.all("erase_entries", sessions=found.sessions)}
@@ -98,16 +98,16 @@ def erase(tx: Tx, scope: Scope) -> int:
     return sum(kind == InboxKind.MESSAGE for kind in kinds)
 
 
-def _refuse_unrest(tx: Tx, scope: Scope, parts: Sequence[tuple[int, str, str]]) -> None:
+def _require_rest(tx: Tx, scope: Scope, parts: Sequence[tuple[int, str, str]]) -> None:
     live = tx.one("session_with_last_turn", key=scope.key)
     if live is not None and scope.session in (None, live[0]):
-        raise WrongState(f"session {live[0]}", "live", "ended before it is erased")
+        raise WrongState(f"session {live[0]}", "live", "ended")
     if any(state == "sending" for _, _, state in parts):
-        raise WrongState("a part of it", "sending", "at rest")
+        raise WrongState("a part to erase", "sending", "at rest")
 
 
 def _empty_view(tx: Tx, session: SessionId, turn: TurnId) -> None:
-    """What is left of the transcript says nothing: nobody, a model least of all, is shown it any more."""
+    """Undo the whole transcript, so that neither a person nor a model sees the empty entries."""
     ((_, last_seq),) = tx.all("take_seqs", counts=json.dumps([(turn, 1)]))
     append_entries(tx, session, turn, (Undone(1, last_seq - 1),), last_seq)
 
@@ -122,7 +122,7 @@ def _erase_parts(tx: Tx, parts: Sequence[tuple[int, str, str]]) -> None:
 
 
 def scrub(tx: Tx) -> bool:
-    """Asked for here; done once this commit has returned, which alone can say how it went."""
+    """Ask for the rewrite; the writer does it after this commit and then returns the outcome."""
     tx.scrub = True
     return False
 

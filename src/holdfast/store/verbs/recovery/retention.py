@@ -1,4 +1,4 @@
-"""Upkeep: old finished rows are removed a bounded batch at a time; nothing unfinished ever is."""
+"""Upkeep: remove old finished rows, a bounded batch at a time, and never unfinished ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What dead owners left: found by index, written back in groups, guarded by what was decided on."""
+"""The turns of dead processes: found by index, written back in groups, each guarded by the facts it had."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from holdfast.store.verbs.intake.goal_turns import end_goals, queue_goal_turns
 from holdfast.store.verbs.intake.intake import STOOD_STILL, drop_wakeups_of
 from holdfast.store.verbs.repair import mend_open_work
 from holdfast.store.verbs.rows import on_interruption_or_none, reader, stop, tail, time_or_none
-from holdfast.store.verbs.set_aside import lay_aside
+from holdfast.store.verbs.set_aside import set_conversation_aside
 from holdfast.store.verbs.transcripts import entries_of_turn
 from holdfast.store.verbs.turn.steps import add_questions, settle_open_work
 from holdfast.store.verbs.tx import PartUndone, Read, Row, Tx
@@ -59,12 +59,12 @@ def interrupt_orphans(tx: Tx, limit: int = 500, running: tuple[TurnId, ...] | No
 
 
 def _interrupt_alone(tx: Tx, row: Row) -> bool:
-    """One whose row cannot be changed is set aside alone, and keeps no other waiting."""
+    """Interrupt one turn; if its row cannot be changed, only this turn is set aside."""
     try:
         tx.apart(partial(_interrupt, tx, [row]))
     except PartUndone as undone:
         for (key,) in tx.all("key_of_session", session=row[1]):
-            lay_aside(tx, Key(key), undone.fault)
+            set_conversation_aside(tx, Key(key), undone.fault)
         return False
     return True
 
@@ -87,13 +87,16 @@ def _interrupt(tx: Tx, found: list[Row]) -> None:
 
 
 def _suspect(tx: Tx, turns: str) -> None:
-    """Suspect the sessions that ran a tool while the loop stood still; the turns still have their owner."""
+    """Make suspects of the sessions that ran a tool while the loop stood still.
+
+    This comes before the interruption, while the turns still have their owner.
+    """
     for session, strikes in tx.all("ran_while_it_stood_still", turns=turns, what=STOOD_STILL):
         tx.run("set_strikes", session=session, strikes=after_standstill(strikes, RecoverySettings()))
 
 
 def _count_deaths(tx: Tx, found: list[Row]) -> None:
-    # How long a run lived whose process is alive says nothing about deaths; nor does a time that is damaged.
+    # Only the age of a run whose process died counts; a damaged time counts as 0.
     runs = [
         (session, _ran_for(claimed, beat))
         for _, session, owner, claimed, beat, *_ in found
@@ -103,7 +106,7 @@ def _count_deaths(tx: Tx, found: list[Row]) -> None:
 
 
 def _count_cuts(tx: Tx, found: list[Row]) -> None:
-    """As its owner would have counted them, had there been room."""
+    """Count a cut as the process itself would have done, if it could have written to the ledger."""
     for _, session, *_, productive in found:
         tx.run("take_strike_back" if productive else "count_cut", session=session)
 
@@ -118,20 +121,20 @@ def stale_turns(read: Read, after: TurnId | None = None, limit: int = 500) -> tu
 
 
 def stale_turn(tx: Tx, turn: TurnId) -> StaleTurn:
-    """What recovery would be shown of a turn that is in line again."""
+    """A queued turn with the facts that recovery would see of it."""
     (stale,) = _stale(tx.one("stale_turn", turn=turn, now=tx.now))
     return stale
 
 
 def _stale(found: Row | None) -> tuple[StaleTurn, ...]:
-    """Rows as recovery's facts; a damaged time or word counts as absent, the rest of its row holds."""
+    """Rows as recovery's facts; a damaged time or word counts as absent, the rest of its row stays."""
     assert found is not None
     values, lines = found
     page = json.loads(values)
     for row, line in zip(page, lines.split("\n") if page else (), strict=True):
         row[_PROGRESS], row[_SILENT] = time_or_none(row[_PROGRESS]), time_or_none(row[_SILENT])
-        row.append(_standing(line))
-    # Past the constructor, which costs twice as much: a boot may read ten thousand of them.
+        row.append(_condition(line))
+    # The constructor would cost twice as much, and a boot may read ten thousand of them.
     return tuple([tuple.__new__(StaleTurn, row) for row in page])
 
 
@@ -139,8 +142,8 @@ _PROGRESS, _SILENT = map(StaleTurn._fields.index, ("progress_at", "silent_since"
 
 
 @lru_cache(maxsize=1_000)
-def _standing(values: str) -> InterruptedWork:
-    """How a turn stands; read once for all that stand alike."""
+def _condition(values: str) -> InterruptedWork:
+    """The condition of a turn; the cache parses it once for all turns in the same condition."""
     # fmt: off
     (suspended, stopped, ends_in, question, noted, strikes, interruptions, interruption, owner, held, chosen,
      consented, deaths, cuts, turn_deaths, follows_park, parks) = json.loads(values)
@@ -159,7 +162,7 @@ def settle_stale(tx: Tx, page: Sequence[StaleTurn], judge: JudgePage) -> Settled
     except PartUndone as undone:
         if isinstance(undone.fault, Refused):
             raise undone.fault from undone
-    # A row is damaged, or met a fault of ours: it is set aside alone, and keeps no other waiting.
+    # A row is damaged, or met a bug of the gateway: only this row is set aside, and all others go on.
     mend_open_work(tx)
     settled: dict[Outcome, tuple[TurnId, ...]] = defaultdict(tuple)
     for stale in page:
@@ -169,7 +172,7 @@ def settle_stale(tx: Tx, page: Sequence[StaleTurn], judge: JudgePage) -> Settled
         except PartUndone as undone:
             if isinstance(undone.fault, Refused):
                 raise undone.fault from undone
-            lay_aside(tx, stale.key, undone.fault)
+            set_conversation_aside(tx, stale.key, undone.fault)
     return settled
 
 
@@ -188,10 +191,10 @@ _COUNTERS = (attrgetter("generation"), attrgetter("incarnation"), attrgetter("st
 
 
 def _unmoved(tx: Tx, verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
-    """Those whose turn still is what was decided on; within this transaction nothing can change that.
+    """The verdicts whose turn has not changed since the decision; this transaction keeps it so.
 
-    Counters only grow, and consent is only given: where the sums are what they were, so is every single one.
-    Asked first, because that is nearly always so.
+    Counters only grow, and consent is never taken back: if the sums are the same, every single value is the
+    same. The sums are compared first, because they nearly always match.
     """
     stale = [v.stale for v in verdicts]
     sums = [len(stale)] + [sum(map(counter, stale)) for counter in _COUNTERS]
@@ -204,7 +207,7 @@ def _unmoved(tx: Tx, verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
 
 
 def _carry_out(tx: Tx, verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """One set of writes for all that end the same way; returns what was written."""
+    """Write all verdicts with the same kind of outcome together; returns the verdicts that were written."""
     groups: dict[Group, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         groups[_GROUPS[verdict.decision.outcome]].append(verdict)
@@ -214,13 +217,13 @@ def _carry_out(tx: Tx, verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def _requeue(tx: Tx, go_on: Sequence[StaleTurn]) -> tuple[TurnId, ...]:
-    """What nobody has claimed or ended since it was read goes on; its claim asks once more about all else."""
+    """Queue the turns that no process has claimed or ended meanwhile; their claim judges them once more."""
     guards = encode({stale.turn: stale.generation for stale in go_on})
     if tx.run("requeue_stale", guards=guards, now=tx.now) < len(go_on):
         queued = {row[0] for row in tx.all("queued_among", guards=guards)}
         go_on = [stale for stale in go_on if stale.turn in queued]
     tx.run("ready_requeued", keys=encode([stale.key for stale in go_on]), now=tx.now)
-    # Nothing stood against it, so there is nothing to tell: the claim that follows is the event.
+    # No event is written here: the claim that follows writes one.
     tx.changed("turns")
     return tuple([stale.turn for stale in go_on])
 
@@ -273,7 +276,7 @@ def _end(tx: Tx, group: list[Verdict]) -> list[Verdict]:
 
 
 def _with_partial(verdict: Verdict, text: str | None) -> Verdict:
-    """What the person saw of a reply comes before the words for what became of it."""
+    """Owe the partial reply that the person saw before the words about the outcome."""
     return verdict if text is None else verdict._replace(owe=(*verdict.keep(text), *verdict.owe))
 
 
@@ -282,7 +285,7 @@ def _ends_session(stop: StopKind | None) -> bool:
 
 
 def _end_sessions(tx: Tx, sessions: list[SessionId]) -> None:
-    """`/new` was asked of a turn that nobody ran any more: its conversation is over as well."""
+    """End the sessions of turns that were asked to stop by `/new` and that no process ran any more."""
     if sessions:
         tx.run("end_sessions", sessions=encode(sessions), why="new", now=tx.now)
         drop_wakeups_of(tx, sessions)
@@ -291,7 +294,7 @@ def _end_sessions(tx: Tx, sessions: list[SessionId]) -> None:
 
 
 def _suspend(tx: Tx, parked: list[Verdict]) -> None:
-    """Parking a turn suspends its session and clears the process that died of it."""
+    """Suspend the sessions of parked turns and mark the process runs that died of them."""
     if parked:
         sessions = encode([(v.stale.session, v.decision.row.name) for v in parked])
         tx.run("suspend_sessions", sessions=sessions, now=tx.now)
@@ -314,7 +317,7 @@ _GROUPS: dict[Outcome, Group] = {
     Outcome.PARK: _end,
     Outcome.PARK_WITH_SESSION: _end,
 }
-"""How each outcome is carried out but the one that goes on."""
+"""How each outcome is carried out; `_requeue` carries out the resume."""
 
 
 def _turns(group: Sequence[Verdict]) -> str:
@@ -326,7 +329,7 @@ def _keys(group: list[Verdict]) -> str:
 
 
 def _log(tx: Tx, group: list[Verdict], what: str | None = None) -> None:
-    """Keep the row that decided and the facts it saw, for people to read."""
+    """Log the row of the recovery table that decided and the facts it saw, for people to read."""
     if group:
         tx.events(
             [

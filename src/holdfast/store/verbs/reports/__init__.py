@@ -1,1 +1,1 @@
-"""Verbs that only read: what people look at, and the check of the whole ledger."""
+"""Verbs that only read: reports for people, and the check of the whole ledger."""

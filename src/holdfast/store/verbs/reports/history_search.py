@@ -1,4 +1,4 @@
-"""Looking for words in what a conversation said, also in sessions that are over."""
+"""Search for words in a conversation, also in its ended sessions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from holdfast.store.verbs import rows
 from holdfast.store.verbs.tx import Read
 
 WITHIN = 5_000
-"""The newest entries of a conversation that are looked through."""
+"""How many of the newest entries of a conversation the search reads."""
 _LONGEST = 60
-"""Characters of a word that the database looks for; the rest of it is looked for in what that finds."""
+"""How many characters of a word the database compares; the rest is compared here, in the rows it finds."""
 _READ = 500
-"""Rows read of those with the longest word: some lack the others, or hold it only in their make."""
+"""How many rows with the longest word are read: some lack the other words, or hold it in a JSON key only."""
 
 
 def search(
@@ -30,7 +30,7 @@ def search(
 
 
 def _pattern(word: str) -> str:
-    """Finds at least every body with the word; case is SQLite's to fold in plain letters only."""
+    """A pattern that matches at least every body with the word; SQLite folds the case of ASCII only."""
     plain = "".join(letter if letter.isascii() and letter.isalnum() else "%" for letter in word)
     return f"%{plain}%"
 

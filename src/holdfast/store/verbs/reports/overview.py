@@ -1,4 +1,4 @@
-"""What operators look at: each look is bounded by what is open, by a limit or by a window."""
+"""The reads behind the operator pages: each is bounded by the open work, by a limit or by a window."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from holdfast.store.verbs.tx import Read, Row, Value
 from . import queries
 
 MOST_TURNS = 20_000
-"""Turns of the time asked for that are looked at: of a busier one its end is counted."""
+"""How many turns of the asked time are counted at most: of a busier time only the newest ones are."""
 WINDOW = 5_000
-"""Sessions, or parts sent to one chat, that one page looks through at most."""
+"""How many sessions, or parts sent to one chat, one page looks through at most."""
 _MINUTE = 60_000
 _LISTED = 500
 _PARKED, _HELD = "parked", "held"

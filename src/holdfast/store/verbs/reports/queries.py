@@ -1,4 +1,4 @@
-"""What people look at: pages of sessions, one message's whole life, what a boot found."""
+"""Reads for people: pages of sessions, everything about one message, what a boot found."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def sessions(
 
 
 def line(row: Row) -> SessionLine:
-    """A row of any list of sessions."""
+    """A row of any list of sessions, as its record."""
     id_, key, began, began_at, ended_at, suspended, strikes, turn, state, held, completed_at, on_hold = row
     return SessionLine(
         SessionId(id_),
@@ -155,6 +155,6 @@ def continuity_reports(read: Read, limit: int = 10) -> tuple[KeptReport, ...]:
 
 
 def count(read: Read, name: str, **values: Value) -> int:
-    """The one number a query gives."""
+    """The single number that a query returns."""
     row = read.one(name, **values)
     return int(row[0]) if row else 0

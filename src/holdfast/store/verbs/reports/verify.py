@@ -1,4 +1,4 @@
-"""The ledger's own invariants, asked of the whole database at once."""
+"""The invariants of the ledger, checked over the whole database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def verify(read: Read) -> tuple[str, ...]:
         f"row {rowid} of {table} points to a missing row of {parent}"
         for table, rowid, parent, _ in read.all("foreign_keys")
     )
-    # A read-only connection does not know the schema's CHECKs, so words are looked at one by one.
+    # A read-only connection does not check the schema's CHECKs, so the words are checked one by one.
     words = {name: f",{','.join(known)}," for name, known in _WORDS.items()}
     unreadable = tuple(str(row[0]) for row in read.all("unreadable_fields", latest=LATEST_TIME, **words))
     return integrity + orphans + unreadable + tuple(str(row[0]) for row in read.all("broken_invariants"))

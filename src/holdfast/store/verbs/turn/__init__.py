@@ -1,1 +1,1 @@
-"""Verbs of a turn: claimed, recorded step by step, ended."""
+"""Verbs of a turn: claim it, record its steps, end it."""

@@ -1,4 +1,4 @@
-"""Claiming: one commit that finds the session, makes or takes up the turn, and raises its counters."""
+"""Claiming: one commit that finds the session, begins a turn or takes it again, and raises its counters."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from holdfast.store.verbs.delivery.outbox_insert import owe_all
 from holdfast.store.verbs.intake.intake import refresh_conversation
 from holdfast.store.verbs.recovery.stale import stale_turn
 from holdfast.store.verbs.repair import mend_conversation
-from holdfast.store.verbs.set_aside import heal, lay_aside
+from holdfast.store.verbs.set_aside import clear_fault, set_conversation_aside
 from holdfast.store.verbs.transcripts import entries_of_turn, journal
 from holdfast.store.verbs.tx import PartUndone, Read, Tx
 
@@ -60,7 +60,7 @@ from .partials import cut_replies
 from .steps import append_entries, take_row
 
 _TRIES = 32
-"""How many conversations one claim looks at when recovery has second thoughts about resuming them."""
+"""How many conversations one claim tries while the judge refuses to resume their work."""
 
 _COLLECT_AT_MOST = 50
 _EVERYTHING = 2**62
@@ -82,14 +82,14 @@ def claim(tx: Tx, settings: ClaimSettings, judge: Judge) -> Claimed | None:
             if mend_conversation(tx, key):
                 refresh_conversation(tx, key)
             else:
-                lay_aside(tx, key, undone.fault)
+                set_conversation_aside(tx, key, undone.fault)
             continue
         if claimed is not None:
             if row[2] is not None:
-                heal(tx, key)
+                clear_fault(tx, key)
             return claimed
         refresh_conversation(tx, key)
-    # Others may be ready behind those that were refused: whoever asked should ask again.
+    # Other conversations may be ready behind those that were refused: the workers should ask again.
     tx.changed("turns")
     return None
 
@@ -110,7 +110,7 @@ def claim_ready(
 def _claim_at(
     tx: Tx, settings: ClaimSettings, judge: Judge, key: Key, address: ChatAddress
 ) -> Claimed | None:
-    """Claim what this conversation has for a worker; None if that is nothing, or recovery's to decide."""
+    """Claim the work of this conversation; None if it has none, or if recovery has to decide about it."""
     chat, session, last, longest_fatal = _read_conversation(tx, key, address)
     if session and last and last.ended_at is None:
         begun = _read_begun(tx, settings, session, last, longest_fatal)
@@ -122,14 +122,14 @@ def _claim_at(
 
 
 class _Chat(NamedTuple):
-    """Where the conversation takes place, and what was chosen there."""
+    """The chat of the conversation, with its settings."""
 
     address: ChatAddress
     settings: ChatSettings
 
 
 class _Begun(NamedTuple):
-    """An unfinished turn with all that a claim gives of it, read before anything is written."""
+    """An unfinished turn with everything that a claim returns of it, read before the first write."""
 
     session: Session
     turn: Turn
@@ -154,7 +154,7 @@ def _read_begun(tx: Tx, settings: ClaimSettings, session: Session, turn: Turn, l
 def _rows_to_take(
     tx: Tx, settings: ClaimSettings, key: Key, turn: Turn, journal: Journal
 ) -> tuple[Position, ...]:
-    """Waiting rows that are answered inside this turn rather than after it."""
+    """Waiting rows that this turn answers; the others wait until after it."""
     interrupted = turn.is_cut_off
     if not interrupted and all(one.state is not QuestionState.SET_ASIDE for one in journal.questions):
         return ()
@@ -166,7 +166,7 @@ def _rows_to_take(
 
 
 def _read_waiting(tx: Tx, settings: ClaimSettings, key: Key, chat: _Chat) -> tuple[InboxRow, ...]:
-    """What the next turn takes: the oldest row, or in collect mode all of them."""
+    """The rows that the next turn takes: the oldest one, or in collect mode all of them."""
     busy = chat.settings.busy or settings.busy
     limit = _COLLECT_AT_MOST if busy is BusyMode.COLLECT else 1
     while True:
@@ -178,13 +178,13 @@ def _read_waiting(tx: Tx, settings: ClaimSettings, key: Key, chat: _Chat) -> tup
 
 
 def _oldest_command(tx: Tx, key: Key) -> int:
-    """What was written after a command is taken when that has been carried out."""
+    """The position of the oldest waiting command: rows after it are taken once it is carried out."""
     row = tx.one("oldest_command", key=key)
     return _EVERYTHING if row is None or row[0] is None else int(row[0])
 
 
 def _turn_away(tx: Tx, settings: ClaimSettings, waiting: Iterable[tuple[Any, Any]]) -> int:
-    """Refuse rows whose sender is no longer allowed; says how many. The line is for the claim to derive."""
+    """Refuse rows whose sender is no longer allowed; returns how many. The claim refreshes the line."""
     away = [position for position, sender in waiting if not settings.allows(PersonId(sender))]
     for position in away:
         tx.one(
@@ -196,22 +196,22 @@ def _turn_away(tx: Tx, settings: ClaimSettings, waiting: Iterable[tuple[Any, Any
 def _read_conversation(
     tx: Tx, key: Key, address: ChatAddress
 ) -> tuple[_Chat, Session | None, Turn | None, int]:
-    """What the chat chose, the live session, its newest turn, and how long its longest fatal run lived."""
+    """The chat's settings, the live session, its newest turn, and the age of its longest fatal run."""
     row = tx.one("conversation_at", key=key, chat=address)
     assert row is not None
     session = rows.session(row[4:17]) if row[4] is not None else None
     last = rows.turn(row[17:37]) if row[17] is not None else None
     elapsed = between(row[38], tx.uptime)
     if last is not None and elapsed is not None:
-        # On the machine's own clock, as recovery has it: a wall clock that jumps ages nothing.
+        # Measured on the machine's own clock, as in recovery: a jump of the wall clock does not age work.
         last = last._replace(progress_at=tx.now - elapsed)
     return _Chat(address, rows.chat_settings(*row[:4])), session, last, row[37] or 0
 
 
 def _may_go_on(tx: Tx, settings: ClaimSettings, begun: _Begun, judge: Judge) -> bool:
-    """Ask recovery's rule once more about interrupted work; what it does not want resumed goes back to it.
+    """Judge interrupted work once more; work that is not to be resumed goes back to recovery.
 
-    Other work that was put down goes on, unless who began it is not allowed any more.
+    Other unfinished work goes on, unless the person who began it is no longer allowed.
     """
     turn, cause = begun.turn, begun.cause
     if not turn.is_cut_off:
@@ -230,7 +230,7 @@ def _may_go_on(tx: Tx, settings: ClaimSettings, begun: _Begun, judge: Judge) -> 
 
 
 def _leave_if_late(tx: Tx, settings: ClaimSettings, begun: _Begun) -> bool:
-    """End a turn that was queued for an expired approval, when that is too long ago by now."""
+    """End a turn that was queued for an expired approval, if that expired too long ago."""
     for question in unheeded(begun.journal):
         since = min(question.expires_at, question.closed_at or question.expires_at)
         row = after_silence(question.kind, since, tx.now, settings.recovery)
@@ -275,7 +275,7 @@ def _claim_new(
     session, fatal = _session_for(tx, settings, key, chat.address, session, waiting[0].kind)
     fresh = fatal is not None
     if fresh:
-        # The session before took its wake-ups along.
+        # The end of the session before has dropped its wake-ups.
         waiting = _read_waiting(tx, settings, key, chat)
     before = None if fresh else last
     bodies = _opening(tx, settings, before, waiting)
@@ -318,7 +318,7 @@ def _claim_new(
 def _opening(
     tx: Tx, settings: ClaimSettings, last: Turn | None, waiting: tuple[InboxRow, ...]
 ) -> tuple[Body, ...]:
-    """The one note the new turn may need, then the person's words unchanged."""
+    """The entries that open a new turn: the one note it may need, then the person's words unchanged."""
     before = None
     if last is not None and last.tail is not Tail.NOTHING:
         failed = last.state is TurnState.FAILED and last.interruptions > 0
@@ -337,10 +337,10 @@ def _session_for(
     session: Session | None,
     cause: InboxKind,
 ) -> tuple[Session, int | None]:
-    """The session this row belongs to, made in this commit if a fresh one is due.
+    """The session of this row, made in this commit if a new one is due.
 
-    With a fresh one comes how long the longest fatal run lived that stands against it. Only a message can be
-    the first of a fresh conversation; a wake-up goes on in the one that wanted it.
+    A new session comes with the age of the longest fatal run before it; a live one comes with None. Only a
+    message can end a session by the reset policy; a wake-up stays in the session that asked for it.
     """
     how = None if session else tx.one("how_last_session_ended", key=key)
     facts = SessionFacts(
@@ -360,7 +360,7 @@ def _session_for(
 
 
 def session_to_go_on(tx: Tx, key: Key, chat: ChatAddress) -> SessionId:
-    """The conversation's session for what is no message: its live one, else one made in this commit."""
+    """The conversation's session for a cause that is no message: the live one, else a new one."""
     row = tx.one("live_session", key=key)
     live = rows.session(row) if row else None
     settings = ClaimSettings(ResetSettings(), RecoverySettings())
@@ -370,7 +370,7 @@ def session_to_go_on(tx: Tx, key: Key, chat: ChatAddress) -> SessionId:
 def _begin_session(
     tx: Tx, settings: ClaimSettings, key: Key, chat: ChatAddress, fresh: Fresh
 ) -> tuple[Session, int]:
-    """A fresh session; one that follows a park is a suspect until one of its turns completes."""
+    """Begin a new session; after a park it is a suspect until one of its turns completes."""
     id_ = SessionId(tx.ids.new())
     strikes, follows_park, fatal = after_park(tx, key, settings.recovery)
     row = tx.one(
@@ -393,16 +393,16 @@ def _begin_session(
 
 
 def after_park(tx: Tx, key: Key, settings: RecoverySettings = AS_USUAL) -> tuple[int, int, int]:
-    """What a session begins with: strikes, whether it follows a park, and the longest fatal run before it."""
+    """The values of a new session: strikes, whether it follows a park, the longest fatal run before it."""
     follows_park, longest = tx.one("left_by_last_session", key=key) or (0, 0)
     return (settings.suspect_strikes, 1, longest) if follows_park else (0, 0, 0)
 
 
 def _claimed(tx: Tx, settings: ClaimSettings, begun: _Begun, chat: _Chat, fresh: bool) -> Claimed:
-    """Raise the session's counters, one more generation and one more strike, and hand the turn over."""
+    """Raise the generation and the strikes of the session by one, and return the claimed turn."""
     session, turn = begun.session, begun.turn
     tx.run("raise_generation", session=session.id, turn=turn.id)
-    tx.changed("steps")  # Who follows the chat sees at once that its message was taken up.
+    tx.changed("steps")  # A reader of the chat sees at once that a run has taken its message.
     return Claimed(
         Fence(session.id, turn.id, turn.generation, tx.instance),
         session._replace(generation=turn.generation, strikes=session.strikes + 1),

@@ -85,15 +85,15 @@ def finish(
     owe_all(tx, owe, fence.session, fence.turn)
     if has_goal:
         queue_goal_turn(tx, fence.session, fence.turn)
-    # Nobody stood in line while the turn ran.
+    # The conversation was not ready while the turn ran; without a waiting row it stays so.
     if something_waits and refresh_conversation(tx, key):
         tx.changed("turns")
 
 
 def end_turn(tx: Tx, session: SessionId, turn: TurnId, state: TurnState, why: str | None) -> str:
-    """Write the final state of a turn that ends outside of its run, with its calls and questions settled.
+    """Write the final state of a turn that ends outside its run, and settle its calls and questions.
 
-    A run that ends so gives its strike back. Returns what it had written of a reply.
+    The strike of the run is taken back. Returns the text of the turn's partial reply.
     """
     tx.run("take_strike_of_run_back", session=session, turn=turn)
     cut = settle_open_work(tx, {turn: session})
@@ -103,7 +103,7 @@ def end_turn(tx: Tx, session: SessionId, turn: TurnId, state: TurnState, why: st
 
 
 def owe_partial(tx: Tx, session: SessionId, turn: TurnId, text: str, longest: Longest) -> None:
-    """Owe the chat what it saw of a reply that a cut ended and that is not going to be finished."""
+    """Owe the chat what it saw of a reply before the turn was cut; the turn will not finish the reply."""
     if text:
         chat, message = _replies_to(tx, turn)
         owe_all(tx, kept_reply(chat, turn, text, longest, CUT_OFF_HERE, message), session, turn)
@@ -121,7 +121,7 @@ def _cancel_questions(tx: Tx, turn: TurnId) -> None:
 
 
 def _carry_out_stop(tx: Tx, session: SessionId, stop: StopKind | None) -> None:
-    """A cancelled turn fences whatever its helpers still do; `new` ends the conversation as well."""
+    """Fence off the helpers of a cancelled turn, which may still run; `new` also ends the session."""
     if stop is not None and stop.ends_session:
         end_session(tx, session, "new")
     else:
@@ -129,7 +129,7 @@ def _carry_out_stop(tx: Tx, session: SessionId, stop: StopKind | None) -> None:
 
 
 def end_session(tx: Tx, session: SessionId, why: str) -> None:
-    """The conversation is over: both counters grow, so nothing that outlives it can speak for it."""
+    """End a session: both counters grow, so that the fence refuses everything that outlives it."""
     tx.run("end_session", session=session, why=why, now=tx.now)
     drop_wakeups_of(tx, (session,))
     end_goals(tx, (session,))
@@ -137,14 +137,14 @@ def end_session(tx: Tx, session: SessionId, why: str) -> None:
 
 
 def release(tx: Tx, session: SessionId) -> None:
-    """The session is free: its conversation may be ready again."""
+    """Free a session: its conversation may be ready again."""
     row = tx.one("key_of_session", session=session)
     if row and refresh_conversation(tx, row[0]):
         tx.changed("turns")
 
 
 def wait(tx: Tx, fence: Fence) -> None:
-    # The gateway's own question stands beside the work: how its transcript ends is as it was.
+    # A question of the gateway is not part of the work: the transcript's tail stays as it was.
     asks = tx.one("model_asks", turn=fence.turn)
     got_no_answer = tx.one("got_no_answer", turn=fence.turn) is not None
     _pass_unstopped(tx, fence, Tail.QUESTION if asks or got_no_answer else None)
@@ -160,9 +160,9 @@ def wait(tx: Tx, fence: Fence) -> None:
 def leave_unanswered(
     tx: Tx, turn: TurnId, session: SessionId, row: Row, state: TurnState = TurnState.WAITING
 ) -> bool:
-    """End a turn in this state whose question got no answer; told once where the row says so.
+    """End a turn in this state whose question got no answer; tell the chat once if the row says so.
 
-    A turn that runs ends when it would wait; recovery decides about an interrupted one.
+    A running turn ends later, when it would wait; recovery decides about an interrupted one.
     """
     left = tx.one("leave_unanswered", turn=turn, state=state, why=row.name, now=tx.now)
     if left is None:
@@ -180,7 +180,7 @@ def leave_unanswered(
 
 
 def _pass_unstopped(tx: Tx, fence: Fence, tail: Tail | None = None) -> None:
-    """A turn that was asked to stop does not come to rest: nobody would look at the request again."""
+    """Pass the fence, but refuse a turn that was asked to stop: at rest, no process would see the request."""
     if pass_fence(tx, fence, tail).stop is not None:
         raise StopAsked(fence.turn)
 
@@ -197,7 +197,7 @@ def interrupt(tx: Tx, fence: Fence, reason: str) -> None:
     pass_fence(tx, fence)
     row = tx.one("interrupt_turn", turn=fence.turn, reason=reason, now=tx.now)
     assert row is not None
-    # A run that had something to show gives its strike back; the other keeps it, and what it came from.
+    # A run that produced something gives its strike back. Any other run keeps it, and the cut is counted.
     tx.run("take_strike_back" if row[0] else "count_cut", session=fence.session)
     tx.event("interrupted", f"turn:{fence.turn}", reason=reason, count=row[1])
     release(tx, fence.session)
@@ -215,7 +215,7 @@ def clear_suspect(tx: Tx, fence: Fence) -> None:
 
 def stop(tx: Tx, key: Key, kind: StopKind, by: Position | None, tell: Telling = untold) -> StopResult:
     found = _stop(tx, key, kind, by)
-    # What is kept of the turn's reply is the session's: it is forgotten with it.
+    # The partial reply belongs to the session, so that it is erased with the session.
     kept = None if found.turn is None else partial_key(found.turn)
     for owed in tell(found):
         of = (found.session, found.turn) if owed.dedupe == kept else (None, None)
@@ -247,7 +247,7 @@ def _stop(tx: Tx, key: Key, kind: StopKind, by: Position | None) -> StopResult:
 def _stop_turn(
     tx: Tx, session: SessionId, turn: str | None, state: str | None, ended: bool, kind: StopKind
 ) -> tuple[StopOutcome, str]:
-    """What became of the turn, and what it had written of a reply if it ended here."""
+    """Stop the turn; returns what the stop did, and the turn's partial reply if it ended here."""
     if turn is None or ended:
         return StopOutcome.NOTHING, ""
     if state == TurnState.RUNNING:
@@ -263,9 +263,9 @@ def stops(read: Read, instance: InstanceId) -> tuple[TurnId, ...]:
 
 
 def ask_to_stop(tx: Tx, turn: TurnId, kind: StopKind) -> None:
-    """Ask the owner of a running turn to end it; the request survives a crash."""
+    """Ask the process that runs a turn to end it; the request survives a crash."""
     tx.run("ask_stop", turn=turn, kind=kind, now=tx.now)
-    # What is written from here on is no answer to what it asked.
+    # A message that a person writes from now on does not answer the turn's questions.
     _cancel_questions(tx, turn)
     tx.event("stop_asked", f"turn:{turn}", kind=kind)
     tx.changed("stops")

@@ -1,6 +1,6 @@
-"""The message by which a session says that work goes on: told under a fence, ended with its last words.
+"""The message that says a session is working: owed under a fence, closed after its run.
 
-And the cards of questions, which end with them.
+Cards of questions are closed here too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .steps import pass_fence
 
 _OVER = "the work it speaks of is over"
 _LATELY = 10_000
-"""Messages among which a fresh process looks for cards that do not say yet how their question ended."""
+"""How many deliveries a new process searches for cards that do not say yet how their question ended."""
 
 
 def tell_working(tx: Tx, fence: Fence, owed: Owed) -> bool:

@@ -1,4 +1,4 @@
-"""What people were shown of unfinished replies and calls: recorded while they run, kept when they are cut."""
+"""Partials: what people saw of unfinished replies and calls. A run records them, and a cut keeps them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.store.verbs.tx import Read, Tx
 
 
 def keep_partials(tx: Tx, fence: Fence, partials: Sequence[Partial], last_seq: int) -> None:
-    """Record them in place of what was recorded before; what has become an entry meanwhile is passed over."""
+    """Record partials in place of earlier ones; a reply that has become an entry meanwhile is passed over."""
     for one in partials:
         if one.call is not None or one.after == last_seq:
             tx.run(
@@ -24,7 +24,7 @@ def keep_partials(tx: Tx, fence: Fence, partials: Sequence[Partial], last_seq: i
 
 
 def cut_replies(tx: Tx, turns: Iterable[TurnId]) -> dict[TurnId, str]:
-    """What these turns had written of a reply that no entry holds."""
+    """The unfinished replies of these turns that no entry holds."""
     return {TurnId(turn): text for turn, text in tx.all("cut_replies", turns=json.dumps(list(turns)))}
 
 

@@ -1,4 +1,4 @@
-"""Background processes: each completion wakes its session once, and only while somebody still wants it."""
+"""Background processes: the end of each wakes its session once, and only while no turn has seen it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def adopt_process(tx: Tx, spawned: Spawned, turn: TurnId) -> bool:
 
 
 def spawned_values(spawned: Spawned) -> dict[str, Value]:
-    """A process as its row holds it."""
+    """The values of a process's row."""
     return {
         "id": spawned.id,
         "boot": spawned.boot,
@@ -104,7 +104,7 @@ def consume_process(tx: Tx, id: str) -> bool:
 
 
 def _drop_wakeups(tx: Tx, id: str, reason: str) -> None:
-    """What still waits for this process wakes nobody any more."""
+    """Drop the waiting wake-ups of this process."""
     ids = {"from_id": f"process:{id}:", "to_id": f"process:{id};"}
     for (key,) in tx.all("drop_wakeups", account=ACCOUNT, reason=reason, now=tx.now, **ids):
         refresh_conversation(tx, key)
@@ -113,7 +113,7 @@ def _drop_wakeups(tx: Tx, id: str, reason: str) -> None:
 def _wake(tx: Tx, session: Row, event_id: str, text: str, turn: str, incarnation: int) -> None:
     """Write the wake-up as an inbox row with a deterministic id: it causes one turn at most.
 
-    It speaks for the person whose turn started the process, so that their access is what counts.
+    Its sender is the person whose turn started the process, so that their access decides about it.
     """
     sender = tx.one("sender_of_turn", turn=turn)
     accept_one(

@@ -1,4 +1,4 @@
-"""Going back: a turn undone and tried again, a session that was parked or ended taken up once more."""
+"""Going back: undo a turn and try it again, or let a parked or ended session go on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .endings import end_session
 from .steps import mark
 
 _LEFT = (TurnState.EXPIRED, TurnState.PARKED)
-"""How a session's last turn ended when there is work that could be taken up once more."""
+"""The states of a session's last turn that leave work which a person may resume."""
 
 
 def retry(
@@ -62,13 +62,13 @@ def revive(
     owe: tuple[Owed, ...] = (),
     person: PersonId | None = None,
 ) -> None:
-    row = tx.one("standing", session=session, person=person, now=tx.now)
+    row = tx.one("session_to_resume", session=session, person=person, now=tx.now)
     if row is None:
         raise NotFound("session", session)
     key, is_ended, is_suspended, turn, state, is_open, is_asked = row
     may_go_on = is_suspended or state in _LEFT
     if is_ended or not (state == TurnState.INTERRUPTED or is_asked or (may_go_on and not is_open)):
-        raise WrongState(f"session {session}", "ended" if is_ended else state, "parked, held or left behind")
+        raise WrongState(f"session {session}", "ended" if is_ended else state, "parked, held or expired")
     if is_suspended:
         tx.run("unsuspend", session=session, now=tx.now)
         tx.event("revived", f"session:{session}")
@@ -109,7 +109,7 @@ def on_hold(read: Read, limit: int = 100) -> tuple[OnHold, ...]:
 def reopen(
     tx: Tx, session: SessionId, by: Position | None, owe: tuple[Owed, ...] = (), text: str | None = None
 ) -> None:
-    row = tx.one("standing", session=session, person=None, now=tx.now)
+    row = tx.one("session_to_resume", session=session, person=None, now=tx.now)
     if row is None:
         raise NotFound("session", session)
     key, is_ended, is_suspended = Key(row[0]), row[1], row[2]
@@ -118,16 +118,16 @@ def reopen(
     live = tx.one("session_with_last_turn", key=key)
     if live is not None:
         if live[13] is not None and live[30] is None:
-            raise WrongState(f"turn {live[13]}", live[16], "ended before another conversation is taken up")
+            raise WrongState(f"turn {live[13]}", live[16], "ended, so another session cannot be resumed")
         if made := tx.one("made_message_waiting", key=key):
-            # Its person was told that the work of this session goes on: no other session takes it over.
-            raise WrongState(f"inbox row {made[0]}", InboxState.WAITING, "taken up by the live conversation")
+            # Its sender was told that the work of this session goes on: no other session takes it over.
+            raise WrongState(f"inbox row {made[0]}", InboxState.WAITING, "taken by the live session")
         end_session(tx, SessionId(live[0]), "resumed_other")
-    # Who resumes a parked session trusts it; any other that is taken up after a park follows that park.
+    # A person who resumes a parked session trusts it. Any other session reopened after a park follows it.
     strikes, follows_park, fatal = (0, 0, 0) if is_suspended else after_park(tx, key)
-    standing = {"strikes": strikes, "follows_park": follows_park, "longest_fatal": fatal}
-    if not tx.run("reopen_session", session=session, key=key, now=tx.now, **standing):
-        raise WrongState(f"session {session}", FORGOTTEN, "ended and kept")
+    counts = {"strikes": strikes, "follows_park": follows_park, "longest_fatal": fatal}
+    if not tx.run("reopen_session", session=session, key=key, now=tx.now, **counts):
+        raise WrongState(f"session {session}", FORGOTTEN, "ended with its content")
     tx.event("reopened", f"session:{session}")
     if is_suspended:
         _lift_hold(tx, key)
@@ -148,7 +148,7 @@ def _make_message(
     sender: PersonId | None = None,
     kind: InboxKind = InboxKind.MESSAGE,
 ) -> None:
-    """The command's own row becomes the message: carried out once, and one cause for one turn."""
+    """Turn the command's own row into the message: so it is carried out once and causes one turn."""
     body = dump_message(text, attachments)
     if not tx.run("make_message", position=by, key=key, body=body, sender=sender, kind=kind):
         raise row_is_not(tx, by, "a waiting command of this conversation")
@@ -157,7 +157,7 @@ def _make_message(
 
 
 def _move_message(tx: Tx, key: Key, by: Position, text: str) -> None:
-    """The same for a command that may have been given elsewhere: its row goes where the work is."""
+    """The same for a command from any conversation: its row moves to the conversation of the work."""
     row = tx.one("row", position=by)
     if not tx.run("move_message", position=by, key=key, body=dump_message(text, ())):
         raise row_is_not(tx, by, "a waiting command")

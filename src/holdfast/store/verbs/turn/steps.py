@@ -1,4 +1,4 @@
-"""Recording a running turn: every write shows its fence, and one commit holds one whole step."""
+"""Recording a running turn: every write passes the fence, and one commit holds one whole step."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ class Weight(NamedTuple):
     """What appending some entries means for their turn."""
 
     progress: bool
-    """A person's message, model output or a real result: what moves the progress time. Nothing else does."""
+    """They hold a person's message, model output or a real result; nothing else moves the progress time."""
     produced: bool
-    """Model output or a real result: this run has something to show."""
+    """They hold model output or a real result: this run has produced something."""
     noted: int
-    """The interruption that a resume note among them is about."""
+    """The number of the interruption that a resume note among them is about; 0 without a note."""
 
 
 def weigh(append: Sequence[Body]) -> Weight:
-    """Say what these entries are worth, in one look."""
+    """Derive the weight of these entries in one pass."""
     said, produced, noted = False, False, 0
     for body in append:
         if isinstance(body, Returned):
@@ -85,11 +85,11 @@ def weigh(append: Sequence[Body]) -> Weight:
 
 
 class Passed(NamedTuple):
-    """What the fence tells a living owner."""
+    """What a write learns when it passes the fence."""
 
     stop: StopKind | None
     last_seq: int
-    """Where the entries that are now appended end."""
+    """The number of the last entry that this write appends."""
     waiting: int
     """How many rows wait in the conversation."""
 
@@ -102,7 +102,7 @@ def pass_fence(
     alive: bool = False,
     written: bool = False,
 ) -> Passed:
-    """Refuse a stale owner; else note progress and the tail, and reserve places for what is appended."""
+    """Refuse a stale run; else store progress and tail, and reserve numbers for the new entries."""
     progress, produced, noted = weigh(append)
     row = tx.one(
         "step_turn",
@@ -126,7 +126,7 @@ def pass_fence(
 def append_entries(
     tx: Tx, session: SessionId, turn: TurnId, bodies: Sequence[Body], last_seq: int
 ) -> tuple[Entry, ...]:
-    """Append to the transcript, up to `last_seq`; a result settles its call in the same breath."""
+    """Append to the transcript, up to `last_seq`; a result also settles its call."""
     entries: list[Entry] = []
     for seq, body in enumerate(bodies, last_seq - len(bodies) + 1):
         if isinstance(body, Returned):
@@ -151,7 +151,7 @@ def _row(session: SessionId, turn: TurnId, seq: int, body: Body, now: int) -> di
 
 
 def add_result(tx: Tx, session: SessionId, turn: TurnId, result: Returned, seq: int) -> None:
-    """Write the entry that a settled call names as its result."""
+    """Write the entry to which a settled call points as its result."""
     tx.write("add_entry", _row(session, turn, seq, result, tx.now))
 
 
@@ -167,9 +167,9 @@ def _call_is_not(tx: Tx, turn: TurnId, call: CallId, wanted: str) -> WrongState:
 
 
 def settle_open_work(tx: Tx, sessions: Mapping[TurnId, SessionId]) -> dict[TurnId, str]:
-    """Settle what ended turns have left open: calls get a result, and a reply is kept as far as it came.
+    """Settle the open calls and partial replies of ended turns: each call gets a result, each reply an entry.
 
-    Returns what was written of replies: the chat saw it and is owed it.
+    Returns the text of the partial replies: the chats saw it and are owed it.
     """
     left: dict[TurnId, list[Returned | Replied]] = defaultdict(list)
     for turn, *call in tx.all("unsettled_calls", turns=json.dumps(list(sessions))):
@@ -196,7 +196,7 @@ def settle_open_work(tx: Tx, sessions: Mapping[TurnId, SessionId]) -> dict[TurnI
 
 
 def _ending(id_: str, name: str, state: str, silent: str | None, output: str) -> Returned:
-    """Planned calls were skipped, questions got no answer; the outcome of other started calls is unknown."""
+    """The result of an open call: planned is skipped, a question got no answer, started is unknown."""
     call, planned = ToolCall(CallId(id_), name, ""), state == CallState.PLANNED
     if silent is not None:
         kind, _, end = silent.partition(" ")
@@ -239,7 +239,7 @@ def record(tx: Tx, fence: Fence, step: Step) -> Recorded:
 
 
 _CALLS_PER_COMMIT = 10_000
-"""Calls are placed by the entry they came with, then by their order in it."""
+"""The place of a call is the number of its entry times this, plus its index in that entry."""
 
 
 def _plan_and_start(tx: Tx, fence: Fence, step: Step, last_seq: int) -> None:
@@ -268,7 +268,7 @@ def _plan_and_start(tx: Tx, fence: Fence, step: Step, last_seq: int) -> None:
 
 
 def _still_waiting(tx: Tx, fence: Fence, positions: tuple[Position, ...]) -> dict[Position, Said]:
-    """What those of the rows say now that wait in the turn's conversation, in the order they arrived."""
+    """The current text of these rows, in arrival order; only rows that wait in the turn's conversation."""
     found = tx.all("rows_to_consume", positions=json.dumps(positions), session=fence.session)
     return {
         Position(position): Said(text, PersonId(sender), attachments, kind == InboxKind.WAKEUP)
@@ -278,7 +278,7 @@ def _still_waiting(tx: Tx, fence: Fence, positions: tuple[Position, ...]) -> dic
 
 
 def _consume(tx: Tx, fence: Fence, positions: tuple[Position, ...], taken: Mapping[Position, Said]) -> None:
-    """Take the rows that still wait; one that does not is passed over if it ever was of this conversation."""
+    """Take the rows that still wait; pass over the others if they ever were of this conversation."""
     row = tx.one("key_of_session", session=fence.session)
     assert row is not None
     key = Key(row[0])
@@ -297,7 +297,7 @@ def take_row(tx: Tx, turn: TurnId, key: Key, position: Position) -> None:
 
 
 def add_questions(tx: Tx, asked: Sequence[tuple[SessionId, TurnId, NewQuestion]]) -> None:
-    """Open questions and owe their messages: neither stands without the other."""
+    """Open questions and owe their messages, always both."""
     tx.many(
         "add_question",
         [
@@ -340,7 +340,7 @@ def _spawn(tx: Tx, fence: Fence, spawned: Spawned) -> None:
 
 
 def add_usage(tx: Tx, fence: Fence, used: Sequence[Usage]) -> None:
-    """Count what model calls cost, for the turn and its chat."""
+    """Add the cost of model calls to the turn and its chat."""
     for usage in used:
         tx.run(
             "add_usage",
@@ -362,7 +362,7 @@ def spent(read: Read, turn: TurnId, chat: ChatAddress, since: int) -> Spent:
 
 
 def progress(tx: Tx, fence: Fence, shown: tuple[Partial, ...] = ()) -> None:
-    # A reply as far as it is written is new output of the model; what a tool puts out is no result of it yet.
+    # A partial reply counts as new model output. Partial output of a tool does not count as a result.
     written = any(one.call is None and one.text for one in shown)
     passed = pass_fence(tx, fence, alive=True, written=written)
     keep_partials(tx, fence, shown, passed.last_seq)
@@ -381,7 +381,7 @@ def mark(
     if row is None:
         raise WrongState(f"session {session}", None, f"at rest at generation {generation}")
     if isinstance(body, Summed) and tx.one("undone_since", session=session, seq=read_up_to):
-        raise WrongState(f"session {session}", "undone since the summary was begun", "as it was read")
+        raise WrongState(f"session {session}", "changed by an undo since the summary began", "unchanged")
     turn = TurnId(row[0])
     ((_, last_seq),) = tx.all("take_seqs", counts=json.dumps([(turn, 1)]))
     (entry,) = append_entries(tx, session, turn, (body,), last_seq)
