@@ -70,7 +70,7 @@ class SimProcesses:
 
     async def write(self, id: ProcessId, identity: Identity, text: str) -> None:
         if (await self.stands(id, identity)).ended:
-            raise ToolFailed("it has ended, so it takes no input any more")
+            raise ToolFailed("the process has ended and takes no more input")
         self._set(id, input=self.table[id].input + text)
 
     async def kill(self, id: ProcessId, identity: Identity) -> ProcessStatus:
