@@ -35,7 +35,7 @@ FOLDER = "processes"
 SEGMENT = 1_000_000
 AS_USUAL = ProcessSettings()
 _MEGABYTE = 1_000_000
-_NOBODY = Identity(0, 0, "")
+_GIVEN_UP = Identity(0, 0, "")
 """The identity in `started.json` of a process that the gateway gave up before it started."""
 _START_WITHIN = 30.0
 _LOOK_AGAIN = 0.05
@@ -118,7 +118,7 @@ class BackgroundProcesses:
             folder = self._root / id
             if folder.is_dir():
                 # A minder that is about to start it finds this file and starts nothing.
-                minder.write_whole(str(folder / minder.STARTED), _as_json(_NOBODY), once=True)
+                minder.write_whole(str(folder / minder.STARTED), _as_json(_GIVEN_UP), once=True)
                 shutil.rmtree(folder)
 
         await _off_loop(remove)
@@ -135,7 +135,7 @@ class BackgroundProcesses:
         except OSError as error:
             raise ToolFailed(f"the process could not be started: {error}") from error
         started = _identity(_read(folder / minder.STARTED))
-        if started is None or started == _NOBODY:
+        if started is None or started == _GIVEN_UP:
             trouble = folder / "trouble"
             words = trouble.read_text(errors="replace").strip() if trouble.exists() else ""
             raise ToolFailed(f"the process could not be started{f': {words}' if words else ''}")
@@ -187,7 +187,7 @@ class BackgroundProcesses:
             helper.kill()
             helper.wait()
             # A minder that is only slow must find that it is too late.
-            minder.write_whole(str(folder / minder.STARTED), _as_json(_NOBODY), once=True)
+            minder.write_whole(str(folder / minder.STARTED), _as_json(_GIVEN_UP), once=True)
 
     def _stands(self, id: ProcessId, identity: Identity) -> ProcessStatus:
         # First the process, then its file: a minder writes the exit code before it ends.
