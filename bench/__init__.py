@@ -1,1 +1,1 @@
-"""Benchmarks: what Holdfast costs, next to floors that do the least that could be done."""
+"""Benchmarks: what Holdfast costs, compared with floors that do the least possible work."""

@@ -39,7 +39,7 @@ def main() -> int:
 def _measure(
     folder: Path, arguments: argparse.Namespace, say: Callable[[str], None]
 ) -> tuple[list[Row], tuple[str, ...]]:
-    """The rows of what was asked for, and the commits of the turn they are about."""
+    """The rows of the selected benchmark, and the commits of the turn it measures."""
     if arguments.subject == "gateway":
         of_gateway = gateway.QUICK if arguments.quick else gateway.FULL
         return asyncio.run(gateway.run(folder, of_gateway, say, arguments.only)), gateway.COMMITS
@@ -59,8 +59,8 @@ def _arguments() -> argparse.Namespace:
         one.add_argument(
             "--quick", action="store_true", help="smaller ledgers, fewer turns: about a minute or less"
         )
-        one.add_argument("--dir", type=Path, help="where the ledgers are made; the disk that is measured")
-        one.add_argument("--only", choices=parts, action="append", help="measure just this part")
+        one.add_argument("--dir", type=Path, help="folder for the ledgers, on the disk to measure")
+        one.add_argument("--only", choices=parts, action="append", help="measure only this part")
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""People who talk to a gateway: each says one thing, waits for the reply, and says the next."""
+"""People who talk to a gateway: each says something, waits for the reply, and goes on."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ TOGETHER = 20
 
 @dataclass(slots=True)
 class Ears(WebChat):
-    """A platform whose people hear a reply the moment it is sent to them."""
+    """A platform whose people hear a reply at the moment it is sent."""
 
     _waiting: dict[str, asyncio.Future[float]] = field(default_factory=dict)
 
     async def reply_to(self, chat: str, event_id: str, text: str) -> float:
-        """Say something and wait for the answer; when it was heard."""
+        """Say something and wait for the answer; returns when it was heard."""
         origin = self.origin(chat, LOCAL_PERSON.partition(":")[2])
         heard: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         self._waiting[origin.place.address] = heard
@@ -55,7 +55,7 @@ class Ears(WebChat):
 
 @dataclass(slots=True)
 class Paced:
-    """Says back what was said after a while, and writes down how long it really took."""
+    """Repeats the message after a pause, and records the real length of the pause."""
 
     seconds: float
     took: list[float] = field(default_factory=list)
@@ -72,14 +72,14 @@ class Paced:
 
 @dataclass(slots=True)
 class Crowd:
-    """So many chats with one gateway, composed in this process on a real ledger."""
+    """Many chats with one gateway, composed in this process on a real ledger."""
 
     ears: Ears
     chats: int
     _numbers: Iterator[int] = field(default_factory=count)
 
     async def run(self, messages: int) -> None:
-        """That many messages answered, shared out among all chats at once."""
+        """Answer this many messages, spread over all chats at once."""
         await asyncio.gather(*(self._talk(messages // self.chats) for _ in range(self.chats)))
 
     async def _talk(self, messages: int) -> None:
@@ -123,7 +123,7 @@ async def composed(home: Path, chats: int, model: Paced) -> AsyncIterator[Crowd]
 
 
 class Line:
-    """One chat over the home's socket: a connection to say things, one that follows the chat."""
+    """One chat over the home's socket: one connection to talk, one that follows the chat."""
 
     def __init__(self, home: Path, chat: str) -> None:
         self._home = home
@@ -162,7 +162,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """So many chats at once with a gateway in a process of its own."""
+    """Many chats at once with a gateway in its own process."""
 
     home: Path
     chats: int
@@ -170,7 +170,7 @@ class Lines:
     _numbers: Iterator[int] = field(default_factory=count)
 
     async def run(self, messages: int) -> None:
-        """That many messages answered, shared out among all chats at once."""
+        """Answer this many messages, spread over all chats at once."""
         await asyncio.gather(*(self._talk(messages // self.chats) for _ in range(self.chats)))
 
     async def _talk(self, messages: int) -> None:

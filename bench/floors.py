@@ -1,4 +1,4 @@
-"""Floors: plain loops on a bare connection with the ledger's settings, nothing of the store around them."""
+"""Floors: plain loops on a bare connection with the ledger's settings, without the store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Statement = tuple[str, Any]
 Script = Sequence[Statement]
 
 CHECKPOINT_PAGES = 6_000
-"""How long the log gets: SQLite copies it by itself here, about as often as the ledger's writer does."""
+"""Pages of the log before SQLite copies it by itself, about as often as the ledger's writer does."""
 
 PRAGMAS = (
     f"PRAGMA page_size = {PAGE_BYTES}",
@@ -113,10 +113,10 @@ class BareCommits:
 
 
 class BareUpdate:
-    """All interrupted turns set to queued by one indexed UPDATE … RETURNING in one commit.
+    """Sets all interrupted turns to queued by one indexed UPDATE … RETURNING in one commit.
 
-    The table is the ledger's `turns`, with its columns, checks, indexes and trigger, alone in a file of
-    its own.
+    The table is the ledger's `turns`, with its columns, checks, indexes and trigger, alone in its own
+    file.
     """
 
     def __init__(self, path: Path, ledger: Path) -> None:
@@ -153,7 +153,7 @@ class BareUpdate:
         return len(found)
 
     def undo(self) -> None:
-        """Leave them interrupted again."""
+        """Set them to interrupted again."""
         self._db.execute("UPDATE turns SET state = 'interrupted' WHERE ended_at IS NULL AND state = 'queued'")
         self.settle()
 

@@ -33,7 +33,7 @@ COMMITS = (
 )
 """Every commit of a turn that an agent answers at once, each synced, in order."""
 BEFORE_REPLY = 4
-"""How many of them stand between a message and its reply on a platform that has to be sent to."""
+"""How many of them come between a message and its reply on a platform that is sent to."""
 AGENT_SECONDS = 0.020
 _IDLE = 2.0
 
@@ -43,7 +43,7 @@ class Scale:
     """How much is measured."""
 
     messages: int
-    """Per round, of each way to talk."""
+    """Per round, for each way to talk."""
     chunk: int
     chats: int
     samples: int
@@ -65,7 +65,7 @@ PARTS = ("messages", "latency", "start", "recovery", "memory")
 
 
 async def run(folder: Path, scale: Scale, say: Say, only: Sequence[str] | None = None) -> list[Row]:
-    """The rows of every part, or of those asked for; `folder` is the caller's to remove."""
+    """The rows of every part, or of the selected ones; the caller removes `folder`."""
     parts: dict[str, Callable[[Path, Scale], Awaitable[list[Row]]]] = {
         "messages": messages,
         "latency": latency,
@@ -123,7 +123,7 @@ def _bare(folder: Path, commits: int) -> floors.BareCommits:
 
 
 async def latency(folder: Path, scale: Scale) -> list[Row]:
-    """One person talks; agent and commits take turns, so that a slow minute hits both alike."""
+    """One person talks; agent and commits alternate, so that a slow minute hits both alike."""
     bare = _bare(folder, BEFORE_REPLY)
     model = Paced(AGENT_SECONDS)
     added: list[float] = []
@@ -152,7 +152,7 @@ async def _added(crowd: Crowd, model: Paced, chat: str) -> float:
 
 
 async def start(folder: Path, scale: Scale) -> list[Row]:
-    """From the command to the first answer, each time after a floor of its own."""
+    """From the command to the first answer, each time after a run of its floor."""
     home = seed(folder / "home", 100).parent
     spent: dict[str, list[float]] = {"up": [], "alone": [], "floor": []}
     for number in range(scale.starts + 1):
@@ -200,7 +200,7 @@ async def recovery(folder: Path, scale: Scale) -> list[Row]:
 
 
 async def _until_decided(db: sqlite3.Connection) -> None:
-    """Nothing is left that the dead process ran or that nobody has looked at."""
+    """Wait until no turn of the dead process runs and recovery has decided about each."""
     left = (
         "SELECT 1 FROM turns INDEXED BY one_open_turn WHERE ended_at IS NULL AND (owner = ? "
         "OR (state = 'interrupted' AND held IS NULL)) LIMIT 1"
@@ -220,7 +220,7 @@ def _first_claim(db: sqlite3.Connection) -> int:
 
 
 async def memory(folder: Path, scale: Scale) -> list[Row]:
-    """Both processes, idle, on a small ledger and on a large one."""
+    """Memory of both processes, idle, on a small ledger and on a large one."""
     held: list[list[float]] = [[], []]
     homes = [seed(folder / str(sessions), sessions).parent for sessions in scale.sessions]
     for _ in range(ROUNDS):

@@ -12,7 +12,7 @@ from .seeding import LONG_AGO, OLD_INSTANCE, session_id, turn_id
 from .turn import ACCOUNT, PLATFORM, place
 
 _MARK = "11111111-2222-3333-4444-555555555555:123456789"
-"""Of another run of the machine, so that the ages are those the seed says."""
+"""From another boot of the machine, so that the ages are those of the seed."""
 GONE = f"{PLATFORM}:gone"
 """A sender who is no longer allowed."""
 DOWN = "down"
@@ -21,7 +21,7 @@ DOWN = "down"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of interrupted turn, and how many of a hundred are of it."""
+    """One kind of interrupted turn, and its share of a hundred."""
 
     row: str
     share: int
@@ -58,7 +58,7 @@ MIX = (
     Kind("quarantine", 1, strikes=2),
     Kind("resume", 84),
 )
-"""Every other row once in a hundred, all nine outcomes; the rest is what a crash mostly leaves."""
+"""Every other row once in a hundred, all nine outcomes; the rest is what a crash usually leaves."""
 
 _LINE = tuple(kind for kind in MIX for _ in range(kind.share))
 
@@ -67,7 +67,7 @@ def add_interrupted(db: sqlite3.Connection, count: int, now: int, found: bool = 
     """Add `count` sessions, numbered after every row of the inbox, each with one interrupted turn.
 
     Every turn whose tail is work has one settled call, and every second of them a started one as well.
-    Without `found` they still run, by a process that is dead: as a kill leaves them.
+    Without `found` the turns still run, owned by a dead process, as a kill leaves them.
     """
     (last,) = db.execute("SELECT max(position) FROM inbox").fetchone()
     kinds = [(number, _LINE[number % len(_LINE)]) for number in range(last + 1, last + 1 + count)]

@@ -92,10 +92,10 @@ PARTS = ("turn", "at-once", "transcript", "overview", "growth", "recovery", "mem
 
 
 async def run(folder: Path, scale: Scale, say: Say, only: Sequence[str] | None = None) -> list[Row]:
-    """The rows of every part, or of those asked for; `folder` is the caller's to remove.
+    """The rows of every part, or of the selected ones; the caller removes `folder`.
 
-    The big ledger is seeded once and serves overview, growth, recovery and memory in that order: the overview
-    counts the turns of the last hour, so that it is looked at before there are any.
+    The big ledger is seeded once and serves overview, growth, recovery and memory in that order. The overview
+    counts the turns of the last hour, so it comes first, before there are any.
     """
     big = folder / "big"
     parts: dict[str, Callable[[], Awaitable[list[Row]]]] = {
@@ -179,7 +179,7 @@ async def _record(
 
 
 def _bytes_per_commit(recorded: Sequence[Sequence[Statement]]) -> int:
-    """How much text a commit inserts on average: what a comparable single INSERT has to write."""
+    """Bytes of text that a commit inserts on average: the size of a comparable single INSERT."""
     inserted = sum(
         len(value)
         for sql, values in recorded[0]
@@ -212,7 +212,7 @@ async def at_once(folder: Path, scale: Scale) -> list[Row]:
             alone = Turns(one, (1,))
             crowd = [Turns(many, (n,), name=f"crowd-{n}") for n in range(1, scale.at_once + 1)]
             rounds = [await _one_and_many(alone, crowd, turns, scale) for _ in range(ROUNDS)]
-        # Of all rounds: with slow commits only together do they make a thousand turns of the one.
+        # Of all rounds: with slow commits, one session reaches a thousand turns only over all rounds.
         value, floor = (1 / mean(seconds) for seconds in zip(*rounds, strict=True))
         what = f"{scale.at_once} sessions at once / one session, {note}"
         rows.append(Row(what, "turns/s", value, floor, at_least(limit)))
@@ -220,7 +220,7 @@ async def at_once(folder: Path, scale: Scale) -> list[Row]:
 
 
 async def _one_and_many(alone: Turns, crowd: list[Turns], turns: int, scale: Scale) -> tuple[float, float]:
-    """Seconds per turn of the crowd and of the one, by turns."""
+    """Seconds per turn of many sessions and of one, which alternate."""
     parts = scale.stretches
     each = max(1, scale.turns // (parts * len(crowd)))
     spent_alone = spent_crowd = 0.0
@@ -304,7 +304,7 @@ async def _reading(home: Path, times: int = 5) -> Row:
 
 
 async def overview(folder: Path, big: Path, scale: Scale) -> list[Row]:
-    """What operators look at, among few sessions and among many: the same work in both."""
+    """The operator's views, with few sessions and with many: the same work in both."""
     few = folder / "overview"
     seed(few, scale.sessions[0])
     rows = []
@@ -325,7 +325,7 @@ LOOKS: Mapping[str, Callable[[SqliteStore], Awaitable[object]]] = {
 
 
 class Looking:
-    """Somebody who looks at the same again and again."""
+    """Runs the same query again and again."""
 
     def __init__(self, store: SqliteStore, look: Callable[[SqliteStore], Awaitable[object]]) -> None:
         self._store = store
@@ -362,7 +362,7 @@ async def recovery(folder: Path, big: Path, scale: Scale) -> list[Row]:
 
 
 async def _recover(big: Path, scale: Scale) -> float:
-    """Seconds to decide about everything interrupted and write that back, in a ledger just opened."""
+    """Seconds to decide about all interrupted work and write it back, in a ledger just opened."""
     async with opened(big) as store:
         started = perf_counter()
         written = await recover(store)
@@ -373,7 +373,7 @@ async def _recover(big: Path, scale: Scale) -> float:
 
 
 def _update(bare: floors.BareUpdate, scale: Scale) -> float:
-    """Seconds for one bare update of as many."""
+    """Seconds for one bare update of as many turns."""
     started = perf_counter()
     assert bare.run() == scale.interrupted
     spent = perf_counter() - started
@@ -382,7 +382,7 @@ def _update(bare: floors.BareUpdate, scale: Scale) -> float:
 
 
 def _interrupt(big: Path, scale: Scale, clock: SystemClock) -> None:
-    """A fresh set of interrupted turns, and nothing else that is open; from an empty log on."""
+    """A new set of interrupted turns, and nothing else open; begins with an empty log."""
     db = floors.connect(big / LEDGER)
     db.execute("PRAGMA foreign_keys = OFF")
     clear_leftovers(db, clock.now())
@@ -409,7 +409,7 @@ async def _served_meanwhile(big: Path, scale: Scale, clock: SystemClock) -> list
 
 
 async def _latencies(store: SqliteStore, scale: Scale, work: Coroutine[Any, Any, object]) -> list[float]:
-    """Seconds per message accepted, by four senders who never pause, for as long as `work` lasts."""
+    """Seconds per accepted message, by four senders without pauses, as long as `work` lasts."""
     samples: list[float] = []
     task = asyncio.create_task(work)
 
@@ -433,7 +433,7 @@ def _p99(busy: list[float], quiet: list[float]) -> tuple[float, float]:
 
 
 async def held_memory(folder: Path, big: Path, scale: Scale) -> list[Row]:
-    """Fresh processes with the same work: on the big ledger, and on one that starts empty."""
+    """New processes with the same work: on the big ledger, and on one that starts empty."""
     clock = SystemClock()
     found = []
     for number in range(ROUNDS):

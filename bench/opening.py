@@ -38,7 +38,7 @@ class SlowCommits(sqlite3.Connection):
 
 
 class Recording(sqlite3.Connection):
-    """A connection that writes down every statement with its values, for a floor to do the same."""
+    """A connection that records every statement with its values, so that a floor can repeat them."""
 
     log: list[Statement]
 
@@ -53,7 +53,7 @@ class Recording(sqlite3.Connection):
 
 
 def _plain(parameters: Mapping[str, Any] | Sequence[Any]) -> Any:
-    """The values as the driver likes them best: no enums, no booleans."""
+    """Values in plain types: no enums, no booleans."""
     if isinstance(parameters, Mapping):
         return {name: _value(value) for name, value in parameters.items()}
     return tuple(_value(value) for value in parameters)
@@ -84,7 +84,7 @@ def connect(path: Path, kind: type[C]) -> C:
 
 
 class Done:
-    """What there is nothing to wait for; a future belongs to the hand-over, which is taken out."""
+    """A result that needs no wait: without the writer there is no hand-over and no future."""
 
     __slots__ = ("_value",)
 
@@ -130,7 +130,7 @@ def threaded(kind: type[sqlite3.Connection]) -> MakeWriter:
 
 
 def inline(db: sqlite3.Connection) -> MakeWriter:
-    """No thread: commits happen where they are asked for."""
+    """Without a thread: a transaction commits in the thread of its caller."""
 
     def make(
         path: Path, clock: SystemClock, ids: SystemIds, instance: InstanceId, changes: Changes
@@ -160,6 +160,6 @@ async def open_with(home: Path, make_writer: MakeWriter) -> SqliteStore:
 
 
 async def leave(store: SqliteStore) -> None:
-    """An orderly end: after a few that are not, recovery would hold everything in safe mode."""
+    """End in order: after several deaths, recovery would hold everything in safe mode."""
     await store.end_instance(Stopped.STOPPED)
     await store.close()

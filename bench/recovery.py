@@ -18,6 +18,6 @@ _OUTSIDE = Outside(frozenset(), frozenset({PLATFORM}), _SERVED, lambda person: p
 
 
 async def recover(store: Store) -> Counter[Outcome]:
-    """Decide about all interrupted work and write it back; how often each outcome was written."""
+    """Decide about all interrupted work and write it back; returns how often each outcome was written."""
     reconciler = Reconciler(store, SystemClock(), RecoverySettings(), lambda: _OUTSIDE)
     return await reconciler.settle_interrupted()

@@ -1,4 +1,4 @@
-"""Rows of a benchmark: what was measured, what it is compared with, and whether that is good enough."""
+"""Rows of a benchmark: the measurement, its comparison, and whether it is good enough."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.table import Table
 
 
 class Bound(StrEnum):
-    """Which number a limit is about, and from which side it binds."""
+    """Which number a limit is about, and whether it is an upper or a lower limit."""
 
     AT_MOST = "≤"
     """Value / floor is at most the limit."""
@@ -67,7 +67,7 @@ def up_to(number: float) -> Limit:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the report. Without a limit it is there to be read and cannot fail."""
+    """One line of the report. Without a limit it is for information and cannot fail."""
 
     what: str
     unit: str
@@ -85,7 +85,7 @@ class Row:
 
 
 def as_json(rows: Sequence[Row]) -> str:
-    """One object; `limit` is null for a row that is only there to be read."""
+    """One object; `limit` is null for a row without a limit."""
     return json.dumps({"rows": [_plain(row) for row in rows]}, ensure_ascii=False)
 
 

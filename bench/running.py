@@ -1,4 +1,4 @@
-"""`holdfast up` as anybody starts it, watched from outside: ready when its socket says that it runs."""
+"""`holdfast up` as people start it, watched from outside: ready when its socket says that it runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from holdfast.api.to_json import Json
 _LOOK_AGAIN = 0.002
 _PATIENCE = 60.0
 FLOOR = "import starlette.applications, starlette.routing, uvicorn.server, sqlite3"
-# Every gateway here is killed in the end, which must not count against the next.
+# The benchmark kills every gateway in the end, and that must not count against the next one.
 SETTINGS = """\
 people = ["web:bench"]
 safe_mode.exits = 100
@@ -39,12 +39,12 @@ class Up:
     """From the start of the command to the first answer."""
 
     def megabytes(self) -> float:
-        """What both hold in memory now."""
+        """The memory of both now."""
         return sum(_resident(process) for process in {self.parent, self.gateway})
 
 
 def environment(folder: Path) -> Mapping[str, str]:
-    """Compiled modules are kept, as an installed program's are: in the benchmark's own folder."""
+    """Compiled modules are kept in the benchmark's own folder, as for an installed program."""
     known = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**known, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
 
@@ -96,7 +96,7 @@ async def _ready(home: Path, process: asyncio.subprocess.Process, until: float) 
 
 
 async def _end(process: asyncio.subprocess.Process, gateway: int | None) -> None:
-    """The parent first, so that it starts no other; what it leaves behind is of no use to anybody."""
+    """Kill the parent first, so that it starts no other gateway; their last words are dropped."""
     for pid in (process.pid, gateway):
         if pid is not None:
             with suppress(ProcessLookupError):

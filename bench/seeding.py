@@ -60,7 +60,7 @@ def turn_id(number: int) -> str:
 
 
 def seed(home: Path, sessions: int, entries: int = 2) -> Path:
-    """A ledger of `sessions` sessions, each with one finished turn of that many entries; returns its file."""
+    """A ledger of `sessions` sessions, each with one finished turn of this many entries; returns its file."""
     home.mkdir(parents=True, exist_ok=True)
     path = home / LEDGER
     db = sqlite3.connect(path, isolation_level=None)
@@ -115,7 +115,7 @@ def _add_old_instance(db: sqlite3.Connection) -> None:
 
 
 def spread(sessions: int, count: int) -> tuple[int, ...]:
-    """`count` session numbers, far apart from one another, in an order no cache can guess."""
+    """`count` session numbers, far apart from each other, in an order that no cache can predict."""
     if count >= sessions:
         return tuple(range(1, sessions + 1))
     step = next(step for step in range(int(sessions * 0.618), sessions + 1) if gcd(step, sessions) == 1)

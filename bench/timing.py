@@ -1,4 +1,4 @@
-"""Taking turns: floors and subjects run in short stretches in turn, so that a slow minute hits all alike."""
+"""Alternation: floors and subjects run in short stretches in turn, so that a slow minute hits all alike."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from time import perf_counter
 ROUNDS = 3
 
 Stretch = Callable[[int], Awaitable[None]]
-"""Does that many turns."""
+"""Runs this many turns."""
 
 
 async def interleave(stretches: Sequence[Stretch], turns: int, chunk: int) -> list[float]:
-    """Run `turns` of each in chunks, changing who goes first; seconds per turn of each.
+    """Run `turns` of each in chunks, with a different first each time; returns seconds per turn of each.
 
-    Garbage is collected before each chunk and collected as usual during it, for all alike.
+    Garbage is collected before each chunk, and as usual during it, for all alike.
     """
     spent = [0.0] * len(stretches)
     for number in range(turns // chunk):
@@ -30,19 +30,19 @@ async def interleave(stretches: Sequence[Stretch], turns: int, chunk: int) -> li
 
 
 def set_memory_aside() -> None:
-    """What was built for the measurement itself is no garbage to look through while measuring."""
+    """Exclude everything built for the measurement itself from garbage collection."""
     gc.collect()
     gc.freeze()
 
 
 def median_round(rounds: Sequence[Sequence[float]], value: int, floor: int) -> tuple[float, float]:
-    """The round whose ratio of two columns is the median one: its value and its floor."""
+    """The round whose ratio of two columns is the median: its value and its floor."""
     ratios = [one[value] / one[floor] for one in rounds]
     chosen = rounds[ratios.index(median(ratios))]
     return chosen[value], chosen[floor]
 
 
 def percentile(samples: Sequence[float], share: float) -> float:
-    """The sample that a `share` of them do not exceed."""
+    """The sample that this share of all samples does not exceed."""
     ordered = sorted(samples)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]

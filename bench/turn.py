@@ -67,7 +67,7 @@ def _steps(number: int) -> tuple[Step, Step]:
 
 
 STEPS = tuple(step for number in range(CALLS) for step in _steps(number))
-"""What the agent does is made beforehand, as the floors' values are: it is no work of the store."""
+"""The agent's replies are made beforehand, like the floors' values: they are no work of the store."""
 REPLY = Replied(ANSWER, StopReason.COMPLETE)
 
 
@@ -81,7 +81,7 @@ def settings(resumes: bool = True) -> ClaimSettings:
 
 
 def judge(stale: StaleTurn, now: int) -> Decision:
-    """What a claim asks again before it resumes; these turns are never interrupted, so it is not asked."""
+    """What a claim checks before it resumes; these turns are never interrupted, so it is not called."""
     facts = RecoveryFacts(
         stale.stands.suspended,
         stale.stands.stop,
@@ -142,7 +142,7 @@ class Turns:
 
 
 class _Chat:
-    """A chat with what its adapter knows of it by heart."""
+    """A chat with everything its adapter knows."""
 
     def __init__(self, place: Place) -> None:
         self.place = place

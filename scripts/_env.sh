@@ -1,5 +1,5 @@
-# Sourced by the other scripts. `ensure_env runtime|dev` makes .venv, or brings it up to date, and is quick when
-# there is nothing to do. Uses uv when it is there, else the standard library's venv and pip.
+# Sourced by the other scripts. `ensure_env runtime|dev` makes .venv or updates it, and is quick when there is
+# nothing to do. It uses uv if that is installed, else the standard library's venv and pip.
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 VENV="$ROOT/.venv"
@@ -31,8 +31,8 @@ _is_current() {
     [[ -f "$VENV/.stamp-$1" ]] && now="$(_fingerprint)" && [[ "$(<"$VENV/.stamp-$1")" == "$now" ]]
 }
 
-# Every package by its version and the hash of its file, those that build ours among them; then ours, which has no
-# hash and asks for nothing more. With every optional part: a line in holdfast.toml is then all it takes.
+# First every package by its version and the hash of its file, the build backend included; then Holdfast itself, which
+# has no hash and needs nothing more. All optional parts are installed, so a line in holdfast.toml is enough to use one.
 _install_with() {
     local wanted="$VENV/.requirements-$1.txt"
     shift

@@ -1,7 +1,7 @@
-"""Writes constraints.txt from what pip says it would install: `_pin.py RUNTIME.json DEV.json`.
+"""Writes constraints.txt from pip's report of what it would install: `_pin.py RUNTIME.json DEV.json`.
 
-Each pin has the hashes of all files that the package index offers for that version and that fit where
-Holdfast runs: its Pythons, on Linux and macOS. So the same file is good on every machine.
+Each pin has the hashes of all files of that version in the package index that fit where Holdfast runs: its
+Pythons, on Linux and macOS. So the same file works on every machine.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-# As pip itself finds it: no index is named here.
+# The index that pip itself uses: this script names none.
 from pip._internal.models.index import PyPI
 from pip._vendor import requests
 from pip._vendor.packaging.utils import canonicalize_name
@@ -44,7 +44,7 @@ def reported(path: str) -> dict[str, tuple[str, str]]:
 
 
 def offered(name: str, version: str) -> set[str]:
-    """The hashes of the files of this version that fit."""
+    """The hashes of the fitting files of this version."""
     index = os.environ.get("PIP_INDEX_URL", PyPI.simple_url)
     page = requests.get(f"{index.rstrip('/')}/{name}/", headers={"Accept": "text/html"}, timeout=PATIENCE)
     page.raise_for_status()

@@ -276,7 +276,7 @@ async def test_a_server_that_talks_garbage_is_down_and_its_words_fill_no_log(tmp
     async with running(tmp_path, odd=scripted(tmp_path)) as found:
         (look,) = found.servers.looks()
         assert look.tools == 0
-        assert "no message of the protocol" in look.words
+        assert "not messages of the protocol" in look.words
     assert "this is no message" in (tmp_path / "logs" / "mcp-odd.log").read_text()
 
 

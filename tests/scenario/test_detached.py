@@ -209,7 +209,7 @@ async def test_input_that_is_not_read_is_not_waited_for(machine: Machine) -> Non
     said = gate(machine.work, "said")
     identity = await machine.start(f"echo > {said}; cat {gate(machine.work, 'gate')}")
     await asyncio.to_thread(wait_for, said)
-    with pytest.raises(ToolFailed, match="does not read its input: 65536 of 100000 bytes"):
+    with pytest.raises(ToolFailed, match="does not read its input: it took 65536 of 100000 bytes"):
         await machine.port.write(ID, identity, "x" * 100_000)
 
 

@@ -1,8 +1,8 @@
-"""What tests of Holdfast, and of platforms and tools made for it, are written with.
+"""The test kit for Holdfast, and for platforms and tools made for it.
 
 A scenario is data: who says what, when, on which kind of platform. `run_world` plays it on the real ledger
-and the real stages, in virtual time, with the task order, kills and faults that its seed gives, until nothing
-is left to do; then the invariants are judged from outside. `sweep` kills a scenario at every step it takes.
+and the real stages, in virtual time, with the task order, kills and faults of its seed, until nothing is left
+to do. Then the invariants are checked from outside. `sweep` kills a scenario at every step it takes.
 
     scenario = Scenario("an answer", (Say(0.1, "tools effect"),))
     assert not run_world(scenario, Options(seed=1)).violations

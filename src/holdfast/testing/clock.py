@@ -1,4 +1,4 @@
-"""Time and ids that move only when told to."""
+"""Clocks and ids for tests: time moves only when a test moves it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CHANCE_BITS = 8 * _CHANCE_BYTES
 
 
 class ManualClock:
-    """A clock that stands still until it is advanced; whoever sleeps on it wakes when their time has come."""
+    """A clock that moves only when it is advanced; a sleeper wakes when its time has come."""
 
     def __init__(self, now: int = 1_800_000_000_000) -> None:
         self._now = now
@@ -38,7 +38,7 @@ class ManualClock:
         await wake
 
     def advance(self, milliseconds: int) -> None:
-        """Let time pass, for both clocks, and wake whoever slept until then, in the order of their times."""
+        """Let time pass on both clocks and wake the sleepers that are due, in the order of their times."""
         self._now += milliseconds
         self._monotonic += milliseconds
         while self._sleepers and self._sleepers[0][0] <= self._monotonic:
@@ -47,16 +47,16 @@ class ManualClock:
                 wake.set_result(None)
 
     def jump(self, milliseconds: int) -> None:
-        """Set the wall clock forwards or back, as an operator or a time server does; no time has passed."""
+        """Set the wall clock forwards or back, as an operator or a time server does; no time passes."""
         self._now += milliseconds
 
     def reboot(self) -> None:
-        """The machine was started again: what was marked before cannot be measured from."""
+        """Start the machine again: no earlier mark can be measured from."""
         self._boots += 1
 
 
 class SeededIds:
-    """Time-ordered ids like the real ones, whose chance is the same for the same seed."""
+    """Time-ordered ids like the real ones, whose random part depends only on the seed."""
 
     def __init__(self, clock: Clock, seed: str = "") -> None:
         self._clock = clock

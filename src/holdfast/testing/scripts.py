@@ -1,4 +1,4 @@
-"""What a scripted model says next: a pure function of the messages it is shown."""
+"""The next reply of a scripted model: a pure function of the messages it gets."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ CLASSES = tuple(effect.value for effect in EffectClass)
 BROKEN = "broken"
 """A tool that always fails."""
 BULKY = "bulky"
-"""A tool that reads, and has much to show."""
+"""A tool that reads and has a very long result."""
 LEAKY = "leaky"
-"""A tool that reads, and prints a secret of the gateway piece by piece."""
+"""A tool that reads and prints a secret of the gateway piece by piece."""
 MARKING = frozenset({*CLASSES, BROKEN, BULKY, LEAKY})
 """Tools that leave marks outside the ledger whenever they run."""
 ASKS = "ask_person"
 """The gateway's own tool that asks the person."""
 USUAL = "usual"
-"""Stands for a tool with an effect that is called with the same arguments turn after turn."""
+"""Means a tool with an effect that is called with the same arguments in every turn."""
 GIVES = "give"
-"""A tool that gives the person a file."""
+"""A tool that sends the person a file."""
 _STARTING = ("start", "serve")
 _LOOKING = {"look": "poll", "wait": "wait", "list": "list"}
 _REPORTING = ("reached", "blocked")
@@ -34,17 +34,17 @@ _TURN = re.compile(r"This is turn (\d+) of")
 _NUMBER = re.compile(r"#\d+")
 _PROCESS = re.compile(r"background process (p[0-9a-f]{12})")
 _LOOKS = " look "
-"""Whose command says so is looked at when it wakes the conversation."""
+"""A command that contains this is looked at when it wakes the conversation."""
 
 
 def wants_something(message: Message) -> bool:
-    """Whether it is to be answered: a person's message, or a note that wakes the conversation."""
+    """Whether it needs an answer: a person's message, or a note that wakes the conversation."""
     wakes = message.role is Role.NOTE and message.text.startswith((_GOAL, _ENDED_OR_SAID))
     return wakes or message.role is Role.USER
 
 
 def unanswered(messages: Sequence[Message]) -> tuple[list[str], int]:
-    """What people and wake-ups said since the last answer, and how many results came since its first."""
+    """What people and wake-ups said since the last answer, and how many results came since the first."""
     requests: list[str] = []
     results = 0
     for message in messages:
@@ -58,16 +58,16 @@ def unanswered(messages: Sequence[Message]) -> tuple[list[str], int]:
 
 
 def last_process(messages: Sequence[Message]) -> str:
-    """The background process that was spoken of last."""
+    """The background process that was mentioned last."""
     found = [id_ for message in messages for id_ in _PROCESS.findall(message.text)]
-    return found[-1] if found else "nobody"
+    return found[-1] if found else "no-process"
 
 
-def script_reply(requests: Sequence[str], results: int, process: str = "nobody") -> Replied:
-    """What the model says next to these requests, once so many calls have their results."""
+def script_reply(requests: Sequence[str], results: int, process: str = "no-process") -> Replied:
+    """The model's next reply to these requests, after this many calls have their results."""
     for number, (step, group) in enumerate(_steps(requests)):
         if results < len(group):
-            # One id per call is enough: the gateway gives its own.
+            # One id per call is enough: the gateway makes its own.
             calls = tuple(
                 ToolCall(CallId(f"{name}{place}"), *_call(name, step, place, process, number))
                 for place, name in enumerate(group)
@@ -79,7 +79,7 @@ def script_reply(requests: Sequence[str], results: int, process: str = "nobody")
 
 
 def _steps(requests: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What is to be done for these, each step named after its request: what is summed up renames none."""
+    """The steps for these requests, each named after its request: a summary renames none."""
     for request in requests:
         asked = _NUMBER.search(head_of(request))
         for number, group in enumerate(steps_of(request)):
@@ -87,7 +87,7 @@ def _steps(requests: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def head_of(request: str) -> str:
-    """What an answer repeats of what it answers."""
+    """The part of a request that its answer repeats."""
     return request.partition("\n")[0]
 
 
@@ -97,7 +97,7 @@ def words_of(request: str) -> list[str]:
 
 
 def steps_of(request: str) -> list[tuple[str, ...]]:
-    """The groups of calls a script asks for, in order."""
+    """The groups of calls that a script asks for, in order."""
     word, *rest = words_of(request) or [""]
     if request.startswith(_GOAL):
         return _goal_steps(request, word, rest)
@@ -125,7 +125,7 @@ def _kind(name: str) -> str:
 
 
 def _call(name: str, step: str, place: int, process: str, number: int) -> tuple[str, str]:
-    """The tool that is meant, and its arguments."""
+    """The tool and its arguments."""
     kind, *given = name.split(":")
     tool, arguments = kind, dict[str, object](step=step, place=place)
     if kind == USUAL:
@@ -147,7 +147,7 @@ def _call(name: str, step: str, place: int, process: str, number: int) -> tuple[
 
 
 def _launched(kind: str, given: Sequence[str], name: str) -> dict[str, object]:
-    """A command as the simulated machine reads it; no two of one turn are alike."""
+    """A command for the simulated machine; each command of a turn is different."""
     speaks = [moment for moment in given[1:] if moment.isdigit()]
     words = [kind if kind == "serve" else f"run {given[0]}", *(f"say {moment}" for moment in speaks)]
     looks = ["look"] if "look" in given else []

@@ -1,4 +1,4 @@
-"""Asking the person: the turn rests, and what they say is the call's result."""
+"""Asks the person: the turn waits, and the answer of the person is the result of the call."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _PARAMETERS: Mapping[str, Any] = {
     "properties": {
         "question": {
             "type": "string",
-            "description": "The question, with all the person needs to answer it.",
+            "description": "The question, with everything the person needs to answer it.",
             "maxLength": LONGEST_QUESTION,
         },
         "options": {
             "type": "array",
-            "description": "Answers to choose from. Leave it out for an answer in the person's own words.",
+            "description": "Answers to choose from. Omit it to let the person answer in their own words.",
             "items": {"type": "string", "maxLength": LONGEST_OPTION},
             "minItems": 2,
             "maxItems": MOST_OPTIONS,
@@ -41,13 +41,13 @@ _PARAMETERS: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class AskPerson:
-    """Asks the person one thing; the answer may take a day, and restarts of the gateway do not matter."""
+    """Asks the person one question; the answer may take a day, and restarts of the gateway do not matter."""
 
     name: str = ASKING
     effect: EffectClass = EffectClass.READ
     description: str = (
-        "Ask the person you work for, and get their answer as the result. Use it when you cannot go on "
-        "without knowing something that only they know. Ask one thing at a time; the answer may take long."
+        "Ask the person you work for. Their answer is the result. Use it when you cannot continue "
+        "without something that only the person knows. Ask one question at a time. The answer may take long."
     )
     parameters: Mapping[str, Any] = field(default_factory=lambda: _PARAMETERS)
 
@@ -62,13 +62,13 @@ def _given(arguments: str) -> Mapping[str, object]:
     except Unreadable as fault:
         raise ToolFailed(f"the arguments cannot be read: {fault}") from fault
     if not isinstance(given, dict) or not given.keys() <= _PARAMETERS["properties"].keys():
-        raise ToolFailed('needs an object with a "question" and, if wanted, "options"; nothing else')
+        raise ToolFailed('the arguments must be an object with "question" and, optionally, "options"')
     return given
 
 
 def _question(value: object) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > LONGEST_QUESTION:
-        raise ToolFailed(f'"question" is a text of 1 to {LONGEST_QUESTION} characters')
+        raise ToolFailed(f'"question" must be a text of 1 to {LONGEST_QUESTION} characters')
     return value.strip()
 
 
@@ -77,9 +77,9 @@ def _options(value: object) -> tuple[str, ...]:
         return ()
     known = tuple(one.strip() for one in value if isinstance(one, str)) if isinstance(value, list) else ()
     if not isinstance(value, list) or len(known) != len(value) or not 2 <= len(known) <= MOST_OPTIONS:
-        raise ToolFailed(f'"options" is a list of 2 to {MOST_OPTIONS} texts')
+        raise ToolFailed(f'"options" must be a list of 2 to {MOST_OPTIONS} texts')
     if any(not 1 <= len(one) <= LONGEST_OPTION for one in known):
-        raise ToolFailed(f"each of the options has 1 to {LONGEST_OPTION} characters")
+        raise ToolFailed(f"each option must have 1 to {LONGEST_OPTION} characters")
     if len({one.casefold() for one in known}) < len(known):
-        raise ToolFailed("two of the options are the same")
+        raise ToolFailed("two options are the same")
     return known

@@ -1,7 +1,7 @@
-"""Background processes for real: each has a folder in the home, made before it starts, and is minded there.
+"""Background processes of this machine: each has a folder in the home, which is made before the start.
 
-What decides is on the disk, so that it can be asked after any restart: the plan is written first; whoever
-puts `started.json` there first is the one process; `ended.json` is its exit code.
+The folder decides everything, so any later run of the gateway can ask it. The plan is written first. The
+minder that writes `started.json` first runs the process. `ended.json` holds the exit code.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ FOLDER = "processes"
 SEGMENT = 1_000_000
 AS_USUAL = ProcessSettings()
 _MEGABYTE = 1_000_000
-_NOBODY = Identity(0, 0, "")
-"""Who stands for a process that was given up before it was started."""
+_GIVEN_UP = Identity(0, 0, "")
+"""The identity in `started.json` of a process that the gateway gave up before it started."""
 _START_WITHIN = 30.0
 _LOOK_AGAIN = 0.05
 _STDIN = "0"
-"""The descriptor by which a minder is told the secrets that it masks."""
+"""The descriptor from which a minder reads the secrets that it masks."""
 _ROUNDS = 20
-"""How often those who are killed are counted again: one of them may just have started another."""
+"""How often the gateway looks for processes to kill: one of them may just have started another."""
 
 
 class BackgroundProcesses:
-    """Processes of this machine, in sessions of their own."""
+    """Processes of this machine, each in its own session of the system."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class BackgroundProcesses:
             try:
                 return await asyncio.shield(starting)
             except asyncio.CancelledError:
-                # Whether it runs is known in a moment, and must be: what runs may not be unknown.
+                # The answer comes soon. The gateway waits for it: it must know each process that runs.
                 if starting.cancelled():
                     raise
 
@@ -84,7 +84,7 @@ class BackgroundProcesses:
 
     async def write(self, id: ProcessId, identity: Identity, text: str) -> None:
         if (await self.stands(id, identity)).ended:
-            raise ToolFailed("it has ended, so it takes no input any more")
+            raise ToolFailed("the process has ended and takes no more input")
         await _off_loop(lambda: _write(self._root / id / minder.INPUT, text.encode()))
 
     async def kill(self, id: ProcessId, identity: Identity) -> ProcessStatus:
@@ -95,10 +95,10 @@ class BackgroundProcesses:
             await self._signal(identity, number)
             if await self._gone(id, identity, self._settings.grace / SECOND):
                 return before
-        # Somebody out of our reach still holds its output: then nobody minds it any longer.
+        # A process that the signals do not reach still holds the output, so the minder does not end: kill it.
         await _off_loop(lambda: _send(identity.pid, identity.ticks, signal.SIGKILL))
         if not await self._gone(id, identity, self._settings.grace / SECOND):
-            raise ToolFailed("it does not end, also when it is killed")
+            raise ToolFailed("the process does not end, even after it was killed")
         return before
 
     async def all(self) -> tuple[ProcessId, ...]:
@@ -117,8 +117,8 @@ class BackgroundProcesses:
         def remove() -> None:
             folder = self._root / id
             if folder.is_dir():
-                # Who was about to start it finds that somebody was first.
-                minder.write_whole(str(folder / minder.STARTED), _as_json(_NOBODY), once=True)
+                # A minder that is about to start it finds this file and starts nothing.
+                minder.write_whole(str(folder / minder.STARTED), _as_json(_GIVEN_UP), once=True)
                 shutil.rmtree(folder)
 
         await _off_loop(remove)
@@ -133,12 +133,12 @@ class BackgroundProcesses:
                 self._plan(folder, launch, prepared)
                 self._launch(folder, prepared)
         except OSError as error:
-            raise ToolFailed(f"it could not be started: {error}") from error
+            raise ToolFailed(f"the process could not be started: {error}") from error
         started = _identity(_read(folder / minder.STARTED))
-        if started is None or started == _NOBODY:
+        if started is None or started == _GIVEN_UP:
             trouble = folder / "trouble"
             words = trouble.read_text(errors="replace").strip() if trouble.exists() else ""
-            raise ToolFailed(f"it could not be started{f': {words}' if words else ''}")
+            raise ToolFailed(f"the process could not be started{f': {words}' if words else ''}")
         return started
 
     def _plan(self, folder: Path, launch: Launch, prepared: Prepared) -> None:
@@ -186,11 +186,11 @@ class BackgroundProcesses:
         except subprocess.TimeoutExpired:
             helper.kill()
             helper.wait()
-            # It may yet come to its senses: then it must find that it is too late.
-            minder.write_whole(str(folder / minder.STARTED), _as_json(_NOBODY), once=True)
+            # A minder that is only slow must find that it is too late.
+            minder.write_whole(str(folder / minder.STARTED), _as_json(_GIVEN_UP), once=True)
 
     def _stands(self, id: ProcessId, identity: Identity) -> ProcessStatus:
-        # Looked at first: one that leaves while we look has left its exit code before.
+        # First the process, then its file: a minder writes the exit code before it ends.
         seen = _seen(identity)
         code = _read(self._root / id / minder.ENDED).get("code")
         return standing(identity, seen, code if isinstance(code, int) else None, os.getpid())
@@ -213,9 +213,9 @@ class BackgroundProcesses:
         return FoundProcess(launch, _identity(_read(folder / minder.STARTED)))
 
     async def _signal(self, identity: Identity, number: signal.Signals) -> None:
-        """Send it to all that it has begun, but not to its minder, which stays to see how it ends.
+        """Signal everything that the process started, but not its minder, which stays to record the end.
 
-        Asked to end, the process between them would take the command with it at once.
+        The programs between the minder and the command would take the command with them at once.
         """
         rounds = 1 if number is signal.SIGTERM else _ROUNDS
         spared = number is signal.SIGTERM
@@ -239,19 +239,19 @@ async def _off_loop(work: Callable[[], T]) -> T:
     try:
         return await asyncio.to_thread(work)
     except OSError as error:
-        raise ToolFailed(f"the background process could not be reached: {error}") from error
+        raise ToolFailed(f"the gateway could not read its files of the process: {error}") from error
 
 
 def _seen(identity: Identity) -> Identity | None:
-    """Who has this pid now."""
+    """The process that has this pid now."""
     found = minder.stat_of(identity.pid) if identity.pid > 0 else None
     return Identity(identity.pid, found[0], minder.boot_id()) if found else None
 
 
 def _members(identity: Identity, spare_children: bool) -> tuple[tuple[int, int], ...]:
-    """Every process below its minder, each with when it started; none once the minder is gone.
+    """Every process below the minder, each with its start time; none after the end of the minder.
 
-    A process that leaves the session stays below: the minder takes in those whose parents are gone.
+    A process that leaves the session still counts: the minder adopts every process whose parent ended.
     `spare_children` leaves the minder's own children out.
     """
     if _seen(identity) != identity:
@@ -269,7 +269,7 @@ def _members(identity: Identity, spare_children: bool) -> tuple[tuple[int, int],
 
 
 def _send(pid: int, ticks: int, number: signal.Signals) -> None:
-    """Signal the process that started then; who gets its number afterwards is safe."""
+    """Signal the process with this start time, never a later process with the same pid."""
     with suppress(ProcessLookupError, PermissionError):
         handle = os.pidfd_open(pid)
         try:
@@ -284,21 +284,22 @@ def _write(path: Path, data: bytes) -> None:
     try:
         pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
     except OSError as error:
-        raise ToolFailed("it has ended, or has not begun to take input") from error
+        raise ToolFailed("the process has ended, or does not take input yet") from error
     written = 0
     try:
         while written < len(data):
             written += os.write(pipe, data[written:])
     except BlockingIOError:
         raise ToolFailed(
-            f"it does not read its input: {written} of {len(data)} bytes were taken, the rest was not sent"
+            f"the process does not read its input: it took {written} of {len(data)} bytes, and the rest was "
+            "not sent"
         ) from None
     finally:
         os.close(pipe)
 
 
 def read_output(folder: Path, start: int, most: int, segment: int = SEGMENT) -> Output:
-    """A piece of the output that is kept in numbered files, by its place in all there ever was."""
+    """A piece of the output from the numbered files, by its position in all the output so far."""
     try:
         names = os.listdir(folder)
     except FileNotFoundError:
@@ -334,7 +335,7 @@ def _part(path: Path, within: int, most: int) -> bytes:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """What a file says; nothing, if it is not there or makes no sense."""
+    """What a JSON file holds; nothing if it is absent or unreadable."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -14,20 +14,20 @@ from holdfast.telemetry.known_secrets import NONE, KnownSecrets
 from .intentions import Intention
 
 Outcome = str | Intention
-"""What the model is told, or what the gateway shall do about the call and tell it then."""
+"""The result for the model, or an intention that the gateway carries out before it answers the model."""
 
 
-def unnoticed() -> None:
-    """Nobody counts."""
+def ignore_progress() -> None:
+    """No one watches this call."""
 
 
-def unread(text: str) -> None:
-    """Nobody looks."""
+def ignore_output(text: str) -> None:
+    """No one reads this output."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool knows of the call it serves. It never sees the store."""
+    """What a tool knows of its call. A tool never sees the store."""
 
     session: SessionId
     turn: TurnId
@@ -35,31 +35,31 @@ class ToolContext:
     workspace: Path
     key: str
     """The idempotency key: the same on every run of this call."""
-    progress: Callable[[], None] = unnoticed
-    """To call when a long-running tool moves: it is alive, and not to be stopped as stuck."""
-    output: Callable[[str], None] = unread
-    """To call with what a running tool puts out, piece by piece: that is progress, and seen by who watches.
-    It is no part of the result; what the model is to be told the tool returns."""
+    progress: Callable[[], None] = ignore_progress
+    """A long-running tool calls this while it works, so that the gateway does not stop it as stuck."""
+    output: Callable[[str], None] = ignore_output
+    """A running tool calls this with each piece of its output. It counts as progress, and people who watch
+    see it. It is no part of the result: a tool returns whatever the model has to read."""
     effect: EffectClass = EffectClass.EFFECT
-    """The class this call was planned with, whatever its tool declares by now."""
+    """The class this call was planned with, whatever its tool declares now."""
     secrets: KnownSecrets = NONE
-    """What the gateway leaves out of the result; a tool that cuts its result masks before it cuts."""
+    """What the gateway removes from the result. A tool that shortens its result masks it before."""
 
 
 class ToolFailed(Exception):
-    """The tool ran and failed; its words become the call's result."""
+    """The tool ran and failed; its message becomes the result of the call."""
 
 
 class CutShort(Exception):
-    """The tool was ended before it was done, for its time or for what it used; the words say what is known.
+    """The tool was ended early, for its time or its use of the machine; the message says what is known.
 
-    The call is settled by its class, like one that was cut off: an effect may have happened, or a part of it.
+    The class settles the call, as after a crash: an effect may have happened, completely or in part.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as a model is told of it."""
+    """A tool as the model reads it."""
 
     name: str
     description: str = ""
@@ -68,7 +68,7 @@ class ToolSpec:
 
 
 def spec_of(tool: Tool) -> ToolSpec:
-    """What a model is told of a tool; one that does not describe itself is known by its name alone."""
+    """What the model reads of a tool; a tool without a description has only its name."""
     nothing = ToolSpec(tool.name)
     return ToolSpec(
         tool.name,
@@ -80,10 +80,10 @@ def spec_of(tool: Tool) -> ToolSpec:
 class Tool(Protocol):
     """One thing an agent can do.
 
-    It may also have a `description` and `parameters` (a JSON schema) for the model to read, and a `timeout`
-    in seconds after which a run of it is given up; otherwise it is when it gave no sign of life for the time
-    that is configured. `starts_program` is true of one whose program the gateway contains: the card that asks
-    for consent then says how.
+    A tool may also have a `description` and `parameters` (a JSON schema) for the model, and a `timeout` in
+    seconds, after which the gateway gives a run up. Without a `timeout`, the gateway gives a run up when it
+    shows no progress for the configured time. `starts_program` is true if the tool runs a program that the
+    gateway contains; the card that asks for consent then says how it is contained.
     """
 
     @property
@@ -91,16 +91,16 @@ class Tool(Protocol):
 
     @property
     def effect(self) -> EffectClass:
-        """What may be done with a call of it that was cut off; when in doubt, `effect`."""
+        """What the gateway may do with a call that was cut off; if in doubt, `effect`."""
         ...
 
     async def run(self, context: ToolContext, arguments: str) -> Outcome:
-        """Do it and return what the model is told; raise `ToolFailed` when it did not work.
+        """Do the work and return the result for the model; raise `ToolFailed` if it did not work.
 
-        An `Intention` instead is carried out by the gateway and committed with the journal.
+        The gateway carries out a returned `Intention` and commits it with the journal.
 
-        Cancelled when a person stops the turn or its time is up, with a moment to end: what it still returns
-        is its result; without one the call is settled by its class.
+        The gateway cancels a run when a person stops the turn or its time is up, and waits a moment. What the
+        run still returns is its result. If it returns nothing, its class settles the call.
         """
         ...
 
@@ -110,24 +110,24 @@ class ToolSource(Protocol):
 
     @property
     def settled(self) -> bool:
-        """Whether what there is now is known; if not, it is about to be."""
+        """Whether the tools are known now; if not, they will be soon."""
         ...
 
     async def settle(self) -> None:
-        """Return once it is settled, or what is missing has had its time."""
+        """Return when the tools are known, or the missing ones took too long."""
         ...
 
     def tools(self) -> Sequence[Tool]:
-        """Those there are now."""
+        """The tools of this source now."""
         ...
 
     def find(self, name: str) -> Tool | None:
-        """What a call of that name runs now: the tool, or what says why it is gone; None: none of these."""
+        """The tool that a call of this name runs now, or one that says why it is gone; None: no such tool."""
         ...
 
 
 class NoMoreTools:
-    """A source of none."""
+    """A source without tools."""
 
     settled = True
 
@@ -142,8 +142,8 @@ class NoMoreTools:
 
 
 class Checkable(Protocol):
-    """A `reconcilable` tool can be asked what became of a call that was cut off."""
+    """A `reconcilable` tool, which can say what happened to a call that was cut off."""
 
     async def check(self, context: ToolContext, arguments: str) -> str | None:
-        """The result if it happened, None if it did not; raise `ToolFailed` when that cannot be told."""
+        """The result if the call happened, None if not; raise `ToolFailed` if the tool cannot tell."""
         ...

@@ -1,8 +1,8 @@
-"""Runs inside a limited child, as a file by itself: gives up what a parser does not need, then parses.
+"""Runs inside a limited child, as a file by itself: drops every right a parser does not need, then parses.
 
     child_limits.py PARSER FUNCTION CPU MEMORY
 
-PARSER is a file of Python, FUNCTION a function of bytes to bytes in it. The input comes from the standard
+PARSER is a Python file, FUNCTION a function of bytes to bytes in it. The input comes from the standard
 input, the result goes to the standard output. CPU is in seconds, MEMORY in bytes.
 """
 
@@ -16,12 +16,12 @@ import sys
 from collections.abc import Callable
 
 TOO_LARGE = 3
-"""The exit code of a parser that had too little memory."""
+"""The exit code of a parser that ran out of memory."""
 _NICE = 10
 
 
 def give_up(cpu: int, memory: int) -> None:
-    """Whatever the input makes the parser do: no files, no processes, so much time and so much memory."""
+    """Allow no files and no processes, and only this much time and memory, whatever the parser does."""
     limits = {
         resource.RLIMIT_CPU: cpu,
         resource.RLIMIT_AS: memory,
@@ -31,7 +31,7 @@ def give_up(cpu: int, memory: int) -> None:
         resource.RLIMIT_CORE: 0,
     }
     for which, most in limits.items():
-        # Not every system knows all of them; the deadline and the bounds of the parent hold everywhere.
+        # Not every system knows all of them; the deadline and the limits of the parent hold everywhere.
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(which, (most, most))
     os.nice(_NICE)
@@ -50,5 +50,5 @@ def main(parser: str, function: str, cpu: str, memory: str) -> int:
 
 
 if __name__ == "__main__":
-    # Without the interpreter's own end: what a parser has built need not be taken down piece by piece.
+    # Exit at once: Python would first free everything that the parser built, piece by piece.
     os._exit(main(*sys.argv[1:]))

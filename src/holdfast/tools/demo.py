@@ -14,7 +14,7 @@ from .base import Tool, ToolContext, ToolFailed
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Counts slowly; changes nothing, so a cut-off count is simply run again."""
+    """Counts slowly and changes nothing, so a count that was cut off is simply run again."""
 
     clock: Clock
     pace: float
@@ -50,7 +50,7 @@ class WriteNote:
 
 @dataclass(frozen=True, slots=True)
 class ReadNotes:
-    """Shows the notes as they are."""
+    """Shows all notes."""
 
     name: str = "read_notes"
     effect: EffectClass = EffectClass.READ
@@ -61,12 +61,12 @@ class ReadNotes:
 
 
 def demo_tools(clock: Clock, pace: float) -> tuple[Tool, ...]:
-    """The three tools, taking `pace` seconds for each beat of their work."""
+    """The three tools; each beat of their work takes `pace` seconds."""
     return (Count(clock, pace), WriteNote(clock, pace), ReadNotes())
 
 
 def note_line(step: int, request: int = 1) -> str:
-    """The line of a step; what one turn does for a second request is told apart from the first."""
+    """The line of a step; the lines for a second request of a turn differ from those for the first."""
     return f"note of step {step}\n" if request == 1 else f"note of step {step} of request {request}\n"
 
 
@@ -79,6 +79,6 @@ def _number(arguments: str, name: str, otherwise: int | None = None) -> int:
 
 
 def _notes(context: ToolContext) -> Path:
-    """Each turn has a page of its own."""
+    """The file of notes, one for each turn."""
     context.workspace.mkdir(parents=True, exist_ok=True)
     return context.workspace / f"notes-{context.turn}.txt"

@@ -1,4 +1,4 @@
-"""A typed Python function as a tool: its annotations are the schema, its docstring is what a model reads.
+"""A typed Python function as a tool: its annotations are the schema, its docstring is for the model.
 
     @tool(effect=EffectClass.READ, timeout=30)
     async def weather(city: str, days: int = 3) -> str:
@@ -6,11 +6,11 @@
 
         Args:
             city: The name of the place.
-            days: How far to look ahead.
+            days: How many days to forecast.
         '''
 
-A parameter annotated with `ToolContext` is given the call's context and is no business of the model. A plain
-function runs in a thread of its own, which is left behind when its call is given up.
+A parameter annotated with `ToolContext` gets the call's context and is hidden from the model. A plain
+function runs in its own thread, which runs on alone when the gateway gives the call up.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class FunctionTool:
         self.effect = effect
         self.timeout = timeout
         if not _NAME.fullmatch(self.name):
-            raise TypeError(f"{self.name!r} is no name of a tool: letters, digits, _ and -, at most 64")
+            raise TypeError(f"{self.name!r} is not a tool name: letters, digits, _ and -, at most 64")
         self._context, arguments = _signature(function, self.name)
         self._read = arguments.read
         self.parameters = arguments.schema
@@ -73,24 +73,24 @@ class FunctionTool:
         return await (function(**given) if is_async else in_thread(self.name, lambda: function(**given)))
 
     def _given(self, arguments: str) -> dict[str, Any]:
-        """What the function is called with; what the model got wrong is said so that it can be put right."""
+        """The arguments of the function; an error names each mistake, so that the model can correct it."""
         try:
             given: dict[str, Any] = self._read(json.loads(arguments) if arguments.strip() else {}, "")
         except (ValueError, RecursionError) as error:
-            raise ToolFailed(f"{self.name} was not run: its arguments are no JSON ({error})") from None
+            raise ToolFailed(f"{self.name} was not run: its arguments are not JSON ({error})") from None
         except Misfit as misfit:
             raise ToolFailed(f"{self.name} was not run: {misfit}") from None
         return given
 
 
 class CheckedTool(FunctionTool):
-    """The same for one that can be asked what became of a call; `ask` takes what the function takes."""
+    """A tool that can say what happened to a call; `ask` takes the same arguments as the function."""
 
     def __init__(self, function: Function, name: str | None, timeout: float | None, ask: Function) -> None:
         super().__init__(function, name, EffectClass.RECONCILABLE, timeout)
         theirs, ours = inspect.signature(ask).parameters, inspect.signature(function).parameters
         if list(theirs) != list(ours):
-            raise TypeError(f"the check of {self.name} must take what it takes: {', '.join(ours)}")
+            raise TypeError(f"the check of {self.name} must take the same arguments: {', '.join(ours)}")
         self._ask = ask
 
     async def check(self, context: ToolContext, arguments: str) -> str | None:
@@ -105,15 +105,16 @@ def tool(
     timeout: float | None = None,
     check: Function | None = None,
 ) -> Callable[[Function], FunctionTool]:
-    """Make a tool of a typed function; raises `TypeError`, at once, for one that a model could not call.
+    """Make a tool of a typed function; raises `TypeError` at once if a model could not call it.
 
-    `effect` says what may be done with a call that was cut off; unsaid, it is never run again. `timeout` is
-    in seconds. `check` takes what the function takes and gives the result if the call happened, None if not.
+    `effect` says what the gateway may do with a call that was cut off; by default it never runs it again.
+    `timeout` is in seconds. `check` takes the same arguments and returns the result if the call happened,
+    else None.
     """
 
     def make(function: Function) -> FunctionTool:
         if (check is None) == (effect is EffectClass.RECONCILABLE):
-            raise TypeError(f"{function.__name__}: `check` and the effect RECONCILABLE belong together")
+            raise TypeError(f"{function.__name__}: `check` and the effect RECONCILABLE need each other")
         if check is not None:
             return CheckedTool(function, name, timeout, check)
         return FunctionTool(function, name, effect, timeout)
@@ -122,7 +123,7 @@ def tool(
 
 
 async def in_thread(name: str, work: Callable[[], Any]) -> Any:
-    """What the work gives, done in a thread that keeps nobody: cancelled, it is left to itself."""
+    """The result of the work, done in its own thread; if the caller is cancelled, the thread goes on."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()
     inside = contextvars.copy_context()
@@ -139,9 +140,9 @@ async def in_thread(name: str, work: Callable[[], Any]) -> Any:
         result, fault = None, None
         try:
             result = inside.run(work)
-        except BaseException as raised:  # noqa: BLE001 - a thread has nobody above it: handed over as it is
+        except BaseException as raised:  # noqa: BLE001 - a thread has no caller: the loop gets it as it is
             fault = raised
-        # The loop may be gone by now, and with it whoever waited.
+        # The loop may have ended, and the waiting caller with it.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, result, fault)
 
@@ -150,7 +151,7 @@ async def in_thread(name: str, work: Callable[[], Any]) -> Any:
 
 
 def _from_thread(context: ToolContext) -> ToolContext:
-    """The same context for a thread: what it tells is heard on the loop."""
+    """The same context for a thread: its callbacks run on the loop."""
     call = asyncio.get_running_loop().call_soon_threadsafe
     return replace(
         context,
@@ -160,11 +161,11 @@ def _from_thread(context: ToolContext) -> ToolContext:
 
 
 def void(_: object) -> None:
-    """Nothing is given back."""
+    """Ignore the argument."""
 
 
 def _signature(function: Function, name: str) -> tuple[str | None, Shape]:
-    """The parameter that takes the context, if there is one, and what the others mean in JSON."""
+    """The parameter that takes the context, if there is one, and the shape of the others in JSON."""
     try:
         hints = get_type_hints(function, include_extras=True)
     except NameError as error:
@@ -183,7 +184,7 @@ def _signature(function: Function, name: str) -> tuple[str | None, Shape]:
 def _field(parameter: inspect.Parameter, hints: dict[str, Any], said: dict[str, str], name: str) -> Field:
     where = f"the tool {name}: its parameter {parameter.name!r}"
     if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-        raise TypeError(f"{where} has no name of its own that a model could use")
+        raise TypeError(f"{where} has no name that a model could use")
     if parameter.name not in hints:
         raise TypeError(f"{where} has no annotation")
     try:
@@ -197,12 +198,12 @@ def _field(parameter: inspect.Parameter, hints: dict[str, Any], said: dict[str, 
 
 
 def _description(function: Function) -> str:
-    """The docstring up to what it says of the parameters."""
+    """The docstring up to its section `Args:`."""
     return _SECTION.split(inspect.getdoc(function) or "", maxsplit=1)[0].strip()
 
 
 def _arguments_said(text: str) -> dict[str, str]:
-    """What the docstring says of each parameter, in a section `Args:`."""
+    """What the section `Args:` of the docstring says about each parameter."""
     _, *rest = _SECTION.split(text, maxsplit=1)
     said: dict[str, str] = {}
     last = ""
@@ -219,7 +220,7 @@ def _arguments_said(text: str) -> dict[str, str]:
 
 
 def _as_text(value: object) -> str:
-    """What a function gave that is no text, as JSON."""
+    """A result that is not text, as JSON."""
     if value is None:
         return "done"
     plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value

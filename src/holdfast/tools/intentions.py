@@ -1,6 +1,7 @@
-"""What a tool may want done instead of returning text: the gateway does it and commits it with the journal.
+"""Intentions: what a tool returns when the gateway shall act and commit the result with the journal.
 
-No tool sees the store. A tool that returns an intention has done nothing itself, so it may be asked again.
+A tool that returns an intention has done nothing itself, so the gateway may run it again. No tool sees the
+store.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from holdfast.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Ask the person; what they answer is the call's result."""
+    """Ask the person; the answer is the result of the call."""
 
     text: str
     options: tuple[str, ...] = ()
-    """What they may choose from; none is a free answer."""
+    """The answers to choose from; without options the person answers freely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,12 @@ class Reach:
 
     read: tuple[Path, ...] = ()
     write: tuple[Path, ...] = ()
-    """What they may change as well."""
+    """What they may also change."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartProcess:
-    """Start a command that outlives the turn, and the gateway."""
+    """Start a command that outlives the turn and the gateway."""
 
     command: str
     notify: bool = True
@@ -40,7 +41,7 @@ class StartProcess:
     patterns: tuple[str, ...] = ()
     """Wake it when a line of the output matches one of these."""
     folder: Path | None = None
-    """Where it begins; None: in the workspace of all."""
+    """The folder it starts in; None: the shared workspace."""
     reach: Reach = Reach()
 
 
@@ -55,7 +56,7 @@ class Looking(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LookAtProcess:
-    """See what became of background processes of this session; what is shown counts as told."""
+    """Look at background processes of this session; an end that the call shows does not wake it again."""
 
     how: Looking
     process: ProcessId | None = None
@@ -75,54 +76,54 @@ class WriteToProcess:
 
 @dataclass(frozen=True, slots=True)
 class KillProcess:
-    """End a background process; its end is then known, and wakes nobody."""
+    """End a background process; its end wakes no session."""
 
     process: ProcessId
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHistory:
-    """Look for words in what was said in this conversation, earlier sessions included."""
+    """Search for words in this conversation, earlier sessions included."""
 
     words: str
     limit: int = 20
 
 
 READ_OUTPUT = "read_output"
-"""The tool by which a model reads the rest of a result that was too long."""
+"""The tool with which a model reads the rest of a result that was too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOutput:
-    """Show a part of a result that was too long to be shown whole."""
+    """Show a part of a result that was too long to be shown completely."""
 
     output: str
-    """The name it is kept by."""
+    """The name of the result."""
     first_line: int = 1
     lines: int = 200
 
 
 @dataclass(frozen=True, slots=True)
 class SendFile:
-    """Give the person a file, as it is now; what becomes of the original changes nothing."""
+    """Send the person a file as it is now; later changes of the original do not matter."""
 
     name: str
     content: bytes
     media_type: str
     caption: str = ""
-    """What is said of it."""
+    """The words that go with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantRestart:
-    """Have the gateway restarted once this turn's reply is delivered."""
+    """Restart the gateway once this turn's reply is delivered."""
 
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportGoal:
-    """Say that the standing goal is reached, or cannot be."""
+    """Report that the goal is reached or cannot be reached."""
 
     reached: bool
     words: str = ""

@@ -1,12 +1,12 @@
-"""What a Python annotation means in JSON: the schema a model is shown, and how a value of it is read.
+"""What a Python annotation means in JSON: the schema for the model, and the reader of its values.
 
-str int float bool None Any      the same in JSON; a whole number is also a `float`, a bool is no number
+str int float bool None Any      the same in JSON; a whole number is also a `float`, a bool is not a number
 Literal[...]  an Enum            one of these
 X | None      X | Y              either
 list[X]  tuple[X, ...]           an array
 dict[str, X]                     an object with any names
 a dataclass                      an object with these names; fields with defaults may be left out
-Annotated[X, "words"]            X, with words for the model
+Annotated[X, "words"]            X, with a description for the model
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from holdfast.records import dataclass
 
 Schema = dict[str, Any]
 Read = Callable[[Any, str], Any]
-"""Makes what a function takes from what JSON gave, or raises `Misfit` with where it does not fit."""
+"""Makes the function's argument from the JSON value, or raises `Misfit` with the place of the mistake."""
 
 
 class Misfit(Exception):
-    """A value is not what it should be; the words say where, and what would do."""
+    """A value has the wrong type; the words say where, and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One annotation."""
+    """What one annotation means in JSON."""
 
     schema: Schema
     read: Read
@@ -45,11 +45,11 @@ class Field:
     shape: Shape
     required: bool
     default: Any = None
-    """Shown to the model when the value may be left out; None where it cannot be."""
+    """Shown to the model if the value is optional; None if it cannot be shown."""
 
 
 def shape_of(annotation: Any) -> Shape:
-    """What an annotation means; raises `TypeError` for one that means nothing in JSON."""
+    """The shape of an annotation; raises `TypeError` if it has none in JSON."""
     if annotation in _PLAIN:
         return _PLAIN[annotation]
     if isinstance(annotation, NewType):
@@ -61,14 +61,14 @@ def shape_of(annotation: Any) -> Shape:
     made = _MADE_OF.get(get_origin(annotation))
     if made is None:
         raise TypeError(
-            f"{_called(annotation)} means nothing in JSON; there are str, int, float, bool, Literal, Enum, "
-            "X | None, list, dict and dataclasses"
+            f"{_called(annotation)} means nothing in JSON; use str, int, float, bool, Literal, Enum, "
+            "X | None, list, dict or a dataclass"
         )
     return made(get_args(annotation))
 
 
 def object_of(fields: tuple[Field, ...]) -> Shape:
-    """An object with these names and no others; read, it is a dict of those that were given."""
+    """An object with only these names; reading it gives a dict of the names that are present."""
     by_name = {field.name: field for field in fields}
     required = [field.name for field in fields if field.required]
     schema: Schema = {
@@ -141,7 +141,7 @@ _PLAIN: Mapping[Any, Shape] = {
 
 
 def _one_of(values: Mapping[Any, Any]) -> Shape:
-    """One of these, and what each stands for."""
+    """One of these JSON values, each with its Python value."""
     allowed = ", ".join(_seen(value) for value in values)
 
     def read(value: Any, where: str) -> Any:
@@ -181,7 +181,7 @@ def _list(of: tuple[Any, ...]) -> Shape:
 def _tuple(of: tuple[Any, ...]) -> Shape:
     if len(of) != 2 or of[1] is not Ellipsis:
         raise TypeError(
-            "a tuple of a fixed length means nothing to a model; use tuple[X, ...] or a dataclass"
+            "a tuple of fixed length cannot be described to a model; use tuple[X, ...] or a dataclass"
         )
     return _array(shape_of(of[0]), tuple)
 
@@ -246,7 +246,7 @@ def _at(where: str) -> str:
 
 
 def _seen(value: Any) -> str:
-    """A value as the model gave it, cut to what tells it from others."""
+    """A value as the model gave it, shortened."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

@@ -1,8 +1,8 @@
-"""Parsers that other people's files reach, each run in a child process that can harm nothing.
+"""Runs parsers of foreign files, each in a child process that can do no harm.
 
-A child is new for each input. It has no environment and no files, little memory and little time, and is
-killed at its deadline. So no page, and later no PDF, can stop the event loop, fill the memory or end the
-gateway, whatever the parser does with it.
+Each input gets a new child. It has no environment and no files, little memory and little time, and the
+gateway kills it at its deadline. So no page, and later no PDF, can block the event loop, fill the memory or
+end the gateway, whatever the parser does with it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from . import child_limits
 
 _AT_ONCE = 64 * 1024
 _ENDS = 3.0
-"""Seconds in which a child that was killed is gone."""
+"""Seconds until a killed child is gone."""
 
 
 class ChildFailed(Exception):
-    """A child gave no result; the words say why, for whoever wanted the input read."""
+    """A child gave no result; the words say why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,15 @@ class ChildLimits:
     cpu: int = 10
     """Seconds of processor time."""
     deadline: float = 20.0
-    """Seconds from its start to its end."""
+    """Seconds from the start to the end of a child."""
     memory: int = 512 * 1024 * 1024
-    """Bytes, those of the interpreter included."""
+    """Bytes, including the interpreter."""
     most_in: int = 16 * 1024 * 1024
     most_out: int = 8 * 1024 * 1024
 
 
 class LimitedChildren:
-    """Runs parsers, a few at a time: further ones wait for their turn."""
+    """Runs parsers, a few at a time; further ones wait."""
 
     def __init__(self, clock: Clock, limits: ChildLimits = ChildLimits(), at_once: int = 2) -> None:  # noqa: B008 - frozen
         self._clock = clock
@@ -52,7 +52,7 @@ class LimitedChildren:
         self._turns = asyncio.Semaphore(at_once)
 
     async def run(self, parser: Path, function: str, data: bytes) -> bytes:
-        """What `function` (bytes to bytes) in the file `parser` makes of the data, or `ChildFailed`."""
+        """The result of `function` (bytes to bytes) in the file `parser`; raises `ChildFailed`."""
         limits = self._limits
         if len(data) > limits.most_in:
             raise ChildFailed(f"it has more than {limits.most_in} bytes")
@@ -80,13 +80,13 @@ class LimitedChildren:
         if child.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
-            # Bounded: a parser that was taken over could have left somebody with the other end of the pipe.
+            # Bounded: another process may hold the pipe if the input took the parser over.
             with suppress(TimeoutError):
                 await in_time(self._clock, _ENDS, _gone(child))
 
 
 async def _gone(child: Process) -> None:
-    """Read its output to the end, without which asyncio does not see that it has ended."""
+    """Read its output to the end: asyncio notices the end of the process only after that."""
     assert child.stdout is not None
     while await child.stdout.read(_AT_ONCE):
         continue
@@ -94,7 +94,7 @@ async def _gone(child: Process) -> None:
 
 
 async def _talk(child: Process, data: bytes, most: int) -> bytes:
-    """Give the input and take the output, at most one byte more than is allowed; then it has to end."""
+    """Give the input and read the output, at most one byte more than allowed."""
     assert child.stdin is not None
     assert child.stdout is not None
     giving = asyncio.ensure_future(_give(child.stdin, data))
@@ -110,7 +110,7 @@ async def _talk(child: Process, data: bytes, most: int) -> bytes:
 
 
 async def _give(stdin: asyncio.StreamWriter, data: bytes) -> None:
-    # A child that ends before it has read everything says why by its exit code.
+    # The exit code says why a child ended before it read everything.
     with suppress(ConnectionError):
         stdin.write(data)
         await stdin.drain()

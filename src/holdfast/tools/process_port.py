@@ -1,4 +1,4 @@
-"""Background processes as tools and watchers see them: a port, so that a simulation has its own."""
+"""The port for background processes: tools and watchers use it, and a simulation has its own."""
 
 from __future__ import annotations
 
@@ -14,76 +14,76 @@ from .intentions import Reach
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A command to start once, and all that is needed to know it again when its turn is gone."""
+    """A command to start once, and everything needed to recognise it after the end of its turn."""
 
     id: ProcessId
     command: str
     folder: Path
-    """Where it begins."""
+    """The folder it starts in."""
     turn: TurnId
     at: int
     notify: bool = False
     patterns: tuple[str, ...] = ()
     private: Path | None = None
-    """Its private folder, for HOME and temporary files; None: one of its own."""
+    """Its private folder, for HOME and temporary files; None: a new one."""
     reach: Reach = Reach()
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A piece of what a process has put out. Positions count all of it, also what is no longer kept."""
+    """A piece of a process's output. Positions count all output, also what is no longer kept."""
 
     data: bytes
     start: int
-    """Where the piece begins: later than asked for when what was there is no longer kept."""
+    """Where the piece begins: later than requested if that part is no longer kept."""
     end: int
     size: int
-    """All it has put out so far."""
+    """The size of all output so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundProcess:
-    """What the disk knows of a process that was to be started."""
+    """What the disk holds about a process that the gateway meant to start."""
 
     launch: Launch
     identity: Identity | None
-    """None while nobody has started it; then it may still be."""
+    """None if the process has not been started; it may still be."""
 
 
 class ProcessPort(Protocol):
-    """Commands that outlive their turn and the gateway. What fails raises `ToolFailed` with the reason."""
+    """Commands that outlive their turn and the gateway. A failure raises `ToolFailed` with the reason."""
 
     async def start(self, launch: Launch) -> Identity:
-        """Start it, once: the same id again gives who was started, by whichever process and whenever.
+        """Start it once: the same id always gives the same process, in every run of the gateway.
 
-        Not given up halfway: who is cancelled meanwhile gets the answer all the same.
+        A cancelled caller still waits for the answer and gets it.
         """
         ...
 
     async def stands(self, id: ProcessId, identity: Identity) -> ProcessStatus:
-        """How it stands now. Somebody else who has its pid by now is not it."""
+        """The current state. Another process that has its pid now is not it."""
         ...
 
     async def output(self, id: ProcessId, start: int, most: int) -> Output:
-        """What it put out from a position on, so many bytes at most; a negative one counts from the end."""
+        """Its output from a position on, at most this many bytes; a negative position counts from the end."""
         ...
 
     async def write(self, id: ProcessId, identity: Identity, text: str) -> None:
-        """Give it input. All of it is taken, or `ToolFailed` says how much was."""
+        """Give it input. It takes all of it, or `ToolFailed` says how much it took."""
         ...
 
     async def kill(self, id: ProcessId, identity: Identity) -> ProcessStatus:
-        """End it and all it started: asked first, then without asking. Says how it stood before that."""
+        """End it and everything it started: first with a request, then by force. Returns the state before."""
         ...
 
     async def all(self) -> tuple[ProcessId, ...]:
-        """Every process of which something is kept."""
+        """Every process with files in the home."""
         ...
 
     async def find(self, id: ProcessId) -> FoundProcess | None:
-        """What is kept of one; None when nothing can be read."""
+        """What the disk holds about one; None if it cannot be read."""
         ...
 
     async def forget(self, id: ProcessId) -> None:
-        """Remove all that is kept of one, its output too; what was not started by now never is."""
+        """Remove all files of one, its output too; if it was not started yet, it never will be."""
         ...

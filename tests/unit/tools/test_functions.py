@@ -92,7 +92,7 @@ async def test_what_a_model_gives_is_made_what_the_function_takes() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("not json", "its arguments are no JSON"),
+        ("not json", "its arguments are not JSON"),
         ("[1]", "the whole must be an object, not [1]"),
         ("", "city is missing"),
         ('{"city": 3}', "city must be a string, not 3"),
@@ -126,15 +126,15 @@ def test_what_a_model_could_not_call_is_refused_at_once() -> None:
 
     for function, words in (
         (bare, "its parameter 'x' has no annotation"),
-        (odd, r"its parameter 'x': set\[int\] means nothing in JSON; there are str, int"),
-        (many, "its parameter 'x' has no name of its own"),
-        (fixed, "a tuple of a fixed length"),
+        (odd, r"its parameter 'x': set\[int\] means nothing in JSON; use str, int"),
+        (many, "its parameter 'x' has no name that a model could use"),
+        (fixed, "a tuple of fixed length"),
     ):
         with pytest.raises(TypeError, match=words):
             tool()(function)
-    with pytest.raises(TypeError, match="belong together"):
+    with pytest.raises(TypeError, match="need each other"):
         tool(EffectClass.RECONCILABLE)(odd)
-    with pytest.raises(TypeError, match="no name of a tool"):
+    with pytest.raises(TypeError, match="is not a tool name"):
         tool(name="with spaces")(lambda: "")
 
 
@@ -227,5 +227,5 @@ async def test_it_can_be_asked_what_became_of_a_call() -> None:
     check = pay.check  # type: ignore[attr-defined] # what `hasattr` finds
     assert await check(context(), '{"n": 2}') == "t:c did 2"
     assert await check(context(), '{"n": 1}') is None
-    with pytest.raises(TypeError, match="must take what it takes: n, context"):
+    with pytest.raises(TypeError, match="must take the same arguments: n, context"):
         tool(EffectClass.RECONCILABLE, check=lambda: None)(pay.function)

@@ -1,4 +1,4 @@
-"""What every platform has to do, whoever made it, as checks that its own tests can run.
+"""The contract of a platform, as checks that the tests of any platform can run.
 
     class MyStand:                       # see `Stand`: your platform, its server, one person who uses it
         ...
@@ -6,8 +6,8 @@
     def test_my_platform_keeps_the_contract() -> None:
         assert asyncio.run(faults_of(my_stand)) == ()
 
-A check that does not apply to what the platform says it can do is passed over; what a stand cannot bring
-about is named in its `cannot`, so that nothing is left out unseen (`left_out` names both).
+A check is skipped if it does not apply to the platform's capabilities. A stand names in its `cannot` what it
+cannot do. `left_out` returns both, so that no check is skipped unseen.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every check, when it applies, and how they are run."""
+"""Every check, when it applies, and how checks are run."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ MakeStand = Callable[[], AbstractAsyncContextManager[Stand]]
 class ConformanceRule:
     check: Check
     needs: tuple[str, ...] = ()
-    """Methods of the stand it uses that not every stand has."""
+    """Methods of the stand that the check needs and some stands lack."""
     applies: Callable[[Capabilities], bool] = lambda can: True
 
 
 async def faults_of(make: MakeStand) -> tuple[str, ...]:
-    """Run every check on a stand of its own; returns what was found wrong, each with its check's name."""
+    """Run every check on its own stand; returns the faults, each with the name of its check."""
     found = []
     for name in CHECKS:
         words = await run_check(name, make)
@@ -40,7 +40,7 @@ async def faults_of(make: MakeStand) -> tuple[str, ...]:
 
 
 async def run_check(name: str, make: MakeStand) -> str | None:
-    """What is wrong by this check; None if nothing is, or if it does not apply here."""
+    """The fault that this check finds; None if it finds none or does not apply here."""
     rule = CHECKS[name]
     async with make() as stand:
         if not rule.applies(stand.fresh().capabilities) or stand.cannot & {*rule.needs}:
@@ -51,14 +51,14 @@ async def run_check(name: str, make: MakeStand) -> str | None:
         except Unfit as fault:
             return str(fault)
         except TimeoutError:
-            return "what it has to do never comes"
+            return "it does not finish"
         except Exception as error:  # noqa: BLE001 - a platform that breaks has failed the check it broke in
             return f"it raised {type(error).__name__}: {error}"
     return None
 
 
 async def left_out(make: MakeStand) -> frozenset[str]:
-    """The checks that do not apply to this platform, or that its stand cannot make."""
+    """The checks that do not apply to this platform, or that its stand cannot run."""
     async with make() as stand:
         can, cannot = stand.fresh().capabilities, stand.cannot
     return frozenset(name for name, rule in CHECKS.items() if not rule.applies(can) or cannot & {*rule.needs})
@@ -93,7 +93,7 @@ CHECKS: Mapping[str, ConformanceRule] = MappingProxyType(
         ),
         "admits a lost answer": ConformanceRule(send.admits_a_lost_answer, ("lose_answer",)),
         "admits a refusal": ConformanceRule(send.admits_a_refusal, ("block",)),
-        "admits that nobody is there": ConformanceRule(send.admits_that_nobody_is_there, ("go_away",)),
+        "admits that the server is gone": ConformanceRule(send.admits_that_the_server_is_gone, ("go_away",)),
         "keeps to the thread": ConformanceRule(
             display.keeps_to_the_thread, ("open_thread",), lambda can: can.threads
         ),

@@ -1,4 +1,4 @@
-"""Threads, buttons, and what is only for eyes."""
+"""Checks of threads, buttons and transient display."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def brings_the_thread(stand: Stand) -> None:
 
 
 async def brings_a_press(stand: Stand) -> None:
-    """Also to a process that did not ask: buttons outlive it."""
+    """The press must also reach a process that did not ask: buttons outlive a process."""
     platform = await connected(stand)
     after = await met(stand, platform)
     question = part(stand.chat(), "Which?", "q1", options=("tea", "coffee"))
@@ -47,13 +47,13 @@ async def brings_a_press(stand: Stand) -> None:
 async def edits_its_messages(stand: Stand) -> None:
     platform = await connected(stand)
     await met(stand, platform)
-    # What is edited is the one message that says that work goes on.
+    # The gateway edits only the message that says that work goes on.
     result = await platform.send(part(stand.chat(), "before", working_key(TurnId("t"), 1)))
     must(isinstance(result, Sent) and result.platform_id is not None, f"nothing to edit it by: {result}")
     assert isinstance(result, Sent) and result.platform_id is not None
     shows, clock = cast(Shows, platform), SystemClock()
     while not await shows.edit(stand.chat(), result.platform_id, "after"):
-        # Not now: messages come first.
+        # Refused for now: messages come first.
         await clock.sleep(platform.capabilities.show_every)
     seen = await stand.seen()
     must(seen == ["after"], f"edited, it is seen as {seen}")

@@ -1,4 +1,4 @@
-"""What a platform says of itself, and how it is read."""
+"""Checks of what a platform says about itself, and of how it is read."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ async def brings_in_order(stand: Stand) -> None:
 
 
 async def brings_again_what_was_not_confirmed(stand: Stand) -> None:
-    """A process that dies after a read has lost nothing, and the event is known again by its id."""
+    """A process that dies after a read has lost nothing, and the event keeps its id."""
     platform = await connected(stand)
-    await stand.write("kept by nobody yet")
+    await stand.write("not confirmed yet")
     (first,), _ = await read(platform, 1)
     if platform.capabilities.catch_up != 0:
         await platform.close()
@@ -73,9 +73,9 @@ async def forgets_what_was_confirmed(stand: Stand) -> None:
 
 
 async def keeps_what_is_written_meanwhile(stand: Stand) -> None:
-    await stand.write("while nobody reads")
+    await stand.write("while no one reads")
     arrivals, _ = await read(await connected(stand), 1)
-    must(arrivals[0].text == "while nobody reads", f"it brings {arrivals[0].text!r}")
+    must(arrivals[0].text == "while no one reads", f"it brings {arrivals[0].text!r}")
 
 
 async def sets_aside_what_cannot_be_read(stand: Stand) -> None:

@@ -1,4 +1,4 @@
-"""How a platform is sent to: one try, and an honest word about it."""
+"""Checks of sending: one try, and an honest result."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def shows_a_key_once(stand: Stand) -> None:
 
 
 async def says_what_is_there(stand: Stand) -> None:
-    """Also to a process that did not send it."""
+    """The platform must also tell a process that did not send it."""
     platform = await connected(stand)
     await met(stand, platform)
     delivery = part(stand.chat(), "there?", "k1")
@@ -98,7 +98,7 @@ async def admits_a_refusal(stand: Stand) -> None:
     must(isinstance(result, Rejected), f"a refusal for good is called {result}")
 
 
-async def admits_that_nobody_is_there(stand: Stand) -> None:
+async def admits_that_the_server_is_gone(stand: Stand) -> None:
     platform = await connected(stand)
     await met(stand, platform)
     await stand.go_away()
@@ -108,4 +108,4 @@ async def admits_that_nobody_is_there(stand: Stand) -> None:
         await stand.fresh().connect()
     except PlatformDown:
         return
-    raise Unfit("it connects to nobody; it has to raise PlatformDown")
+    raise Unfit("it connects without a server; it has to raise PlatformDown")

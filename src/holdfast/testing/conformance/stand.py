@@ -1,4 +1,4 @@
-"""A platform on trial, and small words for whoever tries it."""
+"""A platform under test, and helpers for the checks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from holdfast.platforms import Arrival, Incoming, Platform, PlatformDown
 
 
 class Stand(Protocol):
-    """A platform on trial: its server, and one person who talks with the bot in a direct chat."""
+    """A platform under test: its server, and one person who talks with the bot in a direct chat."""
 
     cannot: frozenset[str]
     """The names of methods below that this stand cannot carry out."""
@@ -58,28 +58,28 @@ class Stand(Protocol):
         ...
 
     async def babble(self) -> None:
-        """The server brings something nobody can read."""
+        """The server brings an event that the platform cannot read."""
         ...
 
     async def lose_answer(self) -> None:
-        """The next send is carried out, and its answer is lost on the way."""
+        """The server carries the next send out, and its answer is lost."""
         ...
 
     async def lose_request(self) -> None:
-        """The next send is lost before the server has it."""
+        """The next send is lost before it reaches the server."""
         ...
 
     async def block(self) -> None:
-        """From now on the server takes nothing for this chat, and says so."""
+        """From now on the server refuses every message for this chat, and says so."""
         ...
 
     async def go_away(self) -> None:
-        """From now on the server cannot be reached."""
+        """From now on the server is unreachable."""
         ...
 
 
 class Unfit(AssertionError):
-    """The platform does not do what its capabilities, or the contract, say."""
+    """The platform does not do what its capabilities or the contract say."""
 
 
 def must(true: bool, words: str) -> None:
@@ -95,7 +95,7 @@ def part(
     options: tuple[str, ...] = (),
     files: tuple[Attachment, ...] = (),
 ) -> Delivery:
-    """One thing to send, in one part, as the ledger would hold it."""
+    """A delivery with one part, as the ledger holds it."""
     kind = OwedKind.QUESTION if options else OwedKind.REPLY
     state = DeliveryState.SENDING
     return Delivery(
@@ -110,7 +110,7 @@ async def connected(stand: Stand) -> Platform:
 
 
 async def met(stand: Stand, platform: Platform) -> str | None:
-    """The person has written first, as most platforms want it; returns the position after that."""
+    """Let the person write first, as most platforms require; returns the position after that."""
     await stand.write("hello, bot")
     _, incoming = await read(platform, 1)
     await platform.confirm(incoming, accepted(incoming))
@@ -118,7 +118,7 @@ async def met(stand: Stand, platform: Platform) -> str | None:
 
 
 async def read(platform: Platform, many: int, after: str | None = None) -> tuple[list[Arrival], Incoming]:
-    """Read until so many messages are there; an unconfirmed read brings all that came before as well."""
+    """Read until this many messages are there; an unconfirmed read repeats the earlier ones."""
     while True:
         incoming = await platform.receive(after)
         arrivals = [one for one in incoming.events if isinstance(one, Arrival)]
@@ -134,7 +134,7 @@ def accepted(incoming: Incoming) -> tuple[Accepted, ...]:
 
 
 async def tried(platform: Platform, delivery: Delivery) -> SendResult:
-    """A fault of a send counts as lost: nobody knows whether it arrived."""
+    """The result of a send; a fault counts as lost, because the message may have arrived."""
     try:
         return await platform.send(delivery)
     except PlatformDown as down:

@@ -1,1 +1,1 @@
-"""Many worlds: random ones, swept ones, one for each cell of the matrix; made smaller, saved and replayed."""
+"""Many worlds: random, swept, or one for each cell of the matrix; shrunk, saved and replayed."""

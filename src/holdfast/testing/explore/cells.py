@@ -1,6 +1,6 @@
-"""One world for each cell of the coverage matrix: a row is brought into a state, and then that goes wrong.
+"""One world for each cell of the coverage matrix: it brings a row into a state and then adds the fault.
 
-Random worlds meet most cells by chance. These meet each on purpose, so that none is left to luck.
+Random worlds meet most cells by chance. These worlds meet each cell on purpose.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from holdfast.testing.sim.scenario import (
 from .options import Options
 
 BUSY = "plain"
-"""The platform on which others are busy while it goes wrong."""
+"""The platform on which other people keep the gateway busy during the fault."""
 HELD = "asked"
-"""The platform of whoever the state is about."""
+"""The platform of the person whose row is in the state."""
 DAY = 24 * HOUR
 _ASKING = GatewaySettings(on_interruption=OnInterruption.ASK)
 _STUCK = ProgressSettings(notice=5 * SECOND, warn=20 * SECOND, abort=40 * SECOND)
@@ -46,9 +46,9 @@ class CellWay:
     acts: tuple[Act, ...]
     settings: GatewaySettings = GatewaySettings()
     at: float = 14.0
-    """From then on it stands so."""
+    """The time from which the row is in the state."""
     rates: FaultRates = FaultRates()
-    """What has to go wrong all the time for it to stand so."""
+    """The faults that must last to keep the row in the state."""
     busy: str = BUSY
 
 
@@ -114,7 +114,7 @@ WAYS: Mapping[str, CellWay] = MappingProxyType(
         "process exited": CellWay((_say(0.1, "tools start:2"),), at=6.0),
         "process killed": CellWay((_say(0.1, "tools serve kill"),), at=4.0),
         "process lost": CellWay((_say(0.1, "tools serve"), Die(3, power=True)), at=13.0),
-        # Its turn hangs, so that nothing more comes of it.
+        # Its turn hangs, so that the process causes no further turn.
         "goal active": CellWay((_say(0.1, "/goal hang"),), _HANGS.settings, at=4.0),
         "goal done": CellWay((_say(0.1, "/goal reach 1"),), at=5.0),
         "goal blocked": CellWay((_say(0.1, "/goal block 1"),), at=5.0),
@@ -143,7 +143,7 @@ _AT_ONCE = 0.1
 
 
 def cell_world(fault: str, state: str, seed: int) -> tuple[Scenario, Options]:
-    """A world in which this goes wrong while, if all goes well, some row has that state."""
+    """A world in which this fault happens while, if all goes well, some row has that state."""
     way = WAYS[state]
     others = tuple(
         Say(way.at + 0.2 + 0.7 * place, text, "xyz"[place % 3], way.busy)

@@ -1,7 +1,7 @@
-"""What went wrong while which rows stood how: a matrix with fixed axes, and things that happen sometimes.
+"""Which fault met which state of a row: a matrix with fixed axes, and things that must happen sometimes.
 
-A fault that no world ever met in some state was not tried there. An empty cell is therefore a failure, unless
-it is listed here with the reason why there can be nothing in it.
+A fault that no world met in some state was not tested there. So an empty cell is a failure, unless it is
+listed here with the reason why it cannot be filled.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from holdfast.testing.sim.faults import FaultRates
 from .options import WorldOutcome
 
 Cell = tuple[str, str]
-"""What went wrong, and the state of a row at that instant."""
+"""A fault, and the state of a row at that instant."""
 
 FAULTS = (
     *("killed", "killed at the edge of a commit", "killed by its own work"),
@@ -28,11 +28,11 @@ MACHINES = (INBOX, TURN, CALL, DELIVERY, QUESTION, PROCESS, GOAL)
 STATES = tuple(f"{machine.name} {state}" for machine in MACHINES for state in machine.arrows)
 
 UNREACHABLE: Mapping[Cell, str] = {}
-"""Cells in which there can be nothing, and why."""
+"""Cells that cannot be filled, and why."""
 
 
 def empty_cells(met: Iterable[Cell]) -> list[Cell]:
-    """The cells nobody met and nobody has an excuse for."""
+    """The cells that no world met and that are not listed as unreachable."""
     known = {*met, *UNREACHABLE}
     return [(fault, state) for fault in FAULTS for state in STATES if (fault, state) not in known]
 
@@ -66,14 +66,14 @@ def _turn_state(state: str) -> Happened:
 
 
 def _row(state: str, *reasons: str) -> Happened:
-    """An inbox row came to this state, for one of these reasons if any is named."""
+    """An inbox row reached this state, for one of these reasons if any is named."""
     return lambda world: any(
         row.state == state and (not reasons or row.reason in reasons) for row in world.history.ledger.inbox
     )
 
 
 def _owed(*beginnings: str) -> Happened:
-    """Something was owed under a key that begins like this."""
+    """The gateway owed a message under a key that begins like this."""
     return lambda world: any(line.dedupe.startswith(beginnings) for line in world.history.ledger.outbox)
 
 
@@ -87,7 +87,7 @@ def _decided(row: str) -> Happened:
 
 
 def _noted(kind: str) -> Happened:
-    """A model was given a note of this kind."""
+    """A model got a note of this kind."""
     return lambda world: any(
         line.kind == "noted" and line.body and json.loads(line.body)["note"] == kind
         for line in world.history.ledger.entries
@@ -95,7 +95,7 @@ def _noted(kind: str) -> Happened:
 
 
 def _question(kind: str, state: str, answer: str | None = None) -> Happened:
-    """A question of this kind came to this state, with this answer if one is named."""
+    """A question of this kind reached this state, with this answer if one is named."""
     return lambda world: any(
         (one.kind, one.state) == (kind, state) and answer in (None, one.answer)
         for one in world.history.ledger.questions
@@ -109,7 +109,7 @@ def _process(state: str, consumed: bool = False) -> Happened:
 
 
 def _woken(kind: str, what: str = "") -> Happened:
-    """A turn was caused by a wake-up of this kind."""
+    """A wake-up of this kind caused a turn."""
     return lambda world: any(
         one.event_id.startswith(f"{kind}:") and what in one.event_id for one in world.history.woken
     )
@@ -120,7 +120,7 @@ def _goal(state: str) -> Happened:
 
 
 def _by_key(world: WorldOutcome) -> bool:
-    """A part was sent more than once, and the platform showed it once."""
+    """The gateway sent a part more than once, and the platform showed it once."""
     tried = Counter((one.platform, one.key) for one in world.history.tried)
     shown = Counter((one.platform, one.key) for one in world.history.shown)
     return any(
@@ -130,7 +130,7 @@ def _by_key(world: WorldOutcome) -> bool:
 
 
 def _joined(mode: str) -> Happened:
-    """Messages came into one turn where this is how they do."""
+    """Messages joined one turn where the chat is in this mode."""
     return lambda world: world.history.busy == mode and _said_together(world)
 
 
@@ -145,7 +145,7 @@ def _was_changed(world: WorldOutcome) -> bool:
 
 
 def _given_by_a_bot(world: WorldOutcome) -> bool:
-    """A file came to people through the real adapter."""
+    """People got a file through the real adapter."""
     return any(shown.files for shown in world.history.shown if shown.platform in world.history.rendering)
 
 
@@ -153,12 +153,12 @@ ROWS = (
     *("stop_asked", "not_allowed", "answered", "too_many_strikes", "platform_down", "too_old", "quarantine"),
     *("chat_says_never", "chat_says_ask", "safe_mode_suspect", "safe_mode"),
 )
-"""Rows of recovery's table that random worlds come to.
+"""Rows of recovery's table that random worlds reach.
 
-The others need a newer version, another machine, a model that says nothing, or more deaths than are usual.
+The others need a newer version, another machine, a silent model, or more deaths than usual.
 """
 NOTES = ("restarted", "interrupted", "left_behind", "dropped")
-"""Kinds of notes that random worlds come to often enough to count on it."""
+"""Kinds of notes that random worlds reach often enough to require them."""
 
 
 SOMETIMES: Mapping[str, Happened] = {
@@ -186,8 +186,8 @@ SOMETIMES: Mapping[str, Happened] = {
     "a queue that is full": _row("refused", "queue_full"),
     "a message refused at dispatch": _row("refused", "not_allowed"),
     "a button of a question that is closed": _row("refused", "question_closed"),
-    "a button of somebody else's question": _row("refused", "not_asked"),
-    "somebody else who wants to go on": _row("refused", "waiting"),
+    "a button of another person's question": _row("refused", "not_asked"),
+    "another person who wants to go on": _row("refused", "waiting"),
     "a message taken back": _row("withdrawn"),
     "a message too old to run": _row("offered"),
     "something unreadable set aside": lambda w: bool(w.history.ledger.set_aside),
@@ -211,7 +211,7 @@ SOMETIMES: Mapping[str, Happened] = {
     "a call that was allowed": _question("approval", "answered", "yes"),
     "a call that was allowed always": _question("approval", "answered", "always"),
     "a call that was refused": _question("approval", "answered", "no"),
-    "a call that nobody answered about": _question("approval", "expired"),
+    "a call without an answer": _question("approval", "expired"),
     "a person asked by a model": _question("clarify", "answered"),
     "a process that ended by itself": _process("exited"),
     "a process whose end was seen": _process("exited", consumed=True),
@@ -228,7 +228,7 @@ SOMETIMES: Mapping[str, Happened] = {
     "several deaths in one world": lambda w: len(w.history.deaths) > 3,
     "a death with work cut off before": lambda w: any("turn:interrupted" in death for death in w.deaths),
 }
-"""Over all worlds of a run each of these happens at least once, or the worlds are not what they should be."""
+"""Each of these must happen at least once in all worlds of a run, or the worlds test too little."""
 
 
 def happened(world: WorldOutcome) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a world depends on besides its scenario, and what became of it."""
+"""The options of a world besides its scenario, and its outcome."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class Kill:
     step: int | None = None
     edge: int | None = None
     orderly: bool = False
-    """It is not killed there but asked to stop at once."""
+    """Whether the process is asked to stop at once there, instead of being killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Everything a world depends on besides its scenario."""
+    """Everything that decides a world besides its scenario."""
 
     seed: int = 0
     kills: tuple[Kill, ...] = ()
     kill_rate: float = 0.0
-    """Chance of a kill before each step, while faults are on."""
+    """Chance of a kill before each step while faults are on."""
     edge_rate: float = 0.0
-    """Chance of a kill at each edge of a commit, while faults are on."""
+    """Chance of a kill at each edge of a commit while faults are on."""
     most_kills: int = 3
     faults: FaultRates = NONE
     boot: Boot = boot_gateway
@@ -39,28 +39,28 @@ class Options:
     most_steps: int = 60_000
     most_seconds: float = 3 * 3600.0
     calm_for: float = 0.0
-    """Seconds at the beginning in which nothing goes wrong by chance."""
+    """Seconds at the beginning without random faults."""
     lets_rest: float = 30.0
     """Seconds after the last act at which faults end."""
     readers: bool = False
-    """Every direct chat has somebody who follows its feed, is cut off and comes again."""
+    """Whether every direct chat has a reader of its feed, who is cut off and comes back."""
     folder: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WorldOutcome:
-    """What became of a world."""
+    """The outcome of a world."""
 
     scenario: str
     options: Options
     violations: tuple[str, ...]
     steps: int
-    """Steps of processes until rest: so many places to kill one at."""
+    """Steps of processes until rest: the places for a kill."""
     edges: int
     """Edges of commits until rest."""
     kills: int
     deaths: tuple[str, ...]
-    """How the ledger stood at each death, and the step before it."""
+    """The state of the ledger at each death, and the step before it."""
     digest: str
     last: tuple[str, ...]
     history: History
@@ -68,7 +68,7 @@ class WorldOutcome:
     killed_at: tuple[Kill, ...] = ()
     """Where chance killed a process."""
     cells: frozenset[tuple[str, str]] = frozenset()
-    """What went wrong, and the state of a row at that instant."""
+    """Which fault met which state of a row."""
 
     def __str__(self) -> str:
         wrong = "\n".join(f"  {words}" for words in self.violations) or "  nothing"

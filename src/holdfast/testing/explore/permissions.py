@@ -1,4 +1,4 @@
-"""What owners do in random worlds about the calls that need their permission."""
+"""What owners do in random worlds about calls that need their permission."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ALWAYS = 2
 
 
 def decides(rng: SeededRng, platform: str, acts: Sequence[Act]) -> Iterable[Act]:
-    """The owner answers what they are asked about others: by the button, beside it, or when they are none."""
+    """The owner answers questions about others' work: by the button, in words, or if there are none."""
     end = max(act.at for act in acts) + 20
     for _ in range(rng.randint(3, 8)):
         at = rng.uniform(2, end)
@@ -27,7 +27,7 @@ def decides(rng: SeededRng, platform: str, acts: Sequence[Act]) -> Iterable[Act]
 
 
 def allows_always(rng: SeededRng, platform: str) -> Iterable[Act]:
-    """The same call is wanted in several chats; the owner allows it always there, and may revoke that."""
+    """Several chats want the same call; the owner allows it always there, and may revoke that."""
     at = rng.uniform(0, 5)
     for _ in range(rng.randint(3, 6)):
         chat = rng.choice((_OWNER, _OWNER, "b"))

@@ -1,4 +1,4 @@
-"""The settings of random worlds: of each kind that makes a difference, one."""
+"""The settings of random worlds: one of each kind that makes a difference."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ ASKING: tuple[Callable[[GatewaySettings], GatewaySettings], ...] = (
     lambda settings: replace(settings, limits=LimitSettings(steps=2)),
     lambda settings: replace(settings, approvals=ApprovalSettings(effect=Ruling.ASK, people=Approver.OWN)),
 )
-"""Ways to have people asked something."""
+"""Settings that make the gateway ask people."""
 
 
 def random_settings(rng: SeededRng, platform: str, rates: FaultRates) -> GatewaySettings:
     settings = rng.choice(SETTINGS)
     if rng.random() < 0.3:
-        # Who goes on waits for who went on before.
+        # Each resumed turn waits for the one before it.
         settings = replace(settings, workers=2)
     if rates.tool_hangs:
         settings = replace(settings, progress=STUCK, grace=SECOND)

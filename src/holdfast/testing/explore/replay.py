@@ -1,7 +1,7 @@
-"""An incident that was exported, played again by the real stages: the same arrivals, shapes and deaths.
+"""Plays an exported incident again on the real stages: the same arrivals, shapes and deaths.
 
-Times of machines differ, so everything happens at the same *point* instead: once the same number of entries
-stands in the transcript and the same number of calls has been started.
+Times of machines differ, so everything happens at the same *point* instead: when the transcript has the same
+number of entries and the same number of calls has started.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _LINE = 40
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What became of an incident when it was played again."""
+    """The outcome of a replayed incident."""
 
     outcome: WorldOutcome
     turns: tuple[tuple[str, str, str], ...]
-    """Each recorded turn, how it ended then, and how it ended now."""
+    """Each recorded turn, with its end then and its end now."""
     left_out: tuple[str, ...]
-    """What of it the simulator cannot play."""
+    """The parts of the incident that the simulator cannot play."""
 
     @property
     def deaths(self) -> int:
-        """How often its process ended; the one end at rest that every world has is none of them."""
+        """How often its process ended, without the one end at rest that every world has."""
         return self.outcome.kills - self.outcome.options.boots_twice
 
     @property
@@ -44,20 +44,20 @@ class Replayed:
 
 
 def replay(incident: Incident, seed: int = 0) -> Replayed:
-    """Play it to its rest and judge it."""
+    """Play it until rest and check it."""
     scenario, left_out = scenario_of(incident)
     outcome = run_world(scenario, Options(seed=seed))
     return Replayed(outcome, _compared(incident, outcome), left_out)
 
 
 def replay_world(path: Path) -> Replayed:
-    """Play a world that was written down, as it was found."""
+    """Play a saved world as it was found."""
     outcome = run_world(*load_world(path))
     return Replayed(outcome, tuple((turn.id, "", turn.state) for turn in outcome.history.ledger.turns), ())
 
 
 def scenario_of(incident: Incident) -> tuple[Scenario, tuple[str, ...]]:
-    """The incident as data for a world, and what does not fit into one."""
+    """The incident as a scenario, and the parts that do not fit into one."""
     cues: list[tuple[int, Cue]] = []
     left_out: list[str] = []
     platform = "strong" if incident["platform"] == "web" else "plain"
@@ -82,14 +82,14 @@ def scenario_of(incident: Incident) -> tuple[Scenario, tuple[str, ...]]:
 
 
 def _point(incident: Incident, at: int) -> tuple[int, int]:
-    """How far the session had come by then: entries of its transcript, and calls begun."""
+    """How far the session was at that time: entries of its transcript, and calls begun."""
     entries = sum(one["kind"] in _ENTRIES and one["at"] <= at for one in incident["entries"])
     started = sum(one["started"] is not None and one["started"] <= at for one in incident["calls"])
     return entries, started
 
 
 def _words(incident: Incident, row: Incident) -> str:
-    """The script whose work has the shape of what this message led to."""
+    """The script whose work has the shape of what this message caused."""
     if row["kind"] == "command":
         return str(row["text"]).partition("x")[0].strip()
     turn = next((one for one in incident["turns"] if one["cause"] == row["message"]), None)
@@ -110,7 +110,7 @@ def _effect(incident: Incident, call: str) -> str:
 
 
 def _compared(incident: Incident, outcome: WorldOutcome) -> tuple[tuple[str, str, str], ...]:
-    """Both in the order of their causes."""
+    """Both lists in the order of their causes."""
     now = [turn.state for turn in sorted(outcome.history.ledger.turns, key=lambda turn: turn.cause)]
     then = [(turn["turn"], turn["state"]) for turn in incident["turns"]]
     padded = [*now, *["none"] * (len(then) - len(now))]

@@ -1,4 +1,4 @@
-"""A world as a file: its scenario and its options, so that it can be played again wherever it was found."""
+"""A world as a file: its scenario and its options, so that anyone can play it again."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ _KINDS: dict[str, Any] = {
     )
 }
 _NOT_KEPT = ("boot", "folder")
-"""What of the options belongs to whoever plays the world."""
+"""Options that belong to the machine that plays the world."""
 
 
 def save(scenario: Scenario, outcome: WorldOutcome, path: Path) -> None:
-    """Write a world down with what was wrong in it."""
+    """Write a world down with its violations."""
     found = {
         "format": FORMAT,
         "version": VERSION,
@@ -63,10 +63,10 @@ def save(scenario: Scenario, outcome: WorldOutcome, path: Path) -> None:
 
 
 def load_world(path: Path) -> tuple[Scenario, Options]:
-    """Read a world that `save` wrote; raises `Unusable` for anything else, or one of a newer version."""
+    """Read a world that `save` wrote; raises `Unusable` for any other file or a newer version."""
     found = _read(path)
     if found.get("format") != FORMAT:
-        raise Unusable(f"{path} is no world that a run of worlds wrote")
+        raise Unusable(f"{path} is not a world that a run of worlds wrote")
     if found.get("version") != VERSION:
         raise Unusable(
             f"{path} is a world of version {found.get('version')}; this Holdfast knows version {VERSION}"
@@ -74,11 +74,11 @@ def load_world(path: Path) -> tuple[Scenario, Options]:
     try:
         return _made(found["scenario"]), _made(found["options"])
     except (KeyError, TypeError, ValueError) as error:
-        raise Unusable(f"{path} is a world this Holdfast cannot read ({error})") from None
+        raise Unusable(f"{path} is a world that this Holdfast cannot read ({error})") from None
 
 
 def is_world(path: Path) -> bool:
-    """Whether a file says that it is one of these."""
+    """Whether a file claims to be a saved world."""
     return _read(path).get("format") == FORMAT
 
 
@@ -93,7 +93,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A record as its name and what of it is not as usual."""
+    """A record as its name and the fields that differ from the default."""
     if isinstance(value, Enum):
         return {"is": type(value).__name__, "value": value.value}
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""Making a world that went wrong smaller: fewer messages, fewer kills, fewer faults, earlier kills."""
+"""Shrinks a failing world: fewer messages, fewer kills, fewer faults, earlier kills."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_RUNS = 150
 
 
 def shrink(scenario: Scenario, options: Options, most: int = MOST_RUNS) -> tuple[Scenario, WorldOutcome]:
-    """The smallest world found within so many runs in which an invariant is broken that is broken in this."""
+    """The smallest world found within this many runs that breaks an invariant the given one breaks."""
     outcome = run_world(scenario, options)
     broken = _broken(outcome)
     left = most
@@ -50,7 +50,7 @@ def _broken(outcome: WorldOutcome) -> set[str]:
 
 
 def _with_kills_fixed(scenario: Scenario, outcome: WorldOutcome) -> World:
-    """The same world with the kills that chance chose, and no chance of others."""
+    """The same world with the kills that chance chose, and no further random kills."""
     kills = (*outcome.options.kills, *outcome.killed_at)
     return scenario, replace(outcome.options, kills=kills, kill_rate=0.0, edge_rate=0.0)
 

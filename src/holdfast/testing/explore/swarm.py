@@ -1,6 +1,6 @@
-"""Random worlds: people with habits, platforms of every kind, and each seed with faults of its own.
+"""Random worlds: people with habits, platforms of every kind, and different faults for each seed.
 
-Every seed leaves a random part of all faults out: what many faults at once hide, few show.
+Every seed leaves out a random part of all faults: few faults show what many faults at once hide.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from .permissions import allows_always, decides
 from .random_settings import ASKING, random_settings
 
 DAYTIME = 10.0
-"""Seconds in which people do what they do."""
+"""Seconds in which people act."""
 WORK = (
     *("plain", "plain", "tools effect", "tools read idempotent effect reconcilable", "parallel"),
     *("tools reconcilable+reconcilable read", "tools reconcilable reconcilable reconcilable"),
@@ -56,7 +56,7 @@ WORK = (
     *("tools give", "tools read give+effect"),
 )
 ATTACHED = ("tools read give+effect", "wordy 9", "tools effect+read")
-"""What people write with a file."""
+"""What people write together with a file."""
 BACKGROUND = (
     *("tools start:3", "tools start:6:2:look read", "tools start:2 wait", "tools serve look"),
     *("tools start:4+start:5", "tools start:1:quiet read look", "tools serve:x:2 read kill"),
@@ -65,13 +65,13 @@ BACKGROUND = (
 TOPIC = "group/1"
 """A topic of a group: its people share one conversation."""
 REAL, REAL_PLATFORMS = 0.25, (BOT, BOT, "web")
-"""How often one of the platforms is one of ours, with its real adapter."""
+"""How often one platform has its real adapter."""
 READ_ALONG = 0.2
-"""How often everybody's chat is read along."""
+"""How often readers follow the feeds of all chats."""
 ALWAYS = 0.4
 """How often an owner allows calls always, where calls need consent."""
 READS = 900
-"""Tokens a model can read at once, where somebody says much."""
+"""Tokens of a model's context, where a person writes a lot."""
 CHANCES = FaultRates(
     lost_request=0.06,
     lost_response=0.06,
@@ -89,25 +89,25 @@ CHANCES = FaultRates(
     tool_hangs=0.03,
     process_blind=0.1,
 )
-"""How often each fault happens at most, where a seed has it at all."""
+"""The highest rate of each fault, if a seed has it at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorldPerson:
-    """Somebody in a chat."""
+    """One person in a chat."""
 
     chat: str
     platform: str
     name: str = ""
 
     def says(self, at: float, text: str, exact: bool = False) -> Say:
-        # A person who writes to a bot attaches something now and then, always with the same words.
+        # A person who writes to a bot attaches a file now and then, always with the same words.
         attached = self.platform == BOT and not exact and text in ATTACHED
         return Say(at, text, self.chat, self.platform, exact, self.name, attached)
 
 
 Habit = Callable[[WorldPerson, SeededRng, float], Iterable[Act]]
-"""What somebody does, from a moment on."""
+"""What a person does from a given time on."""
 
 
 def _asks(person: WorldPerson, rng: SeededRng, at: float) -> Iterable[Act]:
@@ -178,7 +178,7 @@ def _is_let_out(person: WorldPerson, rng: SeededRng, at: float) -> Iterable[Act]
 
 
 def _is_asked(person: WorldPerson, rng: SeededRng, at: float) -> Iterable[Act]:
-    """Work is cut off where people want to be asked about it; then one of all that can become of that."""
+    """Work is cut off where people want to be asked about it; then one of the possible answers follows."""
     yield person.says(at, "tools read effect")
     yield Die(at + rng.uniform(0.4, 1.2))
     if rng.random() < 0.2:
@@ -200,7 +200,7 @@ def _answers(person: WorldPerson, rng: SeededRng, at: float) -> Iterable[Act]:
 
 
 def _is_stopped_without_room(person: WorldPerson, rng: SeededRng, at: float) -> Iterable[Act]:
-    """What a model replied finds no room before the process ends: its last write is all there is of it."""
+    """The disk is full when the model's reply comes, before the process ends: only its last write remains."""
     yield person.says(at, rng.choice(("tools effect read", "parallel", "plain", "wordy 30")))
     yield FullDisk(at + 0.3, 0.6)
     yield Stop(at + rng.uniform(0.85, 1.1), at_once=True)
@@ -220,7 +220,7 @@ def _runs_in_background(person: WorldPerson, rng: SeededRng, at: float) -> Itera
 
 
 def _is_cut_off(person: WorldPerson, rng: SeededRng, at: float) -> Iterable[Act]:
-    """In the middle of a tool that can be asked about it, or with a process that its machine then loses."""
+    """The cut comes in a tool that can be asked, or during a process that is lost with its machine."""
     if rng.random() < 0.6:
         yield person.says(at, "tools reconcilable reconcilable reconcilable reconcilable")
         yield from (Die(at + begins + rng.uniform(0.5, 0.75)) for begins in (0, 7))
@@ -252,7 +252,7 @@ def _is_asked_by_the_model(person: WorldPerson, rng: SeededRng, at: float) -> It
 
 
 def _gives_consent(person: WorldPerson, rng: SeededRng, at: float) -> Iterable[Act]:
-    """Where effects need it: one of all that can become of that, and perhaps once more."""
+    """Effects need consent here: one of the possible answers follows, and perhaps one more."""
     yield person.says(at, rng.choice(("tools read effect", "tools effect+read+effect", "tools effect")))
     for _ in range(rng.randint(2, 4)):
         at += rng.uniform(4, 10)
@@ -263,7 +263,7 @@ def _gives_consent(person: WorldPerson, rng: SeededRng, at: float) -> Iterable[A
 
 
 def _is_spoken_for(person: WorldPerson, rng: SeededRng, at: float) -> Iterable[Act]:
-    """Where people share a conversation, others try to answer what one of them was asked."""
+    """Where people share a conversation, others try to answer a question that one of them got."""
     asked, other, owner = (WorldPerson(TOPIC, person.platform, name) for name in ("ann", "bob", "person-a"))
     yield asked.says(at, rng.choice(("tools read effect read", "tools ask_person effect", "tools read give")))
     if rng.random() < 0.5:
@@ -283,7 +283,7 @@ def _interferes(person: WorldPerson, rng: SeededRng, at: float) -> Iterable[Act]
 
 
 def _is_paused(person: WorldPerson, rng: SeededRng, at: float) -> Iterable[Act]:
-    """Work is cut off and the gateway comes up in safe mode; then one of all that can become of that."""
+    """Work is cut off and the gateway starts in safe mode; then one of the possible reactions follows."""
     yield person.says(at, rng.choice(("slow 3", "long 4", "tools read effect", "wordy 30")))
     yield Die(at + rng.uniform(0.4, 1.2))
     yield Die(at + rng.uniform(2, 12))
@@ -295,7 +295,7 @@ def _is_paused(person: WorldPerson, rng: SeededRng, at: float) -> Iterable[Act]:
 
 
 def _insists(person: WorldPerson, rng: SeededRng, at: float) -> Iterable[Act]:
-    """Somebody repeats what kills the gateway, whatever they are told."""
+    """A person repeats the message that kills the gateway, whatever the gateway answers."""
     for _ in range(rng.randint(3, 6)):
         yield person.says(at, rng.choice(("crash", "crash", "crash 2", "plain")))
         at += rng.uniform(6, 25)
@@ -303,9 +303,9 @@ def _insists(person: WorldPerson, rng: SeededRng, at: float) -> Iterable[Act]:
 
 
 DANGERS: tuple[Habit, ...] = (_is_paused, _is_paused, _insists)
-"""What brings safe mode about, or one park after the other."""
+"""Habits that cause safe mode, or one park after the other."""
 PRELUDES: tuple[Habit, ...] = (_is_asked, _is_stopped_without_room)
-"""What leads to states that are rare otherwise; everything else comes after it."""
+"""Habits that lead to states that are rare otherwise; all others follow later."""
 HABITS: tuple[Habit, ...] = (
     *(_asks, _asks, _double_texts, _double_texts, _stops_in_anger, _has_second_thoughts),
     *(_answers_old_questions, _begins_anew, _commands, _steers, _is_poison, _is_poison, _is_let_out),
@@ -328,7 +328,7 @@ def random_world(seed: int) -> tuple[Scenario, Options]:
     if rng.random() < 0.4:
         acts += rng.choice(PRELUDES)(_somebody(rng, platforms), rng, 0.1)
         asking = rng.random() < 0.8
-        # The others do not wait until all that is over.
+        # The others do not wait until that is over.
         begins = max(act.at for act in acts) * rng.choice((0.2, 0.6, 1.0))
     habits = [rng.choice(HABITS) for _ in range(rng.randint(2, 4))]
     for habit in habits:
@@ -339,7 +339,7 @@ def random_world(seed: int) -> tuple[Scenario, Options]:
     if asking:
         settings = replace(settings, on_interruption=OnInterruption.ASK)
     if _gives_consent in habits:
-        # Where an owner can be asked, the effects of everybody else are theirs to allow.
+        # Where an owner can be asked, the owner decides about the effects of all others.
         people = Approver.OWNER if settings.owner_chat is not None else Approver.OWN
         settings = replace(settings, approvals=ApprovalSettings(effect=Ruling.ASK, people=people))
     if _is_spoken_for in habits:
@@ -352,12 +352,12 @@ def random_world(seed: int) -> tuple[Scenario, Options]:
         faults=rates,
         most_steps=150_000,
         readers=rng.random() < READ_ALONG,
-        # An owner is told of safe mode, which one crash more may bring about.
+        # The gateway tells an owner about safe mode, which one more crash may cause.
         boots_twice=settings.owner_chat is None,
     )
     acts.sort(key=lambda act: act.at)
     reads = READS if _says_much in habits else None
-    # Drawn last, so that all else in a world of this seed is as it was.
+    # Drawn last, so that everything else in the world of this seed stays the same.
     effects = rng.random() < 0.08
     if rng.random() < 0.15:
         acts += rng.choice(DANGERS)(_somebody(rng, platforms), rng, rng.uniform(0, DAYTIME))
@@ -380,7 +380,7 @@ def _somebody(rng: SeededRng, platforms: list[str]) -> WorldPerson:
 
 
 def _rates(rng: SeededRng) -> FaultRates:
-    """Some faults, each up to its chance; the others not at all."""
+    """Some faults, each up to its highest rate; the others not at all."""
     left_out = rng.random()
     drawn = {
         field.name: 0.0 if rng.random() < left_out else getattr(CHANCES, field.name) * rng.uniform(0.3, 1.5)
@@ -390,7 +390,7 @@ def _rates(rng: SeededRng) -> FaultRates:
 
 
 def _around(rng: SeededRng, platforms: list[str], begins: float) -> Iterable[Act]:
-    """What befalls everybody; each of it now and then."""
+    """Faults that hit everyone; each of them happens now and then."""
     platform = rng.choice(platforms)
 
     def moment() -> float:
@@ -411,7 +411,7 @@ def _around(rng: SeededRng, platforms: list[str], begins: float) -> Iterable[Act
         (FullDisk(moment(), rng.uniform(0.5, 8)),),
         (BackUp(moment()), BackUp(moment())),
         (Say(moment(), "plain", STRANGER, platform),),
-        # Nobody is there for a day, and somebody writes meanwhile.
+        # The gateway is down for a day, and a person writes meanwhile.
         (
             Die(gone, away=3, power=True),
             Say(gone + 0.5, "tools effect", "b", platform),

@@ -1,4 +1,4 @@
-"""Killing a scenario everywhere: at each step it takes and at each edge of each commit."""
+"""Kills a scenario at each step it takes and at each edge of each commit."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ STARTING = 10
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What a sweep found."""
+    """The result of a sweep."""
 
     points: int
     """Crash points tried."""
     hit: int
-    """Those at which a process really died."""
+    """The points at which a process really died."""
     failures: tuple[WorldOutcome, ...]
     states: frozenset[str]
-    """The different ways in which ledger and step stood when it died."""
+    """The different states of ledger and step at the deaths."""
 
 
 def crash_points(scenario: Scenario, options: Options) -> list[Kill]:
-    """Every place at which this scenario can be killed, from a run in which it is not."""
+    """Every place at which this scenario can be killed, taken from a run without a kill."""
     calm = run_world(scenario, replace(options, kills=(), boots_twice=False))
     if calm.violations:
         raise AssertionError(f"it does not even hold without a kill\n{calm}")
-    # Edges first: most of what can be wrong is wrong around a commit.
+    # Edges first: most faults are around a commit.
     edges = [Kill(edge=number) for number in range(1, calm.edges + 1)]
     return edges + [Kill(step=number) for number in range(1, calm.steps + 1)]
 
@@ -41,7 +41,7 @@ def crash_points(scenario: Scenario, options: Options) -> list[Kill]:
 def stop_points(scenario: Scenario, options: Options) -> list[Kill]:
     """Every step at which this scenario can be asked to stop at once."""
     steps = [kill.step for kill in crash_points(scenario, options) if kill.step is not None]
-    # Before its first steps there is nothing yet that could be asked.
+    # Before its first steps, no process can be asked.
     return [Kill(step, orderly=True) for step in steps[STARTING:]]
 
 

@@ -1,4 +1,4 @@
-"""One world: a gateway on virtual time, the people and platforms around it, and whatever befalls it."""
+"""One world: a gateway on virtual time, the people and platforms around it, and the faults that hit it."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ from .options import Options, WorldOutcome
 
 RAM_DISK = Path("/dev/shm")
 QUIET = 6.0
-"""Seconds in which nothing may be left to do, before a world counts as at rest."""
+"""Seconds without anything to do before a world counts as at rest."""
 LONGEST_PAUSE = 70.0
-"""Seconds after which a platform that can be reached is heard again, however often it could not be before."""
+"""Seconds after which the gateway hears a reachable platform again, however often it failed before."""
 MEANWHILE = 120
-"""Steps others may take between two parts of a backup."""
+"""Steps that others may take between two parts of a backup."""
 SOON = 120_000
-"""Milliseconds: a question whose time is up so soon is no rest, since another boot takes a while."""
+"""Milliseconds: a question that expires this soon is no rest, since another boot takes a while."""
 
 
 def run_world(scenario: Scenario, options: Options) -> WorldOutcome:
-    """Play a scenario to its rest and judge what was seen."""
+    """Play a scenario until rest and check what was observed."""
     folder = Path(mkdtemp(prefix="world-", dir=options.folder or (RAM_DISK if RAM_DISK.is_dir() else None)))
     try:
         return World(scenario, options, folder).run()
@@ -59,7 +59,7 @@ def run_world(scenario: Scenario, options: Options) -> WorldOutcome:
 
 
 class World(Surroundings):
-    """Takes the loop's steps, kills and starts processes, and ends when nothing is left to do."""
+    """Takes the steps of the loop, kills and starts processes, and ends when nothing is left to do."""
 
     def __init__(self, scenario: Scenario, options: Options, folder: Path) -> None:
         super().__init__(scenario, options, folder)
@@ -82,9 +82,9 @@ class World(Surroundings):
         self._away = 0.0
         self._rested = (0, 0)
         self._read = 0
-        """So many events the ledger is known to hold."""
+        """How many events the ledger is known to hold."""
 
-    # The whole of it
+    # The main loop
 
     def run(self) -> WorldOutcome:
         with self.loop.running():
@@ -145,11 +145,11 @@ class World(Surroundings):
             self._quiet_since = self.loop.time()
             self._rested = (self.loop.process_steps, self.kills.edges)
         quiet = self.loop.time() - self._quiet_since
-        if quiet < QUIET or (quiet < LONGEST_PAUSE and self._unheard()):
+        if quiet < QUIET or (quiet < LONGEST_PAUSE and self._not_listening()):
             return False
         if not self._cues:
             return True
-        # Its point was never reached, and never will be by itself.
+        # The act waits for a point that the world will not reach by itself.
         self._later(0.0, self._play, self._cues.pop(0).act)
         self._quiet_since = None
         return False
@@ -175,10 +175,10 @@ class World(Surroundings):
         return any((one.account, one.event_id) == (account, event_id) for one in self.history.confirmed)
 
     def _listen(self) -> None:
-        """At rest, every platform is heard."""
-        self.history.deaf += self._unheard()
+        """At rest, the gateway hears every platform."""
+        self.history.deaf += self._not_listening()
 
-    def _unheard(self) -> list[str]:
+    def _not_listening(self) -> list[str]:
         life = self.life
         return [s.account for s in self.servers.values() if life and not s.hears(life)]
 
@@ -205,7 +205,7 @@ class World(Surroundings):
         self.life = self._spawn()
 
     def _boot_beside(self) -> None:
-        """A second process; it shares the machine's fate with the first."""
+        """A second process; it shares the machine with the first."""
         if self.life is not None and self.life.alive:
             self.observer.cover("a second gateway")
             second = self._spawn()
@@ -230,7 +230,7 @@ class World(Surroundings):
         try:
             store = await self.disk.open(clock, ids, life, self._committing(life))
         except StoreFault:
-            return  # No room for its own first row: whoever supervises it tries again.
+            return  # No room for its own first row: its supervisor tries again.
         blobs, previews = BlobFiles(self.disk.home, store), DraftCache()
         report = partial(self._report, life)
         inside = ProcessPorts(life, clock, store, blobs, previews, self.disk.home, report)
@@ -260,7 +260,7 @@ class World(Surroundings):
         self._stopper = stopper
 
     def _report(self, life: ProcessLife, stage: str, fault: BaseException) -> None:
-        """A stage met a fault: one of the plan, or one it should not have met."""
+        """A stage reports a fault: a planned one, or one that must not happen."""
         life.check()
         self.observer.hear(stage, fault)
         self.trace(f"{stage} reports {fault!r}")
@@ -268,7 +268,7 @@ class World(Surroundings):
             self.problems.append(f"{stage} broke: {fault!r}")
 
     def _ended(self, life: ProcessLife, done: asyncio.Task[None]) -> None:
-        """It stopped by itself: in order, or with an exception, which no gateway may."""
+        """The process ended by itself: in order, or with an exception, which no gateway may raise."""
         error = asyncio.CancelledError() if done.cancelled() else done.exception()
         turned_away = isinstance(error, HomeLocked) and life in self._beside
         if error is not None and life.alive and not turned_away:
@@ -280,7 +280,7 @@ class World(Surroundings):
         life.end()
 
     def _reap(self) -> None:
-        """Bury a dead process, keep its disk as it is, and start another one after a while."""
+        """Remove a dead process, keep its disk as it is, and start another process after a while."""
         life = self.life
         if life is None or life.alive:
             return
@@ -332,7 +332,7 @@ class World(Surroundings):
         return commit
 
     def _follow_cues(self, life: ProcessLife) -> None:
-        """What is to be done at the point the ledger has just reached; a death comes here and now."""
+        """Do what is planned for the point that the ledger has just reached; a death happens here and now."""
         while self._cues and self.look.has_reached(self._cues[0].entries, self._cues[0].started):
             act = self._cues.pop(0).act
             if isinstance(act, Die):
@@ -341,7 +341,7 @@ class World(Surroundings):
             self._later(0.0, self._play, act)
 
     def _go_on(self) -> None:
-        """Something takes a while that is no step of the loop: the others take theirs."""
+        """An operation takes a while without steps of the loop: the others take theirs."""
         for _ in range(round(self.faults.between(0, MEANWHILE))):
             if not self.loop.step() and not self.loop.advance():
                 return
@@ -349,15 +349,15 @@ class World(Surroundings):
     # People
 
     def _later(self, seconds: float, act: Callable[..., None], *args: Any) -> None:
-        """Something of the world around, which no death of a process stops."""
+        """An event around the gateway, which no death of a process stops."""
         self.loop.call_later(seconds, act, *args, context=Context())
 
     def _disturb(self) -> None:
-        """From here on things go wrong."""
+        """Faults begin here."""
         self.faults.on = True
 
     def _calm(self) -> None:
-        """From here on nothing goes wrong any more."""
+        """Faults end here."""
         self.faults.on = False
         for server in self.servers.values():
             server.go_down(0)

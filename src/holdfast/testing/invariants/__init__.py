@@ -1,1 +1,1 @@
-"""The promises as rules over histories; they see nothing else."""
+"""The promises as rules over histories; the rules read nothing else."""

@@ -1,4 +1,4 @@
-"""How old interrupted work is, seen from outside: by when its progress was committed, on both clocks."""
+"""The age of interrupted work, measured from outside: since the commit of its progress, on both clocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Now(NamedTuple):
 
 
 class _Moved(NamedTuple):
-    """The last progress of a turn, as its row says and as it was seen."""
+    """The last progress of a turn, by its row and by observation."""
 
     progress_at: int | None
     mark: str | None
@@ -22,19 +22,19 @@ class _Moved(NamedTuple):
 
 
 class Ages:
-    """Remembers when each turn last moved. It outlives the looks at the ledger that tell it."""
+    """Remembers when each turn last progressed; it outlives the views of the ledger."""
 
     def __init__(self) -> None:
         self._moved: dict[str, _Moved] = {}
 
     def see(self, turn: str, progress_at: int | None, mark: str | None, now: Now) -> None:
-        """Note progress in the commit after which the row says so, by either clock."""
+        """Note progress at the commit after which the row shows it, on both clocks."""
         known = self._moved.get(turn)
         if known is None or (known.progress_at, known.mark) != (progress_at, mark):
             self._moved[turn] = _Moved(progress_at, mark, now)
 
     def age(self, turn: str, quarantined: int, now: Now) -> int:
-        """On the machine's own clock while that runs on, else on the wall clock; 0 if it cannot be told."""
+        """The age on the machine's own clock while that runs on, else on the wall clock; 0 if unknown."""
         moved = self._moved.get(turn)
         if moved is None:
             return 0

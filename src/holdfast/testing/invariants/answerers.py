@@ -1,4 +1,4 @@
-"""Who answered, judged: a question is for the person whose work asks it."""
+"""Rules about who answers: a question is for the person whose work asks it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from holdfast.testing.observation.history import History, InboxLine, QuestionLin
 
 
 def only_the_person_asked_answers(history: History) -> Iterator[str]:
-    """R13, R14, R18: in a chat with several people nobody else answers, drops work or lifts a limit.
+    """R13, R14, R18: in a group, no other person answers a question, drops work or lifts a limit.
 
-    An owner may say `/resume` to what the gateway itself has asked, and allow or refuse a call.
+    An owner may answer the gateway's own questions with `/resume`, and allow or refuse a call.
     """
     rows = {row.position: row for row in history.ledger.inbox}
     causes = {turn.id: rows.get(turn.cause) for turn in history.ledger.turns}
@@ -34,7 +34,7 @@ def only_the_person_asked_answers(history: History) -> Iterator[str]:
     for question in history.ledger.questions:
         by = rows.get(question.by or 0)
         if question.of_owner and by is not None and (by.account, by.event_id) in written:
-            yield f"question {question.id}, which an owner was asked, was answered by words beside its card"
+            yield f"question {question.id}, which an owner was asked, was answered beside its card"
     for closed in history.put_aside:
         asked = questions.get(closed.question)
         if asked is not None and closed.senders and not any(may(asked, who) for who in closed.senders):

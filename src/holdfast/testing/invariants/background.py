@@ -1,4 +1,4 @@
-"""What background processes did in the world, judged: begun once, known, and their end told once."""
+"""Rules about background processes: each starts once, the gateway knows it, and tells its end once."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _OVER = ("ended", "killed", "lost")
 
 
 def r11_processes(history: History) -> Iterator[str]:
-    """R11: started once per call and never unknown; an end wakes its conversation once, or was seen there."""
+    """R11: one start per call, never unknown; an end wakes its conversation once, or a call showed it."""
     yield from _started(history)
     yield from _ended(history)
     yield from _woken(history)
 
 
 def woken_by_the_gateway(history: History) -> Iterator[str]:
-    """R11.2: what wakes a conversation is shown to the model as a note, never as a person's words."""
+    """R11.2: the model gets a wake-up as a note, never as a person's words."""
     said = {row.text for row in history.ledger.inbox if row.kind == "message"}
     wakes = {row.text: row.event_id for row in history.ledger.inbox if row.kind == "wakeup" and row.text}
     for asked in history.asked:
@@ -30,7 +30,7 @@ def woken_by_the_gateway(history: History) -> Iterator[str]:
 
 
 def happened(history: History, event_id: str) -> bool:
-    """Whether what a wake-up of this id is about is so: the end of a process, what it put out, a goal."""
+    """Whether the cause of this wake-up happened: the end of a process, its output, a goal."""
     kind, _, rest = event_id.partition(":")
     process, _, what = rest.partition(":")
     seen = Counter(one.what for one in history.worked if one.process == process)
@@ -52,9 +52,9 @@ def _started(history: History) -> Iterator[str]:
             yield f"{command!r} of turn {turn} was started {count} times"
     for one in begun:
         if one.process not in known:
-            yield f"process {one.process} ({one.command}) was started and nobody knows it"
+            yield f"process {one.process} ({one.command}) was started, and the ledger does not know it"
         if one.over:
-            yield f"process {one.process} ({one.command}) was started when turn {one.turn} was over"
+            yield f"process {one.process} ({one.command}) was started after the end of turn {one.turn}"
         calls = [call for call in history.ledger.calls if _starts(call, one.turn, one.command)]
         if calls and all(call.state in ("planned", "skipped") for call in calls):
             yield f"process {one.process} ({one.command}) was started by a call that is {calls[0].state}"
@@ -71,16 +71,16 @@ def _ended(history: History) -> Iterator[str]:
     for process in ledger.processes:
         if (process.state == "running") == (process.id in over):
             really = over.get(process.id, "it runs")
-            yield f"process {process.id} is {process.state}, and in the world {really}"
+            yield f"process {process.id} is {process.state}, but in the world: {really}"
         if process.remembered:
-            yield f"process {process.id} is {process.state}, and its conversation is forgotten"
+            yield f"process {process.id} is {process.state}, but its conversation is forgotten"
         if process.state == "running" or process.left:
             continue
         is_told = f"process:{process.id}:ended" in rows
         if process.notify and not process.consumed and not is_told:
-            yield f"the end of process {process.id} wakes nobody, and nobody has seen it"
+            yield f"the end of process {process.id} woke no session, and no call showed it"
         if process.consumed and process.state != "killed" and not _shown(history, process):
-            yield f"the end of process {process.id} is taken for seen, and nobody has seen it"
+            yield f"the end of process {process.id} counts as seen, but no call showed it"
 
 
 def _woken(history: History) -> Iterator[str]:
@@ -90,28 +90,28 @@ def _woken(history: History) -> Iterator[str]:
     last = dict[str, int]()
     for woken in history.woken:
         if woken.seen:
-            yield f"{woken.event_id} came into turn {woken.turn}, and its end had been seen"
+            yield f"{woken.event_id} came into turn {woken.turn}, but a call had shown its end"
         process = processes.get(woken.event_id.split(":")[1])
         if process is not None and process.session != woken.session:
-            yield f"{woken.event_id} woke {woken.session}, and it is of {process.session}"
+            yield f"{woken.event_id} woke {woken.session}, but it belongs to {process.session}"
     for row in ledger.inbox:
         process = processes.get(row.event_id.split(":")[1]) if row.event_id.startswith("process:") else None
         if process is None:
             continue
         what, _, number = row.event_id.split(":", 2)[2].partition(":")
         if number and int(number) > history.wakeups:
-            yield f"{row.event_id} is one more than may wake anybody"
+            yield f"{row.event_id} is one wake-up more than allowed"
         at = said.get((process.session, row.text), 0) if row.state == "taken" and row.text else 0
         if at and any(line.seq < at for line in _shown(history, process)):
             yield f"{row.event_id} came into turn {row.turn} after its end was shown there"
         if at and what == "match" and at > last.get(process.id, at):
-            yield f"{row.event_id} came into turn {row.turn} after the word of its end"
+            yield f"{row.event_id} came into turn {row.turn} after the note of its end"
         if at and what == "ended":
             last[process.id] = at
 
 
 def _shown(history: History, process: ProcessLine) -> list[EntryLine]:
-    """The results that have shown the end of a process, or ended it."""
+    """The results that showed the end of a process, or ended it."""
     calls = {(call.turn, call.id): call for call in history.ledger.calls}
     found = []
     for line in history.ledger.entries:
@@ -125,7 +125,7 @@ def _shown(history: History, process: ProcessLine) -> list[EntryLine]:
 
 
 def _given(call: CallLine) -> dict[str, object]:
-    # What was erased has no arguments any more.
+    # An erased call has no arguments any more.
     given = json.loads(call.arguments or "{}")
     return given if isinstance(given, dict) else {}
 

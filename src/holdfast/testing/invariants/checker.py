@@ -1,7 +1,7 @@
-"""The invariants, judged from outside: what platforms, tools and models saw, and the ledger read apart.
+"""The invariants, checked from outside: from what platforms, tools and models saw, and a separate read.
 
-Each function takes a `History` and returns what is wrong with it, in words. I1, I7, I8, I9, I12, I13 and I14
-hold at every instant: what they need was written down at that instant.
+Each function takes a `History` and returns its violations in words. I1, I7, I8, I9, I12, I13 and I14 hold at
+every instant: the facts they need were recorded at that instant.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ def i1_confirmed_means_kept(history: History) -> Iterator[str]:
         event = (account, event_id)
         if kinds.get(event) == "revision":
             if not known:
-                yield f"{account} {event_id} was confirmed, and what it changes stands as it was"
+                yield f"{account} {event_id} was confirmed, but its change was not carried out"
             continue
         if not known:
-            yield f"{account} {event_id} was confirmed before it was kept"
+            yield f"{account} {event_id} was confirmed before the ledger had it"
         homes = rows[event] + (event in ledger.set_aside) + (event in ledger.refused)
         if homes != 1:
-            yield f"{account} {event_id} is confirmed and stands in {homes} places"
+            yield f"{account} {event_id} is confirmed and is in {homes} places"
 
 
 def i2_consumed_once(history: History) -> Iterator[str]:
@@ -83,16 +83,16 @@ def i2_consumed_once(history: History) -> Iterator[str]:
     asked = {turn.key for turn in ledger.turns if turn.id in ledger.open_questions}
     waits = asked | parked_too_often(history)
     for row in ledger.inbox:
-        # What comes after a question waits until it is answered; after too many parks, for an owner.
+        # A message after a question waits for its answer; after too many parks it waits for an owner.
         behind = row.kind != "command" and row.key in waits
         if row.state not in INBOX.finals and row.state != "offered" and not behind:
             yield f"inbox row {row.position} ({row.text}) is still {row.state}"
         if row.state in ("refused", "dropped", "offered") and not row.reason:
             yield f"inbox row {row.position} ({row.text}) is {row.state} without a reason"
-        # What was erased has no text any more.
+        # An erased row has no text any more.
         one = (row.turn or "", row.text)
         if row.text and said[one] != taken[one]:
-            yield f"{row.text!r} was taken {taken[one]} times and said {said[one]} times"
+            yield f"{row.text!r} was taken {taken[one]} times, but written {said[one]} times"
     for turn in ledger.turns:
         if turn.state not in TURN.finals and turn.id not in ledger.open_questions:
             yield f"turn {turn.id} is still {turn.state}"
@@ -104,7 +104,7 @@ def i2_consumed_once(history: History) -> Iterator[str]:
 
 
 def _commands_answered(history: History) -> Iterator[str]:
-    """A command has one answer; one that says it stopped something did."""
+    """A command has one answer; a command that says it stopped something did so."""
     ledger = history.ledger
     answers = defaultdict(list)
     for line in ledger.outbox:
@@ -119,20 +119,20 @@ def _commands_answered(history: History) -> Iterator[str]:
         found = answers[str(row.position)]
         if len(found) != 1:
             yield f"command {row.position} ({row.text}) has {len(found)} answers"
-        # A goal that is stopped lets its turn finish.
+        # The turn of a stopped goal may finish.
         over = row.key in stopped or row.text.startswith("/goal")
         if any(text.startswith("Stopped") for text in found) and not over:
-            yield f"command {row.position} ({row.text}) says it stopped something, and nothing was"
+            yield f"command {row.position} ({row.text}) says it stopped something, but it did not"
 
 
 def i3_replies_arrive(history: History) -> Iterator[str]:
-    """Every part of a done turn's reply is delivered, or stands in a visible final state with its reason."""
+    """Every part of a done turn's reply is delivered, or has a visible final state with its reason."""
     shown = {shown.key for shown in history.shown}
     by_dedupe = defaultdict(list)
     for line in history.ledger.outbox:
         by_dedupe[line.dedupe].append(line)
         if line.state == "sent" and f"{line.dedupe}/{line.part}" not in shown:
-            yield f"part {line.id} ({line.dedupe}) is sent and nobody sees it"
+            yield f"part {line.id} ({line.dedupe}) is sent, but it is not visible"
         if line.state not in ("sent", "failed", "expired"):
             yield f"part {line.id} ({line.dedupe}) is still {line.state}"
         if line.state in ("failed", "expired") and not line.reason:
@@ -150,9 +150,9 @@ def i3_replies_arrive(history: History) -> Iterator[str]:
             continue
         reply = " ".join(line.text for line in by_dedupe[answer_key(TurnId(turn.id))])
         if not reply:
-            yield f"turn {turn.id} is done and owes no reply"
+            yield f"turn {turn.id} is done, but its reply is not in the outbox"
         elif head_of(causes.get(turn.cause, "")) not in reply:
-            yield f"turn {turn.id} answers something else than {causes.get(turn.cause)!r}: {reply!r}"
+            yield f"turn {turn.id} answers something other than {causes.get(turn.cause)!r}: {reply!r}"
 
 
 def _too_long(history: History) -> Iterator[str]:
@@ -162,7 +162,7 @@ def _too_long(history: History) -> Iterator[str]:
 
 
 def i4_no_silent_duplicate(history: History) -> Iterator[str]:
-    """Unmarked deliveries of a part are one at most; where sends are idempotent, all are."""
+    """A part has at most one unmarked delivery; where sends are idempotent, at most one delivery."""
     unmarked = Counter((shown.platform, shown.key) for shown in history.shown if not shown.marked)
     for (platform, key), count in unmarked.items():
         if count > 1:
@@ -174,7 +174,7 @@ def i4_no_silent_duplicate(history: History) -> Iterator[str]:
 
 
 def i5_effects_once(history: History) -> Iterator[str]:
-    """An effect tool runs at most once per call; the others always with the same key."""
+    """An effect tool runs at most once per call; other tools always run with the same key."""
     keys: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     runs = Counter[tuple[str, str, str]]()
     for ran in history.ran:
@@ -201,10 +201,10 @@ def i6_unknown_is_told_once(history: History) -> Iterator[str]:
         key = f"{call.turn}:{call.id}"
         effect = call.effect == EffectClass.EFFECT
         if call.state == CallState.DONE and key not in (returned if effect else returned | asked):
-            yield f"{call.name} {key} is done in the ledger and never returned"
+            yield f"{call.name} {key} is done in the ledger, but it never returned"
         if call.state in (CallState.SKIPPED, CallState.PLANNED) and key in begun:
-            yield f"{call.name} {key} is {call.state} in the ledger and was run"
-        # While a person is asked what becomes of the turn, its calls stay as they were cut off.
+            yield f"{call.name} {key} is {call.state} in the ledger, but it was run"
+        # While a person is asked about the turn, its calls stay as they were cut off.
         settled = call.state != CallState.STARTED or call.turn not in history.ledger.open_questions
         if effect and settled and key in begun - returned and call.state != CallState.UNKNOWN:
             yield f"{call.name} {key} was cut off and is {call.state}, not unknown"
@@ -217,26 +217,26 @@ def i6_unknown_is_told_once(history: History) -> Iterator[str]:
 
 
 def _shown_as_they_are(history: History) -> Iterator[str]:
-    """A result says of its call what the ledger says of it."""
+    """A result says the same of its call as the ledger."""
     states = {(call.turn, call.id): call.state for call in history.ledger.calls}
     for line in history.ledger.entries:
         if line.kind == "returned" and line.body:
             told, state = json.loads(line.body)["state"], states.get((line.turn, line.call or ""))
             if state is not None and told != state:
-                yield f"call {line.turn}:{line.call} is {state} and the model is told that it is {told}"
+                yield f"call {line.turn}:{line.call} is {state}, but the model is told that it is {told}"
 
 
 def i7_no_phantom(history: History) -> Iterator[str]:
-    """Each turn has one cause that somebody sent; no model is called outside a running turn."""
+    """Each turn has one cause that really happened; no model is called outside a running turn."""
     sent = {(event.account, event.event_id) for event in history.events}
     rows = {row.position: row for row in history.ledger.inbox}
     causes = Counter(turn.cause for turn in history.ledger.turns)
     for turn in history.ledger.turns:
         row = rows.get(turn.cause)
         if row is None or row.turn != turn.id:
-            yield f"turn {turn.id} has no cause that says so"
+            yield f"turn {turn.id} has no cause that names it"
         elif row.kind in ("message", "command") and (row.account, row.event_id) not in sent:
-            yield f"turn {turn.id} comes from {row.event_id}, which nobody sent"
+            yield f"turn {turn.id} comes from {row.event_id}, which no person sent"
         elif row.kind == "wakeup" and not happened(history, row.event_id):
             yield f"turn {turn.id} comes from {row.event_id}, which never happened"
         if causes[turn.cause] > 1:
@@ -246,7 +246,7 @@ def i7_no_phantom(history: History) -> Iterator[str]:
         if not asked.running:
             yield f"a model was called outside a running turn, about {asked.request!r}"
     if not all(history.summing):
-        yield "a model was asked to sum up when no turn was running"
+        yield "a model was asked for a summary while no turn was running"
 
 
 def i8_one_at_a_time(history: History) -> Iterator[str]:
@@ -272,7 +272,7 @@ def _overlapping(spans: Sequence[Span]) -> Iterator[tuple[Span, Span]]:
 def i9_fences_hold(history: History) -> Iterator[str]:
     """No turn writes, and no tool runs, under a generation lower than its session's at that instant.
 
-    Every claim raises it: what an earlier owner still does is then below.
+    Every claim raises the generation, so an earlier run is always below it.
     """
     for claim in history.claims:
         if min(claim.generation, claim.after) <= claim.before:
@@ -305,7 +305,7 @@ def i10_in_order(history: History) -> Iterator[str]:
     last: dict[tuple[str, str], int] = {}
     for shown in history.shown:
         chat = (shown.platform, shown.chat)
-        # One that stepped aside is not in the line any more, and says so.
+        # A late part has left the line, and its mark says so.
         if shown.order < last.get(chat, 0) and not shown.text.startswith(LATE):
             yield f"part {shown.order} of {'/'.join(chat)} came after part {last[chat]}"
         last[chat] = max(shown.order, last.get(chat, 0))
@@ -314,7 +314,7 @@ def i10_in_order(history: History) -> Iterator[str]:
         numbers[line.dedupe].append(line.number - line.part)
     for dedupe, starts in numbers.items():
         if len(set(starts)) > 1:
-            yield f"the parts of {dedupe} are separated"
+            yield f"other parts came between the parts of {dedupe}"
     newest: dict[str, int] = {}
     for turn in sorted(history.ledger.turns, key=lambda turn: turn.id):
         if turn.cause < newest.get(turn.key, 0):
@@ -324,7 +324,7 @@ def i10_in_order(history: History) -> Iterator[str]:
 
 
 def i16_transcripts_stay_valid(history: History) -> Iterator[str]:
-    """A provider would take every transcript, as it was shown and as it stands."""
+    """A provider would accept every transcript, as the model saw it and as it is now."""
     yield from shown_to_a_model_is_kept(history)
     for asked in history.asked:
         for complaint in complaints(asked.messages):
@@ -400,7 +400,7 @@ INVARIANTS: dict[str, Invariant] = {
 
 
 def violations(history: History) -> list[str]:
-    """Everything that is wrong, each with the number of its invariant."""
+    """All violations, each with the number of its invariant."""
     found = [f"{name}: {words}" for name, check in INVARIANTS.items() for words in check(history)]
     return list(dict.fromkeys(found))
 
@@ -416,17 +416,17 @@ def complaints(messages: Sequence[Message]) -> Iterator[str]:
             if not owed or owed.pop(0) != message.call:
                 yield f"the result of {message.call} is out of place"
         elif owed:
-            yield f"a {message.role} message stands before the results of {owed}"
+            yield f"a {message.role} message comes before the results of {owed}"
             owed = []
         elif message.role is before is Role.ASSISTANT:
-            yield "two assistant messages stand in a row"
+            yield "two assistant messages follow each other"
         owed += [call.id for call in message.calls]
         before = message.role
     if owed:
         yield f"it ends without the results of {owed}"
     ids = [call.id for message in messages for call in message.calls]
     if len(ids) != len(set(ids)):
-        yield "a call id stands twice"
+        yield "a call id occurs twice"
 
 
 def _entry(line: EntryLine) -> Entry:

@@ -1,4 +1,4 @@
-"""What readers of a chat's feed saw, judged: all of it, once and in order, also when they were cut off."""
+"""Rules about readers of a chat's feed: they see everything, once and in order, even if they are cut off."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.testing.observation.history import FeedRead, History
 
 
 def readers_miss_nothing(history: History) -> Iterator[str]:
-    """R10.1: who comes again with their cursor has seen all there is, once and in order."""
+    """R10.1: a reader who comes back with a cursor has seen everything, once and in order."""
     by_chat: dict[str, list[FeedRead]] = defaultdict(list)
     for read in history.read:
         by_chat[read.chat].append(read)
@@ -18,13 +18,13 @@ def readers_miss_nothing(history: History) -> Iterator[str]:
         owed = [line.number for line in history.ledger.outbox if line.chat == chat]
         seen = [read.number for read in reads if read.what == "delivery"]
         if seen != sorted(owed):
-            yield f"a reader of {chat} has seen {_short(seen)}, and {_short(sorted(owed))} were owed there"
+            yield f"a reader of {chat} has seen {_short(seen)}, but the chat was owed {_short(sorted(owed))}"
         yield from _steps(history, chat, reads)
     yield from _looks(history)
 
 
 def _steps(history: History, chat: str, reads: list[FeedRead]) -> Iterator[str]:
-    """Every entry of the conversation since the reader was first there, turn by turn.
+    """The reader sees every entry of the conversation since the first visit, turn by turn.
 
     The marker that `/forget` leaves in a session is no step: a page that follows a later session may miss it.
     """
@@ -33,7 +33,7 @@ def _steps(history: History, chat: str, reads: list[FeedRead]) -> Iterator[str]:
         return
     sessions = {turn.session for turn in history.ledger.turns if turn.key == chat}
     turns = {(line.session, line.seq): line.turn for line in history.ledger.entries}
-    # A session that is taken up again goes on after later ones: what is new is told by its turn.
+    # A resumed session goes on after later ones: its turn says what is new.
     last = turns.get((first.session, first.number), first.session)
     erased = {line.session for line in history.ledger.entries if line.body is None}
     markers = {
@@ -61,17 +61,17 @@ def _steps(history: History, chat: str, reads: list[FeedRead]) -> Iterator[str]:
 
 
 def _looks(history: History) -> Iterator[str]:
-    """At rest, what a page shows of a chat is how the chat stands."""
+    """At rest, a page shows the real state of its chat."""
     for chat, found in history.last_looks.items():
         turns = [turn for turn in history.ledger.turns if turn.key == chat and turn.state not in TURN.finals]
         stands = {(turn.id, turn.state) for turn in turns}
         shows = {(found["turn"]["id"], found["turn"]["state"])} if found["turn"] else set()
         if shows != stands:
-            yield f"a page of {chat} shows {sorted(shows)} at rest, and there is {sorted(stands)}"
+            yield f"a page of {chat} shows {sorted(shows)} at rest, but there is {sorted(stands)}"
 
 
 def _short(numbers: list[int]) -> str:
-    """A list with its runs shortened."""
+    """A list with its ranges shortened."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

@@ -1,4 +1,4 @@
-"""Standing goals, judged by the turns they caused."""
+"""Rules about goals, checked by the turns they caused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _GOAL = "goal:"
 
 
 def r17_goals(history: History) -> Iterator[str]:
-    """R17: a goal goes on after turns that succeed, within its turns, and never once it is over."""
+    """R17: a goal goes on after turns that succeed, within its budget, and never after its end."""
     ledger = history.ledger
     turns = {turn.id: turn for turn in ledger.turns}
     rows: dict[str, list[InboxLine]] = defaultdict(list)
@@ -21,7 +21,7 @@ def r17_goals(history: History) -> Iterator[str]:
             after = turns.get(cause)
             rows[cause if _sets(row) or after is None else after.session].append(row)
             if not _sets(row) and (after is None or after.state != "done"):
-                yield f"{row.event_id} goes on after a turn that is {after.state if after else 'not there'}"
+                yield f"{row.event_id} goes on after a turn that is {after.state if after else 'missing'}"
     for goal in ledger.goals:
         yield from _one(history, goal, rows[goal.session], turns)
 
@@ -38,22 +38,22 @@ def _one(
         if count > goal.budget:
             yield f"the goal of {goal.session} has had {count} turns of {goal.budget}"
         if setting is None:
-            yield f"{row.event_id} goes on with a goal that nobody has set"
+            yield f"{row.event_id} goes on with a goal that no person has set"
         elif row is not setting:
             yield from _was_over(history, row, setting, turns)
     if count != goal.used:
-        yield f"the goal of {goal.session} has used {goal.used} turns, and {count} were queued"
+        yield f"the goal of {goal.session} has used {goal.used} turns, but {count} were queued"
     last = [turn for turn in turns.values() if turn.session == goal.session]
     turned_away = any(row.state not in ("taken", "dropped") for row in rows)
     stands = goal.state == "active" and goal.session not in history.ledger.ended and not turned_away
     if stands and last and max(last).state == "done":
-        yield f"the goal of {goal.session} stands, its last turn is done, and nothing goes on"
+        yield f"the goal of {goal.session} is active and its last turn is done, but no turn follows"
 
 
 def _was_over(
     history: History, row: InboxLine, setting: InboxLine, turns: dict[str, TurnLine]
 ) -> Iterator[str]:
-    """Whether the goal had been reported on, or its person had written, before this turn was queued."""
+    """Whether the agent had reported on the goal, or its person had written, before this turn was queued."""
     after = turns[_cause(row)]
     for call in history.ledger.calls:
         reporting = turns.get(call.turn) if (call.name, call.state) == ("goal", "done") else None
@@ -69,7 +69,7 @@ def _was_over(
 
 
 def _sets(row: InboxLine) -> bool:
-    """It is the first turn of a goal: its id names the session and the command."""
+    """Whether it is the first turn of a goal: its id names the session and the command."""
     return row.event_id.count(":") > 1
 
 

@@ -1,4 +1,4 @@
-"""Safe mode and parks, judged: held work is told and kept, poison comes to an end, and words are true."""
+"""Rules about safe mode and parks: held work is told and kept, poison ends, and the words are true."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.policy.recovery.parks import MOST_PARKS, PARKS_WITHIN
 from holdfast.testing.observation.history import History, TurnLine
 
 PATIENCE = 60.0
-"""Seconds after which a person's message has released work that safe mode holds."""
+"""Seconds within which a person's message releases work that safe mode holds."""
 _ASKED = "safe_mode_suspect:"
 _BY_ITSELF = frozenset({Dropped.WROTE_ELSE, Dropped.UNANSWERED})
 _PARKS = ("too_many_strikes", "too_many_interruptions")
@@ -26,8 +26,8 @@ def r8_safe_mode(history: History) -> Iterator[str]:
     owed = {line.dedupe.rpartition(":")[0] for line in history.ledger.outbox}
     for turn in sorted(history.ledger.paused):
         if f"safe_mode:{turn}" not in owed:
-            yield f"turn {turn} was held by safe mode, and its chat was not told"
-    # Work that its person let go on is held no more; a later question of another kind may end it.
+            yield f"turn {turn} was held by safe mode, but its chat was not told"
+    # Work that its person released is not held any more; a later question of another kind may end it.
     questions = [one for one in history.ledger.questions if one.id.startswith(_ASKED)]
     asked = {one.turn for one in questions if one.answer != "continue"}
     for line in history.ledger.turns:
@@ -37,7 +37,7 @@ def r8_safe_mode(history: History) -> Iterator[str]:
 
 
 def r8_poison(history: History) -> Iterator[str]:
-    """R8.4: what follows a park kills once at most, and the third park of a day holds the conversation."""
+    """R8.4: a turn after a park kills once at most, and the third park of a day holds the conversation."""
     killed = Counter(death.turn for death in history.deaths if death.turn is not None)
     for key, turns in _by_conversation(history).items():
         parked: list[int] = []
@@ -72,13 +72,13 @@ def parked_too_often(history: History) -> set[str]:
 
 
 def _was_released(history: History, key: str) -> bool:
-    """Whether an owner may have let the messages of this conversation go on."""
+    """Whether an owner may have released the messages of this conversation."""
     said = (row.text for row in history.ledger.inbox if row.key == key)
     return any(text.startswith(("/release", "/resume", "Go on with what")) for text in said)
 
 
 def r8_park_words(history: History) -> Iterator[str]:
-    """R8.6: a park speaks of crashes and restarts that happened, and of no more than there were."""
+    """R8.6: a park names only crashes and restarts that happened, and no more than that."""
     sessions = {turn.id: turn.session for turn in history.ledger.turns}
     crashes = Counter(sessions.get(turn, "") for death in history.deaths for turn in death.running)
     cuts = Counter(sessions.get(turn, "") for turn in history.ledger.cut)
@@ -89,9 +89,9 @@ def r8_park_words(history: History) -> Iterator[str]:
         session = sessions.get(turn, "")
         told = _count(_CRASHES, line.text)
         if told > crashes[session]:
-            yield f"{line.dedupe} speaks of {told} crashes, and there were {crashes[session]}"
+            yield f"{line.dedupe} names {told} crashes, but there were {crashes[session]}"
         if _count(_RESTARTS, line.text) and not cuts[session]:
-            yield f"{line.dedupe} speaks of restarts, and none has cut that work off"
+            yield f"{line.dedupe} names restarts, but none has cut that work off"
 
 
 def _count(words: re.Pattern[str], text: str) -> int:

@@ -1,4 +1,4 @@
-"""What people saw of work in progress, judged: the rules of notices, previews and typing."""
+"""Rules about what people see of work in progress: notices, previews and typing."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from holdfast.testing.observation.history import History, Seen
 
 
 def only_what_runs_is_shown(history: History) -> Iterator[str]:
-    """R10.5: a stale generation shows nothing; what is taken away, or given its last words, is no show.
+    """R10.5: a stale generation shows nothing; removing a notice, or its last words, is always allowed.
 
-    A message that is owed goes out even so; sent again, it has had the time to get its last words.
+    A message from the outbox goes out even so; if it is sent again, there was time for its last words.
     """
     for seen in history.seen:
         shows = seen.what != "message" and seen.text and not _is_last(seen)
@@ -26,16 +26,16 @@ def only_what_runs_is_shown(history: History) -> Iterator[str]:
 
 
 def one_notice(history: History) -> Iterator[str]:
-    """R12: one message per session says that work goes on, none once there is rest, and one per run."""
+    """R12: each session has one message that says that work goes on, none at rest, and one per run."""
     yield from _live_at_once(history)
     yield from _said_twice(history)
 
 
 def _live_at_once(history: History) -> Iterator[str]:
-    """Where messages cannot be changed one stands as what was true when it was sent.
+    """Where messages cannot be edited, one stays as it was sent.
 
-    One that was sent again, marked as a possible repeat, stands for the first as well. One whose outcome
-    nobody ever learned has no id by which it could be changed.
+    A message that was sent again, marked as a possible repeat, replaces the first. A message without a known
+    outcome has no id to edit it by.
     """
     sessions = {turn.id: turn.session for turn in history.ledger.turns}
     given_up = {line.dedupe for line in history.ledger.outbox if line.state in ("failed", "expired")}
@@ -62,7 +62,7 @@ def _live_at_once(history: History) -> Iterator[str]:
 
 
 def _said_twice(history: History) -> Iterator[str]:
-    """A run speaks of itself by one message, whatever the platform can do with it."""
+    """A run sends one message about itself, whatever the platform can edit."""
     told: dict[tuple[str, int], str] = {}
     for seen in history.seen:
         if seen.what in ("message", "again") and not seen.marked:

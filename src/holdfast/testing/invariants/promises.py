@@ -1,4 +1,4 @@
-"""Promises that a ledger can break in good order: what is ended, left or forgotten without anybody's wish."""
+"""Promises that a valid ledger can still break: work that ends, stays or is forgotten without a request."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ _BY_ITS_SENDER = "withdrawn by its sender"
 
 
 def cancelled_by_somebody(history: History) -> Iterator[str]:
-    """No turn is cancelled by itself: somebody stopped it, let it go, or may not ask any more."""
+    """A turn is cancelled only because a person stopped it, dropped it, or may not ask any more."""
     for turn in history.ledger.turns:
         if turn.state == TurnState.CANCELLED and turn.why not in _ASKED_FOR:
-            yield f"turn {turn.id} is cancelled ({turn.why}), and nobody asked for that"
+            yield f"turn {turn.id} is cancelled ({turn.why}), but no person asked for that"
 
 
 def failures_are_told(history: History) -> Iterator[str]:
-    """Who asked for what failed is told so."""
+    """A person whose work failed is told so."""
     told = {line.dedupe for line in history.ledger.outbox}
     for turn in history.ledger.turns:
         if turn.state == TurnState.FAILED and answer_key(TurnId(turn.id)) not in told:
-            yield f"turn {turn.id} failed ({turn.why}) and nobody was told"
+            yield f"turn {turn.id} failed ({turn.why}), and its person was not told"
 
 
 def answers_are_remembered(history: History) -> Iterator[str]:
-    """What a done turn has answered stands in its transcript."""
+    """The answer of a done turn is in its transcript."""
     ledger = history.ledger
     replies = {line.turn for line in ledger.entries if line.kind == "replied"}
     erased = {row.position for row in ledger.inbox if not row.text}
     for turn in ledger.turns:
         if turn.state == TurnState.DONE and turn.id not in replies and turn.cause not in erased:
-            yield f"turn {turn.id} is done and its transcript has no reply"
+            yield f"turn {turn.id} is done, but its transcript has no reply"
 
 
 def acknowledged_is_not_dropped(history: History) -> Iterator[str]:
-    """What people were told is kept is not dropped later, unless they take it back or have it forgotten."""
+    """A message that people know is kept is not dropped later, unless they withdraw or erase it."""
     told = {shown.key.partition("/")[0] for shown in history.shown}
     for row in history.ledger.inbox:
         by_them = row.reason == _BY_ITS_SENDER or not row.text
         if row.state == "dropped" and not by_them and f"ack:{row.position}" in told:
-            yield f"inbox row {row.position} ({row.text}) was spoken of and then dropped: {row.reason}"
+            yield f"inbox row {row.position} ({row.text}) was acknowledged and then dropped: {row.reason}"
 
 
 def shown_to_a_model_is_kept(history: History) -> Iterator[str]:
-    """A result a model has seen is the one that stands in the ledger, whatever crashed since."""
+    """A result that a model has seen is the one in the ledger, whatever crashed since."""
     ledger = history.ledger
     sessions = {turn.id: turn.session for turn in ledger.turns}
     results = {
@@ -64,11 +64,11 @@ def shown_to_a_model_is_kept(history: History) -> Iterator[str]:
         for message in asked.messages:
             kept = results.get((sessions.get(asked.turn, ""), message.call), message.text)
             if message.role is Role.TOOL and not _is_of(message.text, kept):
-                yield f"the model has seen {message.text!r} of {message.call}, kept as {kept!r}"
+                yield f"the model has seen {message.text!r} of {message.call}, but the ledger has {kept!r}"
 
 
 def _is_of(text: str, kept: str) -> bool:
-    """Whether this is what is kept, or both ends of it: what is long may be shown shortened."""
+    """Whether this is the kept text or both ends of it: the model may see a long text shortened."""
     head, cut, rest = text.partition("\n[")
     tail = rest.rpartition("]\n")[2]
     shortened = bool(cut) and len(text) < len(kept)
@@ -88,4 +88,4 @@ def r1_sessions_last(history: History) -> Iterator[str]:
         may_end[row.key] += said.get((row.account, row.event_id), "").startswith(_ENDS_SESSIONS)
     for key, found in sessions.items():
         if len(found) > 1 + may_end[key]:
-            yield f"{key} has had {len(found)} sessions, and {may_end[key]} reasons to end one"
+            yield f"{key} has had {len(found)} sessions, but {may_end[key]} reasons to end one"

@@ -1,4 +1,4 @@
-"""Questions to people and what became of them, judged: answered once, in time, and run only with a yes."""
+"""Rules about questions to people: answered once, in time, and a call runs only with a yes."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ _OF_THE_MODEL = ("approval", "clarify")
 
 
 def r7_consent_first(history: History) -> Iterator[str]:
-    """R7.3: a call that needs consent begins only after a yes to just this call, and lately, or under a rule.
+    """R7.3: a call that needs consent begins only after a recent yes to exactly this call, or under a rule.
 
-    A rule is of the chat where the call runs, covers it, was given by an owner and is not revoked.
+    The rule belongs to the chat where the call runs, covers the call, came from an owner and is not revoked.
     """
     for ran in history.ran:
         if ran.what == "begun" and not ran.consented:
-            yield f"{ran.tool} {ran.key} began, and nobody had allowed it with {ran.arguments}"
+            yield f"{ran.tool} {ran.key} began with {ran.arguments}, but no person had allowed it"
     calls = {f"{call.turn}:{call.id}": call for call in history.ledger.calls}
     for question in history.ledger.questions:
         call = calls.get(f"{question.turn}:{question.call}")
         allowed = question.state == "answered" and question.answer in ("yes", "always", None)
         if question.kind == "approval" and not allowed and call is not None and call.state == "done":
-            yield f"{call.name} {question.turn}:{question.call} is done, and its consent is {question.state}"
+            yield f"{call.name} {question.turn}:{question.call} is done, but its consent is {question.state}"
     for rule in history.ledger.rules:
         if rule.by not in history.owners:
-            yield f"rule {rule.id} was given by {rule.by}, who is no owner"
+            yield f"rule {rule.id} was given by {rule.by}, who is not an owner"
         if not rule.answers:
-            yield f"rule {rule.id} is there, and nobody has said always"
+            yield f"rule {rule.id} exists, but no person has said always"
 
 
 def r13_questions(history: History) -> Iterator[str]:
-    """R13: a question is answered by one message, while it is open, and its answer is what the model gets."""
+    """R13: one message answers a question while it is open, and the model gets exactly that answer."""
     answering = Counter(row.question for row in history.ledger.inbox if row.state == "answered")
     for question in history.ledger.questions:
         answers = answering[question.id]
         if question.kind in _OF_THE_MODEL and answers != (question.state == "answered"):
-            yield f"question {question.id} is {question.state} and has {answers} answers"
+            yield f"question {question.id} is {question.state}, but has {answers} answers"
     for answered in history.answers:
         if answered.late > 0:
-            yield f"question {answered.question} was answered {answered.late} ms after its time was up"
+            yield f"question {answered.question} was answered {answered.late} ms after it expired"
     yield from _passed_on(history)
     yield from _unanswered(history)
 
@@ -59,7 +59,7 @@ def _unanswered(history: History) -> Iterator[str]:
             continue
         turn = turns[question.turn]
         if turn.state in ("done", "failed"):
-            yield f"turn {turn.id} is {turn.state}, and its question {question.id} got no answer"
+            yield f"turn {turn.id} is {turn.state}, but its question {question.id} got no answer"
         result = results.get((turn.id, question.call))
         if result is not None and wrote.get(turn.id, 0) > result:
             yield f"the model went on in turn {turn.id} when its question {question.id} got no answer"
@@ -75,6 +75,6 @@ def _passed_on(history: History) -> Iterator[str]:
         told = json.loads(line.body)
         question = asked.get(call)
         if told["state"] == "done" and (question is None or question.state != "answered"):
-            yield f"the model was told {told['text']!r} of {':'.join(call)}, and nobody has answered"
+            yield f"the model was told {told['text']!r} of {':'.join(call)}, but no person has answered"
         elif told["state"] == "done" and question and question.answer not in (None, told["text"]):
-            yield f"the model was told {told['text']!r}, and the answer was {question.answer!r}"
+            yield f"the model was told {told['text']!r}, but the answer was {question.answer!r}"

@@ -1,4 +1,4 @@
-"""What a reply replies to, judged: the message that began the work, in its chat and topic, and no other."""
+"""Rules about reply targets: a reply goes to the message that began the work, in its chat and topic."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from holdfast.testing.observation.history import History, InboxLine, OutboxLine, PlatformEvent, Shown
 
 _OF_A_TURN = ("answer:", "file:", "approval:", "clarify:", "limit:")
-"""What replies to the message that began its turn."""
+"""Keys of messages that reply to the message that began their turn."""
 _OF_A_ROW = ("ack:", "command:")
-"""What replies to a message itself, named by its row."""
+"""Keys of messages that reply to a message itself, named by its row."""
 _LINE = "line:"
-"""What stands in place of something else replies to the same."""
+"""A line that replaces a message replies to the same target."""
 
 
 def replies_go_where_they_belong(history: History) -> Iterator[str]:
-    """R10.1: every part, file and line replies to what began it, or, if that is gone, to nothing."""
+    """R10.1: every part, file and line replies to the message that began it, or if that is gone, to none."""
     found = _Targets(history)
     for shown in history.shown:
         line = found.lines.get(shown.key)
@@ -24,7 +24,7 @@ def replies_go_where_they_belong(history: History) -> Iterator[str]:
 
 
 class _Targets:
-    """Where everything owed belongs, by what people sent."""
+    """The target of every owed message, from what people sent."""
 
     def __init__(self, history: History) -> None:
         ledger = history.ledger
@@ -37,7 +37,7 @@ class _Targets:
         self.lines = {f"{line.dedupe}/{line.part}": line for line in ledger.outbox}
 
     def replaced(self, line: OutboxLine) -> OutboxLine:
-        """What a line stands for; everything else stands for itself."""
+        """What a line replaces; any other message as it is."""
         if not line.dedupe.startswith(_LINE):
             return line
         named = line.dedupe.removeprefix(_LINE)
@@ -46,16 +46,16 @@ class _Targets:
     def complaints(self, shown: Shown, line: OutboxLine) -> Iterator[str]:
         row = self._began(line)
         if row is None or line.dedupe in self._of_owner:
-            # An owner is asked where they read, and that replies to nothing.
+            # An owner is asked in the owner's chat, and that message replies to nothing.
             return
         event = self._events.get((row.account, row.event_id))
         wanted = (event.message if event is not None else row.message) or None
         excused = wanted is None or (shown.platform, wanted) in self._gone or not _must_reply(line)
         if shown.reply_to != wanted and not (shown.reply_to is None and excused):
-            yield f"{shown.key} replies to {shown.reply_to}, and {wanted} began it"
+            yield f"{shown.key} replies to {shown.reply_to}, but {wanted} began it"
         if event is not None and _must_reply(line) and not _is_there(shown, event):
             there = f"{shown.platform}/{shown.chat}"
-            yield f"{shown.key} was shown in {there}, and {event.chat} is where it began"
+            yield f"{shown.key} was shown in {there}, but it began in {event.chat}"
 
     def _began(self, line: OutboxLine) -> InboxLine | None:
         """The inbox row that this is about."""

@@ -1,4 +1,4 @@
-"""How long resumed work stood in line for a worker, and the rule that one resume keeps no other waiting."""
+"""How long resumed work waited for a worker, and the rule that one resume delays no other."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from holdfast.policy.settings import WorkerSettings
 from holdfast.testing.observation.history import History, Waited
 
 SLACK = 60_000
-"""Milliseconds a claim may take beyond its bound: a ledger that fails now and then is tried again."""
+"""Milliseconds a claim may take beyond its limit: the gateway repeats a ledger operation that fails."""
 
 
 class InLine(NamedTuple):
-    """What a commit left in line, and who worked then."""
+    """What a commit left in the line, and what the workers were doing."""
 
     queued: frozenset[str]
-    """Interrupted turns that are to go on and are under no suspicion."""
+    """Interrupted turns that are to be resumed and are not suspects."""
     running: frozenset[str]
     resumed: int
-    """How many of the running ones were resumed."""
+    """How many of the running turns were resumed."""
 
 
 class ResumeLine:
-    """Measures on the loop's own time, within one process: a gateway that is down has no worker to give."""
+    """Measures in the loop's time, within one process: a gateway that is down has no worker to give."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
         self._since: dict[str, float] = {}
         self._longest = 0
-        """How many stood in line at once."""
+        """The longest line so far."""
 
     def restart(self) -> None:
-        """The process is gone."""
+        """The process has ended."""
         self._since.clear()
 
     def look(self, line: InLine, at: float) -> Iterator[Waited]:
-        """Note what a commit changed; says of what was taken up how long it waited."""
+        """Note what a commit changed; returns how long each claimed turn waited."""
         left = [turn for turn in self._since if turn not in line.queued]
         for turn in left:
             waited = round((at - self._since.pop(turn)) * 1_000)
@@ -56,10 +56,10 @@ class ResumeLine:
 
 
 def resumes_wait_for_no_other(history: History) -> Iterator[str]:
-    """R4.2: a resume that is slow or hangs keeps no other waiting; free workers are used."""
+    """R4.2: a resume that is slow or hangs delays no other; free workers are used."""
     for waited in history.waited:
         if waited.waited > waited.most + SLACK:
             yield (
-                f"turn {waited.turn} was to go on and waited {waited.waited} ms for a worker, although there "
-                f"was one for it after {waited.most} ms"
+                f"turn {waited.turn} waited {waited.waited} ms for a worker to resume it, but there was one "
+                f"for it after {waited.most} ms"
             )

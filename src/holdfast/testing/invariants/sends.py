@@ -1,4 +1,4 @@
-"""What became of sends, judged over time: no chat is muted, nobody is flooded, and last words are in time."""
+"""Rules about sends over time: no chat is muted, no chat is flooded, and last words come in time."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .bounds import SLACK, waits_are_kept
 from .progress import one_notice
 
 LATE = "(late"
-"""What the mark of a part begins with that stepped aside."""
+"""How the mark of a late part begins."""
 WITH_THE_ANSWER = 1.0
-"""Seconds after an answer within which its notice has its last words."""
+"""Seconds after an answer within which its notice gets its last words."""
 
 
 def r10_3_sends(history: History) -> Iterator[str]:
-    """R10.3: waits are kept, what may have arrived is repeated a few times, a bad part mutes no chat."""
+    """R10.3: the gateway keeps waits, repeats a doubtful part a few times, and no bad part mutes a chat."""
     yield from waits_are_kept(history)
     yield from _few_copies(history)
     yield from _given_up_by_age(history)
@@ -33,7 +33,7 @@ def _few_copies(history: History) -> Iterator[str]:
 
 
 def _given_up_by_age(history: History) -> Iterator[str]:
-    """What was neither refused nor erased is given up when it is too old, and not before."""
+    """A part that was neither refused nor erased is given up when it is too old, and not before."""
     age = history.windows.delivery
     for line in history.ledger.outbox:
         doubted = line.state == "failed" and "it may have arrived" in (line.reason or "")
@@ -42,9 +42,9 @@ def _given_up_by_age(history: History) -> Iterator[str]:
 
 
 def _goes_on(history: History) -> Iterator[str]:
-    """Where nothing else went wrong, what a chat is owed comes soon after other things on its account.
+    """If nothing else went wrong, a chat gets what it is owed soon after other sends on its account.
 
-    A part that comes late itself, and says so, is not meant.
+    A part that is itself marked as late does not count.
     """
     if not _is_calm(history) or not history.windows.aside:
         return
@@ -58,7 +58,7 @@ def _goes_on(history: History) -> Iterator[str]:
             continue
         for at, chat in times[shown.platform]:
             if chat != shown.chat and shown.at - waited < at < shown.at - patience:
-                yield f"{shown.key} waited {waited:.0f} s, while {shown.platform}/{chat} was sent to"
+                yield f"{shown.key} waited {waited:.0f} s, while {shown.platform}/{chat} got messages"
                 break
 
 
@@ -69,7 +69,7 @@ def r12_notices(history: History) -> Iterator[str]:
 
 
 def _ended_in_time(history: History) -> Iterator[str]:
-    """Where nothing went wrong, a notice has its last words with the answer, not seconds after it."""
+    """If nothing went wrong, a notice gets its last words with the answer, not seconds after it."""
     if not _is_calm(history):
         return
     answered = {shown.key: shown.at for shown in history.shown if shown.key.startswith("answer:")}
@@ -81,6 +81,6 @@ def _ended_in_time(history: History) -> Iterator[str]:
 
 
 def _is_calm(history: History) -> bool:
-    """Whether no fault was drawn and no process died, but for the one that is killed at rest in the end."""
+    """Whether there was no random fault and no death, except the kill at rest in the end."""
     died = len(history.deaths) > 1 or any(death.running for death in history.deaths)
     return not died and not history.troubles

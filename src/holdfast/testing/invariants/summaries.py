@@ -1,4 +1,4 @@
-"""What stands for what was said before, judged: never for what is open, and what it stands for stays."""
+"""Rules about summaries: they never replace what is open, and what they replace stays in the ledger."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.testing.observation.history import EntryLine, History
 
 
 def summed_up_what_is_over(history: History) -> Iterator[str]:
-    """R9.6: a summary stands for whole turns that were over, and every entry of them is still there."""
+    """R9.6: a summary replaces complete turns that have ended, and every entry of them still exists."""
     sessions: dict[str, dict[int, EntryLine]] = defaultdict(dict)
     for line in history.ledger.entries:
         sessions[line.session][line.seq] = line
@@ -31,19 +31,19 @@ def _judged(
     covered = {line.turn for seq, line in lines.items() if first <= seq <= last and line.kind != "summed"}
     cut = {line.turn for seq, line in lines.items() if last < seq < summary.seq and line.kind != "summed"}
     if lost:
-        yield f"{what} stands for entries {lost}, which are not there"
+        yield f"{what} replaces entries {lost}, which do not exist"
     if summary.turn in covered:
-        yield f"{what} stands for a part of its own turn, which is open"
+        yield f"{what} replaces a part of its own turn, which is open"
     elif last >= summary.seq:
-        yield f"{what} stands for what came after it"
+        yield f"{what} replaces later entries"
     elif covered & cut:
-        yield f"{what} stands for a part of turn {', '.join(sorted(covered & cut))}"
+        yield f"{what} replaces a part of turn {', '.join(sorted(covered & cut))}"
 
 
 def _still_told(history: History, session: str, lines: dict[int, EntryLine]) -> Iterator[str]:
-    """What people said in earlier turns a model is shown as it was, or a summary in its place."""
+    """A model sees what people said in earlier turns as it was, or a summary instead."""
     if any(line.kind == "undone" for line in lines.values()):
-        return  # What was taken back is not shown, nor is what was summed up with it.
+        return  # The model does not see what was undone, nor a summary of it.
     turns = {turn.id for turn in history.ledger.turns if turn.session == session}
     bodies = {seq: json.loads(line.body) for seq, line in lines.items() if line.body}
     said = {seq: bodies[seq]["text"] for seq, line in lines.items() if line.kind == "said" and seq in bodies}
@@ -54,4 +54,4 @@ def _still_told(history: History, session: str, lines: dict[int, EntryLine]) -> 
             if shown is None or text in shown or lines[seq].turn >= asked.turn:
                 continue
             if not any(one["first"] <= seq <= one["last"] and one["text"] in shown for one in sums):
-                yield f"a model was asked in turn {asked.turn} and shown nothing of {text!r}"
+                yield f"a model was asked in turn {asked.turn}, but saw nothing of {text!r}"

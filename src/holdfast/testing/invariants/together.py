@@ -1,4 +1,4 @@
-"""What belongs together and what does not: messages in one turn, a command and what it does."""
+"""Rules about what belongs together: messages in one turn, a command and its effect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ENDING = {
 
 
 def joined_where_wanted(history: History) -> Iterator[str]:
-    """Messages share a turn where people chose that, or where one came to a resume or to a question."""
+    """Messages share a turn only where people chose that, or one joined a resume or answered a question."""
     chats = {(event.account, event.event_id): event.chat for event in history.events}
     joining = {(event.account, event.chat) for event in history.events if _chooses(event, _JOINING)}
     taken = _taken(history)
@@ -37,7 +37,7 @@ def joined_where_wanted(history: History) -> Iterator[str]:
 
 
 def all_are_answered(history: History) -> Iterator[str]:
-    """What a done turn has taken in, a model was shown before it answered, and the answer is to all of it."""
+    """A model saw everything that a done turn has taken before it answered, and answered all of it."""
     replies: dict[str, str] = defaultdict(str)
     for line in history.ledger.outbox:
         replies[line.dedupe] += f" {line.text}"
@@ -47,13 +47,13 @@ def all_are_answered(history: History) -> Iterator[str]:
             reply = replies[answer_key(TurnId(turn.id))]
             for row in taken[turn.id]:
                 if head_of(row.text) not in reply:
-                    yield f"turn {turn.id} has taken {row.text!r} and answers without it: {reply!r}"
+                    yield f"turn {turn.id} has taken {row.text!r}, but answers without it: {reply!r}"
 
 
 def said_in_order(history: History) -> Iterator[str]:
-    """What people wrote stands in a transcript in the order it came.
+    """A transcript has the words of people in the order they came.
 
-    What was meant for a question stands where that was; what wakes a conversation waits for its own turn.
+    An answer has the place of its question; a wake-up waits for its own turn.
     """
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for turn, rows in _taken(history).items():
@@ -69,7 +69,7 @@ def said_in_order(history: History) -> Iterator[str]:
         )
         place = found.pop(0) if found else 0
         if place and place < newest.get(line.session, 0):
-            yield f"inbox row {place} stands in {line.session} after row {newest[line.session]}"
+            yield f"inbox row {place} is in {line.session} after row {newest[line.session]}"
         newest[line.session] = max(place, newest.get(line.session, 0))
 
 
@@ -79,7 +79,7 @@ def commands_once(history: History) -> Iterator[str]:
     commands: dict[str, Counter[str]] = defaultdict(Counter)
     for row in history.ledger.inbox:
         word = said.get(_event(row), row.text).partition(" ")[0]
-        # A command that was refused did nothing; one that made a message of itself did so by that.
+        # A refused command did nothing; one that became a message acted through that message.
         if word.startswith("/") and row.state != "refused":
             commands[row.key][word] += 1
     ended = Counter((turn.key, turn.why) for turn in history.ledger.turns if turn.why in _ENDING)
@@ -88,20 +88,20 @@ def commands_once(history: History) -> Iterator[str]:
     )
     for (key, why), count in ended.items():
         may = sum(commands[key][word] for word in _ENDING[why or ""])
-        # Where a message overtakes work, that is what stopped it.
+        # Where a message overtakes work, the message stopped it.
         if count > may and not (why == "stop_asked" and overtaking):
-            yield f"{count} turns of {key} ended by {why}, and {may} commands asked for that"
+            yield f"{count} turns of {key} ended by {why}, but {may} commands asked for that"
     yield from _undone(history, commands)
     restarts = sum(event.text.startswith("/restart") for event in history.events)
     if history.ends > history.stops + restarts:
         yield (
-            f"{history.ends} processes ended in order, {history.stops} were asked to, "
+            f"{history.ends} processes ended in order, but only {history.stops} were asked to "
             f"and {restarts} commands did"
         )
 
 
 def _undone(history: History, commands: dict[str, Counter[str]]) -> Iterator[str]:
-    """To forget is to undo as well, as often as there are sessions."""
+    """Forgetting is also undoing, as often as there are sessions."""
     keys = {turn.session: turn.key for turn in history.ledger.turns}
     undone = Counter(keys.get(line.session, "") for line in history.ledger.entries if line.kind == "undone")
     for key, count in undone.items():
@@ -115,7 +115,7 @@ def _chooses(event: PlatformEvent, modes: tuple[BusyMode, ...]) -> bool:
 
 
 def _taken(history: History) -> dict[str, list[InboxLine]]:
-    """The rows that turns have taken, as far as they are not erased."""
+    """The rows that turns have taken and that are not erased."""
     taken: dict[str, list[InboxLine]] = defaultdict(list)
     for row in history.ledger.inbox:
         if row.state == "taken" and row.turn is not None and row.text:

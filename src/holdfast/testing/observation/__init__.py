@@ -1,1 +1,1 @@
-"""What is seen of a world from outside: histories, and ledgers read by a connection of their own."""
+"""What an outside observer sees of a world: histories, and ledgers read by a separate connection."""

@@ -1,4 +1,4 @@
-"""What single commits and deaths did to a ledger, written down at that instant."""
+"""What single commits and deaths changed in a ledger, recorded at that instant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Write(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A turn that a commit set running, with the generations its session had around that commit."""
+    """A turn that a commit started, with the generations of its session before and after that commit."""
 
     session: str
     turn: str
@@ -24,49 +24,49 @@ class Claim(NamedTuple):
     before: int
     after: int
     age: int = 0
-    """Of interrupted work taken up again: milliseconds since its last progress, less time in line."""
-    unheard: int = 0
-    """Milliseconds since an approval expired that the model is to hear of only now, less time in line."""
+    """Of resumed work: milliseconds since its last progress, without its time in line."""
+    expired_for: int = 0
+    """Milliseconds since an approval expired that the model learns of only now, without its time in line."""
 
 
 class Woken(NamedTuple):
-    """A wake-up that a commit let into a turn, with what was true of its process just before that commit."""
+    """A wake-up that a commit put into a turn, with the state of its process just before that commit."""
 
     event_id: str
     session: str
     turn: str
     seen: bool = False
-    """Somebody had seen the end of the process, or ended it."""
+    """Whether a call had shown the end of the process, or ended it."""
 
 
 class Left(NamedTuple):
-    """Interrupted work that a commit left for its age, with what the age was."""
+    """Interrupted work that a commit left as too old, with its age."""
 
     turn: str
     age: int
 
 
 class Answered(NamedTuple):
-    """A question that a commit closed with an answer, with its incarnation and its session's then."""
+    """A question that a commit closed with an answer, with its incarnation and its session's at that time."""
 
     question: str
     incarnation: int
     current: int
     late: int = 0
-    """Milliseconds after its time was up."""
+    """Milliseconds after it expired."""
 
 
 class PutAside(NamedTuple):
-    """A question that a commit closed because something else was written, with who wrote in that commit."""
+    """A question that a commit closed because of another message, with the authors of that commit."""
 
     question: str
     senders: tuple[str, ...]
 
 
 class Death(NamedTuple):
-    """A process ended other than in order."""
+    """A process ended, but not in order."""
 
     turn: str | None
-    """Whose work killed it; None if it was killed from outside."""
+    """The turn whose work killed it; None if it was killed from outside."""
     running: frozenset[str]
-    """The turns that ran just then."""
+    """The turns that ran at that instant."""

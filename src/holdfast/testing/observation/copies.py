@@ -1,4 +1,4 @@
-"""Backups taken while a gateway works: each is restored at once, and what it holds is looked at."""
+"""Backups taken while a gateway works: each is restored at once and inspected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .ledger_view import LedgerView
 
 
 class Copies:
-    """An operator who makes backups of a home and tries them."""
+    """An operator who makes backups of a home and tests them."""
 
     def __init__(
         self, clock: WorldClock, history: History, folder: Path, meanwhile: Callable[[], None]
@@ -28,11 +28,11 @@ class Copies:
         self._history = history
         self._folder = folder
         self._meanwhile = meanwhile
-        """Lets everybody else go on for a while."""
+        """Lets everything else run for a while."""
         self._busy = False
 
     def take(self, home: Path) -> None:
-        """Back this home up, restore the copy elsewhere, and note what is wrong with it."""
+        """Back this home up, restore the copy elsewhere, and note its faults."""
         if self._busy:
             return
         self._busy = True
@@ -58,7 +58,7 @@ class Copies:
 
 
 def _unseen(what: str, done: int, of: int) -> None:
-    """Nobody watches."""
+    """Ignore the progress."""
 
 
 def _named(home: Path) -> set[str]:
@@ -70,13 +70,13 @@ def _named(home: Path) -> set[str]:
 
 
 def _wrong(home: Path, confirmed: list[tuple[str, str]], still_named: set[str]) -> Iterator[str]:
-    """What was forgotten while the backup was made may be missing in it; nothing else may."""
+    """The faults of a copy. Only what was forgotten during the backup may be missing."""
     look = LedgerView(home / LEDGER)
     try:
         yield from look.damage()
         for account, event_id in confirmed:
             if not look.is_known(account, event_id):
-                yield f"{account} {event_id} is missing, and it was confirmed before"
+                yield f"{account} {event_id} is missing, but it was confirmed before"
         yield from missing_files(home, look.named_files() & still_named)
         yield from (f"{words}, and would go on by itself" for words in look.not_held())
     finally:
@@ -84,15 +84,15 @@ def _wrong(home: Path, confirmed: list[tuple[str, str]], still_named: set[str]) 
 
 
 def missing_files(home: Path, named: Iterable[str]) -> Iterator[str]:
-    """Files that a ledger names and its home does not have, or has with other bytes."""
+    """Files that a ledger names and its home lacks, or has with other bytes."""
     for digest in sorted(named):
         found = digest_of(home / FOLDER / digest[:2] / digest)
         if found != digest:
-            yield f"the file {digest[:12]} is named and {'not there' if not found else 'another'}"
+            yield f"the file {digest[:12]} is named, but it is {'missing' if not found else 'another'}"
 
 
 def digest_of(path: Path) -> str:
-    """The hash of the bytes of a file; nothing if there is none."""
+    """The hash of the bytes of a file; empty without a file."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What was seen from outside: plain records, in the order they came, for the checker to judge."""
+"""What was observed from outside: plain records, in order, for the checker."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class PlatformEvent(NamedTuple):
     text: str
     person: str = ""
     message: str = ""
-    """The id of the message, where it is one that can be replied to."""
+    """The id of the message, if people can reply to it."""
     how: str = ""
-    """`written` or `pressed`, where the platform of the simulator knows that."""
+    """`written` or `pressed`, if the simulated platform knows that."""
 
 
 class Confirmed(NamedTuple):
@@ -34,7 +34,7 @@ class Confirmed(NamedTuple):
     account: str
     event_id: str
     known: bool
-    """Whether the ledger held it at that instant, or had carried it out if it changes something."""
+    """Whether the ledger held it at that instant, or had carried its change out."""
 
 
 class Shown(NamedTuple):
@@ -47,17 +47,17 @@ class Shown(NamedTuple):
     text: str
     marked: bool
     owed: int | None = 0
-    """For how long the ledger had held it at that instant, in milliseconds; None if it did not."""
+    """How long the ledger had held it at that instant, in milliseconds; None if it did not."""
     files: tuple[str, ...] = ()
     """The files that came with it, by their hashes."""
     reply_to: str | None = None
-    """The message that it was shown as a reply to."""
+    """The message that it replied to."""
     at: float = 0.0
     """Seconds since the world began."""
 
 
 class Tried(NamedTuple):
-    """A message was handed to a platform."""
+    """The gateway handed a message to a platform."""
 
     platform: str
     chat: str
@@ -67,7 +67,7 @@ class Tried(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """Something people see of work in progress; never a delivery, but for the message itself."""
+    """Something people see of work in progress; a delivery only for the message itself."""
 
     platform: str
     chat: str
@@ -77,14 +77,14 @@ class Seen(NamedTuple):
     turn: str
     generation: int
     current: int | None
-    """The generation of the running turn in the ledger when it was asked for; None if it did not run."""
+    """The generation of the running turn in the ledger at that instant; None if it did not run."""
     message: str = ""
     marked: bool = False
     at: float = 0.0
 
 
 class FeedRead(NamedTuple):
-    """A reader of a chat's feed was given something."""
+    """A reader of a chat's feed got something."""
 
     chat: str
     what: str
@@ -108,19 +108,19 @@ class Ran(NamedTuple):
     current: int | None
     """The session's generation in the ledger at that instant; None if the turn was not running."""
     barred: float = 0.0
-    """Seconds for which whoever the turn is for had not been allowed to talk at that instant."""
+    """Seconds for which the person of the turn had not been allowed to talk at that instant."""
     consented: bool = True
-    """Whether the ledger held the consent it needs at that instant, if it needs any."""
+    """Whether the ledger held the required consent at that instant, if any is required."""
 
 
 class Worked(NamedTuple):
     """A background process did something in the world."""
 
     what: str
-    """It `began`, has `put_out` a line, or is over: `ended` by itself, `killed`, `lost` with its machine."""
+    """It `began`, has `put_out` a line, or ended: `ended` by itself, `killed`, `lost` with its machine."""
     process: str
     turn: str
-    """Which started it."""
+    """The turn that started it."""
     command: str
     over: bool = False
     """Whether that turn had ended at that instant."""
@@ -130,13 +130,13 @@ class ModelCalled(NamedTuple):
     """A model was called."""
 
     request: str
-    """The last thing a person said in what it was shown."""
+    """The last thing a person said in the messages it got."""
     messages: tuple[Message, ...]
     running: bool
     """Whether the turn that holds that message was running at that instant."""
     turn: str = ""
     barred: float = 0.0
-    """Seconds for which whoever the turn is for had not been allowed to talk at that instant."""
+    """Seconds for which the person of the turn had not been allowed to talk at that instant."""
 
 
 @dataclass(slots=True)
@@ -145,7 +145,7 @@ class Writing:
 
     turn: str
     effects: bool = False
-    """Its replies have effects of their own: one that was cut off must not be asked for again."""
+    """Its replies have effects of their own: a cut-off reply must not be requested again."""
     shown: list[tuple[float, str]] = field(default_factory=list)
     """What it had written, and when."""
     how: str = "died"
@@ -156,7 +156,7 @@ class Writing:
 
 
 class Span(NamedTuple):
-    """Something was held by one holder from one step of the loop to another."""
+    """One holder held something from one step of the loop to another."""
 
     what: str
     holder: str
@@ -165,7 +165,7 @@ class Span(NamedTuple):
 
 
 class Waited(NamedTuple):
-    """Interrupted work that a worker took up, with how long it stood in line and how long it may, in ms."""
+    """Interrupted work that a worker claimed, with its time in line and the limit for that, in ms."""
 
     turn: str
     waited: int
@@ -173,7 +173,7 @@ class Waited(NamedTuple):
 
 
 class Size(NamedTuple):
-    """How much a ledger holds, and what it holds it for."""
+    """How much a ledger holds, and for how much activity."""
 
     rows: int
     messages: int
@@ -181,13 +181,13 @@ class Size(NamedTuple):
 
 
 class Windows(NamedTuple):
-    """How old something may be, in milliseconds, before nobody runs or sends it by itself; 0 is no limit."""
+    """How old something may be, in milliseconds, before the gateway does not run or send it; 0: no limit."""
 
     resume: int = 0
     backlog: int = 0
     delivery: int = 0
     aside: int = 0
-    """Milliseconds a part may fail, while others do not, before its chat goes on without it."""
+    """Milliseconds a part may fail, while others succeed, before its chat goes on without it."""
     repeats: int = 0
     """How often a part may be repeated."""
 
@@ -206,7 +206,7 @@ class InboxLine(NamedTuple):
     late: int = 0
     """Milliseconds between its sending and its arrival."""
     sender: str = ""
-    """Whose it is; of a wake-up, for whom the conversation works."""
+    """Its person; of a wake-up, the person for whom the conversation works."""
     message: str | None = None
 
 
@@ -257,13 +257,13 @@ class QuestionLine(NamedTuple):
 
 
 class RuleLine(NamedTuple):
-    """A rule that stands for consent in a chat, revoked or not."""
+    """A rule that gives consent in a chat, revoked or not."""
 
     id: int
     by: str
-    """Who gave it."""
+    """The person who gave it."""
     answers: int = 1
-    """It came with the answer `always` to a question."""
+    """Whether it came with the answer `always` to a question."""
 
 
 class ProcessLine(NamedTuple):
@@ -274,10 +274,10 @@ class ProcessLine(NamedTuple):
     notify: int
     consumed: int
     left: int = 0
-    """Its conversation was ended, parked or erased since: nobody is told of it any more."""
+    """Whether its conversation has ended or was parked or erased since: no one is told of it any more."""
     matches: int = 0
     remembered: int = 0
-    """Its conversation was erased, and it runs or its command is known."""
+    """Whether its conversation was erased, but it runs or its command is known."""
 
 
 class GoalLine(NamedTuple):
@@ -305,7 +305,7 @@ class OutboxLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The rows that invariants speak of, as a reader of its own found them."""
+    """The rows that invariants use, as a separate reader found them."""
 
     inbox: tuple[InboxLine, ...] = ()
     turns: tuple[TurnLine, ...] = ()
@@ -319,12 +319,12 @@ class Ledger:
     decided: frozenset[str] = frozenset()
     """The rows of recovery's table that have decided about a turn, by name."""
     cut: frozenset[str] = frozenset()
-    """Turns that a process cut off itself, because it was to end."""
+    """Turns that a process cut off itself because it had to end."""
     questions: tuple[QuestionLine, ...] = ()
     processes: tuple[ProcessLine, ...] = ()
     goals: tuple[GoalLine, ...] = ()
     ended: frozenset[str] = frozenset()
-    """Sessions that are over."""
+    """Sessions that have ended."""
     paused: frozenset[str] = frozenset()
     """Turns that safe mode held at some time."""
     rules: tuple[RuleLine, ...] = ()
@@ -338,28 +338,28 @@ class History:
     confirmed: list[Confirmed] = field(default_factory=list)
     shown: list[Shown] = field(default_factory=list)
     tried: list[Tried] = field(default_factory=list)
-    """Every send, whatever came of it."""
+    """Every send, with any result."""
     looked_for: int = 0
-    """How often a platform was asked whether it has something."""
+    """How often a platform was asked whether it has a message."""
     seen: list[Seen] = field(default_factory=list)
-    """What was to be seen of work in progress, in order."""
+    """What people saw of work in progress, in order."""
     read: list[FeedRead] = field(default_factory=list)
-    """What readers of feeds were given, in order."""
+    """What readers of feeds got, in order."""
     cut_readers: int = 0
     """How often one of them lost the connection."""
     last_looks: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """How each chat stands, as a page that watches it was told last."""
+    """The state of each chat, as a page that watches it was last told."""
     editing: frozenset[str] = frozenset()
-    """Platforms on which a message of ours can be changed."""
+    """Platforms on which the gateway can edit a message."""
     ran: list[Ran] = field(default_factory=list)
     worked: list[Worked] = field(default_factory=list)
     wakeups: int = 0
-    """How often the output of one process may wake somebody."""
+    """How often the output of one process may wake its session."""
     asked: list[ModelCalled] = field(default_factory=list)
     writings: list[Writing] = field(default_factory=list)
     """What models wrote, call by call."""
     summing: list[bool] = field(default_factory=list)
-    """Each time a model was asked to sum up: whether any turn was running."""
+    """For each request for a summary: whether any turn was running."""
     spans: list[Span] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
@@ -374,39 +374,39 @@ class History:
     """Messages that did not release the work before them which safe mode held."""
     deaths: list[Death] = field(default_factory=list)
     stops: int = 0
-    """How often somebody outside asked a process to stop."""
+    """How often a process was asked from outside to stop."""
     ends: int = 0
     """Processes that ended in order."""
     barred: set[str] = field(default_factory=set)
-    """Everybody who was not allowed to talk at some time."""
+    """All people who were not allowed to talk at some time."""
     owners: frozenset[str] = frozenset()
     """People who own the gateway."""
     gone: set[tuple[str, str]] = field(default_factory=set)
-    """Platforms and messages there that their senders have taken back."""
+    """Platforms and messages there that their senders have deleted."""
     forgotten: set[tuple[str, str]] = field(default_factory=set)
-    """Events that a platform has given up, because nobody fetched them in time."""
+    """Events that a platform dropped because the gateway did not fetch them in time."""
     rendering: frozenset[str] = frozenset()
-    """Platforms that show a text in their own way."""
+    """Platforms that display a text in their own way."""
     troubles: frozenset[str] = frozenset()
-    """The faults of chance that happened."""
+    """The random faults that happened."""
     quarantined: set[frozenset[str]] = field(default_factory=set)
     """Turns of suspects that ran at the same time."""
     busy: str = "queue"
-    """What becomes of messages that come during a turn, unless a chat chose otherwise."""
+    """The mode for messages that come during a turn, unless a chat chose another."""
     exposed: list[str] = field(default_factory=list)
-    """Where a secret was seen that belongs nowhere."""
+    """Places where a secret was seen that belongs nowhere."""
     sizes: list[Size] = field(default_factory=list)
     deaf: list[str] = field(default_factory=list)
-    """Platforms that could be reached at rest, and were not listened to."""
+    """Platforms that were reachable at rest, but that no process listened to."""
     windows: Windows = Windows()
     damage: list[str] = field(default_factory=list)
-    """What integrity checks said after a crash."""
+    """What integrity checks reported after a crash."""
     lost_files: list[str] = field(default_factory=list)
-    """Files that the ledger named after a crash or at the end, and that were not there."""
+    """Files that the ledger named after a crash or at the end, and that did not exist."""
     copies: int = 0
-    """Backups that were taken and restored."""
+    """Backups that were made and restored."""
     bad_copies: list[str] = field(default_factory=list)
-    """What was wrong with them."""
+    """Their faults."""
     boots: list[tuple[dict[str, list[tuple[object, ...]]], dict[str, list[tuple[object, ...]]]]] = field(
         default_factory=list
     )
@@ -416,4 +416,4 @@ class History:
     longest: dict[str, int] = field(default_factory=dict)
     """Characters a message may have, by platform."""
     ledger: Ledger = Ledger()
-    """As it stands at the end."""
+    """The ledger at the end."""

@@ -1,4 +1,4 @@
-"""One ledger, seen from outside at one instant: by a connection of its own that can only read."""
+"""One ledger at one instant, read from outside by a separate connection that can only read."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ _KEPT = {
     "turns": "SELECT * FROM turns",
     "entries": "SELECT * FROM entries",
     "tool_calls": "SELECT * FROM tool_calls",
-    # But for cards and buttons, which change as soon as their platform lets them, once a question is over.
+    # Without cards and buttons, which the gateway edits as soon as the platform allows, after the question.
     "questions": """
         SELECT id, session, incarnation, turn, call, kind, call_hash, asked_of, text, options, state,
                asked_at, expires_at, closed_at, answer, answered_by, asked_by
@@ -180,20 +180,20 @@ class LedgerView:
         return bool(found)
 
     def is_revised(self, chat: str, message: str, texts: Sequence[str | None]) -> bool:
-        """Whether a message that nobody has taken yet says one of these; taken back, it waits no more."""
+        """Whether a message that no turn has taken says one of these; a deleted message waits no more."""
         return all(text in texts for (text,) in self._all(_AS_IT_WAS, chat=chat, message=message))
 
     def consented(self, key: str, bound: str, since: int) -> tuple[str, ...]:
-        """Who has allowed the call with this key, with just these arguments, since then."""
+        """The person who has allowed the call with this key, with exactly these arguments, since then."""
         sql = """SELECT i.sender FROM questions q JOIN inbox i ON i.position = q.answered_by
                  WHERE q.kind = 'approval' AND q.turn || ':' || q.call = :key AND q.state = 'answered'
                  AND q.answer IN ('yes', 'always') AND q.call_hash = :bound AND q.closed_at >= :since"""
         return tuple(sender for (sender,) in self._all(sql, key=key, bound=bound, since=since))
 
     def allowed(self, key: str, tool: str, bound: str) -> tuple[str, ...]:
-        """Who has given a rule for just this call to the chat where it runs, if it was in force at its start.
+        """The person who gave the chat a rule for exactly this call, if it was in force at its start.
 
-        What was revoked since had to be used before: the log has both in their order.
+        A rule that was revoked since must have been used before: the log has both in order.
         """
         return tuple(who for (who,) in self._all(_ALLOWED, key=key, tool=tool, bound=bound))
 
@@ -218,12 +218,12 @@ class LedgerView:
         return bool(self._all("SELECT 1 FROM turns WHERE id = :turn AND ended_at IS NOT NULL", turn=turn))
 
     def homes(self) -> tuple[int, ...]:
-        """How many rows there are of each kind that is never taken away."""
+        """How many rows there are of each kind that is never deleted."""
         (found,) = self._all(_HOMES)
         return tuple(found)
 
     def owed_for(self, dedupe: str, part: int, now: int) -> int | None:
-        """For how long this part has stood in the outbox; None if it does not."""
+        """How long this part has been in the outbox; None if it is not there."""
         sql = "SELECT created_at FROM outbox WHERE dedupe = :dedupe AND part = :part"
         found = self._all(sql, dedupe=dedupe, part=part)
         return max(0, now - found[0][0]) if found else None
@@ -240,12 +240,12 @@ class LedgerView:
         return f"{dedupe}/{part}"
 
     def is_sending(self, dedupe: str, part: int) -> bool:
-        """Whether nothing is known yet of the send of this part."""
+        """Whether the result of sending this part is not known yet."""
         sql = "SELECT 1 FROM outbox WHERE dedupe = :dedupe AND part = :part AND state = 'sending'"
         return bool(self._all(sql, dedupe=dedupe, part=part))
 
     def asker(self, turn: str) -> str | None:
-        """Whose message a turn came from."""
+        """The person whose message began a turn."""
         found = self._all(_ASKER, turn=turn)
         return str(found[0][0]) if found else None
 
@@ -255,22 +255,22 @@ class LedgerView:
         return sum(self._all(f"SELECT count(*) FROM {name}")[0][0] for name in tables)
 
     def holding(self, words: str) -> list[str]:
-        """The tables in which these words stand anywhere."""
+        """The tables that contain these words anywhere."""
         tables = [name for (name,) in self._all(_TABLES)]
         return [
             name for name in tables if any(words in str(row) for row in self._all(f"SELECT * FROM {name}"))
         ]
 
     def has_reached(self, entries: int, started: int) -> bool:
-        """Whether this much was said, replied and returned, and so many calls have been started."""
+        """Whether there are this many entries and this many started calls."""
         ((said, begun),) = self._all(_POINT)
         return bool(said >= entries and begun >= started)
 
     def turn_saying(self, said: Sequence[str], key: str) -> tuple[str, str, bool] | None:
-        """Session, turn and whether it runs, of the turn that holds the last of this.
+        """Session, turn and whether it runs, of the turn that holds the last of these words.
 
-        Where several people said the same, it is that of the conversation which holds the most of the rest,
-        and of two such the one that the key of the reply names.
+        If several people said the same, the conversation counts that holds most of the other words, and of
+        two such conversations the one that the key of the reply names.
         """
         found = self._all(_SAYING, text=said[-1]) if said else []
         if not found:
@@ -281,11 +281,11 @@ class LedgerView:
         return session, turn, bool(running)
 
     def _holds(self, session: str, said: Sequence[str]) -> int:
-        """How much of this was said in a session."""
+        """How much of this people said in a session."""
         return len({text for (text,) in self._all(_SAID, session=session)} & set(said))
 
     def states(self) -> str:
-        """How everything stands, by what it is and not by its name."""
+        """The states of everything, by kind and not by name."""
         return ",".join(f"{what}:{state}={count}" for what, state, count in self._all(_STATES))
 
     def standing(self) -> list[str]:
@@ -293,11 +293,11 @@ class LedgerView:
         return [str(row[0]) for row in self._all(_STANDING)]
 
     def unsettled(self, now: int) -> list[str]:
-        """What keeps the gateway from rest; a question whose time is up does."""
+        """What keeps the gateway from rest; an expired question does."""
         return [str(row[0]) for row in self._all(_UNSETTLED, now=now)]
 
     def damage(self) -> list[str]:
-        """What SQLite's own checks say."""
+        """What SQLite's own checks report."""
         integrity = [str(row[0]) for row in self._all("PRAGMA integrity_check") if row[0] != "ok"]
         return integrity + [f"{row[0]} points to nothing" for row in self._all("PRAGMA foreign_key_check")]
 
@@ -306,7 +306,7 @@ class LedgerView:
         return {str(row[0]) for row in self._all("SELECT digest FROM blobs")}
 
     def named_files(self) -> set[str]:
-        """Those, and the files that are owed to somebody."""
+        """The kept files and the files that are owed."""
         owed = self._all("SELECT files FROM outbox WHERE files <> '[]' AND settled_at IS NULL")
         return self.kept_files() | {file.digest for (files,) in owed for file in load_files(files)}
 
@@ -315,11 +315,11 @@ class LedgerView:
         return [str(row[0]) for row in self._all(_NOT_HELD)]
 
     def dump(self) -> Dump:
-        """Every row that another boot may not change."""
+        """Every row that another boot must not change."""
         return {table: self._all(sql) for table, sql in _KEPT.items()}
 
     def ledger(self) -> Ledger:
-        """The rows that invariants speak of."""
+        """The rows that invariants use."""
         refused = self._all(
             "SELECT substr(subject, 7) FROM events WHERE what = 'refused' AND subject LIKE 'event:%'"
         )
@@ -353,7 +353,7 @@ def vanished(before: tuple[int, ...], after: tuple[int, ...]) -> list[str]:
 
 
 def hash_of(tool: str, arguments: str) -> str:
-    """What consent for a call is bound to, counted apart from who binds it."""
+    """The hash to which consent for a call is bound, computed independently of the gateway."""
     form = json.dumps([tool, json.loads(arguments)], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(form.encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""What has changed in a ledger since it was last looked at, past the store."""
+"""What has changed in a ledger since the last look, read without the store."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _IN_LINE = """
 SELECT t.id, t.state = 'running', t.interruptions FROM turns t JOIN sessions s ON s.id = t.session
 WHERE t.ended_at IS NULL AND (t.state = 'running'
    OR t.state = 'queued' AND t.interruptions > t.noted AND s.strikes < :suspect)"""
-_UNHEARD = """
+_EXPIRED = """
 SELECT t.id, min(q.expires_at, coalesce(q.closed_at, q.expires_at)) + t.quarantined
 FROM turns t JOIN questions q ON q.turn = t.id JOIN tool_calls c ON c.turn = q.turn AND c.id = q.call
 WHERE t.state = 'running' AND q.kind = 'approval' AND q.state IN ('expired', 'undeliverable')
@@ -57,28 +57,28 @@ WHERE t.ended_at IS NULL AND t.state = 'interrupted' AND t.held = 'safe_mode' OR
 
 
 class LedgerWatch(LedgerView):
-    """A ledger that is looked at again and again: what has changed since the last time."""
+    """A ledger that is read again and again: what has changed since the last time."""
 
     def __init__(self, path: Path, ages: Ages, now: Now) -> None:
         super().__init__(path)
         self._sessions: dict[str, tuple[int, int]] = {}
         """Generation and last entry of each session, as last seen."""
         self._running: frozenset[tuple[str, str, int]] = frozenset()
-        """Session, turn and generation of what runs, as last seen."""
+        """Session, turn and generation of the running turns, as last seen."""
         self._cut_off: dict[str, int] = {}
-        """Interrupted work and how long it stood in line, as last seen."""
+        """Interrupted work and its time in line, as last seen."""
         self._ages = ages
         self.left: tuple[Left, ...] = ()
-        """Interrupted work that was left for its age by the last commit."""
+        """Interrupted work that the last commit left as too old."""
         self.suspects: frozenset[str] = frozenset()
-        """The turns that ran after the last commit in sessions that have to run alone."""
+        """The turns that ran after the last commit in sessions that must run alone."""
         self._answered: frozenset[str] = frozenset()
         self._put_aside: frozenset[str] = frozenset()
         self._position = 0
         """The last inbox row, as last seen."""
         self._woken: frozenset[str] = frozenset()
         self._consumed: frozenset[str] = frozenset()
-        """Processes whose end somebody had seen, as last seen."""
+        """Processes whose end a call had shown, as last seen."""
         self.answered()
         self.put_aside()
         self.woken()
@@ -99,9 +99,9 @@ class LedgerWatch(LedgerView):
         return frozenset(turn for _, turn, _ in self._running)
 
     def claimed(self, now: Now) -> list[Claim]:
-        """What was set running since the last call. Before `appended`, which takes note of generations."""
+        """The turns that started since the last call. Call it before `appended`, which notes generations."""
         found = self._all(_RUNNING)
-        # One of its strikes is that of the run itself.
+        # One strike is that of the run itself.
         self.suspects = frozenset(line[1] for line in found if line[5] > SUSPECT)
         running = {line[:3]: line[3] for line in found}
         before, self._running = self._running, frozenset(running)
@@ -112,14 +112,14 @@ class LedgerWatch(LedgerView):
             for turn in sorted(gone)
             if self._all(_TOO_OLD, turn=turn)
         )
-        unheard = dict(self._all(_UNHEARD))
+        expired = dict(self._all(_EXPIRED))
         claims = [
             Claim(
                 *line,
                 self._sessions.get(line[0], (0, 0))[0],
                 running[line],
                 self._ages.age(line[1], cut_off[line[1]], now) if line[1] in cut_off else 0,
-                self._silent_for(line[1], unheard, now),
+                self._expired_for(line[1], expired, now),
             )
             for line in sorted(self._running - before)
         ]
@@ -127,21 +127,21 @@ class LedgerWatch(LedgerView):
             self._ages.see(line[1], line[4], line[6], now)
         return claims
 
-    def _silent_for(self, turn: str, expiries: dict[str, int], now: Now) -> int:
+    def _expired_for(self, turn: str, expiries: dict[str, int], now: Now) -> int:
         """How long ago an approval of this turn expired: not before its last progress, on either clock."""
         expired_at = expiries.get(turn)
         return 0 if expired_at is None else min(now.wall - expired_at, self._ages.age(turn, 0, now))
 
     def in_line(self) -> InLine:
-        """What waits for a worker to go on, and what the workers do."""
+        """What waits for a worker to resume it, and what the workers do."""
         found = self._all(_IN_LINE, suspect=SUSPECT)
         running = {turn: interruptions for turn, runs, interruptions in found if runs}
         queued = frozenset(turn for turn, runs, _ in found if not runs)
         return InLine(queued, frozenset(running), sum(map(bool, running.values())))
 
     def _held_up(self, now: Now) -> dict[str, int]:
-        """Interrupted work, and for how long each stood in line."""
-        # Of work that does not run only a person's word is progress: an answer, or that it shall go on.
+        """Interrupted work, and how long each turn waited in line."""
+        # For work that does not run, only a person's word is progress: an answer, or a release.
         for turn, progress_at, mark in self._all(_ANSWERABLE):
             self._ages.see(turn, progress_at, mark, now)
         return dict(self._all(_CUT_OFF))
@@ -157,7 +157,7 @@ class LedgerWatch(LedgerView):
         return self._all(_BEHIND_PAUSED, suspect=SUSPECT)
 
     def put_aside(self) -> list[PutAside]:
-        """The questions that something else has closed since the last call, and who wrote there since."""
+        """The questions that another message closed since the last call, and the people who wrote since."""
         lines = self._all(_PUT_ASIDE)
         before, self._put_aside = self._put_aside, frozenset(id_ for id_, _ in lines)
         after, ((self._position,),) = (
@@ -171,7 +171,7 @@ class LedgerWatch(LedgerView):
         ]
 
     def appended(self) -> list[Write]:
-        """What turns wrote since the last call, with the generation their sessions had then.
+        """What turns wrote since the last call, with the generation of their sessions at that time.
 
         An undo or a summary is written beside turns, not by one.
         """

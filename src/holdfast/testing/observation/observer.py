@@ -1,4 +1,4 @@
-"""Who stands beside a gateway and writes down what its ledger shows at every instant."""
+"""Watches a gateway from outside and records what its ledger shows at every instant."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IN_FLIGHT = 2.5
 
 
 class Observer:
-    """Looks after each commit and each death; what it sees goes into the history."""
+    """Looks after each commit and each death, and records everything in the history."""
 
     def __init__(
         self, history: History, loop: SimLoop, wall: WallClock, ledger: Path, workers: WorkerSettings
@@ -47,12 +47,12 @@ class Observer:
         """Since when messages wait behind work that safe mode holds."""
         self._barred: dict[str, float] = {}
         self.cells: set[tuple[str, str]] = set()
-        """What went wrong while a row had which state."""
+        """Which fault met which state of a row."""
 
     # What the ledger shows
 
     def after_commit(self) -> list[Claim]:
-        """Note what this commit did; returns what it set running."""
+        """Note what this commit changed; returns the turns it started."""
         look, history = self.look, self._history
         claims = look.claimed(self._now())
         history.claims += claims
@@ -80,7 +80,7 @@ class Observer:
                 )
 
     def after_death(self, ledger: Path, orderly: bool) -> None:
-        """The disk of the dead is that of the next process: see whether it is sound and whole."""
+        """The next process gets the disk of the dead one: check that it is sound and complete."""
         if not orderly:
             self._history.deaths.append(Death(self._killer, self.look.running))
         self._killer = None
@@ -94,7 +94,7 @@ class Observer:
         self._count_homes()
 
     def cover(self, fault: str) -> None:
-        """Something goes wrong here and now."""
+        """A fault happens here and now."""
         self.cells.update((fault, state) for state in self.look.standing())
 
     def _count_homes(self) -> None:
@@ -104,12 +104,12 @@ class Observer:
             self._homes = homes
 
     def _look_for_files(self, named: set[str]) -> None:
-        """What is named since the last look is there."""
+        """The files that were named since the last look exist."""
         self._history.lost_files += missing_files(self._home, named - self._files)
         self._files = named
 
     def at_the_end(self, boots: int) -> None:
-        """Read everything once more, for whoever judges."""
+        """Read everything once more, for the checker."""
         history = self._history
         history.ledger = self.look.ledger()
         self._files.clear()
@@ -125,14 +125,14 @@ class Observer:
         return Now(self._wall.now(), self._wall.boots, round(self._loop.time() * 1_000))
 
     def _just_set(self) -> int:
-        """By how much the clock was set while what is shown now was on its way."""
+        """By how much the clock was set while the message shown now was on its way."""
         since = self._loop.time() - IN_FLIGHT
         return sum(by for at, by in self._wall.jumps if at > since)
 
-    # What else there is to know
+    # Further facts
 
     def kills(self, turn: str, life: ProcessLife) -> None:
-        """The work of this turn is what ends the process, here and now."""
+        """The work of this turn ends the process, here and now."""
         self._killer = turn
         self.cover("killed by its own work")
         life.kill()
@@ -149,14 +149,14 @@ class Observer:
         return frozenset(self._barred)
 
     def barred_for(self, turn: str) -> float:
-        """Seconds for which whoever the turn is for has not been allowed."""
+        """Seconds for which the person of the turn has not been allowed."""
         if not self._barred:
             return 0.0
         since = self._barred.get(self.look.asker(turn) or "")
         return 0.0 if since is None else self._loop.time() - since
 
     def hear(self, stage: str, fault: BaseException) -> None:
-        """A report goes into the log, and the log is for anybody to read."""
+        """A report goes into the log, which anyone may read."""
         record = logging.LogRecord(
             "holdfast", logging.WARNING, "", 0, stage, None, (type(fault), fault, fault.__traceback__)
         )

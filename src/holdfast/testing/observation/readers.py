@@ -1,4 +1,4 @@
-"""Readers of a chat's feed, who are cut off and come again with their cursor, and what they never miss."""
+"""Readers of a chat's feed, who are cut off and come back with their cursor, and must miss nothing."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from .history import FeedRead, History
 from .ledger_view import LedgerView
 
 CUT = 0.06
-"""How often an event is lost with the connection, while things go wrong."""
+"""How often an event is lost with the connection while faults are on."""
 COMES_AGAIN = (0.05, 1.0)
-"""Seconds until a reader who was cut off is there again."""
+"""Seconds until a reader who was cut off is back."""
 IDLE, AWAY = 12.0, 120.0
-"""Seconds after which a page on which nothing happens is closed, and until it is opened again."""
+"""Seconds after which an idle page is closed, and until it is opened again."""
 OnDelivery = Callable[[Json], None]
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Reader:
-    """Somebody with a page open on one chat, over all processes: all they know is their cursor."""
+    """A person with a page open on one chat, over all processes; the page knows only its cursor."""
 
     def __init__(
         self, chat: ChatAddress, history: History, faults: FaultPlan, rng: SeededRng, on_delivery: OnDelivery
@@ -46,20 +46,20 @@ class Reader:
         self._seq = 0
 
     async def read(self, following: ChatFeed) -> None:
-        """Follow the chat for as long as this process lives."""
+        """Follow the chat as long as this process lives."""
         while True:
             feed = following.follow(self.chat, self._after, self._session, self._seq)
             await self._listen(feed, self._take, following.clock)
 
     async def look(self, store: Store, clock: Clock) -> None:
-        """Watch how the chat stands for as long as this process lives."""
+        """Watch the state of the chat as long as this process lives."""
         while True:
             await self._listen(watch(store, clock, self.chat), self._see, clock)
 
     async def _listen(
         self, feed: AsyncGenerator[Json, None], take: Callable[[Json], None], clock: Clock
     ) -> None:
-        """Take what comes until the connection is lost, or closed because nothing comes; then pause."""
+        """Read until the connection is lost, or closed because nothing comes; then pause."""
         pause = self._rng.uniform(*COMES_AGAIN)
         async with aclosing(feed):
             try:
@@ -77,7 +77,7 @@ class Reader:
         self._history.last_looks[self.chat] = found
 
     def is_behind(self, look: LedgerView) -> bool:
-        """Whether there is something that they have not been shown."""
+        """Whether the reader has not seen everything."""
         number, entry, turn = look.newest_of(self.chat)
         found = self._history.last_looks.get(self.chat)
         shown = found and found["turn"]
@@ -86,7 +86,7 @@ class Reader:
 
     def _take(self, event: Json) -> None:
         if "following" in event:
-            # Who came before there was any conversation has seen nothing of the first.
+            # A reader from before the first conversation has seen nothing of it.
             self._session, self._seq = event.get("session") or "", event.get("seq", 0)
             self._note("cursor", self._seq)
         elif "delivery" in event:
@@ -105,16 +105,16 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class FeedReaders:
-    """Everybody who reads along."""
+    """All readers."""
 
     all: tuple[Reader, ...] = ()
 
     def behind(self, look: LedgerView) -> list[str]:
-        """Whoever has not been shown everything yet."""
+        """The readers who have not seen everything yet."""
         return [f"a reader of {one.chat} is behind" for one in self.all if one.is_behind(look)]
 
     def beside(self, following: ChatFeed) -> tuple[tuple[str, Work], ...]:
-        """What a process does for them."""
+        """The tasks of a process for its readers."""
         found: list[tuple[str, Work]] = []
         for one in self.all:
             found.append((f"reader of {one.chat}", partial(one.read, following)))

@@ -35,12 +35,12 @@ class Trace:
 
 
 def in_words(error: BaseException) -> str:
-    """An error with those it carries."""
+    """An error with the errors it carries."""
     if isinstance(error, BaseExceptionGroup):
         return "; ".join(in_words(one) for one in error.exceptions)
     return repr(error)
 
 
 def step_named(line: str) -> str:
-    """What a step was, without the numbers and ids by which it differs from others of its kind."""
+    """The kind of a step, without its numbers and ids."""
     return " ".join(_NUMBERED.sub("", _NUMBER.sub("", line)).split())

@@ -6,23 +6,23 @@ A message is a script and a tag: `tools read effect #3`. Scripts (`scripts.py` r
     tools A B+C …       one call after the other, with + side by side: read, idempotent, reconcilable, effect,
                         broken, which always fails, bulky, whose result is long, leaky, which prints a secret
                         piece by piece, ask_person, give (a file),
-                        or what is done with background processes: start:N, which ends after N seconds,
-                        start:N:M, which says something after M, serve, which never ends, look, wait, list,
+                        or something with background processes: start:N, which ends after N seconds,
+                        start:N:M, which prints a line after M, serve, which never ends, look, wait, list,
                         write and kill
     parallel            all four side by side
     long N              N reads, one after the other
     slow N              an answer after N seconds, written bit by bit
     wordy N             an answer of N lines
-    crash N             kills the process, after N seconds if that is said
+    crash N             kills the process, after N seconds if given
     hang                never answers
     fail                the model refuses for good
 
-What wakes a conversation is answered like a message; a standing goal has scripts of its own:
+The model answers a wake-up like a message. A goal has scripts of its own:
 
-    reach N             each turn reads something, the Nth reports that it is reached
-    block N             the same, and it cannot be
-    endless             it is never reported
-    talk                nor is anything done
+    reach N             each turn reads something, the Nth reports that the goal is reached
+    block N             the same, but the Nth reports that it is blocked
+    endless             the model never reports
+    talk                the model never reports and does nothing
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ _BULK = 2_400
 THINKS = 0.5
 WORKS = 0.2
 SLOW = 8
-"""So many times as long a slow model takes."""
+"""How many times as long a slow model takes."""
 
 
 @dataclass(slots=True)
 class Witness:
-    """Stands beside model and tools and writes down what they do, looking into the ledger as it stands."""
+    """Watches model and tools and records what they do, together with the state of the ledger."""
 
     loop: SimLoop
     history: History
@@ -80,15 +80,15 @@ class Witness:
     turn_saying: Callable[[Sequence[str], str], tuple[str, str, bool] | None]
     """Session, turn and whether it runs, of the turn that holds the last of what people said."""
     barred_for: Callable[[str], float]
-    """Seconds for which whoever a turn is for has not been allowed to talk."""
+    """Seconds for which the person of a turn has not been allowed to talk."""
     kills: Callable[[str, ProcessLife], None]
     """The work of a turn ends the process."""
     may_run: Callable[[str, str, str, EffectClass], bool]
     """Whether a call (its key, tool and arguments) of this class needs no consent, or has it."""
     anything_runs: Callable[[], bool]
-    """Whether some turn is running."""
+    """Whether any turn is running."""
     reads: int | None = None
-    """Tokens the model can read at once; None: any number."""
+    """Tokens that fit into the model's context; None: any number."""
     done: dict[str, str] = field(default_factory=dict)
     """What idempotent and reconcilable tools have done in the world, by key."""
 
@@ -114,7 +114,7 @@ class Witness:
     def writing(
         self, turn: str, life: ProcessLife, replies: EffectClass, on_text: OnText
     ) -> Iterator[OnText]:
-        """Write down what a model writes and how its call ends; gives what the model calls as it writes."""
+        """Record what a model writes and how its call ends; returns the callback for its text."""
         one = Writing(turn, replies is EffectClass.EFFECT, interruptions=self.interruptions_of(turn))
         self.history.writings.append(one)
 
@@ -139,7 +139,7 @@ class Witness:
             raise
 
     def hold(self, session: str, holder: str, life: ProcessLife) -> Callable[[], None]:
-        """Somebody works for a session from now on, until the returned function is called or they die."""
+        """A session is busy from now on, until the returned function is called or the process dies."""
         begun = self.loop.steps
         open_ = [True]
 
@@ -154,7 +154,7 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedTool:
-    """One tool of one effect class; the world keeps what it did."""
+    """One tool of one effect class; the world keeps its effects."""
 
     name: str
     effect: EffectClass
@@ -190,7 +190,7 @@ class ScriptedTool:
         return {BULKY: " and more" * (_BULK // 9), LEAKY: f" and read {KEY}"}.get(self.name, "")
 
     async def _leak(self, context: ToolContext) -> None:
-        """Print the secret in pieces, and be there for long enough that people are shown it."""
+        """Print the secret in pieces, long enough for people to see it."""
         half = len(KEY) // 2
         for piece in ("key: ", KEY[:1], KEY[1:half], KEY[half:], "\n"):
             context.output(piece)
@@ -212,7 +212,7 @@ def scripted_tools(life: ProcessLife, witness: Witness) -> tuple[Tool, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedModel:
-    """Follows the scripts of the messages not yet answered, one call after the other."""
+    """Follows the scripts of the unanswered messages, one call after the other."""
 
     life: ProcessLife
     witness: Witness
@@ -259,7 +259,7 @@ class ScriptedModel:
             let_go()
 
     async def _sum_up(self, prompt: Prompt) -> Replied:
-        """What was said before in few words: how many words it had."""
+        """A very short summary: the number of words."""
         witness = self.witness
         witness.history.summing.append(witness.anything_runs())
         witness.trace("model sums up")

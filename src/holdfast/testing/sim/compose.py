@@ -1,4 +1,4 @@
-"""The gateway of a simulated process: the very same composition, made from the world's own parts."""
+"""The gateway of a simulated process: the same composition, made from the parts of the world."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from holdfast.telemetry import Secrets, no_secrets
 from holdfast.tools import ProcessPort
 
 Stopper = Callable[[Drain, bool], None]
-"""Asks for an orderly stop; the second word says whether at once."""
+"""Asks for an orderly stop; the second argument says whether at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a process is made from: the ports it may use, and nothing else."""
+    """The parts of a process: the ports it may use, and nothing else."""
 
     store: Store
     clock: Clock
@@ -36,21 +36,21 @@ class Parts:
     platforms: tuple[Platform, ...]
     agent: Agent
     access: Callable[[], Access]
-    """Who may talk just now."""
+    """Who may talk at this moment."""
     workspace: Path
     settings: GatewaySettings
     report: Callable[[str, BaseException], None]
-    """Hears of every fault a stage met."""
+    """Called with every fault of a stage."""
     stoppable: Callable[[Stopper], None]
-    """Told, once, by what an orderly stop can be asked for."""
+    """Called once, with the function that asks for an orderly stop."""
     blobs: BlobFiles
-    """The files that come and go with messages."""
+    """The files of messages."""
     processes: ProcessPort | None = None
-    """Where background processes run, if they can."""
+    """Where background processes run, if the process can run any."""
     beside: tuple[tuple[str, Work], ...] = ()
-    """What else it does for people outside."""
+    """Further work for people outside."""
     secrets: Secrets = no_secrets
-    """What it has to remove from everything."""
+    """What it must remove from everything."""
 
 
 Boot = Callable[[Parts], Coroutine[Any, Any, None]]
@@ -58,7 +58,7 @@ Boot = Callable[[Parts], Coroutine[Any, Any, None]]
 
 
 async def boot_gateway(parts: Parts) -> None:
-    """The gateway as it is."""
+    """Run the real gateway."""
     gateway = Gateway(
         parts.store,
         parts.clock,

@@ -1,4 +1,4 @@
-"""What goes wrong, by a seeded plan, until it is switched off."""
+"""Faults by a seeded plan, until it is switched off."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ SECRET_WORDS = f"(https://api.example/bot?token={CANARY})"
 
 
 def is_foreseen(stage: str, fault: BaseException, owner: str | None) -> bool:
-    """Whether a fault is one of the plan, or one that a stage may meet and get over."""
+    """Whether a fault is planned, or one that a stage may meet and survive."""
     if isinstance(fault, NotFound):
-        # To an owner who never wrote nobody can say anything.
+        # The gateway cannot write to an owner who never wrote.
         return fault.which == owner
     if isinstance(fault, WrongState):
-        # What was erased while it was on its way is settled already.
+        # A delivery that was erased on its way is already settled.
         return stage.startswith("recording delivery")
     return isinstance(fault, (StoreFault, ModelError, PlatformDown, ToolFailed, Injected))
 
 
 class Injected(Exception):
-    """A fault of the plan, raised where other people's code runs."""
+    """A planned fault, raised inside of foreign code."""
 
     def __init__(self, words: str) -> None:
         super().__init__(f"{words} {SECRET_WORDS}")
@@ -38,7 +38,7 @@ class Injected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FaultRates:
-    """How often, of all the occasions for it, each fault happens."""
+    """How often each fault happens, as a share of its occasions."""
 
     lost_request: float = 0.0
     lost_response: float = 0.0
@@ -50,19 +50,19 @@ class FaultRates:
     blocked: float = 0.0
     """A send is refused, and so is everything else to this chat from then on."""
     disk_full: float = 0.0
-    """A commit fails and nothing of it is kept."""
+    """A commit fails and keeps nothing."""
     sync_failed: float = 0.0
     """The disk does not confirm a commit: it may be kept or not, and the process ends."""
     model_errors: float = 0.0
     """A model call fails for now."""
     model_slow: float = 0.0
-    """A model takes its time."""
+    """A model answers slowly."""
     tool_breaks: float = 0.0
     """A tool raises after its effect."""
     tool_hangs: float = 0.0
-    """A tool never comes back."""
+    """A tool never returns."""
     process_blind: float = 0.0
-    """The machine does not say how a background process stands."""
+    """The machine does not report the state of a background process."""
 
 
 NONE = FaultRates()
@@ -70,7 +70,7 @@ SOME = FaultRates(*[0.05] * len(fields(FaultRates)))
 
 
 def _unseen(kind: str) -> None:
-    """Nobody watches."""
+    """Ignore the call."""
 
 
 class FaultPlan:
@@ -81,9 +81,9 @@ class FaultPlan:
         self._rates = rates
         self.on = True
         self.on_hit: Callable[[str], None] = _unseen
-        """Told of each that happens."""
+        """Called with each fault that happens."""
         self.drawn: dict[str, int] = {}
-        """How often each has happened."""
+        """How often each fault has happened."""
 
     def hits(self, kind: str) -> bool:
         """Whether this fault happens now."""

@@ -1,4 +1,4 @@
-"""Files that a scripted agent gives to people."""
+"""Files that a scripted agent sends to people."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .life import ProcessLife
 
 @dataclass(frozen=True, slots=True)
 class Giving:
-    """Gives the person a file, a new one with every call."""
+    """Sends the person a file, a new one with every call."""
 
     life: ProcessLife
     name: str = GIVES

@@ -1,4 +1,4 @@
-"""Where the processes of a world are killed: at the places its options name, and by chance."""
+"""Where the processes of a world are killed: at the places of its options, and by chance."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Kills:
         self.by_chance: list[Kill] = []
 
     def stops_at(self, step: int) -> bool:
-        """Whether the process is asked to stop before this step of it."""
+        """Whether the process is asked to stop before this step."""
         return step in self._stops
 
     def at_step(self, step: int) -> bool:
-        """Whether the process is killed before this step of it."""
+        """Whether the process is killed before this step."""
         return step in self._steps or self._dies(self._options.kill_rate, Kill(step=step))
 
     def at_edge(self) -> bool:
-        """Whether the process is killed at this edge of a commit, which is the next one."""
+        """Whether the process is killed at the next edge of a commit."""
         self.edges += 1
         return self.edges in self._edges or self._dies(self._options.edge_rate, Kill(edge=self.edges))
 

@@ -40,9 +40,9 @@ Commit = Callable[[list[Work], Callable[[list[Work]], list[CommitOutcome]]], lis
 
 
 class InlineWriter:
-    """Commits what has gathered in a step of its own, and tells about it in a later one.
+    """Commits a group of transactions in its own step, and reports the results in a later step.
 
-    Both edges of a commit are crash points: before it, and after it before anybody is told.
+    Both edges of a commit are crash points: before it, and after it before any caller gets a result.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class InlineWriter:
 
 
 class InlineReaders:
-    """Reads in a step of its own; what it found is handed over in a later one, when it may be old."""
+    """Reads in its own step; the result arrives in a later one, when it may be old."""
 
     def __init__(self, db: sqlite3.Connection, life: ProcessLife) -> None:
         self._db = db
@@ -135,8 +135,8 @@ class InlineReaders:
 class Disk:
     """A home folder that outlives processes. The files of each run are copied from those of the run before.
 
-    Copied while the dead process still has them open: closing a connection would write to them what the
-    process itself never wrote.
+    They are copied while the dead process still has them open: closing a connection would write to them what
+    the process itself never wrote.
     """
 
     def __init__(self, home: Path) -> None:
@@ -157,7 +157,7 @@ class Disk:
         return self.home / LEDGER
 
     def restart(self) -> None:
-        """Keep what is on the disk at this instant for the next run, and let go of the files of this one."""
+        """Keep the present state of the disk for the next run, and stop using the files of this run."""
         before = self.home
         self._runs += 1
         after = self.home
@@ -178,7 +178,7 @@ class Disk:
         self._open.clear()
 
     async def open(self, clock: Clock, ids: Ids, life: ProcessLife, commit: Commit) -> SqliteStore:
-        """Open the ledger as a fresh process run does."""
+        """Open the ledger as a new process does."""
         lock = HomeLock(self._home)
         lock.take()
         life.on_end.append(lock.release)
@@ -207,7 +207,7 @@ def _template() -> bytes:
 
 
 def failed(error: StoreFault, works: list[Work]) -> list[CommitOutcome]:
-    """What every transaction of a group is told when none of it was kept."""
+    """The result of every transaction in a group of which nothing was kept."""
     outcomes = [CommitOutcome() for _ in works]
     for outcome in outcomes:
         outcome.error = type(error)(*error.args)

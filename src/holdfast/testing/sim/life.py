@@ -1,4 +1,4 @@
-"""The life of one simulated process: everything it does is known by it, and ends with it."""
+"""The life of one simulated process: everything it does belongs to it, and ends with it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Killed(SystemExit):
 
 
 class Owned(Protocol):
-    """A task, as far as its burial needs it."""
+    """A task, as far as `bury` needs it."""
 
     def get_coro(self) -> Any: ...
 
@@ -23,19 +23,19 @@ class Owned(Protocol):
 
 
 class ProcessLife:
-    """One run of a process: alive until `end`, after which every port of it refuses.
+    """One run of a process: alive until `end`, after which all its ports refuse.
 
-    `finally` blocks of coroutines that a kill has dropped still run when these are thrown away. Since each
-    port asks `check` first, they can do nothing any more.
+    `finally` blocks of coroutines that a kill has dropped still run when these are thrown away. Each port
+    calls `check` first, so they can do nothing any more.
     """
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.alive = True
         self.orderly = False
-        """It ended by itself, as it was asked to."""
+        """Whether it ended by itself, on request."""
         self.on_end: list[Callable[[], None]] = []
-        """What the operating system does when a process dies: connections drop, locks are let go."""
+        """What the operating system does when a process dies: connections drop, locks are released."""
         self._tasks: list[Owned] = []
         self._context = copy_context()
         self._context.run(LIFE.set, self)
@@ -46,16 +46,16 @@ class ProcessLife:
         return self._context.copy()
 
     def own(self, task: Owned) -> None:
-        """A task was started by this process."""
+        """This process started the task."""
         self._tasks.append(task)
 
     def check(self) -> None:
-        """Go on only in a living process; asked by every port before it does anything."""
+        """Go on only in a living process; every port calls this first."""
         if not self.alive:
             raise Killed(f"process {self.number} is dead")
 
     def end(self) -> None:
-        """Die at this instant; nothing of this process runs any more."""
+        """Die at this instant; no code of this process runs any more."""
         if self.alive:
             self.alive = False
             for act in self.on_end:
@@ -67,17 +67,17 @@ class ProcessLife:
         self.check()
 
     def bury(self) -> None:
-        """Throw the coroutines of a dead process away, so that nothing is left to be collected later."""
+        """Throw the coroutines of a dead process away, so that the garbage collector finds none later."""
         throw_away(self._tasks, self._context)
 
 
 def throw_away(tasks: MutableSequence[Any], context: Context) -> None:
-    """Close what these tasks were in the middle of, and let them go."""
+    """Close the coroutines of these tasks and drop them."""
     with warnings.catch_warnings():
-        # A coroutine that another was to await and never did is no mistake of the dead.
+        # A coroutine that another was to await and never did is no fault of the dead process.
         warnings.simplefilter("ignore", RuntimeWarning)
         for task in tasks:
-            task._log_destroy_pending = False  # Else its death is logged.
+            task._log_destroy_pending = False  # Otherwise asyncio logs its death.
             if not task.done():
                 context.copy().run(_close, task.get_coro())
         tasks.clear()
@@ -85,7 +85,7 @@ def throw_away(tasks: MutableSequence[Any], context: Context) -> None:
 
 def _close(coroutine: Coroutine[Any, Any, Any]) -> None:
     unstarted, followed = list(_unstarted(coroutine)), list(_in_generators(coroutine))
-    # One that waits in its `finally` refuses the first time: it stands there again, and is closed again.
+    # A coroutine that waits in its `finally` refuses the first time and is closed again.
     for each in (coroutine, *followed):
         for _ in range(10):
             with suppress(BaseException):
@@ -96,7 +96,7 @@ def _close(coroutine: Coroutine[Any, Any, Any]) -> None:
 
 
 def _in_generators(coroutine: Any) -> Iterator[Coroutine[Any, Any, Any]]:
-    """Coroutines that the generators it follows wait for: these end with the first word, and leave them."""
+    """Coroutines that its generators wait for: they end with the first close and leave the generators."""
     while coroutine is not None:
         frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "ag_frame", None)
         for value in frame.f_locals.values() if frame else ():
@@ -108,7 +108,7 @@ def _in_generators(coroutine: Any) -> Iterator[Coroutine[Any, Any, Any]]:
 
 
 def _unstarted(coroutine: Any) -> Iterator[Coroutine[Any, Any, Any]]:
-    """Coroutines it was given and has not begun: thrown away unclosed, each would be taken for a mistake."""
+    """Coroutines that it got and never started: without a close, Python would warn about each."""
     while coroutine is not None:
         frame = getattr(coroutine, "cr_frame", None)
         for value in frame.f_locals.values() if frame else ():
@@ -118,4 +118,4 @@ def _unstarted(coroutine: Any) -> Iterator[Coroutine[Any, Any, Any]]:
 
 
 LIFE: ContextVar[ProcessLife | None] = ContextVar("LIFE", default=None)
-"""The process on whose behalf code runs; None for the world around it."""
+"""The process whose code runs; None for the world around it."""

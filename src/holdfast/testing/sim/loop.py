@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Escape(RuntimeError):
-    """Something tried to leave the simulation: a thread, a socket, a signal."""
+    """Code tried to leave the simulation: by a thread, a socket, a signal."""
 
 
 class NumberedFuture(asyncio.Future[T]):
@@ -35,7 +35,7 @@ class NumberedFuture(asyncio.Future[T]):
 
 
 class NumberedTask(asyncio.Task[T]):
-    """A task like that; it belongs to the process that started it."""
+    """A task with a number as its hash; it belongs to the process that started it."""
 
     def __init__(
         self,
@@ -56,10 +56,10 @@ class NumberedTask(asyncio.Task[T]):
 
 
 class SimLoop(asyncio.AbstractEventLoop):
-    """Runs one ready handle per `step`, chosen by chance from a seed; time passes only when none is ready.
+    """Runs one ready handle per `step`, chosen by a seed; time passes only when no handle is ready.
 
-    Handles of a dead process are dropped unrun. `before` is asked before each step of a living one and
-    says True if it ended it instead; `on_step` hears the name of each step taken.
+    Handles of a dead process are dropped. `before` is called before each step of a living process and returns
+    True if it ended the process instead. `on_step` gets the name of each step taken.
     """
 
     def __init__(self, rng: Rng) -> None:
@@ -71,11 +71,11 @@ class SimLoop(asyncio.AbstractEventLoop):
         self._closed = False
         self.steps = 0
         self.process_steps = 0
-        """Steps of simulated processes: those at which one can be killed."""
+        """Steps of simulated processes: the places for a kill."""
         self.before: Callable[[ProcessLife], bool] | None = None
         self.on_step: Callable[[str], None] | None = None
         self.complaints: list[str] = []
-        """Exceptions of living tasks nobody asked for."""
+        """Exceptions of living tasks that no code awaited."""
 
     # Stepping
 
@@ -84,7 +84,7 @@ class SimLoop(asyncio.AbstractEventLoop):
         """Be the running loop of this thread."""
         hooks = sys.get_asyncgen_hooks()
         events._set_running_loop(self)
-        # What a dead process was in the middle of is dropped where it stands, its generators as well.
+        # The coroutines of a dead process are dropped where they wait, its generators as well.
         sys.set_asyncgen_hooks(firstiter=None, finalizer=_drop)
         try:
             yield
@@ -93,7 +93,7 @@ class SimLoop(asyncio.AbstractEventLoop):
             events._set_running_loop(None)
 
     def step(self) -> bool:
-        """Run one ready handle; False when there is none."""
+        """Run one ready handle; False if there is none."""
         while self._ready:
             place = int(self._rng.random() * len(self._ready))
             handle = self._ready[place]
@@ -122,7 +122,7 @@ class SimLoop(asyncio.AbstractEventLoop):
         return True
 
     def next_timer(self) -> float | None:
-        """When the next timer of something living is due."""
+        """When the next timer of a living process is due."""
         while self._timers:
             when, _, handle = self._timers[0]
             life = handle._context.get(LIFE)  # type: ignore[attr-defined]  # not in the stubs
@@ -132,7 +132,7 @@ class SimLoop(asyncio.AbstractEventLoop):
         return None
 
     def advance(self) -> bool:
-        """Let time pass until the next timer; False when there is none."""
+        """Let time pass until the next timer; False if there is none."""
         when = self.next_timer()
         if when is None:
             return False
@@ -184,7 +184,7 @@ class SimLoop(asyncio.AbstractEventLoop):
         return handle
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """Cancelled timers are passed over when their time comes."""
+        """A cancelled timer is skipped when its time comes."""
 
     def create_future(self) -> asyncio.Future[Any]:
         return NumberedFuture(self)
@@ -202,9 +202,9 @@ class SimLoop(asyncio.AbstractEventLoop):
     def run_in_executor(  # type: ignore[override]  # the stubs want variadic generics
         self, executor: object, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
-        """What a thread would do is one step, and what comes of it is told in a later one."""
+        """The work of a thread is one step, and its result arrives in a later one."""
         if executor is not None:
-            raise Escape("a thread pool was asked for inside the simulation")
+            raise Escape("code asked for a thread pool inside the simulation")
         future: asyncio.Future[T] = self.create_future()
         self.call_soon(self._work, future, func, args)
         return future
@@ -212,7 +212,7 @@ class SimLoop(asyncio.AbstractEventLoop):
     def _work(self, future: asyncio.Future[T], func: Callable[..., T], args: tuple[Any, ...]) -> None:
         try:
             result = func(*args)
-        except Exception as error:  # noqa: BLE001 - whatever it raises is for the one who waits
+        except Exception as error:  # noqa: BLE001 - the error belongs to the caller that waits
             self.call_soon(_fail, future, error)
         else:
             self.call_soon(_settle, future, result)
@@ -226,7 +226,7 @@ class SimLoop(asyncio.AbstractEventLoop):
     def default_exception_handler(self, context: dict[str, Any]) -> None:
         self.call_exception_handler(context)
 
-    # What would escape
+    # What would leave the simulation
 
     def call_soon_threadsafe(self, *args: Any, **kwargs: Any) -> NoReturn:  # type: ignore[override]  # refuses
         raise Escape("a thread called into the simulation")
@@ -239,7 +239,7 @@ class SimLoop(asyncio.AbstractEventLoop):
 
 
 def _drop(generator: AsyncGenerator[Any, Any]) -> None:
-    """Nothing more of it runs."""
+    """Its handle does not run any more."""
 
 
 def _settle(future: asyncio.Future[T], result: T) -> None:

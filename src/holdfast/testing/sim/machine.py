@@ -1,8 +1,8 @@
-"""The machine under simulated gateways: background processes do what their command says, whoever is killed.
+"""The machine under simulated gateways: background processes do what their command says, in spite of kills.
 
 run N       ends after N seconds
-serve       goes on until it is ended
-say M …     puts a line out after M seconds, as often as it is said
+serve       runs until it is ended
+say M …     prints a line after M seconds, for each M
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TAKES = 0.1
 
 
 class SimMachine:
-    """Runs what was started on the world's own time, and writes down what it did."""
+    """Runs processes on the time of the world, and records what they did."""
 
     def __init__(
         self,
@@ -46,10 +46,10 @@ class SimMachine:
         self._faults = faults
         self._trace = trace
         self._is_over = is_over
-        """Whether a turn has ended, as the ledger says."""
+        """Whether a turn has ended, by the ledger."""
 
     def port(self, life: ProcessLife) -> Port:
-        """What one gateway sees of it."""
+        """The machine as one gateway sees it."""
         return Port(self, life)
 
     async def start(self, launch: Launch) -> Identity:
@@ -61,19 +61,19 @@ class SimMachine:
         return identity
 
     def end(self, id: ProcessId, code: int | None = 0, what: str = "ended") -> None:
-        """It is over, if it is not already."""
+        """End it, if it has not ended yet."""
         if id in self.processes.running():
             self._note(what, id)
             self.processes.end(id, code)
 
     def restart(self) -> None:
-        """The power goes: nothing that ran is there any more, and nobody saw how it ended."""
+        """The power fails: every process is gone, and no one saw how it ended."""
         for id in self.processes.running():
             self._note("lost", id)
         self.processes.restart_machine()
 
     def unsettled(self, known: dict[str, str]) -> list[str]:
-        """What will still end by itself, or is not known as it stands to a ledger with these states."""
+        """Processes that will still end by themselves, or whose state a ledger with these states lacks."""
         for id, one in self.processes.table.items():
             if one.alive and not one.launch.command.startswith("serve"):
                 return [f"process {id} runs"]
@@ -88,7 +88,7 @@ class SimMachine:
 
     def blind(self) -> None:
         if self._faults.hits("process_blind"):
-            raise ToolFailed(f"the machine does not say how it stands {SECRET_WORDS}")
+            raise ToolFailed(f"the machine does not report its state {SECRET_WORDS}")
 
     def _follow(self, launch: Launch) -> None:
         word, *rest = launch.command.split()
@@ -115,13 +115,13 @@ class SimMachine:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """One gateway's way to the machine: it ends with the gateway, at any point of what it does."""
+    """One gateway's access to the machine: it ends with the gateway, at any point."""
 
     machine: SimMachine
     life: ProcessLife
 
     async def start(self, launch: Launch) -> Identity:
-        """What was begun is known to who asked, also if they are cancelled meanwhile."""
+        """The caller learns what was started, even if it is cancelled meanwhile."""
         self.life.check()
         starting = asyncio.ensure_future(self._start(launch))
         while True:

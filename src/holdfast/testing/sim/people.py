@@ -1,4 +1,4 @@
-"""What people and the world around do to platforms, clock and access: the acts that need no process."""
+"""What people and the world do to platforms, clock and access: the acts that need no process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Outside = Say | Press | Revise | Babble | Outage | Refusing | BadGateway | Bar |
 
 
 class Crowd:
-    """Everybody outside the gateway."""
+    """All people outside the gateway."""
 
     def __init__(
         self, scenario: Scenario, servers: dict[str, PlatformServer], observer: Observer, wall: WallClock
@@ -35,12 +35,12 @@ class Crowd:
         )
 
     def access(self) -> Access:
-        """Everybody may talk but strangers and who is let out; whoever is in chat `a` is an owner."""
+        """Everyone may talk except strangers and barred people; the person in chat `a` is an owner."""
         people = self._everybody - self._observer.barred
         return Access(self.owners & people, people, self._groups)
 
     def act(self, act: Outside, number: int) -> None:
-        """Do one of these; a number behind a text tells it from all others."""
+        """Do one of these; a number after a text makes it unique."""
         match act:
             case Say():
                 self._say(act, number)
@@ -88,6 +88,6 @@ class Crowd:
 
 
 def _is_work(text: str) -> bool:
-    """A goal is a script like a message."""
+    """Whether it is a script: a message or a goal."""
     word, _, script = text.partition(" ")
     return word == "/goal" and script not in ("", "stop")

@@ -11,24 +11,24 @@ from .life import ProcessLife
 from .loop import SimLoop
 
 EPOCH = 1_800_000_000_000
-"""Wall time at which every world begins."""
+"""Wall time at the beginning of every world."""
 
 
 class SeededRng(random.Random):
-    """Chance that is the same for the same words, whatever hashes strings."""
+    """Random numbers that depend only on the words of the seed, not on Python's string hashes."""
 
     def __init__(self, *words: object) -> None:
         super().__init__(":".join(map(str, words)))
 
 
 class WallClock:
-    """The machine's clock; it can be set, which moves no timer."""
+    """The machine's clock; setting it moves no timer."""
 
     def __init__(self, loop: SimLoop) -> None:
         self._loop = loop
         self._set = 0
         self.jumps: list[tuple[float, int]] = []
-        """When it was set, on the loop's own time, and by how much."""
+        """When it was set, in the loop's time, and by how much."""
         self.boots = 1
         """How often the machine was started."""
 
@@ -41,13 +41,13 @@ class WallClock:
         return sum(by for _, by in self.jumps if by > 0)
 
     def jump(self, milliseconds: int) -> None:
-        """Set the wall clock forwards or back; no time has passed."""
+        """Set the wall clock forwards or back; no time passes."""
         self._set += milliseconds
         self.jumps.append((self._loop.time(), milliseconds))
 
 
 class WorldClock:
-    """The clock of whoever stands outside all processes."""
+    """The clock for everything outside of processes."""
 
     def __init__(self, loop: SimLoop, wall: WallClock) -> None:
         self._loop = loop
@@ -67,7 +67,7 @@ class WorldClock:
 
 
 class SimClock(WorldClock):
-    """A process's clock: the loop's time for waiting, the machine's for what is written down."""
+    """A process's clock: the loop's time for waiting, the machine's time for records."""
 
     def __init__(self, loop: SimLoop, wall: WallClock, life: ProcessLife) -> None:
         super().__init__(loop, wall)
@@ -79,7 +79,7 @@ class SimClock(WorldClock):
 
 
 async def pause(loop: SimLoop, seconds: float) -> None:
-    """Wait on the loop's own time."""
+    """Wait in the loop's time."""
     wake: asyncio.Future[None] = loop.create_future()
     timer = loop.call_later(max(seconds, 0.0), _wake, wake)
     try:
@@ -95,5 +95,5 @@ def _wake(future: asyncio.Future[None]) -> None:
 
 @types.coroutine
 def yield_once() -> Generator[None, None, None]:
-    """Let others take their steps."""
+    """Let other tasks take their steps."""
     yield

@@ -1,4 +1,4 @@
-"""Background processes of a simulated machine: they outlive gateways, and end when the test says so."""
+"""Background processes of a simulated machine: they outlive gateways, and end when the test ends them."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ _OURSELVES = 1
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """One process as the machine has it."""
+    """One process of the machine."""
 
     launch: Launch
     identity: Identity | None = None
-    """None while it is planned and nobody has started it."""
+    """None while it is planned and not started."""
     code: int | None = None
     alive: bool = False
     output: bytes = b""
-    """All that it has put out."""
+    """All its output."""
     lost: int = 0
-    """So many bytes of that, from its beginning, are no longer kept."""
+    """How many bytes at the beginning of the output are no longer kept."""
     input: str = ""
 
 
 class SimProcesses:
-    """The port, with a machine behind it that a test handles. One for all gateways of a world."""
+    """The port, with a machine that a test controls. All gateways of a world share one."""
 
     def __init__(self) -> None:
         self.table: dict[ProcessId, Simulated] = {}
         self.starts: list[ProcessId] = []
-        """Every time something really began to run."""
+        """One entry for each real start."""
         self._boot = 1
         self._ticks = 0
         self._pid = 100
         self._others: dict[int, Identity] = {}
-        """Whoever else has a pid that was ours before the machine started anew."""
+        """Other processes that have a pid from before the machine's last start."""
 
     # The port.
 
@@ -70,7 +70,7 @@ class SimProcesses:
 
     async def write(self, id: ProcessId, identity: Identity, text: str) -> None:
         if (await self.stands(id, identity)).ended:
-            raise ToolFailed("it has ended, so it takes no input any more")
+            raise ToolFailed("the process has ended and takes no more input")
         self._set(id, input=self.table[id].input + text)
 
     async def kill(self, id: ProcessId, identity: Identity) -> ProcessStatus:
@@ -92,7 +92,7 @@ class SimProcesses:
     # The machine.
 
     def plan(self, launch: Launch) -> Simulated:
-        """What a gateway leaves that dies before it has started anything."""
+        """Leave what a gateway leaves that dies before the start."""
         self.table[launch.id] = planned = Simulated(launch)
         return planned
 
@@ -100,15 +100,15 @@ class SimProcesses:
         self._set(id, output=self.table[id].output + text.encode())
 
     def lose(self, id: ProcessId, upto: int) -> None:
-        """Of its output only what comes after this is kept, as of a process that puts out very much."""
+        """Drop the output up to here, as for a process with very much output."""
         self._set(id, lost=upto)
 
     def end(self, id: ProcessId, code: int | None) -> None:
-        """It ends, and leaves its exit code; None: it was killed together with who minds it."""
+        """End it with an exit code; None: it was killed together with its minder."""
         self._set(id, alive=False, code=code)
 
     def restart_machine(self) -> None:
-        """Everything that ran is gone, pids and ticks begin anew, and others have the pids of before."""
+        """Restart the machine: every process is gone, pids start again, and others get the old pids."""
         self._boot += 1
         self._pid, self._ticks = 100, 0
         for id, one in self.table.items():

@@ -9,35 +9,35 @@ from holdfast.testing.observation.history import Windows
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """A person writes. A number is put behind work, a goal as well, so that no two are alike."""
+    """A person writes. Work and goals get a number after their text, so that each is unique."""
 
     at: float
     text: str
     chat: str = "a"
     platform: str = "strong"
     exact: bool = False
-    """No number is put behind it: an answer to a question."""
+    """Without a number, for an answer to a question."""
     person: str = ""
-    """Who, where a chat is a group (its name begins with `group`)."""
+    """The author, in a group (its name begins with `group`)."""
     attached: bool = False
-    """A file comes with it, where people can send files."""
+    """Whether a file comes with it, where people can send files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """A person presses a button under the newest question of a chat; without one, nothing happens."""
+    """A person presses a button under the newest question of a chat; without a question, nothing happens."""
 
     at: float
     option: int
     chat: str = "a"
     platform: str = "strong"
     person: str = ""
-    """Who, where a chat is a group."""
+    """The person, in a group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Revise:
-    """A person changes (or, without text, takes back) the message they wrote last in this chat."""
+    """A person edits (or, without text, deletes) their last message in this chat."""
 
     at: float
     text: str | None
@@ -47,7 +47,7 @@ class Revise:
 
 @dataclass(frozen=True, slots=True)
 class Babble:
-    """The platform sends something nobody can read."""
+    """The platform sends an event that the gateway cannot read."""
 
     at: float
     text: str = "{"
@@ -56,7 +56,7 @@ class Babble:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A platform cannot be reached for a while."""
+    """A platform is unreachable for a while."""
 
     at: float
     seconds: float
@@ -65,7 +65,7 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Refusing:
-    """A platform takes no message for a while, each for good."""
+    """A platform refuses each message for a while, for good."""
 
     at: float
     seconds: float
@@ -80,14 +80,14 @@ class BadGateway:
     seconds: float
     platform: str = "strong"
     word: str = ""
-    """Without one, all of them."""
+    """Empty: all messages."""
     arrives: bool = False
-    """People see them all the same."""
+    """Whether people see the messages all the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class FullDisk:
-    """No commit finds room for a while."""
+    """For a while, the disk has no room for a commit."""
 
     at: float
     seconds: float
@@ -95,7 +95,7 @@ class FullDisk:
 
 @dataclass(frozen=True, slots=True)
 class SetClock:
-    """Somebody sets the machine's clock."""
+    """An operator sets the machine's clock."""
 
     at: float
     milliseconds: int
@@ -103,21 +103,21 @@ class SetClock:
 
 @dataclass(frozen=True, slots=True)
 class BootBeside:
-    """Somebody starts a second gateway on the same home; it has to be turned away."""
+    """An operator starts a second gateway on the same home; it must be refused."""
 
     at: float
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Somebody asks the gateway to stop in order; it is started again afterwards."""
+    """An operator asks the gateway to stop in order; it is started again afterwards."""
 
     at: float
     restart: bool = True
     at_once: bool = False
-    """Nothing that runs is waited for."""
+    """Whether running turns get no time to finish."""
     on_claim: bool = False
-    """Not at that time, but at the instant the next turn after it is claimed."""
+    """Whether it happens when the next turn after that time is claimed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +126,9 @@ class Die:
 
     at: float
     away: float = 0.0
-    """Seconds before anybody starts it again, beyond the usual."""
+    """Seconds until the next start, beyond the usual pause."""
     power: bool = False
-    """The whole machine does: nothing that ran in the background is there any more."""
+    """Whether the whole machine dies, with all background processes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Admit:
-    """They are allowed again."""
+    """The person is allowed again."""
 
     at: float
     chat: str = "a"
@@ -151,7 +151,7 @@ class Admit:
 
 @dataclass(frozen=True, slots=True)
 class BackUp:
-    """An operator makes a backup while the gateway works, and tries it."""
+    """An operator makes a backup while the gateway works, and tests it."""
 
     at: float
 
@@ -184,35 +184,35 @@ _SOMEWHERE = (Say, Press, Revise, Babble, Outage, Refusing, BadGateway, Bar, Adm
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """Something done not at a time but at a point: in the commit after which so much stands in the ledger.
+    """An act at a point instead of a time: in the commit after which the ledger has this much.
 
-    If the point is never reached, it is done when nothing else is left to do.
+    If the world never reaches the point, the act happens when nothing else is left to do.
     """
 
     entries: int
-    """What people said, models replied and tools returned."""
+    """Entries that people, models and tools wrote."""
     started: int
-    """Calls that have been started."""
+    """Calls that have started."""
     act: Act
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Who does what, on which platforms."""
+    """All acts, and their platforms."""
 
     name: str
     acts: tuple[Act, ...]
     settings: GatewaySettings = GatewaySettings()
     cues: tuple[Cue, ...] = ()
-    """In the order in which they are waited for."""
+    """In the order in which the world waits for them."""
     reads: int | None = None
-    """Tokens its model can read at once; None: any number."""
+    """Tokens that fit into the model's context; None: any number."""
     effects: bool = False
     """Whether the replies of its model have effects of their own."""
 
     @property
     def in_background(self) -> bool:
-        """Whether something is started that outlives its turn."""
+        """Whether a script starts a process that outlives its turn."""
         texts = [act.text for act in self.all_acts if isinstance(act, Say)]
         return any(word in text for text in texts for word in ("start:", "serve"))
 

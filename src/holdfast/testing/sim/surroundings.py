@@ -1,4 +1,4 @@
-"""Everything around the processes of a world: loop, clocks, disk, platforms, people, machine, witnesses."""
+"""Everything around the processes of a world: loop, clocks, disk, platforms, people, machine, observers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .scenario import (
 
 
 class Surroundings:
-    """What there is before any process runs, and outlives all of them."""
+    """What exists before any process runs, and outlives all of them."""
 
     def __init__(self, scenario: Scenario, options: Options, folder: Path) -> None:
         seed, settings = options.seed, scenario.settings
@@ -104,11 +104,11 @@ class Surroundings:
         by, owners = self.look.consented(key, bound, since), self.people.access().owners
         if settings.people is Approver.OWN and by:
             return True
-        # An owner's word counts, and only as long as they are one; so does a rule that they gave.
+        # An owner's word counts only while the person is an owner; so does a rule from an owner.
         return any(PersonId(person) in owners for person in (*by, *self.look.allowed(key, tool, bound)))
 
     def _read_chats(self) -> list[tuple[str, str]]:
-        """Platforms and chats that somebody reads along; a page is always read by whoever writes on it."""
+        """Platforms and chats with a reader; a person on the page always reads their own chat."""
         acts = [act for act in self.scenario.all_acts if isinstance(act, Say | Press)]
         by_all = [act for act in acts if self.options.readers and not is_group(act.chat)]
         return sorted({(act.platform, act.chat) for act in acts if act.platform == PAGE or act in by_all})

@@ -51,10 +51,10 @@ def builtin_tools(
     known: Mapping[str, str] = _NOTHING,
     resolve: Resolve | None = None,
 ) -> tuple[Tool, ...]:
-    """The built-in tools by these names; with any of them, the one that reads long results.
+    """The built-in tools with these names, and the tool that reads long results if there is any.
 
-    `agent` is whose workspace it is when sessions share one, `launcher` contains its commands, `read` and
-    `write` are what they see besides the workspace, `known` is their environment (`environment` makes it).
+    `agent` is the owner of the workspace if sessions share one. `launcher` contains the commands. `read` and
+    `write` are what commands see besides the workspace. `known` is their environment (see `environment`).
     """
     unknown = sorted(set(names) - set(NAMES))
     if unknown:
@@ -73,7 +73,7 @@ def builtin_tools(
         "todo": lambda: Todo(places).tools(),
         "history": lambda: (history_search,),
         "ask": lambda: (AskPerson(),),
-        # Where the terminal begins as well: what the one makes the other runs.
+        # The same folder as the terminal: an agent runs in the background what it wrote in the terminal.
         "processes": lambda: process_tools(places.files, reach),
         "goal": lambda: (goal_tool(),),
         "restart": lambda: (restart_gateway,),

@@ -1,8 +1,7 @@
-"""Fetching a page of the web, and nothing of this machine or its network.
+"""Fetches pages of the web, and nothing of this machine or its network.
 
-A name is resolved once, every address of it must be a public one, and the connection goes to just that
-address: a name that means something else a moment later changes nothing. Where an answer leads to is
-looked at in the same way.
+The gateway resolves a name once. Every address of the name must be public, and the connection goes to exactly
+one of these addresses, so a later change of the name has no effect. Each redirect is checked in the same way.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     import httpx
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
-"""The addresses a name has now."""
+"""The current addresses of a name."""
 
 REDIRECTS = 5
 _LOOKED_UP_AT_ONCE = 4
@@ -54,17 +53,17 @@ _CHARSETS = frozenset(
 """Charsets of pages. Python knows more codecs by name: some give no text, and some take very long."""
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _GLOBAL = ipaddress.ip_network("2000::/3")
-"""All of IPv6 that is given to hosts of the public net."""
+"""All IPv6 addresses of public hosts."""
 _SPECIAL = tuple(
     ipaddress.ip_network(one)
     for one in (
-        # The registries of special-purpose addresses (IANA), as a whole: also those that can be reached from
+        # The registries of special-purpose addresses (IANA), complete: even those that are reachable from
         # everywhere serve no pages.
         *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
         *("192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24"),
         *("192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
         *("224.0.0.0/4", "240.0.0.0/4"),
-        "168.63.129.16/32",  # Public by its number; on a machine of Azure it is the host below.
+        "168.63.129.16/32",  # A public number, but on a machine of Azure it is the host below.
         *("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"),
     )
 )
@@ -78,20 +77,20 @@ _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class Resolver:
-    """Looks names up in threads of its own: names that nobody answers for keep no other work waiting."""
+    """Looks names up in its own threads, so that a name without an answer delays no other work."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(_LOOKED_UP_AT_ONCE, thread_name_prefix="names")
 
     async def __call__(self, host: str, port: int) -> list[str]:
-        """The addresses a name has now, as this machine finds them."""
+        """The addresses of a name, as this machine finds them now."""
         look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
         found = await asyncio.get_running_loop().run_in_executor(self._threads, look_up)
         return list(dict.fromkeys(str(one[4][0]) for one in found))
 
 
 def is_own(address: str) -> bool:
-    """Whether an address is one of this machine: what is sent to it would come from it."""
+    """Whether this machine itself has the address."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as unsent:
@@ -103,12 +102,12 @@ def is_own(address: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FetchUrl:
-    """The agent's way to the web."""
+    """The tool that fetches pages."""
 
     clock: Clock
     settings: FetchSettings
     children: LimitedChildren
-    """What makes text of pages."""
+    """They turn pages into text."""
     resolve: Resolve
     is_own: Callable[[str], bool] = is_own
 
@@ -118,7 +117,7 @@ class FetchUrl:
         )
 
     async def fetch_url(self, context: ToolContext, url: str) -> str:
-        """Get a page or a text from the web, by GET; a page is given as its text.
+        """Get a page or a text from the web, by GET. A page is returned as its text.
 
         Args:
             url: The address, beginning with http:// or https://.
@@ -133,7 +132,7 @@ class FetchUrl:
         import httpx  # noqa: PLC0415 - takes long to import, and many gateways fetch nothing
 
         at = url
-        # No proxy, no password from the surroundings: the address that was looked at is the one we talk to.
+        # No proxy and no password of the environment: the connection goes to the address that was checked.
         async with httpx.AsyncClient(trust_env=False, timeout=None) as client:
             for _ in range(REDIRECTS + 1):
                 parts = _parts(at)
@@ -146,10 +145,10 @@ class FetchUrl:
                     raise ToolFailed(
                         f"{at} cannot be reached: {str(error) or type(error).__name__}"
                     ) from None
-        raise ToolFailed(f"{url} leads from one place to the next more than {REDIRECTS} times")
+        raise ToolFailed(f"{url} redirects more than {REDIRECTS} times")
 
     async def _address(self, parts: SplitResult) -> str:
-        """The one address to talk to."""
+        """The one address to connect to."""
         host = parts.hostname or ""
         try:
             known = [str(ipaddress.ip_address(host))]
@@ -157,7 +156,7 @@ class FetchUrl:
             known = await self._resolved(host, parts.port or _PORTS[parts.scheme])
         private = [one for one in known if not is_public(one) or self.is_own(one)]
         if private and not self.settings.allow_private:
-            raise ToolFailed(f"{host} is not on the public net ({private[0]}); that is not fetched from")
+            raise ToolFailed(f"{host} ({private[0]}) is not public, and only public addresses are fetched")
         return known[0]
 
     async def _resolved(self, host: str, port: int) -> list[str]:
@@ -166,7 +165,7 @@ class FetchUrl:
         except (OSError, UnicodeError):
             known = []
         if not known:
-            raise ToolFailed(f"there is no {host} on the net")
+            raise ToolFailed(f"{host} was not found on the internet")
         return known
 
     async def _get(
@@ -189,15 +188,15 @@ class FetchUrl:
         return _told(answer, text if whole else context.secrets.closed(text), whole, context.secrets)
 
     async def _page(self, html: str) -> str:
-        """What a page says. It is read in a child process: a page may be made to stop whoever reads it."""
+        """The text of a page. A child process reads it: some pages are made to block their reader."""
         try:
             read = await self.children.run(Path(pages.__file__), "page_bytes", html.encode())
         except ChildFailed as failure:
-            raise ToolFailed(f"the page came, and was not read: {failure}") from None
+            raise ToolFailed(f"the page was received, but could not be read: {failure}") from None
         return read.decode()
 
     async def _body(self, context: ToolContext, answer: httpx.Response) -> tuple[bytes, bool]:
-        """What was sent, up to what may be, and whether that is all of it."""
+        """The answer, up to the limit, and whether that is all of it."""
         body, most = bytearray(), self.settings.most
         unpacker = _Unpacker(answer.headers.get("content-encoding", ""))
         async for piece in answer.aiter_raw():
@@ -214,17 +213,17 @@ class _Elsewhere:
 
 
 class _Unpacker:
-    """Unpacks an answer piece by piece, never to more than is wanted: a little may become a lot."""
+    """Unpacks an answer piece by piece, up to a limit: a small answer can unpack to gigabytes."""
 
     def __init__(self, encoding: str) -> None:
         packed = encoding.strip().lower()
         if packed not in ("", "identity", "gzip", "x-gzip", "deflate"):
-            raise ToolFailed(f"the answer is packed in a way that was not asked for ({encoding[:100]})")
+            raise ToolFailed(f"the answer is compressed in an unknown way ({encoding[:100]})")
         self._unpacking = None if packed in ("", "identity") else zlib.decompressobj(wbits=47)
 
     @property
     def is_whole(self) -> bool:
-        """Whether what was packed has come to its end."""
+        """Whether the compressed data is complete."""
         return self._unpacking is None or self._unpacking.eof
 
     def take(self, piece: bytes, most: int) -> bytes:
@@ -233,7 +232,7 @@ class _Unpacker:
         try:
             return self._unpacking.decompress(piece, max(1, most))
         except zlib.error:
-            raise ToolFailed("the answer is packed and damaged") from None
+            raise ToolFailed("the answer is compressed and damaged") from None
 
 
 def _parts(url: str) -> SplitResult:
@@ -241,11 +240,11 @@ def _parts(url: str) -> SplitResult:
         parts = urlsplit(url.strip())
         if parts.scheme in _PORTS and parts.hostname and parts.username is None and parts.port != 0:
             return parts
-    raise ToolFailed(f"{url!r} is no address like https://example.org/page, without a user or password")
+    raise ToolFailed(f"{url!r} is not an address like https://example.org/page, without a user or password")
 
 
 def is_public(address: str) -> bool:
-    """Whether an address is one of a host on the public net; one that stands for another is that one."""
+    """Whether an address belongs to a public host; an IPv4 address inside IPv6 is checked itself."""
     try:
         found: _Address = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -260,7 +259,7 @@ def is_public(address: str) -> bool:
 def _text(answer: httpx.Response, body: bytes) -> str:
     kind = _kind(answer)
     if kind and not kind.startswith(_TEXTS) and not kind.endswith(("+json", "+xml")):
-        raise ToolFailed(f"the answer is no text but {kind} ({answer.status_code})")
+        raise ToolFailed(f"the answer is not text but {kind} ({answer.status_code})")
     return body.decode(_charset(answer), "replace")
 
 
@@ -276,7 +275,7 @@ def _is_page(answer: httpx.Response, text: str) -> bool:
 
 def _told(answer: httpx.Response, text: str, whole: bool, known: KnownSecrets) -> str:
     if answer.is_redirect:
-        raise ToolFailed(f"the answer is {answer.status_code}, and does not say where to look instead")
+        raise ToolFailed(f"the answer is {answer.status_code}, without the address to go to")
     if answer.status_code >= 300:
         words = known.cut(text, 2_000)
         raise ToolFailed(f"the answer is {answer.status_code} {answer.reason_phrase}: {words}")
@@ -285,7 +284,7 @@ def _told(answer: httpx.Response, text: str, whole: bool, known: KnownSecrets) -
 
 
 def _charset(answer: httpx.Response) -> str:
-    """What the answer says that it is written in, if that is a charset of pages; else UTF-8."""
+    """The charset that the answer names, if pages use it; else UTF-8."""
     try:
         said = codecs.lookup(answer.charset_encoding or "utf-8").name
     except (LookupError, ValueError):

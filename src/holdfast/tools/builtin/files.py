@@ -1,7 +1,7 @@
-"""Files of a workspace: read, written, edited, listed, searched and sent, and nothing outside it.
+"""The files of a workspace: agents read, write, edit, list, search and send them, and no files outside of it.
 
-What changes a file is idempotent by its content: before the change a record says what was there and what
-will be, by hash, so that the same call run again after a crash knows whether it has happened.
+A change is idempotent by content. Before the change, a record holds the hash of the old and of the new
+content. So the same call knows, when it runs again after a crash, whether the change has happened.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from holdfast.tools.intentions import SendFile
 from .safe_paths import SafePaths, folder_at, names_of, open_file, put_file, put_state, said, state_of
 
 MOST_READ = 256_000
-"""Bytes of a file shown by one call."""
+"""Bytes of a file that one call shows."""
 MOST_CHANGED = 10_000_000
-"""Bytes of a file that is written or edited."""
+"""Bytes of a file that a call writes or edits."""
 MOST_SENT = 50_000_000
-"""Bytes of a file that is given to a person: no platform we know takes more."""
+"""Bytes of a file that the agent sends to a person: no known platform takes more."""
 MOST_LISTED = 500
 MOST_FOUND = 200
 MOST_LOOKED_AT = 20_000
-"""Files that one search looks at."""
+"""Files that one search reads."""
 MOST_LOOKED_THROUGH = 50_000_000
-"""Bytes of a file in which lines are counted."""
+"""Bytes of a file in which `read_file` counts lines."""
 _SEARCHED = 5_000_000
 _PIECE = 65_536
 _LINE = 400
@@ -45,14 +45,14 @@ _BINARY = 8_192
 
 
 class _Before(NamedTuple):
-    """A file as it is before a change; `data` is None where there is none."""
+    """A file before a change; `data` is None if there is no file."""
 
     data: bytes | None
     mode: int
 
 
 class FileTools:
-    """The tools on the files of a workspace. Changes come one after the other: none is lost to another."""
+    """The tools for files of a workspace. Changes happen one after the other, so none overwrites another."""
 
     def __init__(self, places: SafePaths, protected: tuple[str, ...] = ()) -> None:
         self._places = places
@@ -68,7 +68,7 @@ class FileTools:
             changing(self.edit_file),
             looking(self.list_files),
             looking(self.search_files),
-            # It writes to our own ledger alone, by the call's key.
+            # It writes only to the gateway's own ledger, by the call's key.
             changing(self.send_file),
         )
 
@@ -98,38 +98,38 @@ class FileTools:
         return f"{text}\n[lines {first} to {last} of {more}{number}]"
 
     def write_file(self, context: ToolContext, path: str, content: str) -> str:
-        """Write a text file of the workspace, in place of what is there; folders are made as needed.
+        """Write a text file of the workspace. An existing file is replaced, and missing folders are made.
 
         Args:
             path: Relative to the workspace.
-            content: All of the file's new text.
+            content: The complete new text of the file.
         """
         data = content.encode("utf-8", "surrogatepass")
         there = self._change(context, path, lambda before: data, folders=True)
         return f"{'replaced' if there else 'created'} {path} ({len(data)} bytes)"
 
     def edit_file(self, context: ToolContext, path: str, old: str, new: str, everywhere: bool = False) -> str:
-        """Replace a piece of a text file of the workspace by another.
+        """Replace a piece of a text file of the workspace.
 
         Args:
             path: Relative to the workspace.
-            old: The text to replace, exactly as it stands in the file, spaces and line ends included.
-            new: What stands there instead.
-            everywhere: Replace every place; otherwise there must be exactly one.
+            old: The text to replace, exactly as in the file, with all spaces and line ends.
+            new: The text to put in its place.
+            everywhere: Replace every occurrence. Without it, there must be exactly one.
         """
 
         def edited(before: bytes | None) -> bytes:
             if before is None:
-                raise ToolFailed(f"{path} does not exist; write_file makes it")
+                raise ToolFailed(f"{path} does not exist; create it with write_file")
             text = _decoded(before, path)
             count = text.count(old) if old else 0
             if count == 0:
-                raise ToolFailed(f"{path} does not hold that text; read it and give it exactly as it stands")
+                raise ToolFailed(f"{path} does not contain that text; read it and copy the text exactly")
             if count > 1 and not everywhere:
                 raise ToolFailed(
-                    f"{path} holds that text {count} times; give more around it, or say everywhere"
+                    f"{path} contains that text {count} times; give more text around it, or set everywhere"
                 )
-            # Asked before it is made: a letter that is replaced everywhere can become gigabytes.
+            # The size is checked first: replacing one letter everywhere can make gigabytes.
             if len(text) + count * (len(new) - len(old)) > MOST_CHANGED:
                 raise _too_large(path)
             return text.replace(old, new).encode("utf-8")
@@ -138,11 +138,11 @@ class FileTools:
         return f"edited {path}"
 
     def list_files(self, context: ToolContext, path: str = ".", below: bool = False) -> str:
-        """List what is in a folder of the workspace: folders end in a slash, files have their size in bytes.
+        """List a folder of the workspace. Folders end in a slash, files have their size in bytes.
 
         Args:
             path: Relative to the workspace.
-            below: List everything below it, too.
+            below: List everything below the folder, too.
         """
         found: list[str] = []
         for place, name, folder, kind in self._walk(context, path, below):
@@ -154,16 +154,16 @@ class FileTools:
     def search_files(
         self, context: ToolContext, text: str, path: str = ".", files: str = "*", ignore_case: bool = False
     ) -> str:
-        """Find the lines of text files that hold a piece of text; given as file, line and what stands there.
+        """Find the lines of text files that contain a text. Each find has its file, line number and line.
 
         Args:
-            text: What to look for, letter by letter: no pattern.
-            path: The folder of the workspace to look in, with everything below it.
-            files: Only files whose name fits this, like *.py.
-            ignore_case: Take large and small letters for the same.
+            text: The text to find, as it is: not a pattern.
+            path: The folder of the workspace to search, with everything below it.
+            files: Only files whose name matches this pattern, like *.py.
+            ignore_case: Treat upper and lower case as the same.
         """
         if not text:
-            raise ToolFailed("say which text to look for")
+            raise ToolFailed("text must not be empty")
         wanted = text.casefold() if ignore_case else text
         found: list[str] = []
         looked = 0
@@ -177,15 +177,15 @@ class FileTools:
                 for number, line in lines[: MOST_FOUND - len(found)]
             )
             if len(found) >= MOST_FOUND or looked >= MOST_LOOKED_AT:
-                return "\n".join([*found[:MOST_FOUND], "[there may be more: look for less at once]"])
-        return "\n".join(found) or f"no file holds {text!r}"
+                return "\n".join([*found[:MOST_FOUND], "[there may be more; search for less at once]"])
+        return "\n".join(found) or f"no file contains {text!r}"
 
     def send_file(self, context: ToolContext, path: str, caption: str = "") -> SendFile:
-        """Give the person a file of the workspace, as it is now; it comes before your answer of this turn.
+        """Send the person a file of the workspace, as it is now. It arrives before your answer of this turn.
 
         Args:
             path: Relative to the workspace.
-            caption: What to say of it, if anything.
+            caption: What to say about the file, if anything.
         """
         with self._opened(context, path) as file:
             content = file.read(MOST_SENT + 1)
@@ -193,8 +193,8 @@ class FileTools:
             raise ToolFailed(f"{path} is empty; there is nothing to send")
         if len(content) > MOST_SENT:
             raise ToolFailed(
-                f"{path} is larger than {MOST_SENT:,} bytes, and no larger file can be sent; pack it, cut it "
-                "into pieces, or say where it is"
+                f"{path} is larger than {MOST_SENT:,} bytes, the most that can be sent; compress it, split "
+                "it, or tell the person where it is"
             )
         name = "".join(char for char in path.rpartition("/")[2] if char.isprintable()).strip() or "file"
         return SendFile(name, content, mimetypes.guess_type(name)[0] or "application/octet-stream", caption)
@@ -208,7 +208,7 @@ class FileTools:
             return os.fdopen(open_file(folder, names[-1], path), "rb")
 
     def _walk(self, context: ToolContext, path: str, below: bool) -> Iterator[tuple[str, str, int, int]]:
-        """What is in a folder: the path to it, its name, the open folder and its kind."""
+        """Everything in a folder: the path to it, its name, the open folder and its kind."""
         root = self._places.files(context)
         names = names_of(path, root)
         start = "".join(f"{name}/" for name in names)
@@ -228,13 +228,13 @@ class FileTools:
     def _change(
         self, context: ToolContext, path: str, make: Callable[[bytes | None], bytes], folders: bool = False
     ) -> bool:
-        """Give a file the content that `make` gives for what it holds; True if there was a file before."""
+        """Write what `make` returns for the old content; True if there was a file before."""
         root = self._places.files(context)
         names = names_of(path, root)
         if not names:
             raise ToolFailed(f"{path} is a folder")
         if is_protected(names, self._protected, not root.is_relative_to(context.workspace)):
-            raise ToolFailed(f"{path} stays as it is: programs execute or trust it (tools.protected)")
+            raise ToolFailed(f"{path} may not be changed: programs execute or trust it (tools.protected)")
         record = self._record(context)
         with self._alone, folder_at(root, names[:-1], folders) as folder:
             before = _before(folder, names[-1], path)
@@ -243,7 +243,7 @@ class FileTools:
                 return known[0] != _digest(None)
             if known is not None and _digest(before.data) != known[0]:
                 raise ToolFailed(
-                    f"{path} was changed by somebody else while this call was cut off; look at it"
+                    f"{path} was changed from elsewhere after this call was cut off; read it before you go on"
                 )
             after = make(before.data)
             if len(after) > MOST_CHANGED:
@@ -254,7 +254,7 @@ class FileTools:
             return before.data is not None
 
     def _record(self, context: ToolContext) -> Path:
-        """Where this call says what it is about to change; those of earlier turns are of no use any more."""
+        """Where this call records its change; records of earlier turns are no longer needed."""
         changes = self._places.state(context) / "changes"
         mine = changes / context.turn
         for other in changes.iterdir() if changes.is_dir() else ():
@@ -268,11 +268,11 @@ def _too_large(path: str) -> ToolFailed:
 
 
 def _text_lines(file: BinaryIO, path: str) -> Iterator[tuple[int, str]]:
-    """The lines of a file with their numbers, long ones in pieces: there may be no end of line at all."""
+    """The lines of a file with their numbers; long lines in pieces, as a file may have no line end at all."""
     number, left = 1, MOST_LOOKED_THROUGH
     while left > 0 and (piece := file.readline(min(_PIECE, left))):
         if left == MOST_LOOKED_THROUGH and b"\0" in piece[:_BINARY]:
-            raise ToolFailed(f"{path} is no text")
+            raise ToolFailed(f"{path} is not a text file")
         left -= len(piece)
         yield number, piece.decode("utf-8", "replace")
         number += piece.endswith(b"\n")
@@ -282,7 +282,7 @@ def _decoded(data: bytes, path: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        raise ToolFailed(f"{path} is no text in UTF-8") from None
+        raise ToolFailed(f"{path} is not text in UTF-8") from None
 
 
 def _before(folder: int, name: str, path: str) -> _Before:
@@ -291,7 +291,7 @@ def _before(folder: int, name: str, path: str) -> _Before:
     except FileNotFoundError:
         return _Before(None, 0o600)
     if not stat.S_ISREG(kind.st_mode):
-        raise ToolFailed(f"{path} is no file (links are not followed)")
+        raise ToolFailed(f"{path} is not a file (links are not followed)")
     with os.fdopen(open_file(folder, name, path), "rb") as file:
         data = file.read(MOST_CHANGED + 1)
     if len(data) > MOST_CHANGED:
@@ -300,7 +300,7 @@ def _before(folder: int, name: str, path: str) -> _Before:
 
 
 def _known(record: Path) -> tuple[str, str] | None:
-    """What this very call has said before; a record that is not whole was never acted on."""
+    """What this call recorded in an earlier run; no run acted on an incomplete record."""
     try:
         before, after = json.loads(state_of(record) or "null")
     except (ValueError, TypeError):
@@ -321,7 +321,7 @@ def _listed(path: str, folder: int, name: str, kind: int) -> str:
 
 
 def _matches(folder: int, name: str, wanted: str, ignore_case: bool) -> list[tuple[int, str]]:
-    """The lines of one file that hold the text; what is large, no text or gone holds none."""
+    """The lines of one file that contain the text; none if the file is large, gone or not text."""
     try:
         with os.fdopen(open_file(folder, name, name), "rb") as file:
             data = file.read(_SEARCHED + 1)

@@ -1,4 +1,4 @@
-"""What an agent may ask of the gateway itself: a restart, a look back, the rest of a long result."""
+"""What an agent may ask of the gateway itself: a restart, a search of the history, the rest of a result."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from holdfast.tools.intentions import READ_OUTPUT, ReadOutput, SearchHistory, Wa
 
 @tool(EffectClass.IDEMPOTENT)
 async def restart_gateway(reason: str = "") -> WantRestart:
-    """Have the gateway you run in restarted, once, after your reply of this turn is delivered.
+    """Restart the gateway you run in, once, after it has delivered your reply of this turn.
 
-    The conversation goes on afterwards by itself. Only when the person asks for it.
+    The conversation continues by itself afterwards. Use it only when the person asks for it.
 
     Args:
         reason: Why, in a few words.
@@ -21,21 +21,21 @@ async def restart_gateway(reason: str = "") -> WantRestart:
 
 @tool(EffectClass.READ)
 async def history_search(words: str, limit: int = 20) -> SearchHistory:
-    """Find what was said in this conversation, also in its earlier sessions and before summaries.
+    """Find what was said in this conversation, including its earlier sessions and what summaries replaced.
 
     Args:
-        words: Found is what holds all of these words, in any case.
-        limit: How many finds to show at most, newest first.
+        words: A message matches if it contains all of these words, in upper or lower case.
+        limit: How many matches to show at most, newest first.
     """
     return SearchHistory(words, limit)
 
 
 @tool(EffectClass.READ, name=READ_OUTPUT)
 async def read_output(output: str, first_line: int = 1, lines: int = 200) -> ReadOutput:
-    """Show lines of a tool's result that was too long to be shown whole.
+    """Show lines of a tool result that was too long to be shown completely.
 
     Args:
-        output: The name it is kept by, as the shortened result says it.
+        output: The name of the result, as its shortened form gives it.
         first_line: The first line to show, counted from 1.
         lines: How many lines to show at most.
     """

@@ -1,7 +1,7 @@
-"""Web pages as text: what a reader would read, with where links lead.
+"""Web pages as text, with the addresses of their links.
 
-Run in a limited child, from this file: for some pages the parser of the standard library takes time that
-grows with the square of their length.
+This file runs in a limited child: for some pages, the time of the parser in the standard library grows with
+the square of their length.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ _GAPS = re.compile(r"\n{3,}")
 
 
 def page_bytes(data: bytes) -> bytes:
-    """The same for a child: UTF-8 to UTF-8."""
+    """`page_text` for a child: UTF-8 to UTF-8."""
     return page_text(data.decode("utf-8", "replace")).encode("utf-8", "replace")
 
 
 def page_text(html: str) -> str:
-    """What a page says, without what is only for machines; a page that breaks off gives what there is."""
+    """The text of a page, without the parts for machines; an incomplete page gives the text it has."""
     reader = _Reader()
-    # The standard library says so of a declaration that it cannot read; what came before it is there.
+    # The parser raises this for a declaration that it cannot read; the text before it is kept.
     with suppress(AssertionError):
         reader.feed(html)
         reader.close()

@@ -1,13 +1,13 @@
-"""Where the built-in tools keep what they work on, and how it is opened: never through a link.
+"""Where the built-in tools keep files, and how they open them: never through a link.
 
     WORKSPACE/sessions/SESSION   the files of a session, or
     WORKSPACE/agents/AGENT       those of all sessions of an agent
     HOME/tool-state/SESSION      what the tools remember of a session; not for agents
 
-HOME is the folder that WORKSPACE is in. Programs of agents see nothing of it but their workspace and a
+HOME is the folder that contains WORKSPACE. Programs of agents see nothing of it but their workspace and a
 private folder of their own.
 
-A path is walked name by name from a folder that is held open, so that nobody can put a link into its way
+The tools walk a path name by name from a folder that they hold open. So no program can put a link in the way
 between a check and the opening.
 """
 
@@ -38,20 +38,20 @@ class SafePaths:
     agent: str = "main"
 
     def files(self, context: ToolContext) -> Path:
-        """The folder this session's files are in; it is there when this returns."""
+        """The folder of this session's files; it exists when this returns."""
         return self.files_of_session(context.workspace, context.session)
 
     def files_of_session(self, workspace: Path, session: str) -> Path:
-        """The same of any session."""
+        """The same for any session."""
         own = ("sessions", session) if self.sharing is Workspaces.SESSION else ("agents", self.agent)
         return _made(workspace.joinpath(*own))
 
     def state(self, context: ToolContext) -> Path:
-        """The folder for what is remembered of this session; it is there when this returns."""
+        """The folder for what the tools remember of this session; it exists when this returns."""
         return self.state_of_session(context.workspace, context.session)
 
     def state_of_session(self, workspace: Path, session: str) -> Path:
-        """The same of any session."""
+        """The same for any session."""
         return _made(workspace.parent.joinpath(STATE, session))
 
 
@@ -61,7 +61,7 @@ def _made(folder: Path) -> Path:
 
 
 def names_of(path: str, root: Path) -> tuple[str, ...]:
-    """The names to walk from the root; raises `ToolFailed` for a path that would lead out of it."""
+    """The names to walk from the root; raises `ToolFailed` for a path that leads out of it."""
     inside = path.removeprefix(f"{root}/") if path != str(root) else "."
     names = tuple(name for name in inside.split("/") if name not in ("", "."))
     if inside.startswith("/") or ".." in names or "\0" in path:
@@ -71,8 +71,8 @@ def names_of(path: str, root: Path) -> tuple[str, ...]:
 
 @contextmanager
 def folder_at(root: Path, names: tuple[str, ...], make: bool = False) -> Iterator[int]:
-    """Hold a folder of the workspace open; with `make`, folders that are missing are made."""
-    # The workspace itself is ours; what is below it may have been exchanged by a command.
+    """Hold a folder of the workspace open; `make` creates missing folders."""
+    # The gateway owns the workspace itself; a command may have replaced anything below it.
     fd = os.open(root.parent.parent, _FOLDER & ~os.O_NOFOLLOW)
     try:
         for at, name in enumerate((root.parent.name, root.name, *names)):
@@ -95,17 +95,17 @@ def _below(fd: int, name: str, make: bool) -> int:
 def open_file(folder: int, name: str, shown: str) -> int:
     """Open a file of a folder for reading; raises `ToolFailed` for anything that is not a plain file."""
     with said(shown):
-        # Without waiting: a pipe that somebody has laid there would keep us for ever.
+        # Without waiting: to open a pipe that a command left here could block for ever.
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise ToolFailed(f"{shown} is no file")
+        raise ToolFailed(f"{shown} is not a file")
     return fd
 
 
 def put_file(folder: int, name: str, data: bytes, mode: int, key: str) -> None:
-    """Give a name new content, all of it or none, certain to be there after a power cut."""
-    # The same on every run of a call: what a crash left is written over.
+    """Replace the content of a file completely or not at all; it survives a power cut."""
+    # The same name on every run of a call: it replaces what a crash left.
     new = f".{name[:100]}.{hashlib.sha256(key.encode()).hexdigest()[:12]}.new"
     fd = os.open(
         new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=folder
@@ -125,7 +125,7 @@ def put_file(folder: int, name: str, data: bytes, mode: int, key: str) -> None:
 
 
 def put_state(file: Path, text: str) -> None:
-    """Keep a word of our own in the state of a session."""
+    """Keep a text of the gateway in the state of a session."""
     file.parent.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
     folder = os.open(file.parent, _FOLDER)
     try:
@@ -135,7 +135,7 @@ def put_state(file: Path, text: str) -> None:
 
 
 def state_of(file: Path) -> str | None:
-    """What was kept there, if anything was."""
+    """The text that `put_state` kept, if any."""
     try:
         return file.read_text(encoding="utf-8")
     except (FileNotFoundError, UnicodeDecodeError):
@@ -145,17 +145,17 @@ def state_of(file: Path) -> str | None:
 _WORDS = {
     errno.ENOENT: "does not exist",
     errno.ELOOP: "is a link, and links are not followed",
-    errno.ENOTDIR: "is no folder, or a link, and links are not followed",
+    errno.ENOTDIR: "is not a folder, or is a link, and links are not followed",
     errno.EISDIR: "is a folder",
-    errno.ENAMETOOLONG: "is too long a name",
+    errno.ENAMETOOLONG: "has too long a name",
     errno.EACCES: "may not be opened",
-    errno.ENXIO: "is no file",
+    errno.ENXIO: "is not a file",
 }
 
 
 @contextmanager
 def said(what: str) -> Iterator[None]:
-    """Say in words what kept something from being opened."""
+    """Say in words why a path could not be opened."""
     try:
         yield
     except OSError as error:

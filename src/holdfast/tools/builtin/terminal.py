@@ -1,4 +1,4 @@
-"""Commands in a shell: in processes of their own, contained; nothing of them is left after the call."""
+"""Commands in a shell: each in contained processes of its own, of which none survives the call."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from holdfast.tools.functions import FunctionTool
 from .safe_paths import SafePaths, put_state, state_of
 
 USUAL = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR")
-"""What a command sees of the gateway's environment; besides these all `LC_*`, and what is configured."""
+"""What a command sees of the gateway's environment, besides all `LC_*` and the configured variables."""
 _SHELLS = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/bin/sh")
 _PIECE = 65_536
 _DEFAULT = 120.0
 _SHELL = 'trap "pwd -P >&3" EXIT\neval "$1"'
 _FILES = 4
-"""Descriptors that a command has: the fourth says in which folder it ended."""
+"""Descriptors of a command: on the fourth it says in which folder it ended."""
 _ENDS = 3.0
-"""Seconds for the helper to end the command, before it is ended itself."""
+"""Seconds in which the helper ends the command; after them the gateway kills the helper."""
 _BEYOND = 15.0
-"""Seconds beyond its longest time before a call is given up although its command should have ended."""
+"""Seconds beyond the longest time of a command, after which the gateway gives the call up."""
 
 
 def environment(known: Mapping[str, str], more: frozenset[str] = frozenset()) -> dict[str, str]:
-    """What commands see of an environment: a list of what is allowed, so that no secret can be forgotten."""
+    """What commands see of an environment: only names on a list, so that no secret can be forgotten."""
     seen = {
         name: value
         for name, value in known.items()
@@ -48,7 +48,7 @@ def environment(known: Mapping[str, str], more: frozenset[str] = frozenset()) ->
 
 
 class CommandTool(FunctionTool):
-    """A function that runs a program, contained."""
+    """A function that runs a contained program."""
 
     starts_program = True
 
@@ -64,22 +64,22 @@ class Terminal:
     launcher: Launcher
     read: tuple[Path, ...] = ()
     write: tuple[Path, ...] = ()
-    """What commands see besides the workspace, and what of it they may change."""
+    """What commands see besides the workspace, and what of that they may change."""
 
     def tools(self) -> tuple[Tool, ...]:
-        # Its own time is over first; this one is for a guard that does not end.
+        # The terminal ends the command earlier by itself; this limit is for a helper that does not end.
         most = self.settings.timeout / SECOND + _BEYOND
         return (CommandTool(self.terminal, None, EffectClass.EFFECT, most),)
 
     async def terminal(self, context: ToolContext, command: str, seconds: float = _DEFAULT) -> str:
-        """Run a command in a shell of its own, in the workspace, and give its output and exit code.
+        """Run a shell command in the workspace and return its output and exit code.
 
-        The folder it ends in is where the next one begins; nothing else is kept from one to the next, and
-        whatever it leaves running is ended with it. It has no input.
+        The next command starts in the folder where this one ended. Nothing else carries over. Programs that
+        the command leaves running are ended. The command has no input.
 
         Args:
-            command: What the shell runs; several lines are fine.
-            seconds: The time after which it is ended.
+            command: The command for the shell; several lines are allowed.
+            seconds: The command is ended after this time.
         """
         seconds = min(max(1.0, seconds), self.settings.timeout / SECOND)
         kept = _Kept(self.settings.output, context.secrets)
@@ -88,10 +88,10 @@ class Terminal:
             status = await in_time(self.clock, seconds, running.listen(context, kept))
         except TimeoutError:
             await running.end()
-            raise CutShort(_cut(f"it was ended after {seconds:g} seconds", kept)) from None
+            raise CutShort(_cut(f"the command was ended after {seconds:g} seconds", kept)) from None
         except asyncio.CancelledError:
             await running.end()
-            raise CutShort(_cut("it was stopped, and everything it had begun", kept)) from None
+            raise CutShort(_cut("the command and everything it started were stopped", kept)) from None
         except BaseException:
             await running.end()
             raise
@@ -122,7 +122,7 @@ class Terminal:
             view,
             (shell, *flags, "-c", _SHELL, shell, command),
             Path(state_of(self._cwd(context)) or folder),
-            # Once more, whoever gave it: a variable that is on no list is seen by no command.
+            # Filtered again, whatever the source: a command sees no variable that is on no list.
             environment(self.environment, self.settings.env),
             files=_FILES,
             joined=True,
@@ -138,9 +138,9 @@ class Terminal:
                 "memory": f"{self.settings.memory} MB",
                 "processes": f"{self.settings.processes} processes",
             }
-            raise CutShort(_cut(f"it used more than {most[over]} and was ended", kept))
+            raise CutShort(_cut(f"the command used more than {most[over]} and was ended", kept))
         if over is not None:
-            raise CutShort(_cut("it ended in a way nobody saw", kept))
+            raise CutShort(_cut("the command ended, but how it ended is not known", kept))
         cwd = status.get("cwd")
         if isinstance(cwd, str) and cwd != state_of(self._cwd(context)):
             put_state(self._cwd(context), cwd)
@@ -160,15 +160,15 @@ class _Running:
         self._clock = clock
 
     async def order(self, order: Mapping[str, Any]) -> None:
-        """Tell it what to run; its input stays open for as long as that may go on."""
+        """Tell the helper what to run; its input stays open as long as the command may run."""
         assert self._process.stdin is not None
-        # A helper that ended at once is heard of when it is listened to.
+        # If the helper ended at once, `listen` finds that out.
         with suppress(ConnectionError):
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
             await self._process.stdin.drain()
 
     async def listen(self, context: ToolContext, kept: _Kept) -> Mapping[str, Any]:
-        """Take in what the command puts out until it is over; how it ended."""
+        """Read the output of the command until it ends, and return how it ended."""
         output, words = self._process.stdout, self._process.stderr
         assert output is not None
         assert words is not None
@@ -186,11 +186,11 @@ class _Running:
             if trouble:
                 raise ValueError
         except ValueError:
-            raise ToolFailed(f"no command could be run here: {' '.join(said)[-500:]}") from None
+            raise ToolFailed(f"the command could not be run: {' '.join(said)[-500:]}") from None
         return status if isinstance(status, dict) else {"ended": "lost"}
 
     async def end(self) -> None:
-        """End everything the command has begun, and return when it is gone; bounded, not to be broken off."""
+        """End everything that the command started and return when it is gone; bounded, never cancelled."""
         ending = asyncio.ensure_future(self._end())
         while not ending.done():
             with suppress(asyncio.CancelledError):
@@ -202,12 +202,12 @@ class _Running:
         try:
             await in_time(self._clock, _ENDS, self._gone())
         except TimeoutError:
-            # Its death is the command's as well, wherever the machine can promise that.
+            # The command dies with the helper, where the machine can promise that.
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     async def _gone(self) -> None:
-        """Read its output to the end, without which asyncio does not see that it has ended."""
+        """Read its output to the end: asyncio notices the end of the process only after that."""
         for stream in (self._process.stdout, self._process.stderr):
             assert stream is not None
             while await stream.read(_PIECE):
@@ -216,10 +216,10 @@ class _Running:
 
 
 class _Kept:
-    """The output of a command without known secrets: its beginning and its end, if it is too much."""
+    """The output of a command without known secrets: if it is too long, only its beginning and its end."""
 
     def __init__(self, most: int, known: KnownSecrets) -> None:
-        # Masked before the middle is left out: a part of a secret is not known for one.
+        # Masked before the middle is dropped: a part of a secret cannot be recognised.
         self._masked = known.stream()
         self._half = most // 2
         self._head = bytearray()
@@ -235,7 +235,7 @@ class _Kept:
         self._tail += piece[max(0, room) :]
         over = len(self._tail) - self._half
         if over > self._half:
-            # Seldom, so that what comes in small pieces is not moved for each of them.
+            # Rarely, so that small pieces do not move the whole tail each time.
             del self._tail[:over]
             self._dropped += over
 

@@ -1,4 +1,4 @@
-"""A list of what is to be done, kept for a session whatever becomes of its transcript."""
+"""A list of tasks for a session. The gateway keeps it outside of the transcript."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _MARKS = {"open": "[ ]", "doing": "[>]", "done": "[x]"}
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing to be done."""
+    """One task."""
 
     text: str
     state: Literal["open", "doing", "done"] = "open"
 
 
 class Todo:
-    """The list of a session. Giving all of it at once makes giving it again harmless."""
+    """The list of a session. Each call gives the complete list, so a repeated call is harmless."""
 
     def __init__(self, places: SafePaths) -> None:
         self._places = places
@@ -34,10 +34,10 @@ class Todo:
         return (tool(EffectClass.IDEMPOTENT)(self.todo),)
 
     def todo(self, context: ToolContext, items: list[Item] | None = None) -> str:
-        """Keep a list of what is to be done in this conversation, or show it; it outlives restarts.
+        """Keep a list of tasks for this conversation, or show it. The list survives restarts.
 
         Args:
-            items: All items, in order, in place of the list as it is; left out, the list is only shown.
+            items: All tasks, in order. They replace the list. Omit it to only show the list.
         """
         file = self._places.state(context) / _FILE
         if items is not None:

@@ -1,8 +1,8 @@
 """One containment for all code that an agent causes to run: commands, background processes, MCP programs.
 
-`ProgramView` says what a program may see. `Launcher` makes the command line that gives it just that:
-bubblewrap builds a file system and namespaces of its own, Landlock restricts files and signals in addition,
-or alone where bubblewrap does not work. The programs in `helper` run around it and inside.
+`ProgramView` says what a program may see. `Launcher` makes the command line that gives the program exactly
+that view. bubblewrap builds a file system and namespaces for it. Landlock restricts files and signals, beside
+bubblewrap or alone where bubblewrap does not work. The programs in `helper` run outside and inside the view.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The arguments by which bubblewrap builds a view: a pure function of the view and the machine."""
+"""The arguments that make bubblewrap build a view: a pure function of the view and the machine."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class _Mount:
     kind: _Kind
     source: str = ""
     size: int = 0
-    """Megabytes of an empty one; 0: it is sealed, and stays empty."""
+    """Megabytes of an empty folder; 0: it is sealed and stays empty."""
 
 
 def arguments(view: ProgramView, machine: Machine, files: frozenset[Path] = frozenset()) -> tuple[str, ...]:
-    """What follows `bwrap`, up to the command; `files` are those of the paths that are no folders.
+    """The arguments of `bwrap`, up to the command; `files` are the paths that are not folders.
 
-    Folders come before what lies in them, so the inner one of two counts: a workspace in a folder that is
-    shown read-only is writable, a protected place in it is not.
+    A folder comes before its content, so the inner path counts: a workspace in a read-only folder is
+    writable, a protected place in the workspace is not.
     """
     chosen = {mount.path: mount for mount in _mounts(view, machine, files)}
     found = [*_ALONE, *(() if view.network else ("--unshare-net",))]
@@ -56,7 +56,7 @@ def arguments(view: ProgramView, machine: Machine, files: frozenset[Path] = froz
 
 
 def _mounts(view: ProgramView, machine: Machine, files: frozenset[Path]) -> Iterator[_Mount]:
-    """Everything the view consists of; of two on the same path the later one counts."""
+    """Everything in the view; if two mounts have the same path, the later one counts."""
     shown = (*machine.folders, *machine.runtime, *view.read)
     yield from (_bound(path, _Kind.READ) for path in shown)
     yield from (_Mount(path, _Kind.LINK, target) for path, target in machine.links)
@@ -65,7 +65,7 @@ def _mounts(view: ProgramView, machine: Machine, files: frozenset[Path]) -> Iter
     yield _Mount(Path("/dev/shm"), _Kind.EMPTY, size=view.limits.memory)
     yield _Mount(Path("/tmp"), _Kind.WRITE, str(view.temporary))
     yield _Mount(Path("/var/tmp"), _Kind.WRITE, str(view.temporary))
-    # Not everybody could read these; what is hidden lies elsewhere as a rule, and is absent without a word.
+    # Secrets inside the shown folders are covered. Most lie elsewhere and are simply absent.
     for path in (*machine.secrets, *(() if view.hidden is None else (view.hidden,))):
         if _lies_in(path, shown):
             empty = _Mount(path, _Kind.READ, "/dev/null") if path in files else _Mount(path, _Kind.EMPTY)

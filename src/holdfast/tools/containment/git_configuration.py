@@ -1,7 +1,7 @@
-"""Which files and folders the configuration of Git names: read from the files, Git itself is never run.
+"""Which files and folders a Git configuration names: read from the files, without running Git.
 
 The reader takes more than Git would: every value instead of the last one, and the rest of a file after a line
-that Git refuses. A place too many stays as it is; a place too few would be executed.
+that Git refuses. A place too many only stays read-only; code in a missing place would be executed.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 _SECTION = re.compile(r'\s*+\[([A-Za-z0-9-]*+)[^\]"]*+(?:"(?:[^"\\]|\\.)*+"\s*+)?+\]')
 _CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 _HUSKY = "_"
-"""The folder of hooks that husky makes; the scripts that those hooks run lie in the folder around it."""
+"""The folder of hooks that husky makes; these hooks run scripts in the folder around it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What one configuration names, with everything that it includes."""
+    """Everything that one configuration and its included files name."""
 
     hooks: tuple[str, ...] = ()
-    """Folders of hooks, as they are written: a relative one counts from the work tree."""
+    """Folders of hooks, as written: a relative one starts at the work tree."""
     worktrees: tuple[Path, ...] = ()
     included: tuple[Path, ...] = ()
 
 
 def of_user() -> Named:
-    """What the configuration of the gateway's user and of the machine names, for every repository."""
+    """The names in the configuration of the gateway's user and of the machine, for every repository."""
     home = Path.home()
     return read(home / ".gitconfig", home / ".config" / "git" / "config", Path("/etc/gitconfig"))
 
 
 def read(*files: Path) -> Named:
-    """What these files name; one that is not there names nothing."""
+    """The names in these files; an absent file names nothing."""
     hooks: dict[str, None] = {}
     worktrees: dict[Path, None] = {}
     included: dict[Path, None] = {}
@@ -70,13 +70,13 @@ def folder_of_hooks(worktree: Path, written: str) -> Path:
 
 
 def repository_at(file: Path) -> Path | None:
-    """Where a `.git` that is a file says its repository is."""
+    """The repository that a `.git` file points to."""
     text = _text(file)
     return _at(file.parent, text[8:].strip()) if text.startswith("gitdir: ") else None
 
 
 def common_folder(repository: Path) -> Path:
-    """Where a repository says its configuration is; a work tree that was added has only a part of its own."""
+    """The folder with the configuration of a repository; an added work tree has only a part of its own."""
     text = _text(repository / "commondir").strip()
     return _at(repository, text) if text else repository
 
@@ -87,7 +87,7 @@ def _at(folder: Path, written: str) -> Path:
 
 
 def _text(file: Path) -> str:
-    """What a file holds; an agent may have laid a pipe there, or a file without end."""
+    """The text of a file; an agent may have put a pipe or an endless file there."""
     try:
         fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -103,9 +103,9 @@ def _text(file: Path) -> str:
 
 
 def values(text: str) -> Iterator[tuple[str, str, str]]:
-    """Each value with its section and key in small letters; a name in quotes after a section is left out."""
+    """Each value with its section and key in lower case; a quoted name after a section is left out."""
     plain = text.replace("\r\n", "\n")
-    # A backslash at the end of a line takes the next one in, but not at the end of a comment: both are read.
+    # A backslash at the end of a line joins the next line, but not at the end of a comment: both are read.
     for variant in dict.fromkeys((plain, _CONTINUED.sub(r"\1", plain))):
         section = ""
         for line in variant.split("\n"):
@@ -127,7 +127,7 @@ def _value(written: str) -> str:
             escaped = next(letters, "")
             found.append(_ESCAPES.get(escaped, escaped))
         elif letter == '"':
-            # Spaces in quotes are a part of the value.
+            # Spaces inside quotes belong to the value.
             quoted, kept = not quoted, len(found)
         elif letter in "#;" and not quoted:
             break

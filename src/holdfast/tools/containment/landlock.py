@@ -16,19 +16,19 @@ PROCESSES = (
     *("sys/kernel/ngroups_max", "sys/kernel/random/uuid", "sys/vm/overcommit_memory", "sys/fs/file-max"),
     *("sys/kernel/cap_last_cap", "sys/net/core/somaxconn"),
 )
-"""Of /proc only what says nothing of other processes; /proc/self is the program's own."""
+"""The parts of /proc that say nothing about other processes; /proc/self is the program's own."""
 
 Children = Callable[[Path], Iterable[Path]]
 
 
 def beside_bubblewrap(view: ProgramView) -> tuple[Rule, ...]:
-    """The rules inside a view that bubblewrap has built: all of it may be read, little of it changed."""
+    """The rules inside a view that bubblewrap has built: a program may read all of it and change little."""
     places = (*view.writable, Path("/tmp"), Path("/var/tmp"), Path("/dev"))
     return ((("/", READ)), *((str(path), WRITE) for path in places))
 
 
 def alone(view: ProgramView, machine: Machine, children: Children) -> tuple[Rule, ...]:
-    """The rules where nothing else keeps a program from the machine's files."""
+    """The rules where Landlock alone protects the files of the machine."""
     holes = [*machine.secrets, *(() if view.hidden is None else (view.hidden,))]
     read = (*machine.folders, *machine.runtime, *view.read)
     devices = (f"/dev/{name}" for name in DEVICES)
@@ -42,7 +42,7 @@ def alone(view: ProgramView, machine: Machine, children: Children) -> tuple[Rule
 
 
 def around(folder: Path, holes: Sequence[Path], children: Children) -> Iterator[Path]:
-    """What to allow so that all of a folder is allowed but the holes in it: a rule cannot be taken back."""
+    """The paths to allow so that everything in a folder but the holes is allowed: no rule can forbid."""
     if any(folder.is_relative_to(hole) for hole in holes):
         return
     inside = [hole for hole in holes if hole.is_relative_to(folder)]

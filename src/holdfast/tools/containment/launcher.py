@@ -1,4 +1,4 @@
-"""Makes the command line of every program that an agent causes to run, by the best means of this machine."""
+"""Makes the command lines of the programs that agents cause to run, as contained as this machine allows."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ _MOST_WORDS = 300
 
 
 class NotContained(ToolFailed):
-    """The machine cannot contain the program, and it has to be: it was not started."""
+    """The program was not started: it must be contained, and this machine cannot contain it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A program that is ready to be started by one of the helpers."""
+    """A program that one of the helpers can start."""
 
     argv: tuple[str, ...]
     environment: Mapping[str, str]
@@ -63,7 +63,7 @@ class Prepared:
 
     @property
     def order(self) -> dict[str, Any]:
-        """What each helper has to know of it besides the command line."""
+        """What every helper needs besides the command line."""
         return {
             "memory": self.limits.memory,
             "processes": self.limits.processes,
@@ -72,22 +72,22 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What this machine can do, found out by doing it."""
+    """How well this machine contains programs, found by a test run."""
 
     containment: Containment
     landlock: int = 0
     """The version of Landlock in the kernel; 0: none."""
     trouble: str = ""
-    """Why it is less than it could be."""
+    """Why containment is not better."""
 
 
 def helper_command(program: str, *arguments: str) -> list[str]:
-    """The command line that runs one of the helpers outside."""
+    """The command line that runs a helper outside of the view."""
     return [sys.executable, "-I", "-S", str(HELPER), program, *arguments]
 
 
 class Launcher:
-    """Contains programs; every method looks at files or starts processes, so none is for the event loop."""
+    """Contains programs. Every method reads files or starts processes, so none belongs on the event loop."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class Launcher:
         return ProgramLimits(self._settings.terminal.memory, self._settings.terminal.processes)
 
     def probe(self) -> Probe:
-        """How programs are contained here: found out by really running one, and again until one can be."""
+        """How this machine contains programs. The first call tests it; later calls test until it works."""
         with self._lock:
             if self._probe is None or (self.required and self._probe.containment is Containment.NONE):
                 self._bubblewrap = bubblewrap(self._known.get("PATH", os.defpath))
@@ -123,11 +123,11 @@ class Launcher:
             return self._probe
 
     def card_words(self) -> str:
-        """What a consent card says of a call that starts a program."""
+        """What a consent card says about a call that starts a program."""
         try:
             found = self.probe().containment
         except OSError as error:
-            return f"It is not known yet whether this machine can contain the program ({error.strerror})."
+            return f"The gateway does not know yet whether it can contain the program ({error.strerror})."
         return card_words(found, self.required)
 
     def view(
@@ -170,10 +170,10 @@ class Launcher:
         joined: bool = False,
         lingers: bool = False,
     ) -> Prepared:
-        """The program as it is to be started; raises `NotContained` where it has to be contained and cannot.
+        """The program, ready to start; raises `NotContained` if it must be contained and cannot be.
 
-        `files` counts the descriptors it keeps; `joined` lets its errors go where its output goes; `lingers`
-        keeps what it started alive after its own end.
+        `files` counts the descriptors that it keeps. `joined` sends its errors to its output. `lingers` keeps
+        the processes that it started alive after its own end.
         """
         probe = self.probe()
         if probe.containment is Containment.NONE and self.required:
@@ -233,9 +233,9 @@ class Launcher:
     def _machine(
         self, view: ProgramView, command: Sequence[str], known: Mapping[str, str]
     ) -> tuple[Machine, ProgramView]:
-        """The machine, and the view with the installations of the programs that it finds on its PATH."""
+        """The machine, and the view with the installations of the programs on its PATH."""
         machine = look(HELPER, self._secret_files)
-        # A folder that contained code may change is seen anyway; its links could lead anywhere.
+        # The view shows folders that contained code may change anyway; their links could lead anywhere.
         path, program = (
             [Path(one) for one in found if one.startswith("/") and not _changeable(Path(one), view)]
             for found in (known.get("PATH", "").split(":"), command[:1])
@@ -262,7 +262,7 @@ class Launcher:
         """Whether the gateway made this folder for its agents."""
         return self._home is not None and folder.is_relative_to(self._home)
 
-    # What this machine can do.
+    # How well this machine contains programs.
 
     def _found(self) -> Probe:
         if not self.required:
@@ -282,11 +282,11 @@ class Launcher:
         if containment is Containment.BUBBLEWRAP:
             return None if self._bubblewrap else "bubblewrap is not installed"
         if version < kernel.SCOPED:
-            return f"Landlock alone is enough from Linux 6.12 on (version 6; this kernel has {version})"
-        return None if call_filter(network=True) else "this kind of processor is not known to the call filter"
+            return f"Landlock alone needs Linux 6.12 or newer (Landlock 6; this kernel has {version})"
+        return None if call_filter(network=True) else "the call filter does not know this kind of processor"
 
     def _tried(self, probe: Probe) -> str | None:
-        """Run a program that does nothing; what keeps that from working."""
+        """Run a program that does nothing; the error, if that fails."""
         with tempfile.TemporaryDirectory(prefix="holdfast-probe-") as made:
             folder = os.path.realpath(made)
             view = ProgramView(Path(folder, "workspace"), Path(folder, "private"), limits=self._limits)
@@ -306,7 +306,7 @@ class Launcher:
 
 
 def refusal(probe: Probe) -> str:
-    """Why a program is not run, and what to do."""
+    """Why the gateway does not run a program, and what to do."""
     return (
         "No program was run: this machine cannot keep it from the gateway and from your files "
         f"({probe.trouble}). To change that, {INSTALL}. `holdfast doctor` says more."
@@ -324,14 +324,14 @@ def _run(prepared: Prepared) -> str:
     ) as ran:
         assert ran.stdin is not None
         assert ran.stderr is not None
-        # Its input stays open: an end of it would end the program.
+        # The input stays open: its end would end the program.
         ran.stdin.write(json.dumps(order).encode() + b"\n")
         ran.stdin.flush()
         try:
             ran.wait(_PROBE)
         except subprocess.TimeoutExpired:
             ran.kill()
-            return "it does not end"
+            return "the test program does not end"
         said = ran.stderr.read()
     *words, status = said.decode(errors="replace").strip().splitlines() or [""]
     if not words and '"exit": 0' in status:
@@ -349,9 +349,9 @@ def _changeable(path: Path, view: ProgramView) -> bool:
 
 
 def _identities(view: ProgramView) -> list[tuple[str, int, int]]:
-    """Each path that code of an agent may have exchanged, and which file or folder it is now.
+    """Each path that code of an agent may have replaced, with the file or folder that it is now.
 
-    The last step inside compares: what was exchanged since is not shown.
+    The last step inside compares them and runs nothing if one was replaced since.
     """
     found = []
     for path in (*view.writable, *view.read, *view.pinned, *view.protected):
@@ -363,7 +363,7 @@ def _identities(view: ProgramView) -> list[tuple[str, int, int]]:
 
 
 def _identity(path: Path, start: Path, names: Sequence[str]) -> tuple[int, int]:
-    """Walk name by name, through no link."""
+    """Walk the path name by name, through no link."""
     folder = os.open(start, os.O_PATH | os.O_DIRECTORY)
     try:
         for name in names:
@@ -371,7 +371,7 @@ def _identity(path: Path, start: Path, names: Sequence[str]) -> tuple[int, int]:
             os.close(folder)
             folder = below
             if stat.S_ISLNK(os.fstat(folder).st_mode):
-                raise NotContained(f"{path} leads elsewhere by a link; nothing was run")
+                raise NotContained(f"{path} is behind a link that leads elsewhere; nothing was run")
         now = os.fstat(folder)
         return now.st_dev, now.st_ino
     except OSError as error:
@@ -381,7 +381,7 @@ def _identity(path: Path, start: Path, names: Sequence[str]) -> tuple[int, int]:
 
 
 def _children(folder: Path) -> list[Path]:
-    """What lies in a folder. A link needs no rule of its own, and one for it would open what it leads to."""
+    """The content of a folder without links: a rule for a link would open its target."""
     try:
         return sorted(one for one in folder.iterdir() if not one.is_symlink())
     except OSError:

@@ -1,4 +1,4 @@
-"""What the view of every program takes from this machine, and which of its secrets are left out."""
+"""What every view takes from this machine, and which of the machine's secrets it leaves out."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from holdfast.records import dataclass
 from .installations import parts_of
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu")
-"""Folders of the operating system and of programs for everybody, shown read-only."""
+"""Folders of the operating system and of programs for all users, shown read-only."""
 DATA = ("/var/lib/ca-certificates", "/var/lib/snapd/snap", "/snap")
 SETTINGS = Path("/etc")
-"""Where programs of the system have their settings and, for their own user, their secrets."""
+"""The folder where system programs keep their settings, and secrets for their own user."""
 _RESOLVER = "/etc/resolv.conf"
 _FOR_ALL = stat.S_IROTH
 _MOST_LINKS = 4_000
@@ -27,19 +27,19 @@ class Machine:
     """The machine as programs see it."""
 
     folders: tuple[Path, ...]
-    """Shown read-only, with everything below."""
+    """Folders shown read-only, with everything below."""
     links: tuple[tuple[Path, str], ...]
-    """Folders of the system that are links, and where each leads."""
+    """System folders that are links, and where each leads."""
     secrets: tuple[Path, ...] = ()
-    """Files and folders in those that the gateway's user may read and not everybody, and the files that the
-    configuration names for keys: left out."""
+    """Files and folders to leave out: those inside the shown folders that not every user may read, and the
+    key files that the configuration names."""
     runtime: tuple[Path, ...] = ()
-    """What the last step into containment needs: the interpreter and its library, our helper."""
+    """What the last step into containment needs: the interpreter, its library and the helper."""
     interpreter: Path = Path("/usr/bin/python3")
 
 
 def look(helper: Path, secret_files: Sequence[Path] = ()) -> Machine:
-    """The machine as it is now; looks at files, so not for the event loop.
+    """The machine as it is now; reads files, so not for the event loop.
 
     `secret_files` hold keys of the gateway, wherever they lie.
     """
@@ -59,14 +59,14 @@ def look(helper: Path, secret_files: Sequence[Path] = ()) -> Machine:
 
 
 def resolver_files() -> list[Path]:
-    """The file with the name servers, where it lies outside of the folders that are shown."""
+    """The file with the name servers, if it lies outside of the shown folders."""
     real = Path(os.path.realpath(_RESOLVER))
     inside = any(real.is_relative_to(folder) for folder in SYSTEM)
     return [] if inside or not real.is_file() else [real]
 
 
 def secrets_in(folder: Path) -> Iterator[Path]:
-    """Whatever in a folder not everybody may read: host keys, passwords, keys of certificates."""
+    """Everything in a folder that not every user may read: host keys, passwords, keys of certificates."""
     for place, folders, files in os.walk(folder, onerror=lambda error: None):
         for name in list(folders):
             path = os.path.join(place, name)
@@ -82,7 +82,7 @@ def secrets_in(folder: Path) -> Iterator[Path]:
 
 
 def _places_of(files: Sequence[Path]) -> tuple[Path, ...]:
-    """Where these files are; none is bound over a link, which shows nothing once its target is hidden."""
+    """The real paths of these files: nothing is bound over a link, whose target would stay visible."""
     real = (Path(os.path.realpath(one)) for one in files)
     return tuple(dict.fromkeys(one for one in real if one.is_file()))
 
@@ -92,10 +92,10 @@ def _is_ours(path: Path) -> bool:
 
 
 def installed(folders: Sequence[Path], files: Sequence[Path], user: Path) -> tuple[Path, ...]:
-    """The installations of the programs in these folders, and of these, as far as they are there.
+    """The installations of these programs and of those in the folders, as far as they exist.
 
-    A link in such a folder leads to another installation, which is shown as well: a virtual environment to
-    its Python, a program of `pipx` or `uv` to its environment.
+    A link in such a folder leads to another installation, which is shown as well: from a virtual environment
+    to its Python, from a program of `pipx` or `uv` to its environment.
     """
     shown: dict[Path, None] = {}
     waiting = [*folders, *(file.parent for file in files)]
@@ -126,7 +126,7 @@ def _links_in(folder: Path) -> list[Path]:
 
 
 def _led_to(link: Path, shown: dict[Path, None]) -> list[Path]:
-    """The folders of programs that a link leads through; a target elsewhere is shown by itself."""
+    """The folders of programs on the way of a link; a final target elsewhere is shown by itself."""
     found: list[Path] = []
     hops = 0
     while link.is_symlink() and hops < 40:

@@ -17,7 +17,7 @@ from .git_configuration import Named, common_folder, folder_of_hooks, of_user, r
 REPOSITORY = ".git"
 _HOOKS, _CONFIG, _OF_WORKTREE = "hooks", "config", "config.worktree"
 _TRUSTED = (_HOOKS, _CONFIG, _OF_WORKTREE, "commondir")
-"""What Git executes, and what says where else it looks for that."""
+"""What Git executes, and the files that name further places of that kind."""
 _MOST_FOLDERS = 100_000
 _MOST_PLACES = 1_000
 _PRIVATE, _FOR_ALL = 0o700, 0o644
@@ -26,16 +26,16 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """Which places stay read-only, and the folders above them, which may not be renamed."""
+    """The places that stay read-only, and the folders above them, which may not be renamed."""
 
     places: tuple[Path, ...] = ()
     pinned: tuple[Path, ...] = ()
 
 
 def is_protected(names: Sequence[str], patterns: Sequence[str], repositories: bool) -> bool:
-    """Whether a path inside a folder, name by name, is such a place or lies in one.
+    """Whether a path inside a folder, name by name, is a protected place or lies in one.
 
-    `patterns` are the configured ones; `repositories` adds the places of Git repositories.
+    `patterns` are the configured places; `repositories` adds the places of Git repositories.
     """
     ends = range(1, len(names) + 1)
     configured = any(_as_deep(names[:end], pattern) for end in ends for pattern in patterns)
@@ -64,17 +64,17 @@ def _in_repository(names: Sequence[str]) -> bool:
 def protection(
     root: Path, patterns: Sequence[str], repositories: bool, writable: Sequence[Path] = ()
 ) -> Protection:
-    """The places of a folder; raises `ToolFailed` where one could not be kept.
+    """The protected places of a folder; raises `ToolFailed` if one of them could not be protected.
 
-    Code of an agent had this folder before: whatever it may have done there to be overlooked (a folder that
-    cannot be read, more folders than anybody looks through, a link) ends in words, not in a place less.
+    Code of an agent may have prepared this folder so that the gateway overlooks a place: with a folder that
+    it cannot read, with too many folders, with a link. Each of these refuses the whole folder, in words.
     `writable` are all folders that the program may change: the configuration of a repository in one of them
     may name a place in another.
     """
     roots = (root, *writable)
     places = dict.fromkeys(_Look(root, patterns, repositories, roots).found())
     if len(places) > _MOST_PLACES:
-        raise ToolFailed(f"{root} has more than {_MOST_PLACES} places that have to stay as they are")
+        raise ToolFailed(f"{root} has more than {_MOST_PLACES} protected places; nothing was run")
     above = {
         parent
         for place in places
@@ -85,7 +85,7 @@ def protection(
 
 
 def together(found: Sequence[Protection]) -> Protection:
-    """All of these. A folder inside of a place is read-only by that; pinned, it would be writable again."""
+    """All of these. A folder inside a place is already read-only; pinned, it would be writable again."""
     places = dict.fromkeys(place for one in found for place in one.places)
     above = dict.fromkeys(folder for one in found for folder in one.pinned)
     pinned = [folder for folder in above if places.keys().isdisjoint((folder, *folder.parents))]
@@ -93,7 +93,7 @@ def together(found: Sequence[Protection]) -> Protection:
 
 
 class _Look:
-    """One look through a folder."""
+    """One search through a folder."""
 
     def __init__(
         self, root: Path, patterns: Sequence[str], repositories: bool, roots: Sequence[Path]
@@ -105,7 +105,7 @@ class _Look:
         self._deepest = max((len(PurePosixPath(pattern).parts) for pattern in patterns), default=0)
         self._looks = 0
         self._worktrees: list[Path] = []
-        """Folders of which something else than a folder `.git` says that they are work trees."""
+        """Folders that something other than a folder `.git` makes a work tree."""
         self._named: list[Named] = []
 
     def found(self) -> Iterator[Path]:
@@ -127,7 +127,7 @@ class _Look:
     def _of_git(
         self, place: Path, folders: Sequence[str], others: Sequence[str], links: Sequence[str]
     ) -> Iterator[Path]:
-        """What Git trusts in this folder, if it is a work tree or a repository itself."""
+        """The places that Git trusts in this folder, if it is a work tree or a repository itself."""
         if REPOSITORY in folders:
             yield from self._of_repository(place / REPOSITORY)
         elif REPOSITORY in (*others, *links):
@@ -143,11 +143,11 @@ class _Look:
         if name not in links:
             yield place / name
         elif self._repositories:
-            # In a folder of the owner's; in one of ours an agent could lock itself out.
-            raise ToolFailed(f"{place / name} is a link, which cannot be kept as it is; nothing was run")
+            # In a folder of the owner. In a folder of the gateway, an agent could lock itself out so.
+            raise ToolFailed(f"{place / name} is a link, which cannot be protected; nothing was run")
 
     def _of_repository(self, folder: Path) -> Iterator[Path]:
-        """Its places; those that are not there are made, so that contained code cannot make them."""
+        """The places of a repository; missing ones are made, so that contained code cannot make them."""
         self._make(folder / _HOOKS)
         for name in (_CONFIG, _OF_WORKTREE):
             self._make(folder / name, file=True)
@@ -176,7 +176,7 @@ class _Look:
         self._named.append(read(folder / _OF_WORKTREE))
 
     def _modules(self, folder: Path) -> Iterator[Path]:
-        """Of each module, which is a repository itself: known also by what cannot be taken away from it."""
+        """The places of each module, a repository itself; an agent cannot remove all marks of one."""
         for name in self._names(folder)[0]:
             _, files, links = self._names(folder / name)
             if {"HEAD", _CONFIG}.isdisjoint((*files, *links)):
@@ -184,12 +184,12 @@ class _Look:
             else:
                 yield from self._of_repository(folder / name)
 
-    # What a configuration names.
+    # Places that a configuration names.
 
     def _named_elsewhere(self) -> Iterator[Path]:
-        """What is named for work trees of this folder by configuration that lies elsewhere.
+        """The places that configurations elsewhere name for work trees of this folder.
 
-        Which configuration counts for a work tree is said by files that an agent may change; so all count.
+        Files that an agent may change decide which configuration counts for a work tree; so all count.
         """
         repositories = (one / REPOSITORY for one in self._root.parents)
         above = [_named_by(repository_at(one) or one) for one in repositories]
@@ -206,7 +206,7 @@ class _Look:
             yield from self._held(folder_of_hooks(worktree, written))
 
     def _held(self, path: Path, file: bool = False) -> Iterator[Path]:
-        """This place, made if need be, where it lies in a folder that the program may change."""
+        """This place, made if it is missing, if it lies in a folder that the program may change."""
         for one in (path, Path(os.path.realpath(path))):
             root = next((root for root in self._roots if one.is_relative_to(root)), None)
             if root is not None:
@@ -219,12 +219,12 @@ class _Look:
                 return
 
     def _names(self, folder: Path) -> tuple[list[str], list[str], list[str]]:
-        """Folders, files and links in a folder."""
+        """The folders, files and links in a folder."""
         self._looks += 1
         if self._looks > _MOST_FOLDERS:
             raise ToolFailed(
-                f"{self._root} has more than {_MOST_FOLDERS} folders, too many to look through for what has "
-                "to stay as it is; nothing was run"
+                f"{self._root} has more than {_MOST_FOLDERS} folders, too many to search for protected "
+                "places; nothing was run"
             )
         folders: list[str] = []
         others: list[str] = []
@@ -238,13 +238,12 @@ class _Look:
             pass
         except OSError as error:
             raise ToolFailed(
-                f"{folder} cannot be looked through for what has to stay as it is ({error.strerror}); "
-                "nothing was run"
+                f"{folder} cannot be searched for protected places ({error.strerror}); nothing was run"
             ) from None
         return folders, others, links
 
     def _make(self, path: Path, file: bool = False) -> None:
-        """Make an empty folder or file where nothing is, through no link."""
+        """Make an empty folder or file if the place is missing, through no link."""
         if os.path.lexists(path):
             return
         try:
@@ -257,16 +256,16 @@ class _Look:
 
 
 def _is_repository(folders: Sequence[str], others: Sequence[str], links: Sequence[str]) -> bool:
-    """Whether Git takes a folder for a repository, or would again after its parts were put back.
+    """Whether Git takes a folder for a repository, or would again if someone restored the missing parts.
 
-    An agent can take the first three away. The last three stay as they are from the first look on.
+    An agent can remove the first three parts. The last three are protected from the first search on.
     """
     bare = "HEAD" in (*others, *links) and all(name in (*folders, *links) for name in ("objects", "refs"))
     return bare or (_HOOKS in folders and _CONFIG in others and _OF_WORKTREE in others)
 
 
 def _named_by(repository: Path) -> Named:
-    """What the configuration of a repository names, also of one whose common folder is elsewhere."""
+    """What the configuration of a repository names, also if its common folder is elsewhere."""
     common = common_folder(repository)
     return read(repository / _CONFIG, repository / _OF_WORKTREE, common / _CONFIG)
 
@@ -288,7 +287,7 @@ def _make_below(root: Path, path: Path, file: bool) -> None:
         try:
             owner = os.fstat(folder)
             if os.geteuid() == 0:
-                # Git refuses to work with a configuration that it may not read.
+                # Git refuses to work if it may not read a configuration.
                 os.fchown(made, owner.st_uid, owner.st_gid)
         finally:
             os.close(made)

@@ -1,12 +1,12 @@
-"""A filter of system calls: what neither namespaces nor Landlock can refuse.
+"""A filter of system calls: it refuses what neither namespaces nor Landlock can refuse.
 
-Everywhere: keys of the kernel, which belong to the user and to the login whatever namespace asks; memory that
-no process has mapped, which nobody could count; `io_uring`, by which a program could go past the filter.
+Everywhere it refuses kernel keys, which belong to the user and the login in every namespace; memory that no
+process has mapped, which no counter sees; and `io_uring`, which could bypass the filter.
 
-Where Landlock alone contains a program there is more. Sockets with a path (the gateway's, Docker's, the
-desktop's) are reached by `connect`, which Landlock does not see; so such sockets cannot be made at all, nor
-pairs of the one kind that can be sent elsewhere. Limits, priorities and processors of other processes stay as
-they are, and memory shared by number, which outlives a program and may be somebody else's, is refused.
+Where Landlock alone contains a program, it refuses more. `connect` reaches sockets with a path (those of the
+gateway, Docker, the desktop), and Landlock does not see that. So a program can make no such sockets at all,
+and no pairs of the one kind that can send elsewhere. It cannot change limits, priorities and processors of
+other processes. Memory shared by number, which outlives a program and may belong to another, is refused.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class _Calls:
     priority: int
     io_priority: int
     scheduling: tuple[int, ...]
-    """Calls whose first argument is the process they are for."""
+    """Calls whose first argument is the process to act on."""
     keys: tuple[int, ...]
     memory: tuple[int, ...]
-    """Files that are memory and have no name."""
+    """Files in memory without a name."""
     shared: int
-    """Makes shared memory; its second argument is the size."""
+    """The call that makes shared memory; its second argument is the size."""
     by_number: tuple[int, ...]
-    """Shared memory, semaphores and queues that are named by a number."""
+    """Shared memory, semaphores and queues named by a number."""
 
 
 _KNOWN = {
@@ -72,7 +72,7 @@ _X32 = 0x40000000
 _UNIX, _DATAGRAM, _KIND_OF_SOCKET = 1, 2, 0xF
 _OF_USER, _IO_OF_USER = 2, 3
 _LARGEST_SHARED = 65_536
-"""Bytes of one piece; databases ask for one of a few bytes, and there are some thousands at most."""
+"""Bytes of one piece; databases ask for a few bytes each, and a system allows a few thousand pieces."""
 _LOAD, _AND, _EQUAL, _ABOVE, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x25, 0x35, 0x06
 _ALLOW, _FAIL = 0x7FFF0000, 0x00050000
 _NUMBER, _AUDIT, _FIRST, _SECOND, _SECOND_HIGH = 0, 4, 16, 24, 28
@@ -85,9 +85,9 @@ _full: _Step = (_RETURN, 0, 0, _FAIL | errno.ENOSPC)
 
 
 def call_filter(network: bool, alone: bool = True, machine: str = platform.machine()) -> bytes | None:
-    """The filter as the kernel takes it; None on a machine it is not known for.
+    """The filter in the kernel's format; None on a machine it is not known for.
 
-    `alone`: Landlock is all there is besides.
+    `alone`: only Landlock contains the program.
     """
     calls = _KNOWN.get(machine)
     if calls is None or sys.byteorder != "little" or sys.platform != "linux":
@@ -109,12 +109,12 @@ def _shared(calls: _Calls) -> list[_Step]:
 
 def _beside_landlock(calls: _Calls, network: bool) -> list[_Step]:
     # Sockets: none with a path; without a network none at all. A pair is connected for good, unless it is
-    # of datagrams: those go to whatever address they bear.
+    # a pair of datagrams, which go to any address they name.
     family = [(_EQUAL, 0, 1, _UNIX), _refused, _allow] if network else [_refused]
     steps = _when(calls.socket, (_LOAD, 0, 0, _FIRST), *family)
     kind = [(_LOAD, 0, 0, _SECOND), (_AND, 0, 0, _KIND_OF_SOCKET), (_EQUAL, 0, 1, _DATAGRAM)]
     steps += _when(calls.pair, *kind, _refused, _allow)
-    # Only one's own, which is process 0, and never those of the user.
+    # Only for the process itself, which is process 0, and never for all processes of the user.
     only_own = [(_EQUAL, 1, 0, 0), _refused, _allow]
     for number in (calls.prlimit, *calls.scheduling):
         steps += _when(number, (_LOAD, 0, 0, _FIRST), *only_own)
@@ -125,5 +125,5 @@ def _beside_landlock(calls: _Calls, network: bool) -> list[_Step]:
 
 
 def _when(number: int, *block: _Step) -> list[_Step]:
-    """What is done for one call; a block ends with a return."""
+    """The steps for one call; a block ends with a return."""
     return [(_EQUAL, 0, len(block), number), *block]

@@ -1,4 +1,4 @@
-"""How a helper is told the secrets that it masks: by a pipe, so they are on no disk and in no command."""
+"""Passes a helper the secrets that it masks: by a pipe, so they are on no disk and in no command."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from holdfast.tools.base import ToolFailed
 
 
 def secret_pipe(known: KnownSecrets) -> int:
-    """A descriptor from which a helper reads all of them; whoever gets it closes it."""
+    """A descriptor from which a helper reads all secrets; the caller closes it."""
     heard, told = os.pipe()
     os.set_blocking(told, False)
     data = known.handed_over()
     try:
-        # A pipe holds as much before anybody reads: the helper need not run yet, and nobody waits for it.
+        # A pipe holds this much before its reader runs, so the gateway does not wait for the helper.
         whole = os.write(told, data) == len(data)
     except BlockingIOError:
         whole = False
@@ -22,5 +22,5 @@ def secret_pipe(known: KnownSecrets) -> int:
         os.close(told)
     if not whole:
         os.close(heard)
-        raise ToolFailed("the configured secrets are too long to be masked; no program was run")
+        raise ToolFailed("the configured secrets are too long to mask; no program was run")
     return heard

@@ -1,4 +1,4 @@
-"""What a contained program may see and use: an allow-list. All that it does not name is absent or refused."""
+"""What a contained program may see and use: an allow-list. Everything else is absent or refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PRIVATE = "private"
 
 
 def private_of_session(workspace: Path, session: str) -> Path:
-    """The private folder of a session's commands and background processes; `workspace` is that of all."""
+    """The private folder for a session's commands and background processes."""
     return workspace.parent.joinpath(_PRIVATE, "sessions", session)
 
 
@@ -24,7 +24,7 @@ def private_of_server(workspace: Path, name: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class ProgramLimits:
-    """What a program and all that it starts may use together."""
+    """What a program and everything it starts may use together."""
 
     memory: int = 2_048
     """Megabytes."""
@@ -33,12 +33,12 @@ class ProgramLimits:
 
 @dataclass(frozen=True, slots=True)
 class ProgramView:
-    """The view of one program; the machine's own folders are `Machine`'s."""
+    """The view of one program; `Machine` adds the folders of the machine."""
 
     workspace: Path
     """Writable, at its own path."""
     private: Path
-    """A folder of the program alone, kept from one run to the next: its HOME and its temporary files."""
+    """A folder of this program alone, kept between runs: its HOME and its temporary files."""
     read: tuple[Path, ...] = ()
     """What else it may read."""
     write: tuple[Path, ...] = ()
@@ -48,7 +48,7 @@ class ProgramView:
     pinned: tuple[Path, ...] = ()
     """The folders above those, which may not be renamed: another could be put in their place."""
     hidden: Path | None = None
-    """The gateway's home, of which only the workspace and the private folder are seen."""
+    """The gateway's home: programs see only the workspace and the private folder of it."""
     network: bool = True
     limits: ProgramLimits = ProgramLimits()
 
@@ -62,9 +62,9 @@ class ProgramView:
 
     @property
     def writable(self) -> tuple[Path, ...]:
-        """Every folder and file it may change, at its own path."""
+        """Every folder and file that the program may change, at its own path."""
         return (self.workspace, self.home, self.temporary, *self.write)
 
     def environment(self, known: Mapping[str, str], temporary: Path) -> dict[str, str]:
-        """These variables as the program gets them: with a HOME and a temporary folder of its own."""
+        """These variables as the program gets them, with a HOME and a temporary folder of its own."""
         return {**known, "HOME": str(self.home), "TMPDIR": str(temporary)}

@@ -1,4 +1,4 @@
-"""Tools of MCP servers: programs that are run, or addresses, named in the configuration."""
+"""Tools of MCP servers: the configuration names programs to run, or addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server's life is made of: a connection, and how it may fail. Nothing here knows the SDK."""
+"""The connection to a server, and how it may fail. Nothing here knows the SDK."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from holdfast.tools.containment import Launcher
 
 
 class ConnectionLost(Exception):
-    """The connection failed with a call under way: nobody knows what became of it."""
+    """The connection failed during a call: the outcome of the call is unknown."""
 
 
 class ServerNotReached(Exception):
-    """The call certainly was not begun: the server could not be reached, or does not know us any more."""
+    """The call certainly did not begin: the server is unreachable, or has forgotten this connection."""
 
 
 class Garbled(Exception):
-    """The server answered what cannot be read: nobody knows what became of the call."""
+    """The gateway cannot read the server's answer: the outcome of the call is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramPlace:
-    """Where the program of a server runs, and how it is contained there."""
+    """Where the program of a server runs, and what contains it."""
 
     log: Path
-    """Its own words."""
+    """The file for its error output."""
     workspace: Path
     private: Path
     launcher: Launcher
     secrets: Secrets = no_secrets
-    """What is left out of its log."""
+    """The values to leave out of its log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +50,19 @@ class Listed:
 
 
 class Signs:
-    """What a connection shows of itself between calls."""
+    """What a connection shows about itself between calls."""
 
     def __init__(self) -> None:
         self.over = asyncio.Event()
-        """Set once nothing comes through it any more."""
+        """Set once the connection has ended."""
         self.why = ""
         self.changed = Bell()
-        """Rings when the server says that its tools are others now."""
+        """Rings when the server says that its tools have changed."""
         self.left_out = 0
         """Tools of the last listing that are too large or too many to be offered."""
 
     def end(self, why: str) -> None:
-        """It is over; the first reason counts."""
+        """The connection has ended; the first reason counts."""
         self.why = self.why or why
         self.over.set()
 
@@ -74,19 +74,19 @@ class McpConnection(Protocol):
     def signs(self) -> Signs: ...
 
     async def tools(self) -> Sequence[Listed]:
-        """Every tool it offers now."""
+        """Every tool that the server offers now."""
         ...
 
     async def call(self, tool: str, arguments: Mapping[str, Any], key: str, beat: Callable[[], None]) -> str:
-        """Run one and give its words; `ToolFailed` when the server says that it did not work.
+        """Run a tool and return its result in words; `ToolFailed` if the server says that it failed.
 
-        `beat` is called when the server tells of progress.
+        `beat` is called when the server reports progress.
 
-        Raises `ConnectionLost`, `ServerNotReached` or `Garbled`. Cancelled, it tells the
-        server that the gateway does not wait any more.
+        Raises `ConnectionLost`, `ServerNotReached` or `Garbled`. If the call is cancelled, the server is told
+        that the gateway does not wait any more.
         """
         ...
 
 
 Connect = Callable[[], AbstractAsyncContextManager[McpConnection]]
-"""Makes a connection, which lasts as long as somebody stays inside; left by the task that entered it."""
+"""Makes a connection, which lasts as long as its context; the task that entered it leaves it."""

@@ -1,8 +1,8 @@
-"""How much of a server's message the SDK is given: it reads a message on the gateway's event loop.
+"""How much of a server's message the SDK gets: it reads each message on the gateway's event loop.
 
-The size of a message is bounded before it is parsed (`mcp_messages.py`, `http.py`). This module bounds what a
-server can still make expensive within that size: how many values the SDK checks against its models, and what
-a listing says of a tool. The SDK would also check results by a server's own schema, whose patterns can take
+`mcp_messages.py` and `http.py` limit the size of a message before it is parsed. This module limits what a
+server can still make expensive within that size: the values that the SDK checks against its models, and the
+description of a tool. The SDK would also check results against a server's own schema, whose patterns can take
 for ever, so no schema for results reaches it.
 """
 
@@ -28,33 +28,33 @@ MOST_TOOLS = 1_000
 MOST_BLOCKS = 1_000
 """Parts of one result."""
 MOST_CHECKED = 10_000
-"""Values of one message that are checked against models; a wrong one costs many times a right one."""
+"""Values of one message that the SDK checks against models; a wrong value costs far more than a right one."""
 MOST_FREE = 100_000
 """Values of one message in structured content, which has no model."""
 LARGEST_TOOL = 100_000
 """Characters and values in the description of one tool."""
 LARGEST_LISTING = 2_000_000
-"""The same for all tools of a server."""
+"""The same for all tools of a server together."""
 _LONGEST_NAME = 200
 _OF_TOOL = ("name", "title", "description", "inputSchema")
 _NOT_OF_BLOCK = ("annotations", "icons", "_meta")
 
 
 class TooMuch(Exception):
-    """A message that no call waits for, with more values in it than are read."""
+    """A message that no call waits for, with more values than the gateway reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """A message with as much in it as is read."""
+    """A message, reduced to what the gateway reads."""
 
     message: SessionMessage | TooMuch
     left_out: int = 0
-    """Tools that a listing had besides."""
+    """Further tools of a listing, which were left out."""
 
 
 def bounded(found: SessionMessage) -> Bounded:
-    """What the SDK is given for this message; an answer with too much in it becomes an error for its call."""
+    """The message for the SDK; an answer with too many values becomes an error for its call."""
     message = found.message
     if isinstance(message, JSONRPCResponse):
         left_out = _trim(message.result)
@@ -67,23 +67,23 @@ def bounded(found: SessionMessage) -> Bounded:
 
 
 def refusal(answer: JSONRPCResponse) -> SessionMessage:
-    """What the waiting call is told in place of this answer."""
+    """The error that the waiting call gets instead of this answer."""
     error = ErrorData(code=TOO_LONG, message=TOO_LONG_WORDS)
     return SessionMessage(JSONRPCError(jsonrpc="2.0", id=answer.id, error=error))
 
 
 def weight(value: object) -> int:
-    """Values and characters of it; strings are counted by their length."""
+    """Number of values and characters; a string counts by its length."""
     return sum(len(one) if isinstance(one, str) else 1 for one in _values(value))
 
 
 def has_more_than(most: int, value: object) -> bool:
-    """Whether it has more values; looks at no more of them than that."""
+    """Whether it has more values than this; reads no more of them than needed."""
     return next(islice(_values(value), most, None), None) is not None
 
 
 def _values(value: object) -> Iterator[object]:
-    """It and everything in it; a null is shown as a word."""
+    """The value and everything inside it; a null counts as a word."""
     waiting = [value]
     while waiting:
         one = waiting.pop()
@@ -96,7 +96,7 @@ def _values(value: object) -> Iterator[object]:
 
 
 def _trim(result: dict[str, Any]) -> int:
-    """Leave out what nobody here reads, and what is too much; how many tools that were."""
+    """Leave out what the gateway does not read and what is too much; returns how many tools that were."""
     tools, content = result.get("tools"), result.get("content")
     if isinstance(content, list):
         more = len(content) - MOST_BLOCKS
@@ -117,7 +117,7 @@ def _block(block: object) -> object:
 
 
 def _tool(tool: object) -> object:
-    """What agents are told of a tool; above all without the server's schema for its results."""
+    """What agents see of a tool; above all not the server's schema for its results."""
     return {key: tool[key] for key in _OF_TOOL if key in tool} if isinstance(tool, dict) else tool
 
 

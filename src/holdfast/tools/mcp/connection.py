@@ -1,4 +1,4 @@
-"""A connection to an MCP server by the official SDK, which is imported only when a server is there."""
+"""A connection to an MCP server by the official SDK, which is imported only if a server is configured."""
 
 from __future__ import annotations
 
@@ -46,22 +46,22 @@ Why = Callable[[], str]
 
 _MOST_PAGES = 100
 _MOST_GARBAGE = 20
-"""Messages of one connection that cannot be read or have too much in them, before it is given up."""
+"""Messages of one connection that are unreadable or too large, after which the gateway closes it."""
 _LAST = 400
-"""Bytes at the end of a log in which its last line is looked for."""
+"""Bytes at the end of a log in which the gateway looks for the last line."""
 _STDERR = 2
 _TOO_LONG = (
-    f"the server's answer was too long (more than {LONGEST_MESSAGE // 1024} kB, or very many values) and was "
-    "left out. What it was asked for has happened all the same. Ask for less of it."
+    f"the server's answer was too long (more than {LONGEST_MESSAGE // 1024} kB, or too many values) and was "
+    "left out. The server has still done what the call asked for. Ask for less of it."
 )
 _KEY = "holdfast/idempotency-key"
 _ME = Implementation(name="holdfast", version=__version__)
 _TALKATIVE = ("mcp", "client", "httpx2", "httpcore2")
-"""Loggers of the SDK and below; they repeat messages, addresses and faults that we tell in our own words."""
+"""Loggers of the SDK and its libraries; they repeat what the gateway logs in its own words."""
 
 
 def connecting(settings: McpSettings, means: Means, place: ProgramPlace) -> Connect:
-    """How this server is connected to; `place` is where its program runs."""
+    """Makes connections to this server; its program runs at `place`."""
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
@@ -102,7 +102,7 @@ def connecting(settings: McpSettings, means: Means, place: ProgramPlace) -> Conn
 
 
 class SdkConnection:
-    """One connection, as long as it is there."""
+    """One connection, as long as it lasts."""
 
     def __init__(self, client: Client, signs: Signs, means: Means) -> None:
         self.signs = signs
@@ -136,7 +136,7 @@ class SdkConnection:
             raise ToolFailed(self._means.without(str(failure))) from None
 
     async def _asked(self, asking: Coroutine[Any, Any, T]) -> T:
-        """Ask the server, and sort out how that may fail."""
+        """Ask the server, and sort the ways in which that may fail."""
         try:
             return await asking
         except MCPError as error:
@@ -151,18 +151,18 @@ class SdkConnection:
                 raise Garbled("its answer cannot be read") from None
             raise ToolFailed(shortened(f"the server refused: {words}")) from None
         except (ValidationError, RuntimeError) as fault:
-            # What it says, or lacks, does not fit what it promised; the fault repeats the answer at length.
+            # The answer does not fit the protocol. The fault repeats it at length, so it is not shown.
             raise Garbled(f"its answer cannot be read ({type(fault).__name__})") from None
 
 
 def _meta(key: str) -> types.RequestParamsMeta:
-    """The same on every run of a call: a server that knows it may tell a repetition."""
+    """The same key on every run of a call: a server that knows it can detect a repetition."""
     return cast(types.RequestParamsMeta, {_KEY: key})
 
 
 def _listed(tool: types.Tool) -> Listed:
-    # What a server claims of its own tools (`readOnlyHint` and the like) is not read: consent, and what is
-    # repeated after a crash, follow from the owner's configuration alone.
+    # The gateway ignores what a server claims of its own tools (`readOnlyHint` and the like): consent and
+    # repetition after a crash depend only on the owner's configuration.
     return Listed(tool.name, tool.description or tool.title or "", tool.input_schema)
 
 
@@ -171,7 +171,7 @@ def _weight(tool: Listed) -> int:
 
 
 async def _listen(client: Client, signs: Signs) -> None:
-    """Hear of other tools from a server that says so only to who listens; older ones say it anyway."""
+    """Subscribe to changes of the tools, for servers that need it; older ones send them without it."""
     tools = client.server_capabilities.tools
     if client.session.discover_result is None or tools is None or not tools.list_changed:
         return
@@ -180,7 +180,7 @@ async def _listen(client: Client, signs: Signs) -> None:
             async for _ in events:
                 signs.changed.ring()
     except (MCPError, SubscriptionLost, TimeoutError):
-        # Whatever ended that says nothing of calls; over HTTP the tools are looked at now and then as well.
+        # The end of this subscription says nothing about calls; over HTTP the tools are also polled.
         signs.changed.ring()
 
 
@@ -199,7 +199,7 @@ async def _started(settings: McpSettings, means: Means, place: ProgramPlace) -> 
     }
     command, *args = helper_command("mcp_program", json.dumps(order), *prepared.argv)
     parameters = StdioServerParameters(command=command, args=args, env=dict(prepared.environment))
-    # The helper has the program's stderr, and says nothing itself: by its own it is told what to mask.
+    # The helper's stderr is the program's. The descriptor `told` tells the helper which values to mask.
     told = secret_pipe(place.secrets().and_more(means.env.values()))
     with open(told, encoding="utf-8") as secrets:  # noqa: ASYNC230 - no disk behind it
         async with stdio_client(parameters, errlog=secrets) as streams:
@@ -207,14 +207,14 @@ async def _started(settings: McpSettings, means: Means, place: ProgramPlace) -> 
 
 
 def _prepared(settings: McpSettings, means: Means, place: ProgramPlace) -> Prepared:
-    """The program as it is to be started. Its PATH is the gateway's, its HOME a private one."""
+    """The program, ready to start. It has the gateway's PATH and a private HOME."""
     assert settings.command is not None
     environment = {**get_default_environment(), **means.env}
     command = shutil.which(settings.command, path=environment.get("PATH"))
     if command is None:
-        raise ServerNotReached(f"there is no program {settings.command!r} that can be run")
+        raise ServerNotReached(f"the program {settings.command!r} does not exist or cannot be run")
     cwd = place.workspace / settings.cwd if settings.cwd else place.workspace
-    # A folder elsewhere that was named for it to run in is one it may work in.
+    # A program may write in the folder that the configuration names as its `cwd`.
     write = settings.write if cwd.is_relative_to(place.workspace) else (*settings.write, cwd)
     view = place.launcher.view(place.workspace, place.private, settings.read, write, settings.network)
     return place.launcher.prepare(view, (command, *settings.args), cwd, environment)
@@ -231,7 +231,7 @@ async def _over_http(settings: McpSettings, means: Means, signs: Signs) -> Async
 
 
 def _first(fault: BaseException) -> BaseException:
-    """What a group of faults began with."""
+    """The first fault of a group."""
     while isinstance(fault, BaseExceptionGroup):
         fault = fault.exceptions[0]
     return fault
@@ -242,18 +242,18 @@ def _closed() -> str:
 
 
 def _last_words(log: Path) -> str:
-    """How a program ended, by what its guard wrote last."""
+    """How a program ended, from the last line of its helper in the log."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _LAST))
             last = file.read().decode(errors="replace").rstrip().rpartition("\n")[2]
     except OSError:
         last = "ended"
-    return f"its program {last}; more may stand in {log.name}"
+    return f"its program {last}; {log.name} may say more"
 
 
 class _Watched:
-    """A transport that shows when nothing more comes through it."""
+    """A transport that notices the end of its messages."""
 
     def __init__(self, inner: AbstractAsyncContextManager[Any], signs: Signs, ended: Why) -> None:
         self._inner = inner
@@ -272,7 +272,7 @@ class _Watched:
 
 
 class _Reading:
-    """A stream of messages, whose end is seen."""
+    """A stream of messages that notices its end."""
 
     def __init__(self, inner: Any, signs: Signs, ended: Why) -> None:
         self._inner = inner
@@ -297,12 +297,12 @@ class _Reading:
             raise
         given = self._looked_at(found)
         if self._garbage > _MOST_GARBAGE:
-            self._signs.end("it answers what is no message of the protocol")
+            self._signs.end("its answers are not messages of the protocol")
             raise StopAsyncIteration
         return given
 
     def _looked_at(self, found: Any) -> Any:
-        """What the SDK is given of it. Each message that is not taken costs time, so they are counted."""
+        """The message for the SDK. Each refused message costs time, so they are counted."""
         if not isinstance(found, SessionMessage):
             self._garbage += isinstance(found, Exception)
             return found

@@ -1,7 +1,7 @@
-"""How an MCP server is reached over HTTP: what the SDK is shown of answers that are no messages.
+"""The HTTP transport for MCP servers: it turns answers that are not messages into messages for the SDK.
 
-A server that cannot be reached, or a proxy that answers for it, is told as what became of the one request,
-so that a failed call ends neither the connection nor the calls beside it.
+If a server is unreachable, or a proxy answers for it, only the one request gets that error: a failed call
+ends neither the connection nor the calls beside it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from holdfast.tools.containment.helper.mcp_messages import LONGEST_MESSAGE, TOO_
 from .base import Signs
 
 MOST_EVENT = 2 * LONGEST_MESSAGE
-"""Bytes of one event for the SDK: more than comes through here, so that our own words are what is told."""
+"""Bytes of one event for the SDK: more than the gateway lets through, so that only its own error is shown."""
 NOT_REACHED = -32_097
-"""Our code for a request that certainly did not reach the server, among those left to implementations."""
+"""The gateway's code for a request that certainly did not reach the server (range for implementations)."""
 _CONNECT = 10.0
 _SESSION = "mcp-session-id"
 _SERVER_FAULT = 500
@@ -27,15 +27,15 @@ _OF_BODY = ("content-length", "transfer-encoding", "connection")
 
 
 def http_client(headers: Mapping[str, str], signs: Signs) -> httpx2.AsyncClient:
-    """A client for one server; how long an answer may take is for who waits for it."""
+    """A client for one server; the caller decides how long an answer may take."""
     timeout = httpx2.Timeout(_CONNECT, read=None)
-    # Of what is compressed nobody knows how long it is before it is there.
+    # The length of a compressed answer is not known in advance.
     plain = {**headers, "accept-encoding": "identity"}
     return httpx2.AsyncClient(headers=plain, timeout=timeout, transport=_Watched(signs))
 
 
 class _Watched(httpx2.AsyncBaseTransport):
-    """The usual transport, looked at: faults become answers, and show that the server is gone."""
+    """The usual transport, which turns faults into answers and notices the end of the server."""
 
     def __init__(self, signs: Signs) -> None:
         self._inner = httpx2.AsyncHTTPTransport()
@@ -54,13 +54,13 @@ class _Watched(httpx2.AsyncBaseTransport):
         return await self._bounded(request, response)
 
     async def _bounded(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        """The answer, of which no message is longer than is read."""
+        """The answer, with no message longer than the gateway reads."""
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             await response.aclose()
-            return _answer(502, CONNECTION_CLOSED, "it compressed its answer, and was not asked to")
+            return _answer(502, CONNECTION_CLOSED, "it compressed its answer without being asked to")
         if response.status_code < 400 and _is_request(request) and not _may_be_message(response):
             await response.aclose()
-            return _answer(502, CONNECTION_CLOSED, "it answered what is no message")
+            return _answer(502, CONNECTION_CLOSED, "its answer is not a message")
         if request.method != "POST":
             response.stream = _Events(response.stream)
             return response
@@ -72,7 +72,7 @@ class _Watched(httpx2.AsyncBaseTransport):
         return await self._whole(response)
 
     async def _whole(self, response: httpx2.Response) -> httpx2.Response:
-        """One message that is there; an error in place of one that is too long."""
+        """One complete message, or an error if it is too long."""
         try:
             body = await _read(response)
         except httpx2.TransportError as fault:
@@ -85,7 +85,7 @@ class _Watched(httpx2.AsyncBaseTransport):
         return httpx2.Response(response.status_code, headers=headers, content=body)
 
     async def _refused(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        """An error by HTTP's own means; one in the server's words is left as it is."""
+        """An error for an HTTP status; an error in the server's own words stays."""
         status = response.status_code
         try:
             body = await _read(response) or b""
@@ -94,8 +94,8 @@ class _Watched(httpx2.AsyncBaseTransport):
         if _is_message(body):
             return httpx2.Response(status, headers={"content-type": "application/json"}, content=body)
         if status == 404 and _SESSION in request.headers:
-            self._signs.end("it does not know us any more")
-            return _answer(status, NOT_REACHED, "it does not know us any more")
+            self._signs.end("it does not know this connection any more")
+            return _answer(status, NOT_REACHED, "it does not know this connection any more")
         code = CONNECTION_CLOSED if status >= _SERVER_FAULT else INVALID_REQUEST
         return _answer(status, code, f"it answered with HTTP status {status}")
 
@@ -104,14 +104,14 @@ class _Watched(httpx2.AsyncBaseTransport):
 
 
 class _Events(httpx2.AsyncByteStream):
-    """A stream of events, none longer than is read; in the place of one that is `instead`, or a fault."""
+    """A stream of events of limited length; `instead` or a fault replaces a longer one."""
 
     def __init__(self, inner: object, instead: bytes | None = None) -> None:
         assert isinstance(inner, httpx2.AsyncByteStream)
         self._inner = inner
         self._instead = instead
         self._event = self._line = 0
-        """Bytes of the event that is under way, and of its line that is not over yet."""
+        """Bytes of the current event and of its current line."""
         self._first = b""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -126,7 +126,7 @@ class _Events(httpx2.AsyncByteStream):
                 return
 
     def _count(self, part: bytes) -> None:
-        """Add up the lines of the event that is under way; an empty one ends it, comments do not count."""
+        """Count the bytes of the current event; an empty line ends it, comments do not count."""
         *lines, rest = part.split(b"\n")
         for line in lines:
             whole, self._line = self._line + len(line), 0
@@ -140,7 +140,7 @@ class _Events(httpx2.AsyncByteStream):
 
 
 async def _read(response: httpx2.Response) -> bytes | None:
-    """The whole body; None if it is longer than is read."""
+    """The whole body; None if it is longer than the gateway reads."""
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     parts: list[bytes] = []
     length = 0
@@ -156,7 +156,7 @@ async def _read(response: httpx2.Response) -> bytes | None:
 
 
 def _answer(status: int, code: int, words: str) -> httpx2.Response:
-    """An error as a server would answer it, whichever request it was."""
+    """An error as a server would answer it, for any request."""
     return httpx2.Response(status, json=_error(code, words))
 
 
@@ -165,12 +165,12 @@ def _error(code: int, words: str) -> dict[str, object]:
 
 
 def _in_place_of_event() -> bytes:
-    """Ends the event under way as one of a kind that nobody reads, and answers in its place."""
+    """End the current event as a kind that no client reads, and answer in its place."""
     return f"\nevent: left-out\n\ndata: {json.dumps(_error(TOO_LONG, TOO_LONG_WORDS))}\n\n".encode()
 
 
 def _is_request(request: httpx2.Request) -> bool:
-    """Whether an answer is waited for."""
+    """Whether the gateway waits for an answer."""
     return request.method == "POST" and _says(request.content, "method", "id")
 
 

@@ -1,4 +1,4 @@
-"""What a model is told of a tool's result: text as it is, everything else in words, never too much of it."""
+"""A tool's result for the model: text as it is, everything else in words, all of limited length."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from holdfast.telemetry.known_secrets import NONE, KnownSecrets
 from holdfast.tools.base import ToolFailed
 
 LONGEST = 200_000
-"""Characters of a result that are kept."""
+"""Characters of a result that the gateway keeps."""
 
 
 def told(result: CallToolResult, known: KnownSecrets = NONE) -> str:
-    """The result in words without known secrets; raised as `ToolFailed` if the server calls it an error."""
+    """The result in words without known secrets; raises `ToolFailed` if the server calls it an error."""
     texts = [text for block in result.content for text in _shown(block)]
     texts += _structured(result.structured_content, texts)
     words = shortened("\n".join(texts), known)
     if result.is_error:
-        raise ToolFailed(words or "the server says that it failed, and not why")
+        raise ToolFailed(words or "the server says that the call failed, but not why")
     return words
 
 
 def shortened(text: str, known: KnownSecrets = NONE) -> str:
-    """The beginning of what is too long, without known secrets, and how much more there was."""
+    """The beginning of a long text, without known secrets, and how much more there was."""
     more = len(text) - LONGEST
     words = known.cut(text, LONGEST)
     return words if more <= 0 else f"{words}\n[{more} more characters were left out]"
@@ -63,7 +63,7 @@ def _size(encoded: str) -> str:
 
 
 def _structured(content: object, texts: Sequence[str]) -> list[str]:
-    """Structured content as JSON, unless a text says the same, as servers are asked to have it."""
+    """Structured content as JSON, unless a text of the result says the same."""
     if content is None:
         return []
     same = [content]

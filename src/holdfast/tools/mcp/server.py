@@ -1,4 +1,4 @@
-"""The life of one MCP server, begun again whenever it ends; its tools as they are, its calls by class."""
+"""One MCP server: it is started again whenever it ends; its tools; its calls by effect class."""
 
 from __future__ import annotations
 
@@ -22,43 +22,43 @@ from .settings import McpSettings
 from .tool_names import names_of
 
 PATIENCE = RetrySettings(first=SECOND, most=MINUTE)
-"""How soon a server that ended is begun again: for ever, ever less often."""
+"""Pauses before a server that ended is started again: longer each time, without an end."""
 START = 60.0
-"""Seconds a server may take until it has told its tools; programs may have to be fetched first."""
+"""Seconds until a server must have listed its tools; programs may have to be downloaded first."""
 LOOK = 30.0
-"""Seconds between two looks at a server over HTTP, which may be gone without a word."""
+"""Seconds between two looks at a server over HTTP, which may disappear without a sign."""
 SETTLE = 0.2
-"""Seconds between two looks at its tools, however often it says that they are others."""
+"""Seconds between two listings of its tools, however often it says that they have changed."""
 LOOKS = 10
-"""Looks at its tools within `PERIOD`; a server that changes them more often is looked at later."""
+"""Listings within `PERIOD`; if its tools change more often, the gateway waits."""
 PERIOD = 60.0
 MOST_WARNINGS = 20
-"""Lines of the log about the tools of one server; a server can think of any number."""
+"""Log lines about the tools of one server; without a limit, a server could fill the log."""
 TRIES = 3
-"""How often one call is begun at the most, if it may be repeated."""
+"""How often the gateway begins one call at most, if it may be repeated."""
 AGAIN = frozenset({EffectClass.READ, EffectClass.IDEMPOTENT})
 
 log = logging.getLogger(__name__)
 
 
 class State(StrEnum):
-    """Where a server stands."""
+    """The state of a server."""
 
     STARTING = "starting"
     UP = "up"
     DOWN = "down"
-    """It ended or cannot be reached; begun again after a while."""
+    """It ended or is unreachable; the gateway starts it again after a pause."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerLook:
-    """A server as people are shown it."""
+    """A server as people see it."""
 
     name: str
     state: State
     tools: int
     words: str
-    """Why it is down, or was last."""
+    """Why it is down, or was last down."""
     since: int
     starts: int
 
@@ -74,7 +74,7 @@ class McpTool:
     theirs: str
     server: McpServer
     timeout: float = DAY / SECOND
-    """Far away: how long a call may take is told by its progress, and that is the server's to watch."""
+    """Very long: `McpServer` itself limits the time of a call, by its progress."""
 
     @property
     def starts_program(self) -> bool:
@@ -85,7 +85,7 @@ class McpTool:
 
 
 class McpServer:
-    """One server; `work` is its whole life. Everything else may be asked at any time."""
+    """One server; `work` runs it until cancelled. Everything else may be called at any time."""
 
     def __init__(self, name: str, settings: McpSettings, clock: Clock, rng: Rng) -> None:
         self.name = name
@@ -99,19 +99,19 @@ class McpServer:
         self._connection: McpConnection | None = None
         self._tools: dict[str, McpTool] = {}
         self._tried = False
-        """Whether its first start is over, however it went."""
+        """Whether its first start is over, with any result."""
         self._seen = 0
-        """How many rings of its bell the tools known here are from."""
+        """The bell count at the last listing of the tools."""
         self._looked: deque[float] = deque(maxlen=LOOKS)
-        """When its tools were looked at last."""
+        """The times of the last listings."""
         self._rests_until = 0.0
-        """When its tools are looked at again, if it changed them too often."""
+        """When its tools are listed again, if it changed them too often."""
         self._warnings: set[str] = set()
         self._bell = Bell()
 
     @property
     def is_program(self) -> bool:
-        """Whether the gateway starts it, rather than reaches it at an address."""
+        """Whether the gateway starts its program, rather than connects to an address."""
         return self._settings.command is not None
 
     @property
@@ -120,12 +120,12 @@ class McpServer:
 
     @property
     def tools(self) -> Mapping[str, McpTool]:
-        """Its tools as they were told last, also while it is down: a call of one then waits for it."""
+        """The tools it listed last, also while it is down: a call then waits for the server."""
         return self._tools
 
     @property
     def settled(self) -> bool:
-        """Whether its tools are known as they are, or will not be soon."""
+        """Whether its tools are known, or will not be known soon."""
         if self._connection is None or self._state is not State.UP:
             return self._tried
         if self._clock.monotonic() < self._rests_until:
@@ -133,11 +133,11 @@ class McpServer:
         return self._connection.signs.changed.rung == self._seen
 
     async def settle(self) -> None:
-        """Return once it is settled, or has had its time."""
+        """Return when its tools are known, or it took too long."""
         await self._until(lambda: self.settled)
 
     async def work(self, connect: Connect) -> None:
-        """Keep it up until cancelled."""
+        """Keep the server running until cancelled."""
         failures = 0
         while True:
             began = self._clock.monotonic()
@@ -145,19 +145,19 @@ class McpServer:
             long_life = self._clock.monotonic() - began > PATIENCE.most / SECOND
             failures = 1 if long_life else failures + 1
             pause = delay(failures, PATIENCE, self._rng.random()) / SECOND
-            log.warning("the MCP server %s is down: %s; begun again in %.1f s", self.name, words, pause)
+            log.warning("the MCP server %s is down: %s; next start in %.1f s", self.name, words, pause)
             self._enter(State.DOWN, words)
             await self._clock.sleep(pause)
 
     def cannot_begin(self, why: str) -> None:
-        """Its first start is over before it began."""
+        """The first start failed before it began."""
         self._tried = True
         self._enter(State.DOWN, why)
 
     async def call(self, tool: McpTool, context: ToolContext, arguments: str) -> str:
-        """Carry a call out: what may be repeated is, on a server that came back; the rest is cut short."""
+        """Carry a call out; repeat it on a new connection if its class allows that, else cut it short."""
         given = _object(arguments)
-        fault: Exception = ServerNotReached("it could not be reached")
+        fault: Exception = ServerNotReached("it is unreachable")
         for attempt in range(1, TRIES + 1):
             if attempt > 1:
                 await self._clock.sleep(delay(attempt - 1, PATIENCE, self._rng.random()) / SECOND)
@@ -165,7 +165,7 @@ class McpServer:
             try:
                 return await self._answer(connection, tool, context, given)
             except ServerNotReached as gone:
-                # Not begun, so that any may be tried again.
+                # The call did not begin, so any call may be tried again.
                 connection.signs.end(str(gone))
                 fault = gone
             except ConnectionLost as lost:
@@ -184,14 +184,14 @@ class McpServer:
             raise ToolFailed(f"The MCP server {self.name!r} gave no result: {doubt}.") from None
 
     def _may_repeat(self, context: ToolContext, doubt: Exception) -> None:
-        """What was begun, and may have had an effect, is not to be told as a failure, nor repeated."""
+        """Cut the call short if it may have had an effect: it is neither a failure nor to be repeated."""
         if context.effect not in AGAIN:
             raise CutShort(f"the MCP server {self.name!r}: {doubt}") from None
 
-    # One life.
+    # From one start to the next end.
 
     async def _one_life(self, connect: Connect) -> str:
-        """From its start to its end; says why it ended."""
+        """Run the server from its start to its end; returns why it ended."""
         self._enter(State.STARTING, self._words)
         self._starts += 1
         life = asyncio.ensure_future(self._live(connect))
@@ -199,9 +199,9 @@ class McpServer:
         try:
             await self._until(lambda: self._state is State.UP or life.done(), START)
             if self._state is not State.UP and not life.done():
-                return f"it has not told its tools within {START:g} seconds"
+                return f"it did not list its tools within {START:g} seconds"
             return await life
-        except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: it is down, and why
+        except Exception as fault:  # noqa: BLE001 - the boundary to foreign code: the server is down
             return _told(fault)
         finally:
             self._connection = None
@@ -226,7 +226,7 @@ class McpServer:
             return signs.why
 
     async def _next_look(self, changed: Bell, rung: int) -> None:
-        """Return when its tools are to be looked at again."""
+        """Return when it is time to list its tools again."""
         await self._clock.sleep(self._pause())
         if self._settings.url is None:
             await changed.since(rung)
@@ -234,7 +234,7 @@ class McpServer:
             await first_of(changed.since(rung), self._clock.sleep(LOOK))
 
     def _pause(self) -> float:
-        """Seconds before its tools may be looked at again."""
+        """Seconds until its tools may be listed again."""
         now = self._clock.monotonic()
         self._looked.append(now)
         if len(self._looked) < LOOKS or self._looked[0] + PERIOD < now + SETTLE:
@@ -244,23 +244,23 @@ class McpServer:
         return self._rests_until - now
 
     def _warn(self, words: str) -> None:
-        """Say it in the log, once."""
+        """Log a warning once."""
         if words in self._warnings or len(self._warnings) > MOST_WARNINGS:
             return
         self._warnings.add(words)
         if len(self._warnings) > MOST_WARNINGS:
-            words = "there is more to say of its tools, and no more of it is logged"
+            words = "there are more warnings about its tools; they are not logged"
         log.warning("the MCP server %s: %s", self.name, words)
 
     def _take(self, listed: Sequence[Listed], left_out: int) -> None:
-        """These are its tools now."""
+        """Replace the known tools."""
         if left_out:
             self._warn(f"at least {left_out} of its tools are not offered: too large, or too many")
         offered = {tool.name: tool for tool in reversed(listed) if self._settings.offers(tool.name)}
         names = names_of(self.name, [tool.name for tool in listed if tool.name in offered])
         self._tools = {name: self._tool(name, offered[theirs]) for name, theirs in names.theirs.items()}
         for clash in names.clashes:
-            self._warn(f"two of its tools are alike: {clash}")
+            self._warn(f"two of its tools have the same name: {clash}")
 
     def _tool(self, name: str, listed: Listed) -> McpTool:
         effect = self._settings.effect_of(listed.name)
@@ -270,16 +270,16 @@ class McpServer:
         self._state, self._words, self._since = state, words, self._clock.now()
         self._bell.ring()
 
-    # One call.
+    # Calls.
 
     async def _reach(self, tool: McpTool) -> McpConnection:
-        """The connection, waited for a while; raises what the model can act on."""
+        """The connection, after a limited wait; the error says what the model can do."""
         await self._until(lambda: self._usable() is not None)
         connection = self._usable()
         if connection is None:
             raise ToolFailed(
                 f"The MCP server {self.name!r} is down: {self._words or 'it is still starting'}. Nothing was "
-                "done. It is begun again by itself; go on without it, or try again later."
+                "done. The gateway starts it again by itself. Continue without it, or try again later."
             )
         if tool.name not in self._tools:
             raise ToolFailed(f"The MCP server {self.name!r} does not offer {tool.theirs!r} any more.")
@@ -290,7 +290,7 @@ class McpServer:
         return None if found is None or found.signs.over.is_set() else found
 
     async def _in_time(self, work: Coroutine[Any, Any, str], beat: _Beat) -> str:
-        """What it answers; `TimeoutError` when neither that nor progress has come for too long."""
+        """The result; `TimeoutError` when neither a result nor progress came for too long."""
         seconds = self._settings.timeout / SECOND
         task = asyncio.ensure_future(work)
         try:
@@ -302,15 +302,15 @@ class McpServer:
                 finally:
                     timer.cancel()
                 if not task.done() and beat.count == heard:
-                    raise TimeoutError(f"no answer within {seconds:g} seconds; it was told to stop")
+                    raise TimeoutError(f"no answer within {seconds:g} seconds; the gateway told it to stop")
             return task.result()
         finally:
-            # The server is told that nobody waits any more.
+            # Cancelling tells the server that the gateway does not wait any more.
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
     async def _until(self, condition: Callable[[], bool], seconds: float | None = None) -> None:
-        """Return when it is so, or the time is up."""
+        """Return when the condition holds, or the time is up."""
         within = self._settings.wait / SECOND if seconds is None else seconds
         if condition():
             return
@@ -325,7 +325,7 @@ class McpServer:
 
 
 class _Beat:
-    """Counts words of progress, and passes them on."""
+    """Counts reports of progress, and passes them on."""
 
     def __init__(self, progress: Callable[[], None]) -> None:
         self._progress = progress
@@ -346,12 +346,12 @@ def _object(arguments: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
-        raise ToolFailed(f"the arguments are to be a JSON object, and are {arguments[:100]!r}")
+        raise ToolFailed(f"the arguments must be a JSON object, not {arguments[:100]!r}")
     return given
 
 
 def _told(fault: BaseException) -> str:
-    """Why it did not live, without what a fault may repeat; the first of several."""
+    """Why a connection failed, without what a fault may repeat; the first fault of a group."""
     while isinstance(fault, BaseExceptionGroup):
         fault = fault.exceptions[0]
     if isinstance(fault, (ConnectionLost, ServerNotReached, Garbled, ToolFailed, TimeoutError)):

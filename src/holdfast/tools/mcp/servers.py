@@ -1,4 +1,4 @@
-"""All MCP servers of a gateway: begun beside everything else, and asked for their tools."""
+"""All MCP servers of a gateway, which start beside everything else, and their tools."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Connecting = Callable[[McpSettings, Means, ProgramPlace], Connect]
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """Stands for a tool that a server is asked for and does not offer; it says so."""
+    """Replaces a tool that its server does not offer now; a call of it fails with the reason."""
 
     name: str
     words: str
@@ -35,7 +35,7 @@ class Gone:
 
 
 class Servers:
-    """The servers of the configuration, and all their tools: what the toolbox of a turn asks for more."""
+    """The servers of the configuration and all their tools, as a source for the tools of a turn."""
 
     def __init__(
         self,
@@ -57,15 +57,15 @@ class Servers:
         self._servers = {name: McpServer(name, one, clock, rng) for name, one in settings.items()}
 
     async def work(self) -> None:
-        """Keep all of them up until cancelled; none waits for another."""
+        """Keep all servers running until cancelled; none waits for another."""
         try:
-            # The SDK takes a second or two to be imported; the gateway works meanwhile.
+            # Importing the SDK takes a second or two; the gateway works meanwhile.
             connecting = await asyncio.to_thread(_sdk)
             await asyncio.to_thread(self._make_folders)
         except Exception as fault:
-            # Whoever keeps us at work tries again; until then nobody is to wait for any of them.
+            # The caller tries again; until then no call may wait for any server.
             for server in self._servers.values():
-                server.cannot_begin(f"it could not be begun ({type(fault).__name__})")
+                server.cannot_begin(f"it could not be started ({type(fault).__name__})")
             raise
         async with asyncio.TaskGroup() as lives:
             for name, server in self._servers.items():
@@ -73,10 +73,10 @@ class Servers:
                 lives.create_task(server.work(connect), name=name)
 
     def looks(self) -> tuple[ServerLook, ...]:
-        """Each server as it stands."""
+        """The current state of each server."""
         return tuple(server.look for server in self._servers.values())
 
-    # As a source of tools.
+    # The interface `ToolSource`.
 
     @property
     def settled(self) -> bool:
@@ -110,7 +110,8 @@ def _why(name: str, server: McpServer) -> str:
     if not look.tools:
         down = look.words or f"it is {look.state}"
         return (
-            f"The MCP server {server.name!r} has told no tools yet: {down}. Go on without it, or try later."
+            f"The MCP server {server.name!r} has not listed its tools yet: {down}. Continue without it, or "
+            "try again later."
         )
     there = ", ".join(server.tools)
     return f"The MCP server {server.name!r} does not offer {name!r} any more. It offers: {there}."

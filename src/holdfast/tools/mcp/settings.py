@@ -1,4 +1,4 @@
-"""What is said of an MCP server in the configuration; times are milliseconds."""
+"""The settings of an MCP server; times are milliseconds."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from holdfast.telemetry import KnownSecrets, without_secrets
 
 @dataclass(frozen=True, slots=True)
 class McpSettings:
-    """One `[mcp.NAME]`: a program to be run, or an address where a server is."""
+    """One `[mcp.NAME]`: a program to run, or the address of a server."""
 
     command: str | None = None
     args: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
-    """Names of variables it is given besides the harmless ones; their values stand in no settings."""
+    """Names of variables it gets besides the harmless ones; no setting holds their values."""
     cwd: Path | None = None
     read: tuple[Path, ...] = ()
     """What its program sees besides its own installation and the agents' workspace."""
     write: tuple[Path, ...] = ()
-    """What it may change as well."""
+    """What it may also change."""
     network: bool | None = None
     """Whether it reaches the network; None: as all contained programs."""
     url: str | None = None
     headers: tuple[tuple[str, str], ...] = ()
-    """Each with its value, in which `$NAME` stands for what the variable of that name holds."""
+    """Each header with its value, in which `$NAME` means the variable of that name."""
     tools: tuple[str, ...] = ()
-    """Patterns of the tools that are offered; none: all of them."""
+    """Patterns of the tools to offer; without patterns, all of them."""
     effects: tuple[tuple[str, EffectClass], ...] = ()
-    """Patterns of tools and their effect class; the first that fits. A tool that none fits is an effect."""
+    """Patterns of tools with their effect class; the first match counts. Without a match: `effect`."""
     timeout: int = 5 * MINUTE
-    """Without an answer or a word of progress, before a call is given up."""
+    """Time without an answer or progress, after which the gateway gives a call up."""
     wait: int = 20 * SECOND
-    """For a server that is down, before a call of it fails."""
+    """Time that a call waits for a server that is down, before it fails."""
 
     def offers(self, tool: str) -> bool:
-        """Whether an agent may know of this tool."""
+        """Whether agents see this tool."""
         return not self.tools or any(fnmatchcase(tool, pattern) for pattern in self.tools)
 
     def effect_of(self, tool: str) -> EffectClass:
@@ -52,7 +52,7 @@ class McpSettings:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a server is given and nobody else may see; never shown."""
+    """The secret values for one server; never shown."""
 
     env: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -67,5 +67,5 @@ class Means:
         return KnownSecrets(part for value in values for part in (value, *value.split(" ", 1)))
 
     def without(self, text: str) -> str:
-        """The text with what is not to be seen left out of it."""
+        """The text without these secrets and all others."""
         return without_secrets(self.known.without(text))

@@ -1,4 +1,4 @@
-"""What tools of an MCP server are called here: names that every provider takes, no two of them alike."""
+"""The gateway's names for the tools of an MCP server: every provider accepts them, and each is unique."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 @dataclass(frozen=True, slots=True)
 class ToolNames:
-    """The tools of a server by what they are called here."""
+    """The tools of a server by their names in the gateway."""
 
     theirs: dict[str, str]
-    """What the server calls it, by our name, in the server's order."""
+    """The server's name of each tool, by the gateway's name, in the server's order."""
     clashes: tuple[str, ...] = ()
-    """What was found alike, in words."""
+    """Which names are the same, in words."""
 
 
 def names_of(server: str, tools: Sequence[str]) -> ToolNames:
-    """Give each tool its name here; the same tools always get the same names, in whatever order they come.
+    """Give each tool its name in the gateway; the same tools always get the same names, in any order.
 
-    One whose name had to be changed, and is then that of another, is told apart by a mark made from its own.
+    If two changed names are the same, each gets a mark that is made from the server's own name.
     """
-    clashes = [f"{name!r} is there {count} times" for name, count in Counter(tools).items() if count > 1]
+    clashes = [f"{name!r} is listed {count} times" for name, count in Counter(tools).items() if count > 1]
     different = list(dict.fromkeys(tools))
     plain = {name: _plain(server, name) for name in different}
     taken = Counter(plain.values())
@@ -39,14 +39,14 @@ def names_of(server: str, tools: Sequence[str]) -> ToolNames:
     for name, safe in plain.items():
         if taken[safe] > 1 and safe != f"{server}{BETWEEN}{name}":
             marked = _marked(f"{server}{BETWEEN}{name}")
-            clashes.append(f"{name!r} would be called {safe} like another, and is {marked}")
+            clashes.append(f"{name!r} would be called {safe} like another tool, so it is called {marked}")
             safe = marked
         found.setdefault(safe, name)
     return ToolNames(found, tuple(clashes))
 
 
 def server_of(tool: str) -> str:
-    """The server whose tool would be called that."""
+    """The server of a tool with this name."""
     return tool.partition(BETWEEN)[0]
 
 

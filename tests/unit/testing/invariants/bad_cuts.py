@@ -72,18 +72,18 @@ SPOILT_CUTS: dict[str, tuple[str, str, Spoil]] = {
     ),
     "a stopped answer that its chat lacks": (
         "R24.3",
-        "its chat was not given it",
+        "its chat did not get it",
         but(stopped, ledger(outbox=())),
     ),
     "an answer that a crash took along": ("R24.3", "had written", but(died, ledger(entries=()))),
     "a stopped answer taken for a final one": (
         "R24.3",
-        "is done by a reply that was stopped",
+        "is done, but its reply was stopped",
         but(stopped, ledger(turns=(turn("done", None),))),
     ),
     "a reply with effects asked for again": (
         "R7.2",
-        "was asked for again",
+        "requested again",
         but(unknown, lambda h: h.writings.append(Writing("t1", effects=True, how="replied"))),
     ),
     "a reply with effects that is untold": ("R7.2", "was not told", but(unknown, ledger(outbox=()))),

@@ -131,28 +131,28 @@ SPOILT_GROUPS: dict[str, tuple[str, str, Spoil]] = {
     ),
     "an answer that replies to another message": (
         "R10.1",
-        "answer:t1/1 replies to m2, and m1 began it",
+        "answer:t1/1 replies to m2, but m1 began it",
         in_place(0, shown("answer:t1", 1, "m2")),
     ),
     "a file that lost what it replies to": (
         "R10.1",
-        "file:t1:c1/1 replies to None, and m1 began it",
+        "file:t1:c1/1 replies to None, but m1 began it",
         in_place(1, shown("file:t1:c1", 2, None)),
     ),
     "a line that lost what it replies to": (
         "R10.1",
-        "line:file:t1:c1/1/1 replies to None, and m1 began it",
+        "line:file:t1:c1/1/1 replies to None, but m1 began it",
         in_place(2, shown("line:file:t1:c1/1", 3, None)),
     ),
     "words about a message that reply to another": (
         "R10.1",
-        "ack:2/1 replies to m1, and m2 began it",
+        "ack:2/1 replies to m1, but m2 began it",
         in_place(3, shown("ack:2", 4, "m1")),
     ),
-    "a file that is named and not there": (
+    "a file that is named, but it is missing": (
         "R19",
-        "is named and not there",
-        and_then(lambda h: h.lost_files.append("the file abc is named and not there")),
+        "is named, but it is missing",
+        and_then(lambda h: h.lost_files.append("the file abc is named, but it is missing")),
     ),
     "a backup that lacks something": (
         "R19",
@@ -161,12 +161,12 @@ SPOILT_GROUPS: dict[str, tuple[str, str, Spoil]] = {
     ),
     "a delivery that a reader missed": (
         "R10.1 feed",
-        "has seen 1, 3-4, and 1-4 were owed there",
+        "has seen 1, 3-4, but the chat was owed 1-4",
         and_then(lambda h: h.read.__delitem__(2)),
     ),
     "a delivery that a reader saw twice": (
         "R10.1 feed",
-        "has seen 1-4, 4, and 1-4 were owed there",
+        "has seen 1-4, 4, but the chat was owed 1-4",
         and_then(lambda h: h.read.append(FeedRead(CHAT, "delivery", 4))),
     ),
     "an entry that a reader missed": (
@@ -186,12 +186,12 @@ SPOILT_GROUPS: dict[str, tuple[str, str, Spoil]] = {
     ),
     "a page that shows what is over": (
         "R10.1 feed",
-        "shows [('t1', 'running')] at rest, and there is []",
+        "shows [('t1', 'running')] at rest, but there is []",
         and_then(lambda h: h.last_looks.update({CHAT: {"turn": {"id": "t1", "state": "running"}}})),
     ),
     "an answer in another topic": (
         "R10.1",
-        "was shown in plain/group/2, and group/1 is where it began",
+        "was shown in plain/group/2, but it began in group/1",
         in_place(0, shown("answer:t1", 1, chat="group/2")),
     ),
 }

@@ -158,10 +158,10 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
         "was started 2 times",
         and_then(lambda h: h.worked.append(Worked("began", "pother", "t1", COMMAND))),
     ),
-    "a process nobody knows": ("R11", "was started and nobody knows it", but(processes=())),
+    "a process nobody knows": ("R11", "was started, and the ledger does not know it", but(processes=())),
     "a process of a turn that is over": (
         "R11",
-        "when turn t1 was over",
+        "after the end of turn t1",
         and_then(lambda h: h.worked.append(Worked("began", P, "t1", "other", over=True))),
     ),
     "a process by a call that never ran": (
@@ -171,32 +171,32 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
     ),
     "a process that is taken for over": (
         "R11",
-        "is exited, and in the world it runs",
+        "is exited, but in the world: it runs",
         and_then(lambda h: h.worked.clear()),
     ),
     "a process that is taken for running": (
         "R11",
-        "is running, and in the world ended",
+        "is running, but in the world: ended",
         but(processes=process(state="running")),
     ),
     "a process that should be forgotten": (
         "R11",
-        "is exited, and its conversation is forgotten",
+        "is exited, but its conversation is forgotten",
         but(processes=process(remembered=1)),
     ),
     "an end that nobody hears of": (
         "R11",
-        "wakes nobody, and nobody has seen it",
+        "woke no session, and no call showed it",
         but(processes=process(consumed=0), inbox=LIVED.inbox[:3]),
     ),
     "an end that counts as seen": (
         "R11",
-        "is taken for seen, and nobody has seen it",
+        "counts as seen, but no call showed it",
         but(**without_the_look()),
     ),
     "a wake-up for what was seen": (
         "R11",
-        "and its end had been seen",
+        "but a call had shown its end",
         and_then(lambda h: h.woken.append(h.woken[0]._replace(seen=True))),
     ),
     "a wake-up for what was shown": (
@@ -206,12 +206,12 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
     ),
     "a wake-up of others": (
         "R11",
-        "woke other, and it is of s",
+        "woke other, but it belongs to s",
         and_then(lambda h: h.woken.append(h.woken[0]._replace(session="other"))),
     ),
     "a match after the end": (
         "R11",
-        "after the word of its end",
+        "after the note of its end",
         but(
             inbox=(*LIVED.inbox, row(7, f"process:{P}:match:1", "ready", "t3")),
             entries=(*LIVED.entries, entry(13, "t4", "said", text="ready")),
@@ -219,7 +219,7 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
     ),
     "too many matches": (
         "R11",
-        "is one more than may wake anybody",
+        "is one wake-up more than allowed",
         but(inbox=(*LIVED.inbox, row(7, f"process:{P}:match:6", "ready", None))),
     ),
     "a wake-up for nothing": (
@@ -229,57 +229,57 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
     ),
     "summing up for nobody": (
         "I7",
-        "when no turn was running",
+        "while no turn was running",
         and_then(lambda h: h.summing.append(False)),
     ),
     "a call run with other arguments": (
         "R7.3",
-        'began, and nobody had allowed it with {"all": 1}',
+        'began with {"all": 1}, but no person had allowed it',
         and_then(lambda h: h.ran.append(h.ran[0]._replace(arguments='{"all": 1}', consented=False))),
     ),
     "a call done that was denied": (
         "R7.3",
-        "and its consent is answered",
+        "but its consent is answered",
         but(questions=asked(1, answer="no")),
     ),
     "a call done that nobody answered about": (
         "R7.3",
-        "and its consent is expired",
+        "but its consent is expired",
         but(questions=asked(1, state="expired", answer=None)),
     ),
     "a rule of a person who is no owner": (
         "R7.3",
-        "rule 2 was given by plain:ann, who is no owner",
+        "rule 2 was given by plain:ann, who is not an owner",
         but(rules=(*LIVED.rules, RuleLine(2, "plain:ann"))),
     ),
     "a rule without an answer that asked for it": (
         "R7.3",
-        "rule 1 is there, and nobody has said always",
+        "rule 1 exists, but no person has said always",
         but(rules=(RuleLine(1, OWNER, answers=0),)),
     ),
     "a call done that only seems to be allowed always": (
         "R7.3",
-        "effect t1:c4 is done, and its consent is cancelled",
+        "effect t1:c4 is done, but its consent is cancelled",
         but(questions=asked(1, state="cancelled", answer="always")),
     ),
     "an answer taken twice": (
         "R13",
-        "is answered and has 2 answers",
+        "is answered, but has 2 answers",
         but(inbox=(*LIVED.inbox, LIVED.inbox[1]._replace(position=7))),
     ),
     "an answer to a closed question": (
         "R13",
-        "is expired and has 1 answers",
+        "is expired, but has 1 answers",
         but(questions=asked(0, state="expired")),
     ),
     "an answer too late": (
         "R13",
-        "ms after its time was up",
+        "ms after it expired",
         and_then(lambda h: h.answers.append(Answered("clarify:t1:c1", 1, 1, late=5))),
     ),
     "a turn that is done without the answer it asked for": (
         "R13",
-        "turn t1 is done, and its question clarify:t1:c1 got no answer",
+        "turn t1 is done, but its question clarify:t1:c1 got no answer",
         but(questions=asked(0, state="expired", answer=None)),
     ),
     "a model that goes on without the answer it asked for": (
@@ -287,8 +287,8 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
         "the model went on in turn t1 when its question clarify:t1:c1 got no answer",
         but(questions=asked(0, state="undeliverable", answer=None)),
     ),
-    "an answer nobody gave": ("R13", "and nobody has answered", but(questions=asked(0, state="open"))),
-    "another answer": ("R13", "and the answer was 'green'", but(questions=asked(0, answer="green"))),
+    "an answer nobody gave": ("R13", "but no person has answered", but(questions=asked(0, state="open"))),
+    "another answer": ("R13", "but the answer was 'green'", but(questions=asked(0, answer="green"))),
     "a goal after a failure": (
         "R17",
         "goes on after a turn that is failed",
@@ -297,7 +297,7 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
     "a goal with too many turns": ("R17", "has had 2 turns of 1", but(goals=goal(budget=1))),
     "a goal that nobody set": (
         "R17",
-        "with a goal that nobody has set",
+        "with a goal that no person has set",
         but(inbox=(*LIVED.inbox[:4], LIVED.inbox[5])),
     ),
     "a goal after its report": (
@@ -310,8 +310,8 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
         "goes on after 'two' was written",
         but(inbox=(*LIVED.inbox, WRITTEN, row(8, "goal:t4", GOAL, None)), goals=goal(used=3)),
     ),
-    "a goal that counts wrong": ("R17", "has used 1 turns, and 2 were queued", but(goals=goal(used=1))),
-    "a goal that is lost": ("R17", "and nothing goes on", but(goals=goal(state="active"))),
+    "a goal that counts wrong": ("R17", "has used 1 turns, but 2 were queued", but(goals=goal(used=1))),
+    "a goal that is lost": ("R17", "but no turn follows", but(goals=goal(state="active"))),
     "a completion as a person's words": (
         "R11.2",
         "was shown process:p0123456789ab:ended as a person's words",
@@ -323,20 +323,20 @@ SPOILT: dict[str, tuple[str, str, Spoil]] = {
         and_then(lambda h: h.asked.append(ModelCalled(GOAL, (Message(Role.USER, GOAL),), True, "t4"))),
     ),
     "a summary of the open turn": ("R9.6", "of its own turn, which is open", but(entries=summed(1, 10))),
-    "a summary of half a turn": ("R9.6", "stands for a part of turn t2", but(entries=summed(1, 6))),
+    "a summary of half a turn": ("R9.6", "replaces a part of turn t2", but(entries=summed(1, 6))),
     "a summary of what is to come": (
         "R9.6",
-        "stands for what came after it",
+        "replaces later entries",
         but(entries=(SUMMARY._replace(seq=2), LIVED.entries[0])),
     ),
     "a summary that loses what it sums up": (
         "R9.6",
-        "stands for entries [3], which are not there",
+        "replaces entries [3], which do not exist",
         but(entries=tuple(line for line in LIVED.entries if line.seq != 3)),
     ),
     "a summary that nobody is shown": (
         "R9.6",
-        "shown nothing of 'one'",
+        "saw nothing of 'one'",
         and_then(lambda h: h.asked.append(ModelCalled(GOAL, (Message(Role.USER, GOAL),), True, "t4"))),
     ),
 }

@@ -68,7 +68,7 @@ def with_turn(number: int, **changes: object) -> Spoil:
 SPOILT_PARKS: dict[str, tuple[str, str, Spoil]] = {
     "work that is paused in silence": (
         "R8.3",
-        "turn t5 was held by safe mode, and its chat was not told",
+        "turn t5 was held by safe mode, but its chat was not told",
         with_ledger(outbox=LEDGER.outbox[:1]),
     ),
     "held work that a message drops": (
@@ -93,12 +93,12 @@ SPOILT_PARKS: dict[str, tuple[str, str, Spoil]] = {
     ),
     "a park that speaks of too many crashes": (
         "R8.6",
-        "speaks of 4 crashes, and there were 3",
+        "names 4 crashes, but there were 3",
         with_ledger(outbox=(owed("too_many_strikes:t1:3", CRASHED.format("4 times")),)),
     ),
     "a park that speaks of restarts": (
         "R8.6",
-        "speaks of restarts, and none has cut that work off",
+        "names restarts, but none has cut that work off",
         with_ledger(outbox=(owed("too_many_strikes:t1:3", RESTARTED),)),
     ),
 }

@@ -235,13 +235,13 @@ def calmly(spoil: Callable[[History], None]) -> Callable[[History], None]:
 BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     "confirmed before the commit": (
         "I1",
-        "e1 was confirmed before it was kept",
+        "e1 was confirmed before the ledger had it",
         lambda h: h.confirmed.__setitem__(0, Confirmed(ACCOUNT, "e1", False)),
     ),
-    "confirmed and lost": ("I1", "e2 is confirmed and stands in 0 places", in_ledger(inbox=GOOD.inbox[:1])),
+    "confirmed and lost": ("I1", "e2 is confirmed and is in 0 places", in_ledger(inbox=GOOD.inbox[:1])),
     "accepted twice": (
         "I1",
-        "e1 is confirmed and stands in 2 places",
+        "e1 is confirmed and is in 2 places",
         in_ledger(inbox=(*GOOD.inbox, GOOD.inbox[0]._replace(position=3))),
     ),
     "left waiting": (
@@ -251,7 +251,7 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "consumed twice": (
         "I2",
-        "'two' was taken 1 times and said 2 times",
+        "'two' was taken 1 times, but written 2 times",
         in_ledger(entries=(*GOOD.entries, said(7, "t2", "two"))),
     ),
     "refused in silence": (
@@ -264,16 +264,20 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
         "turn t2 is still interrupted",
         in_ledger(turns=(GOOD.turns[0], GOOD.turns[1]._replace(state="interrupted"))),
     ),
-    "a reply not owed": ("I3", "turn t2 is done and owes no reply", in_ledger(outbox=GOOD.outbox[:1])),
+    "a reply not owed": (
+        "I3",
+        "turn t2 is done, but its reply is not in the outbox",
+        in_ledger(outbox=GOOD.outbox[:1]),
+    ),
     "somebody else's reply": (
         "I3",
-        "turn t2 answers something else than 'two'",
+        "turn t2 answers something other than 'two'",
         in_ledger(outbox=(GOOD.outbox[0], GOOD.outbox[1]._replace(text="to one"))),
     ),
-    "sent to nobody": ("I3", "is sent and nobody sees it", lambda h: h.shown.clear()),
+    "sent to nobody": ("I3", "is sent, but it is not visible", lambda h: h.shown.clear()),
     "a file that nobody owes": (
         "I3",
-        "call t1:c1 says that it gave a file, and none is owed",
+        "call t1:c1 says that it sent a file, but the ledger owes none",
         in_ledger(calls=(CallLine("t1", "c1", "give", "{}", "idempotent", "done"),)),
     ),
     "a file left out": (
@@ -313,21 +317,21 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "a cut-off effect told as done": (
         "I6",
-        "is done in the ledger and never returned",
+        "is done in the ledger, but it never returned",
         lambda h: h.ran.__setitem__(slice(1, None), []),
     ),
     "a cut-off effect left as it was": ("I6", "was cut off and is started, not unknown", cut_off()),
     "an effect that ran told as skipped": (
         "I6",
-        "is skipped in the ledger and was run",
+        "is skipped in the ledger, but it was run",
         in_ledger(calls=(GOOD.calls[0]._replace(state="skipped"),)),
     ),
     "a turn nobody caused": (
         "I7",
-        "turn t9 has no cause that says so",
+        "turn t9 has no cause that names it",
         in_ledger(turns=(*GOOD.turns, TurnLine("t9", "s", "k", 2, "done", 3, None, None))),
     ),
-    "a turn from nowhere": ("I7", "which nobody sent", lambda h: h.events.clear()),
+    "a turn from nowhere": ("I7", "which no person sent", lambda h: h.events.clear()),
     "a model called for nobody": (
         "I7",
         "a model was called outside a running turn",
@@ -362,7 +366,7 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     "a command answered twice": ("I2", "command 3 (/stop) has 2 answers", with_command("So.", "Or so.")),
     "a stop that only says so": (
         "I2",
-        "says it stopped something, and nothing was",
+        "says it stopped something, but it did not",
         with_command("Stopped."),
     ),
     "longer than the platform takes": (
@@ -372,7 +376,7 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "parts with another's between them": (
         "I10",
-        "the parts of answer:t2 are separated",
+        "other parts came between the parts of answer:t2",
         in_ledger(outbox=(*GOOD.outbox, GOOD.outbox[1]._replace(id=3, number=4, part=2))),
     ),
     "gone without a word": (
@@ -397,7 +401,7 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "an innocent parked": (
         "I11",
-        "turn t2 is parked and killed nothing",
+        "turn t2 is parked, but it killed no process",
         in_ledger(turns=(GOOD.turns[0], GOOD.turns[1]._replace(state="parked"))),
     ),
     "old work resumed": (
@@ -407,7 +411,7 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "an old message run": (
         "I12",
-        "inbox row 2 (two) was run, and it came 7200000 ms late",
+        "inbox row 2 (two) was run, but it came 7200000 ms late",
         in_ledger(inbox=(GOOD.inbox[0], GOOD.inbox[1]._replace(late=2 * HOUR))),
     ),
     "an old reply sent": (
@@ -417,35 +421,35 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "left in silence": (
         "I12",
-        "turn t9 is expired (too_old) and nobody was told",
+        "turn t9 is expired (too_old), and its person was not told",
         in_ledger(turns=(*GOOD.turns, TurnLine("t9", "s", "k", 2, "expired", 3, None, "too_old"))),
     ),
     "told before it was kept": (
         "I13",
-        "ack:2/1 was shown before it was kept",
+        "ack:2/1 was shown before the ledger had it",
         lambda h: h.shown.append(shown("ack:2/1", 3)._replace(owed=None)),
     ),
     "told and kept no more": (
         "I13",
-        "ack:2/1 was shown and stands in the ledger no more",
+        "ack:2/1 was shown, but the ledger has it no more",
         lambda h: h.shown.append(shown("ack:2/1", 3)),
     ),
     "queued, it said": (
         "I13",
-        "ack:9/1 speaks of a message that is not there",
+        "ack:9/1 is about a message that does not exist",
         lambda h: h.shown.append(shown("ack:9/1", 3)),
     ),
     "a model called for somebody let out": (
         "I14",
-        "a model was called for somebody barred for 2.0 s",
+        "a model was called for a person barred for 2.0 s",
         lambda h: h.asked.append(h.asked[0]._replace(barred=2.0)),
     ),
     "a tool run for somebody let out": (
         "I14",
-        "effect t1:c1 began for somebody barred for 2.0 s",
+        "effect t1:c1 began for a person barred for 2.0 s",
         lambda h: h.ran.__setitem__(0, ran("begun")._replace(barred=2.0)),
     ),
-    "a token in the log": ("I15", "a secret stands in the log", lambda h: h.exposed.append("the log")),
+    "a token in the log": ("I15", "there is a secret in the log", lambda h: h.exposed.append("the log")),
     "a row for every failure": (
         "I19",
         "1000 rows for 4 messages and 2 boots",
@@ -453,7 +457,7 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "a platform in limbo": (
         "liveness",
-        "plain/bot could be reached and nobody listens",
+        "plain/bot is reachable, but no process listens to it",
         lambda h: h.deaf.append(ACCOUNT),
     ),
     "out of order": ("I10", "part 1 of plain/a came after part 2", lambda h: h.shown.reverse()),
@@ -480,7 +484,7 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "a call nobody allowed": (
         "R7.3",
-        "effect k began, and nobody had allowed it",
+        "effect k began with",
         lambda h: h.ran.append(ran("begun", key="k")._replace(consented=False)),
     ),
     "a notice that is never ended": (
@@ -505,27 +509,27 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "a turn that nobody stopped": (
         "I2",
-        "turn t1 is cancelled (restart_timeout), and nobody asked for that",
+        "turn t1 is cancelled (restart_timeout), but no person asked for that",
         in_ledger(turns=(TurnLine("t1", "s", "k", 1, "cancelled", 1, None, "restart_timeout"),)),
     ),
     "a failure nobody hears of": (
         "I3",
-        "turn t3 failed (model_failed) and nobody was told",
+        "turn t3 failed (model_failed), and its person was not told",
         in_ledger(turns=(TurnLine("t3", "s", "k", 1, "failed", 1, None, "model_failed"),)),
     ),
     "an answer nobody remembers": (
         "I3",
-        "turn t2 is done and its transcript has no reply",
+        "turn t2 is done, but its transcript has no reply",
         in_ledger(entries=GOOD.entries[:-1]),
     ),
     "something kept and dropped": (
         "I13",
-        "inbox row 3 (three) was spoken of and then dropped: draining",
+        "inbox row 3 (three) was acknowledged and then dropped: draining",
         acknowledged_and_dropped,
     ),
     "a result that became another": (
         "I16",
-        "the model has seen 'it rains' of c1, kept as 'done'",
+        "the model has seen 'it rains' of c1, but the ledger has 'done'",
         lambda h: h.asked.append(
             ModelCalled(
                 "one",
@@ -541,7 +545,7 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "a session that ended by itself": (
         "R1",
-        "k has had 2 sessions, and 0 reasons to end one",
+        "k has had 2 sessions, but 0 reasons to end one",
         in_ledger(
             turns=(
                 TurnLine("t1", "s", "k", 1, "done", 1, None, None),
@@ -572,7 +576,7 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "a chat that a bad part mutes": (
         "R10.3",
-        "answer:t2/1 waited 3000 s, while plain/b was sent to",
+        "answer:t2/1 waited 3000 s, while plain/b got messages",
         calmly(
             lambda h: h.shown.extend(
                 [
@@ -598,12 +602,12 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "a message nobody answered": (
         "I3",
-        "turn t1 has taken 'three' and answers without it",
+        "turn t1 has taken 'three', but answers without it",
         in_ledger(inbox=(*GOOD.inbox, GOOD.inbox[0]._replace(position=3, event_id="e5", text="three"))),
     ),
     "a stop carried out twice": (
         "I2",
-        "2 turns of k ended by stop, and 1 commands asked for that",
+        "2 turns of k ended by stop, but 1 commands asked for that",
         with_command("Stopped.", turns=[turn._replace(state="cancelled", why="stop") for turn in GOOD.turns]),
     ),
     "an undo carried out twice": (
@@ -613,7 +617,7 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "a restart carried out twice": (
         "I2",
-        "2 processes ended in order, 1 were asked to, and 0 commands did",
+        "2 processes ended in order, but only 1 were asked to and 0 commands did",
         ended_in_order,
     ),
     "two suspects at once": (
@@ -623,60 +627,64 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "blamed without a trial": (
         "I11",
-        "turn t1 is parked and never ran as the only suspect",
+        "turn t1 is parked, but it never ran as the only suspect",
         in_ledger(turns=(GOOD.turns[0]._replace(state="parked", why="too_many_strikes"),)),
     ),
-    "an edit that is confirmed and lost": ("I1", "what it changes stands as it was", unchanged),
+    "an edit that is confirmed and lost": ("I1", "its change was not carried out", unchanged),
     "said in another turn": (
         "I2",
-        "'one' was taken 1 times and said 0 times",
+        "'one' was taken 1 times, but written 0 times",
         in_ledger(entries=(said(1, "t2", "one"), *GOOD.entries[1:])),
     ),
     "somebody refused who is allowed": (
         "I2",
-        "inbox row 2 (two) was refused, and plain:ann was always allowed",
+        "inbox row 2 (two) was refused, but plain:ann was always allowed",
         row(state="refused", reason="not_allowed"),
     ),
     "taken for a stranger": (
         "I2",
-        "plain/bot e1 was refused, and plain:ann was always allowed",
+        "plain/bot e1 was refused, but plain:ann was always allowed",
         in_ledger(refused=frozenset({(ACCOUNT, "e1")})),
     ),
     "withdrawn by nobody": (
         "I2",
-        "inbox row 2 (two) was withdrawn by nobody",
+        "inbox row 2 (two) was withdrawn, but not by its sender",
         row(state="withdrawn", reason="withdrawn by its sender"),
     ),
     "offered although it is new": (
         "I2",
-        "inbox row 2 (two) was only offered, and came 0 ms late",
+        "inbox row 2 (two) was only offered, but it came 0 ms late",
         row(state="offered", reason="backlog"),
     ),
     "an answer to nothing": ("I2", "inbox row 2 (two) answers no question", row(state="answered")),
     "overtaken where nobody wants that": (
         "I2",
-        "turn t2 was overtaken where messages wait",
+        "turn t2 was overtaken in a chat where messages wait",
         turn(state="cancelled", why="interrupt"),
     ),
     "cancelled for somebody who is allowed": (
         "I2",
-        "turn t2 was cancelled, and plain:ann was always allowed",
+        "turn t2 was cancelled, but plain:ann was always allowed",
         turn(state="cancelled", why="not_allowed"),
     ),
     "dropped without a question": (
         "I2",
-        "turn t2 was dropped (dropped_unanswered), and nobody was asked",
+        "turn t2 was dropped (dropped_unanswered), but no person was asked",
         turn(state="cancelled", why="dropped_unanswered"),
     ),
-    "failed by itself": ("I2", "turn t2 failed, and no model did", turn(state="failed", why="model_failed")),
+    "failed by itself": (
+        "I2",
+        "turn t2 failed, but no model failed",
+        turn(state="failed", why="model_failed"),
+    ),
     "given up untried": (
         "I3",
-        "part 2 (answer:t2) failed (no) and nobody tried to send it",
+        "part 2 (answer:t2) failed (no), but no try was made",
         part(state="failed", reason="no"),
     ),
     "given up without a word": (
         "I3",
-        "part 2 (answer:t2) is failed (no) and no line says so",
+        "part 2 (answer:t2) is failed (no), but no line says so",
         part(state="failed", reason="no"),
     ),
     "expired too soon": (
@@ -686,32 +694,32 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "shown to others": (
         "I3",
-        "answer:t2/1 is owed to plain/bot/a and was shown in plain/b",
+        "answer:t2/1 is owed to plain/bot/a, but was shown in plain/b",
         lambda h: h.shown.append(shown("answer:t2/1", 2, marked=True)._replace(chat="b")),
     ),
     "other words": (
         "I3",
-        "answer:t2/1 is 'to two' and was shown as 'to you'",
+        "answer:t2/1 is 'to two', but was shown as 'to you'",
         lambda h: h.shown.append(shown("answer:t2/1", 2, marked=True)._replace(text="to you")),
     ),
     "answered elsewhere": (
         "I3",
-        "turn t2 came from plain/bot/a and is answered in plain/bot/b",
+        "turn t2 came from plain/bot/a, but is answered in plain/bot/b",
         part(chat="plain/bot/b"),
     ),
     "a failure told as done": (
         "I6",
-        "call t1:c1 is failed and the model is told that it is done",
+        "call t1:c1 is failed, but the model is told that it is done",
         in_ledger(calls=(GOOD.calls[0]._replace(state="failed"),)),
     ),
     "said out of order": (
         "I10",
-        "inbox row 1 stands in s after row 2",
+        "inbox row 1 is in s after row 2",
         in_ledger(entries=(*GOOD.entries[4:], *GOOD.entries[:4])),
     ),
     "parked too soon": (
         "I11",
-        "turn t2 is parked for its strikes, and was cut off 0 times",
+        "turn t2 is parked for its strikes, but was cut off 0 times",
         turn(state="parked", why="too_many_strikes"),
     ),
     "left too soon": (
@@ -721,12 +729,12 @@ BAD: dict[str, tuple[str, str, Callable[[History], None]]] = {
     ),
     "a resume that starves": (
         "R4.2",
-        "turn t2 was to go on and waited 90001 ms for a worker",
+        "turn t2 waited 90001 ms for a worker",
         lambda h: h.waited.append(Waited("t2", 90_001, 30_000)),
     ),
     "told of something else": (
         "I12",
-        "turn t2 is expired (too_old) and nobody was told",
+        "turn t2 is expired (too_old), and its person was not told",
         turn(state="expired", why="too_old"),
     ),
     "a boot that does something": (

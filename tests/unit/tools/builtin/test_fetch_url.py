@@ -47,7 +47,7 @@ async def test_a_page_is_given_as_its_text(net: Net) -> None:
 )
 @on_a_loop
 async def test_only_plain_addresses_of_the_web_are_fetched(net: Net, url: str) -> None:
-    with pytest.raises(ToolFailed, match="is no address like"):
+    with pytest.raises(ToolFailed, match="is not an address like"):
         await fetch(net, url)
 
 
@@ -84,9 +84,9 @@ def test_a_public_address_is_known_as_such() -> None:
 async def test_a_name_of_a_private_address_is_not_fetched_unless_that_is_allowed(net: Net) -> None:
     net.names["inside.example"] = [["127.0.0.2"]]
     net.answers["/"] = says(b"hello")
-    with pytest.raises(ToolFailed, match=r"not on the public net \(127.0.0.2\)"):
+    with pytest.raises(ToolFailed, match=r"\(127.0.0.2\) is not public"):
         await fetch(net, net.url("/", "inside.example"))
-    with pytest.raises(ToolFailed, match="not on the public net"):
+    with pytest.raises(ToolFailed, match="is not public"):
         await fetch(net, net.url("/", "[::1]"))
     net.names["inside.example"] = [["127.0.0.1"]]
     assert await fetch(net, net.url("/", "inside.example"), FetchSettings(allow_private=True)) == "hello"
@@ -95,7 +95,7 @@ async def test_a_name_of_a_private_address_is_not_fetched_unless_that_is_allowed
 @on_a_loop
 async def test_one_private_address_among_public_ones_is_enough(net: Net) -> None:
     net.names["both.example"] = [["127.0.0.1", "10.0.0.1"]]
-    with pytest.raises(ToolFailed, match="not on the public net"):
+    with pytest.raises(ToolFailed, match="is not public"):
         await fetch(net, net.url("/", "both.example"))
     assert net.asked == []
 
@@ -108,7 +108,7 @@ async def test_what_leads_to_a_private_address_is_not_followed(net: Net) -> None
         "/meta": leads("http://169.254.169.254/"),
     }
     for path in ("/", "/meta"):
-        with pytest.raises(ToolFailed, match="not on the public net"):
+        with pytest.raises(ToolFailed, match="is not public"):
             await fetch(net, net.url(path))
 
 
@@ -159,7 +159,7 @@ async def test_a_little_that_becomes_a_lot_is_cut(net: Net) -> None:
     assert len(found) < 51_000
     assert most_held < 10_000_000, "what is cut was never unpacked"
     net.answers["/br"] = says(b"?", Content_Encoding="br")
-    with pytest.raises(ToolFailed, match="packed in a way"):
+    with pytest.raises(ToolFailed, match="compressed in an unknown way"):
         await fetch(net, net.url("/br"))
 
 
@@ -180,7 +180,7 @@ async def test_what_is_no_answer_is_said(net: Net) -> None:
     net.answers |= {"/gone": says(b"no such page", code=404), "/picture": says(b"\x89PNG", "image/png")}
     with pytest.raises(ToolFailed, match="404 Not Found: no such page"):
         await fetch(net, net.url("/gone"))
-    with pytest.raises(ToolFailed, match="is no text but image/png"):
+    with pytest.raises(ToolFailed, match="is not text but image/png"):
         await fetch(net, net.url("/picture"))
     net.close()
     with pytest.raises(ToolFailed, match="cannot be reached"):

@@ -87,7 +87,7 @@ async def test_a_file_is_written_edited_listed_found_and_read(desk: Desk) -> Non
     assert await desk.do("list_files") == "a/"
     assert await desk.do("list_files", below=True) == "a/\na/b.txt 13"
     assert await desk.do("search_files", text="two", ignore_case=True) == "a/b.txt:3: TWO"
-    assert await desk.do("search_files", text="two", files="*.md") == "no file holds 'two'"
+    assert await desk.do("search_files", text="two", files="*.md") == "no file contains 'two'"
     assert await desk.do("write_file", path="a/b.txt", content="x") == "replaced a/b.txt (1 bytes)"
     assert (desk.root / "a" / "b.txt").read_text() == "x"
 
@@ -95,9 +95,9 @@ async def test_a_file_is_written_edited_listed_found_and_read(desk: Desk) -> Non
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"old": "three", "new": "x"}, "does not hold that text"),
-        ({"old": "", "new": "x"}, "does not hold that text"),
-        ({"old": "o", "new": "x"}, "holds that text 2 times"),
+        ({"old": "three", "new": "x"}, "does not contain that text"),
+        ({"old": "", "new": "x"}, "does not contain that text"),
+        ({"old": "o", "new": "x"}, "contains that text 2 times"),
     ],
 )
 @on_a_loop
@@ -171,7 +171,7 @@ async def test_a_search_and_a_list_do_not_follow_links(desk: Desk, tmp_path: Pat
     (tmp_path / "secret").write_text("top secret")
     (desk.root / "link").symlink_to(tmp_path)
     (desk.root / "file").symlink_to(tmp_path / "secret")
-    assert await desk.do("search_files", text="secret") == "no file holds 'secret'"
+    assert await desk.do("search_files", text="secret") == "no file contains 'secret'"
     assert (
         await desk.do("list_files", below=True) == "file (a link, not followed)\nlink (a link, not followed)"
     )
@@ -280,7 +280,7 @@ async def test_what_somebody_changed_meanwhile_is_not_written_over(
         await desk.do("write_file", key="t:1", path="a", content="mine")
     monkeypatch.setattr(module, "put_file", real)
     (desk.root / "a").write_text("theirs")
-    with pytest.raises(ToolFailed, match="changed by somebody"):
+    with pytest.raises(ToolFailed, match="was changed from elsewhere"):
         await desk.do("write_file", key="t:1", path="a", content="mine")
     assert (desk.root / "a").read_text() == "theirs"
 
@@ -299,7 +299,7 @@ async def test_what_is_no_text_or_too_much_is_refused_or_cut(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (desk.root / "binary").write_bytes(b"\x7fELF\0\0")
-    with pytest.raises(ToolFailed, match="is no text"):
+    with pytest.raises(ToolFailed, match="is not text|is not a text file"):
         await desk.do("read_file", path="binary")
     monkeypatch.setattr(module, "MOST_CHANGED", 10)
     with pytest.raises(ToolFailed, match="larger than 10 bytes"):
@@ -322,7 +322,7 @@ async def test_a_file_without_an_end_of_line_fills_no_memory(desk: Desk) -> None
     try:
         text = await desk.do("read_file", path="endless")
         assert text.endswith("\n[lines 1 to 1 of more than 1]")
-        assert await desk.do("search_files", text="xx") == "no file holds 'xx'"
+        assert await desk.do("search_files", text="xx") == "no file contains 'xx'"
         with pytest.raises(ToolFailed, match="larger than"):
             await desk.do("edit_file", path="endless", old="x", new="y")
     finally:

@@ -114,7 +114,7 @@ async def test_the_folder_is_kept_for_the_session_and_nothing_else(
     assert await again.do("pwd; echo $X") == f"{root}/sub\n\n[exit code 0]", "also for another process"
     assert f"{tmp_path}/workspace/sessions/s2" in await again.do("pwd", session="s2")
     await again.do("rmdir ../sub")
-    assert "this began in the workspace instead" in await again.do("true")
+    assert "the command started in the workspace instead" in await again.do("true")
 
 
 @on_a_loop
@@ -199,7 +199,7 @@ async def test_a_tree_of_children_is_gone_when_it_is_stopped(tmp_path: Path, con
         await shell.news.wait()
     assert len(running(mark)) >= 64
     work.cancel()
-    with pytest.raises(CutShort, match="it was stopped, and everything it had begun"):
+    with pytest.raises(CutShort, match="the command and everything it started were stopped"):
         await work
     assert running(mark) == []
 

@@ -345,7 +345,7 @@ async def test_tools_that_are_alike_are_told_once_however_often_they_are_listed(
         connection.signs.changed.ring()
         await world.pass_time(600, step=500)
         lines = [one.getMessage() for one in caplog.records]
-        assert sum("'read' is there 2 times" in line for line in lines) == 1
+        assert sum("'read' is listed 2 times" in line for line in lines) == 1
         assert sum("at least 3 of its tools are not offered" in line for line in lines) == 1
         assert sum("the MCP server box: " in line for line in lines) == MOST_WARNINGS + 1
 
@@ -383,7 +383,7 @@ async def test_one_that_never_tells_its_tools_is_begun_again() -> None:
         assert (other.look.state, world.fake.starts) == (State.STARTING, started + 1)
         assert not settled(other)
         await world.pass_time(5)
-        assert "has not told its tools within 60 seconds" in other.look.words
+        assert "did not list its tools within 60 seconds" in other.look.words
         assert world.fake.starts == started + 2
         assert settled(other), "nobody waits for it any more"
         task.cancel()
@@ -419,4 +419,4 @@ async def test_servers_that_cannot_even_be_begun_keep_nobody_waiting(tmp_path: P
         await servers.work()
     assert settled(servers)
     (look,) = servers.looks()
-    assert (look.state, look.words) == (State.DOWN, "it could not be begun (NotADirectoryError)")
+    assert (look.state, look.words) == (State.DOWN, "it could not be started (NotADirectoryError)")

@@ -28,7 +28,7 @@ def test_two_that_would_be_alike_are_told_apart_and_named() -> None:
 def test_one_that_is_there_twice_is_had_once_and_named() -> None:
     found = names_of("files", ["read", "read"])
     assert found.theirs == {"files__read": "read"}
-    assert found.clashes == ("'read' is there 2 times",)
+    assert found.clashes == ("'read' is listed 2 times",)
 
 
 @given(st.lists(st.text(min_size=1, max_size=200), max_size=20))

@@ -8,8 +8,8 @@
         ada.write("hello")
         await api.until(lambda: bool(ada.hears()))
 
-What goes wrong is asked for: `api.faults.add(LostAnswer(), "sendMessage")`. Every request stands in
-`api.log`, and everything that people could ever see in `api.shown`.
+Tests ask for faults: `api.faults.add(LostAnswer(), "sendMessage")`. `api.log` has every request, and
+`api.shown` everything that people could ever see.
 """
 
 from __future__ import annotations

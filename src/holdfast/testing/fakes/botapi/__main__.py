@@ -22,7 +22,7 @@ VERBS = ("write", "edit", "delete", "press", "answer", "open_topic", "block", "u
 
 
 class _Town:
-    """People by their names; who is not known yet moves in."""
+    """People by their names; a new name adds a person."""
 
     def __init__(self, people: BotPeople) -> None:
         self._people = people

@@ -1,4 +1,4 @@
-"""The Bot API's requests, carried out with whatever shall happen to them; nothing here knows HTTP."""
+"""The Bot API's requests, carried out with the planned faults; nothing here knows HTTP."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BROKEN = {
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """What a request is answered."""
+    """The answer to a request."""
 
     code: int
     body: Json
@@ -35,7 +35,7 @@ def refusal(error: ApiError) -> ApiAnswer:
 
 
 async def carry_out(api: BotApi, token: str, name: str, params: Params) -> ApiAnswer | None:
-    """One request of the bot; None: the connection is gone before it is answered."""
+    """Carry out one request of the bot; None: the connection is gone before the answer."""
     sizes = {field: len(upload.content) for field, upload in params.files.items()}
     asked = api.begin(name, params.values, sizes)
     effect = api.faults.hits(name, params.optional("chat_id"))
@@ -82,7 +82,7 @@ async def _done(api: BotApi, asked: ApiRequest, params: Params, effect: Effect |
 
 
 def content_at(api: BotApi, token: str, path: str) -> bytes:
-    """What a file holds, by the path that `getFile` gave; raises `ApiError`."""
+    """The content of a file, by the path that `getFile` gave; raises `ApiError`."""
     api.check(token)
     file_id, until = api.links.get(path, ("", 0))
     if api.now >= until:

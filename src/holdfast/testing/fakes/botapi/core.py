@@ -1,4 +1,4 @@
-"""The Bot API without HTTP: one bot, its world, what was asked of it and what people were shown for it."""
+"""The Bot API without HTTP: one bot, its world, its requests, and what people saw because of them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ TOKEN = "1000:a-token-for-tests"
 TYPING_LASTS = 5_000
 DRAFT_LASTS = 30_000
 QUERY_LASTS = 60_000
-"""How long a press may be answered. Telegram does not say; it is well below what a turn may take."""
+"""How long a press may be answered. Telegram gives no number; it is much less than a turn may take."""
 LINK_LASTS = 60 * 60 * 1_000
 
 
 @dataclass(slots=True)
 class ApiRequest:
-    """One request, and what came of it. For `outcome` see `OUTCOMES`."""
+    """One request and its result. For `outcome` see `OUTCOMES`."""
 
     number: int
     at: int
@@ -50,7 +50,7 @@ OUTCOMES = {
 
 @dataclass(frozen=True, slots=True)
 class ShownByBot:
-    """Something that people could see from then on, and the request that brought it."""
+    """Something that people could see from then on, and the request that caused it."""
 
     request: int
     at: int
@@ -75,7 +75,7 @@ class ShownDraft:
 
 @dataclass(slots=True)
 class ButtonQuery:
-    """A button that was pressed and is not answered yet."""
+    """A pressed button without an answer yet."""
 
     id: str
     by: User
@@ -85,7 +85,7 @@ class ButtonQuery:
 
 @dataclass(slots=True)
 class Beside:
-    """What is seen beside the messages of one chat or topic."""
+    """What people see beside the messages of one chat or topic."""
 
     typing_at: int | None = None
     drafts: dict[int, ShownDraft] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class BotApi:
         return self.clock.now()
 
     def revoke(self, token: str) -> None:
-        """From now on only this token is taken."""
+        """From now on only this token is valid."""
         self.token = token
 
     def check(self, token: str) -> None:
@@ -132,7 +132,7 @@ class BotApi:
             raise unauthorized()
 
     async def until(self, true: Callable[[], bool]) -> None:
-        """Return once this is so; it is looked at whenever anything happens."""
+        """Return once the condition holds; it is checked whenever anything happens."""
         while not true():
             await self.changed.since(self.changed.rung)
 
@@ -141,7 +141,7 @@ class BotApi:
         return [one for one in self.log if one.method.lower() == method.lower()]
 
     def begin(self, method: str, params: dict[str, str], files: dict[str, int]) -> ApiRequest:
-        """Write a request down; the token stands in none of it."""
+        """Write a request down, without the token."""
         asked = ApiRequest(next(self._requests), self.now, method, dict(params), files)
         self.log.append(asked)
         self.changed.ring()
@@ -153,7 +153,7 @@ class BotApi:
 
     @contextmanager
     def on_behalf_of(self, asked: ApiRequest) -> Iterator[None]:
-        """What is shown meanwhile, this request brought."""
+        """Everything shown inside belongs to this request."""
         self._served = asked.number
         try:
             yield
@@ -161,7 +161,7 @@ class BotApi:
             self._served = 0
 
     def show(self, how: str, message: ChatMessage) -> None:
-        """People see this from now on; a message ends what was beside it."""
+        """People see this from now on; a message ends the draft and the typing beside it."""
         if how == "message":
             self._beside.pop((message.chat.id, message.thread), None)
         self.note(how, message.chat, message.thread, message.id, message.content.text)
@@ -172,7 +172,7 @@ class BotApi:
         self.changed.ring()
 
     def beside(self, chat: int, thread: int | None) -> Beside:
-        """What is beside the messages there; what has faded is gone."""
+        """What is beside the messages there, without what has faded."""
         found = self._beside.setdefault((chat, thread), Beside())
         if found.typing_at is not None and self.now - found.typing_at >= TYPING_LASTS:
             found.typing_at = None

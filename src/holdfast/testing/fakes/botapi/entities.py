@@ -1,4 +1,4 @@
-"""Formatted text: characters, and what they look like, measured as Telegram does in UTF-16 units."""
+"""Formatted text: characters and their looks, measured as Telegram does in UTF-16 units."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ LONGEST_TEXT = 4096
 LONGEST_CAPTION = 1024
 
 SIMPLE = ("bold", "italic", "underline", "strikethrough", "spoiler", "code")
-"""Kinds that need nothing but their place."""
+"""Kinds that need only a position."""
 _ALONE = frozenset({"code", "pre"})
-"""Nothing may look like anything else inside of these."""
+"""No other formatting is allowed inside of these."""
 _KNOWN = frozenset(
     (
         *SIMPLE,
@@ -30,7 +30,7 @@ _CONTROL = dict.fromkeys((*range(10), *range(11, 32)), " ")
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """That a stretch of the text looks like something."""
+    """A part of the text has this look."""
 
     kind: str
     offset: int
@@ -53,7 +53,7 @@ class Formatted:
     entities: tuple[Entity, ...] = ()
 
     def under(self, entity: Entity) -> str:
-        """The part of the text that looks so."""
+        """The part of the text with this look."""
         return cut16(self.text, entity.offset, entity.end)
 
 
@@ -61,33 +61,33 @@ NOTHING = Formatted("")
 
 
 def length16(text: str) -> int:
-    """How long Telegram takes a text to be."""
+    """The length of a text as Telegram counts it."""
     return len(text) + sum(char > "\uffff" for char in text)
 
 
 def cut16(text: str, start: int, end: int) -> str:
-    """The part between two places counted in UTF-16 units."""
+    """The part between two positions counted in UTF-16 units."""
     units = text.encode("utf-16-le", "surrogatepass")
     return units[2 * start : 2 * end].decode("utf-16-le", "replace")
 
 
 def unreadable(words: str) -> ApiError:
-    """What every fault of formatting is answered with."""
+    """The answer to every fault of formatting."""
     return bad_request(f"can't parse entities: {words}")
 
 
 def cleaned(text: str) -> str:
-    """Without characters that nobody can see: they become spaces."""
+    """The text without invisible characters: they become spaces."""
     return text.replace("\r", "").translate(_CONTROL)
 
 
 def in_place(offset: int, source: str) -> str:
-    """Where something stands, as errors say it."""
+    """The position, as errors state it."""
     return f"at byte offset {len(source[:offset].encode('utf-8', 'surrogatepass'))}"
 
 
 def given(text: str, entities: object) -> Formatted:
-    """A text whose looks were given as a list."""
+    """A text whose looks come as a list."""
     if not isinstance(entities, list):
         raise bad_request("can't parse entities JSON object")
     return Formatted(cleaned(text), tuple(_entity(each, length16(text)) for each in entities))
@@ -110,7 +110,7 @@ def _entity(given: object, longest: int) -> Entity:
 
 
 def settled(formatted: Formatted) -> Formatted:
-    """The text as it is kept: without space around it, its entities in order and none that is empty."""
+    """The text as it is kept: without space around it, its entities in order and none of them empty."""
     begins = length16(formatted.text) - length16(formatted.text.lstrip())
     text = formatted.text.strip()
     ends = length16(text)
@@ -128,7 +128,7 @@ def _clipped(entity: Entity, begins: int, ends: int) -> Entity:
 
 
 def _not_inside_code(ordered: Iterable[Entity]) -> Iterable[Entity]:
-    """Code takes everything else away that stands in it or around it, but for quotes."""
+    """Code removes every other entity inside or around it, except quotes."""
     all_of_them = list(ordered)
     code = [entity for entity in all_of_them if entity.kind in _ALONE]
     for entity in all_of_them:
@@ -143,7 +143,7 @@ _COMMAND = re.compile(r"(?<![\w/])/[A-Za-z][A-Za-z0-9_]*(?:@\w+)?")
 
 
 def commands_in(text: str) -> tuple[Entity, ...]:
-    """What a client marks by itself in what a person writes: commands."""
+    """The commands that a client marks by itself in what a person writes."""
     return tuple(
         Entity("bot_command", length16(text[: found.start()]), length16(found[0]))
         for found in _COMMAND.finditer(text)

@@ -1,4 +1,4 @@
-"""What the Bot API says when it does not do what was asked, in its own words."""
+"""The Bot API's refusals, in its own words."""
 
 from __future__ import annotations
 

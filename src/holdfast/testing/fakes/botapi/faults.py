@@ -1,4 +1,4 @@
-"""What goes wrong on demand: floods, errors of the server, requests and answers that get lost, slowness."""
+"""Faults on demand: floods, errors of the server, lost requests and answers, slowness."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ class Flood:
 
 @dataclass(frozen=True, slots=True)
 class ServerError:
-    """An error of the server; nothing was done."""
+    """An error of the server, which has done nothing."""
 
     code: int = 500
 
 
 @dataclass(frozen=True, slots=True)
 class LostRequest:
-    """The connection is cut before anything was done."""
+    """The connection breaks before the server does anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class LostAnswer:
-    """It is done, and the connection is cut before the answer."""
+    """The server does the request, and the connection breaks before the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """It is done at once and answered after so many seconds of the server's clock."""
+    """The server does the request at once and answers after this many seconds of its clock."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class CutAfter:
-    """A download ends after so many bytes."""
+    """A download ends after this many bytes."""
 
     size: int
 
 
 @dataclass(frozen=True, slots=True)
 class NoRanges:
-    """A download is answered from the beginning, whatever part was asked for."""
+    """A download is answered from the beginning, whatever part the bot asked for."""
 
 
 Effect = Flood | ServerError | LostRequest | LostAnswer | Slow | CutAfter | NoRanges
@@ -67,7 +67,7 @@ class _Rule:
 
 
 class ApiFaults:
-    """What shall go wrong, first come first served; each as often as it says."""
+    """The planned faults, in the order they were added, each as often as it says."""
 
     def __init__(self) -> None:
         self._rules: list[_Rule] = []
@@ -80,7 +80,7 @@ class ApiFaults:
         times: int | None = 1,
         skip: int = 0,
     ) -> None:
-        """Let the next `times` such requests (None: all) go wrong, after `skip` that do not.
+        """Let the next `times` matching requests (None: all) fail, after `skip` that do not.
 
         A download is the method `download`.
         """
@@ -90,7 +90,7 @@ class ApiFaults:
         self._rules.clear()
 
     def hits(self, method: str, chat: int | None) -> Effect | None:
-        """What shall happen to this request, if anything."""
+        """The fault for this request, if any."""
         for rule in self._rules:
             if rule.fits(method.lower(), chat):
                 if rule.skip:
@@ -103,7 +103,7 @@ class ApiFaults:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """How much a bot may say, as the documentation advises."""
+    """How much a bot may send, as the documentation advises."""
 
     chat_each_second: int = 1
     group_each_minute: int = 20
@@ -112,14 +112,14 @@ class Rates:
 
 @dataclass(slots=True)
 class RateLimits:
-    """Keeps to rates, if there are any; who asks too soon waits the longer for it, as on Telegram."""
+    """Enforces rates, if there are any; a bot that asks too soon waits longer, as on Telegram."""
 
     rates: Rates | None = None
     _said: dict[int, deque[int]] = field(default_factory=dict)
     _all: deque[int] = field(default_factory=deque)
 
     def wait(self, now: int, chat: int) -> int:
-        """Seconds the bot has to wait before it may say this; 0 if it may now, and then it counts."""
+        """Seconds until the bot may send this; 0 if it may now, and then it counts."""
         if self.rates is None:
             return 0
         said = self._said.setdefault(chat, deque(maxlen=1_000))

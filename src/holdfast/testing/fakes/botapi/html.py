@@ -34,16 +34,16 @@ _LANGUAGE = "language-"
 
 @dataclass(slots=True)
 class _Open:
-    """A tag that was begun."""
+    """An open tag."""
 
     tag: str
     at: int
-    """Where it begins in the text as people see it."""
+    """Where it begins in the text that people see."""
     attributes: dict[str, str] = field(default_factory=dict)
 
 
 def parse_html(source: str) -> Formatted:
-    """The text and its looks; raises what the Bot API answers when the markup is wrong."""
+    """The text and its looks; raises the Bot API's answer if the markup is wrong."""
     return _Reader(source).read()
 
 
@@ -83,7 +83,7 @@ class _Reader:
         return self._source[self._at : self._at + 1]
 
     def _character(self) -> str:
-        """The one that a reference stands for; what is no reference stands for itself."""
+        """The character of a reference; any other text stays as it is."""
         found = _REFERENCE.match(self._source, self._at)
         meant = _meant(found) if found else None
         if found is None or meant is None:

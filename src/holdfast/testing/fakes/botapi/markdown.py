@@ -47,7 +47,7 @@ class _Open:
 
 
 def parse_markdown(source: str) -> Formatted:
-    """The text and its looks; raises what the Bot API answers when the markup is wrong."""
+    """The text and its looks; raises the Bot API's answer if the markup is wrong."""
     return _Reader(source).read()
 
 

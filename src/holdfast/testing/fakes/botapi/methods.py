@@ -1,4 +1,4 @@
-"""Every method there is, by its name, and those that are not about messages of the bot."""
+"""All methods by name, and the ones that are not about messages of the bot."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def set_webhook(api: BotApi, params: Params) -> object:
         raise bad_request("bad webhook: An HTTPS URL must be provided for webhook")
     api.updates.allow(_kinds(params))
     most = params.number("max_connections", 40)
-    # Telegram wants HTTPS; here nobody has a certificate.
+    # Telegram requires HTTPS; tests have no certificate.
     api.deliverer.webhook = Webhook(url, secret, min(max(most, 1), 100), params.text("ip_address") or None)
     if params.flag("drop_pending_updates"):
         api.updates.drop()
@@ -170,7 +170,7 @@ _GIFTS = dict.fromkeys(
 
 
 def open_topic(api: BotApi, chat: Chat, name: str, by: User) -> ChatMessage:
-    """A new topic; its id is that of the message that says so."""
+    """Open a new topic; its id is that of the message that announces it."""
     message = api.world.post(
         chat,
         lambda id_: ChatMessage(
@@ -265,4 +265,4 @@ METHODS: Mapping[str, Method] = {
         delete_forum_topic,
     ),
 }
-"""By their names in small letters: the Bot API does not mind how they are written."""
+"""By their names in lower case: the Bot API ignores case."""

@@ -1,4 +1,4 @@
-"""The parameters of a request, in any of the ways the Bot API takes them."""
+"""The parameters of a request, in every form that the Bot API accepts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Params:
         return value
 
     def number(self, name: str, otherwise: int = 0) -> int:
-        """A number; what is none counts as not given, as on Telegram."""
+        """A number; anything else counts as not given, as on Telegram."""
         value = self.values.get(name, "").strip()
         return int(value) if re.fullmatch(r"-?[0-9]{1,18}", value) else otherwise
 

@@ -28,20 +28,20 @@ class SeenMessage:
     media: tuple[str, ...] = ()
 
     def looks(self, kind: str) -> list[str]:
-        """The parts of the text that look so."""
+        """The parts of the text with this look."""
         whole = Formatted(self.text, self.entities)
         return [whole.under(entity) for entity in self.entities if entity.kind == kind]
 
 
 class BotPeople:
-    """Everybody on the other side of one bot."""
+    """All people who talk to one bot."""
 
     def __init__(self, api: BotApi) -> None:
         self.api = api
         self._albums = count(1)
 
     def add(self, name: str) -> Person:
-        """Somebody new; nobody the bot could write to before they wrote."""
+        """Add a person; the bot cannot write to them before they write."""
         return Person(self, self.api.world.add_person(name))
 
     def group(self, name: str, *people: Person, kind: str = "supergroup", topics: bool = False) -> int:
@@ -54,14 +54,14 @@ class BotPeople:
         return chat.id
 
     def direct_messages(self, name: str, *people: Person) -> int:
-        """A channel's direct messages: each of these people has a topic of their own, by their id."""
+        """A channel's direct messages: each of these people has their own topic, by their id."""
         chat = self.api.world.add_supergroup(name, {person.id: person.user for person in people})
         chat.is_direct_messages = True
         chat.topics = {person.id: Topic(person.id, person.user.name) for person in people}
         return chat.id
 
     def upgrade(self, group: int, by: Person) -> int:
-        """Make a group a supergroup, which has another id; both say so."""
+        """Make a group a supergroup, which has another id; both groups announce it."""
         world = self.api.world
         old = world.chats[group]
         new = world.add_supergroup(old.name, old.people)
@@ -78,41 +78,41 @@ class BotPeople:
         return message
 
     def bring(self, kind: str, message: ChatMessage) -> None:
-        """The bot is told of a message, if it is there to be told."""
+        """Send the bot an update about a message, if the bot is in the chat."""
         if message.chat.gone is None:
             self.api.updates.add(kind, message.payload(), message.chat.id)
 
     def babble(self, kind: str, content: Json) -> None:
-        """An update of any kind with anything in it."""
+        """Send an update of any kind with any content."""
         self.api.updates.add(kind, content)
 
     def new_album(self) -> str:
         return f"album{next(self._albums)}"
 
     def sees(self, chat: int, thread: int | None = None) -> list[SeenMessage]:
-        """What stands in a chat, or in one of its topics, in order and as it is now, without drafts."""
+        """The messages of a chat or a topic, in order and as they are now, without drafts."""
         found = self.api.world.chats.get(chat)
         messages = found.messages.values() if found else ()
         return [_seen(one) for one in messages if _topic(one) == thread and not one.service]
 
     def drafts(self, chat: int, thread: int | None = None) -> list[str]:
-        """The unfinished texts that are seen there now."""
+        """The unfinished texts that are visible there now."""
         drafts = self.api.beside(chat, thread).drafts.values()
         return [one.content.text or "Thinking…" for one in drafts]
 
     def typing(self, chat: int, thread: int | None = None) -> bool:
-        """Whether the bot is seen typing there now."""
+        """Whether the bot is shown as typing there now."""
         return self.api.beside(chat, thread).typing_at is not None
 
     def times_shown(self, text: str, chat: int | None = None) -> int:
-        """How many messages with this text were ever put before people."""
+        """How many messages with this text people ever saw."""
         return sum(
             one.how == "message" and one.text == text and chat in (None, one.chat) for one in self.api.shown
         )
 
 
 class Person:
-    """Somebody; without a chat they mean the one they have with the bot."""
+    """One person; without a chat, methods act in the direct chat with the bot."""
 
     def __init__(self, people: BotPeople, user: User) -> None:
         self._people = people
@@ -179,7 +179,7 @@ class Person:
     ) -> int:
         in_topic = thread is not None and not chat.is_direct_messages
         if thread is None and reply_to is not None and chat.kind == "supergroup":
-            # Replies hang together in a plain supergroup as well, without being a topic.
+            # Replies form a thread in a plain supergroup, too, without a topic.
             replied = chat.messages[reply_to]
             thread, in_topic = replied.thread or reply_to, replied.in_topic
         at = self._api.now // 1_000
@@ -193,14 +193,14 @@ class Person:
         return message.id
 
     def edit(self, message_id: int, text: str, chat: int | None = None) -> None:
-        """Change a text or caption they wrote."""
+        """Change a text or caption that this person wrote."""
         where = self._chat(chat)
         message = where.messages[message_id]
         message.content, message.edited = Formatted(text, commands_in(text)), self._api.now // 1_000
         self._people.bring("edited_channel_post" if where.kind == "channel" else "edited_message", message)
 
     def delete(self, message_id: int, chat: int | None = None) -> None:
-        """Take a message back; a bot is told nothing of that."""
+        """Delete a message; Telegram does not tell the bot."""
         del self._chat(chat).messages[message_id]
 
     def press(
@@ -212,14 +212,14 @@ class Person:
         query = self._api.press(self.user)
         shown = message.payload()
         if seen_long_ago:
-            # What is too old comes without its content.
+            # A press on an old message comes without its content.
             shown = {"chat": where.payload(), "message_id": message.id, "date": 0}
         pressed: Json = {"id": query.id, "from": self.user.payload(), "message": shown, "data": data}
         self._api.updates.add("callback_query", pressed | {"chat_instance": str(where.id)}, where.id)
         return query.id
 
     def answer(self, query: str) -> str | None:
-        """What a press was answered; None while the button still spins."""
+        """The answer to a press; None while the button still spins."""
         return self._api.queries[query].answered
 
     def open_topic(self, name: str, chat: int | None = None) -> int:
@@ -229,14 +229,14 @@ class Person:
         return message.id
 
     def block(self) -> None:
-        """Say that the bot shall write no more."""
+        """Block the bot."""
         self._member(self._chat(None), "member", "kicked", "bot was blocked by the user")
 
     def unblock(self) -> None:
         self._member(self._chat(None), "kicked", "member", None)
 
     def kick_bot(self, chat: int) -> None:
-        """Put the bot out of a group."""
+        """Remove the bot from a group."""
         where = self._chat(chat)
         self._member(where, "member", "kicked", f"bot was kicked from the {where.kind} chat")
 
@@ -254,7 +254,7 @@ class Person:
         )
 
     def sees(self, chat: int | None = None, thread: int | None = None) -> list[SeenMessage]:
-        """Everything that stands in the chat or topic, in order, as it is now."""
+        """All messages of the chat or topic, in order, as they are now."""
         return self._people.sees(self.id if chat is None else chat, thread)
 
     def hears(self, chat: int | None = None, thread: int | None = None) -> list[str]:
@@ -300,4 +300,4 @@ def _button(chat: Chat, label: str, message_id: int | None) -> tuple[ChatMessage
                 for button in row:
                     if button["text"] == label and "callback_data" in button:
                         return message, str(button["callback_data"])
-    raise LookupError(f"nobody sees a button {label!r} here")
+    raise LookupError(f"no button {label!r} is visible here")

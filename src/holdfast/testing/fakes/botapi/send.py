@@ -1,4 +1,4 @@
-"""Methods by which the bot says something, changes what it said, or takes it back."""
+"""Methods with which the bot sends, changes and deletes messages."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _ACTIONS = (
 
 
 def content_of(params: Params, name: str = "text", looks: str = "entities") -> Formatted:
-    """The text that is given, with its looks, as it will be kept."""
+    """The given text with its looks, as it will be kept."""
     text, mode = params.text(name), params.text("parse_mode").lower()
     if mode not in ("", "html", "markdownv2"):
-        # The old Markdown mode as well: nobody shall begin with it.
+        # The old Markdown mode is refused as well: no new code shall use it.
         raise bad_request("unsupported parse_mode")
     if mode == "html":
         return settled(parse_html(text))
@@ -53,14 +53,14 @@ def _text_of(params: Params) -> Formatted:
 
 
 def chat_of(api: BotApi, params: Params) -> Chat:
-    """The chat to say something in."""
+    """The chat to send to."""
     if not params.text("chat_id"):
         raise bad_request("chat_id is empty")
     return api.world.to_say(params.number("chat_id"))
 
 
 def thread_of(chat: Chat, params: Params) -> int | None:
-    """The topic to say it in; one that there is not, is refused."""
+    """The topic to send to; an unknown one is refused."""
     if chat.is_direct_messages:
         topic = params.optional("direct_messages_topic_id")
         if topic is None:
@@ -94,7 +94,7 @@ def _reply_of(chat: Chat, params: Params) -> int | None:
 
 
 def markup_of(params: Params) -> Json | None:
-    """The buttons below a message; other kinds of keyboards are taken and not kept."""
+    """The buttons below a message; other kinds of keyboards are accepted and dropped."""
     markup = params.object("reply_markup", "can't parse reply keyboard markup JSON object")
     if not markup or "inline_keyboard" not in markup:
         return None
@@ -126,7 +126,7 @@ def say(
     thread, reply_to, markup = thread_of(chat, params), _reply_of(chat, params), markup_of(params)
     replied = chat.messages.get(reply_to) if reply_to is not None else None
     if thread is None and replied is not None and replied.in_topic:
-        # A reply stands where the message is that it replies to.
+        # A reply belongs to the topic of the message that it replies to.
         thread = replied.thread
     message = api.world.post(
         chat,
@@ -167,7 +167,7 @@ def send_message_draft(api: BotApi, params: Params) -> object:
 
 
 def own_message(api: BotApi, params: Params) -> ChatMessage:
-    """The message to change, which has to be the bot's."""
+    """The message to change, which must be the bot's."""
     message = chat_of(api, params).messages.get(params.number("message_id"))
     if message is None:
         raise bad_request("message to edit not found")
@@ -227,7 +227,7 @@ def _caption_of(params: Params) -> Formatted:
 
 
 def _file_of(api: BotApi, params: Params, name: str, folder: str) -> tuple[StoredFile, str]:
-    """A file that came along, or one that is there already by its id."""
+    """A file of the request, or a known one by its id."""
     given = params.text(name)
     upload = params.files.get(given.removeprefix("attach://")) if given else params.files.get(name)
     if upload is None:

@@ -27,7 +27,7 @@ _WAITING = 128
 
 
 class Wires:
-    """The connections that are open, so that one can be cut."""
+    """The open connections, so that the server can cut one."""
 
     def __init__(self) -> None:
         self._open: dict[object, asyncio.Transport] = {}
@@ -39,7 +39,7 @@ class Wires:
         self._open = {who: one for who, one in self._open.items() if one is not transport}
 
     def of(self, scope: Scope) -> asyncio.Transport | None:
-        """None if it is gone already."""
+        """The connection; None if it is already gone."""
         return self._open.get(tuple(scope["client"]))
 
     def cut_all(self) -> None:
@@ -48,7 +48,7 @@ class Wires:
 
 
 class _Cut(Response):
-    """No answer: the connection is gone, after the first bytes of one if there are any."""
+    """No answer: the connection is cut, after the first bytes of an answer if there are any."""
 
     def __init__(self, wires: Wires, begun: bytes = b"", of: int = 0) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class _Cut(Response):
 
 
 def application(api: BotApi, wires: Wires, more: tuple[Route, ...] = ()) -> Starlette:
-    """The API as an application; wires have to be those it is served on."""
+    """The API as an application; `wires` must belong to the server that runs it."""
     door = _Door(api, wires)
     return Starlette(
         routes=[
@@ -87,7 +87,7 @@ class _Door:
         self._wires = wires
 
     async def call(self, request: Request) -> Response:
-        """One request of the bot, and whatever shall happen to it."""
+        """Answer one request of the bot, with the planned faults."""
         try:
             params = await params_of(request)
         except ApiError as error:
@@ -97,7 +97,7 @@ class _Door:
         return _Cut(self._wires) if answer is None else _response(answer)
 
     async def download(self, request: Request) -> Response:
-        """A file by the path that `getFile` gave, all of it or the range that is asked for."""
+        """A file by the path that `getFile` gave: all of it or the requested range."""
         path = str(request.path_params["path"])
         asked = self._api.begin("download", {"path": path, "range": request.headers.get("range", "")}, {})
         effect = self._api.faults.hits("download", None)
@@ -135,7 +135,7 @@ def _ranged(content: bytes, wanted: str) -> Response:
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to the process it runs in."""
+    """A server that leaves signals to the process it runs in."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -146,7 +146,7 @@ class _Server(uvicorn.Server):
 async def serving(
     api: BotApi, port: int = 0, more: tuple[Route, ...] = (), host: str = "127.0.0.1"
 ) -> AsyncIterator[str]:
-    """Serve it in this loop, webhook delivery included; gives the address that a client is told."""
+    """Serve the API in this loop, with webhook delivery; yields the address for clients."""
     wires = Wires()
 
     class Wired(H11Protocol):
@@ -179,7 +179,7 @@ async def serving(
             yield f"http://{host}:{listening.getsockname()[1]}"
         finally:
             server.should_exit = True
-            # Nobody shall be told that another bot took over: they only lose the connection.
+            # A poll only loses the connection: it must not read that another bot took over.
             wires.cut_all()
             api.updates.stop_polling("the end of the server")
             tasks[1].cancel()

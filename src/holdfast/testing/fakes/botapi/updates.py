@@ -1,4 +1,4 @@
-"""The queue of updates: what the bot has not confirmed yet, read by polling, for a day at most."""
+"""The queue of updates that the bot has not confirmed: read by polling, kept for a day at most."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST = 100
 LONGEST_POLL = 50
 
 ONLY_IF_ASKED = frozenset({"chat_member", "message_reaction", "message_reaction_count"})
-"""Kinds that come only to who names them."""
+"""Kinds that come only to a bot that names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ class Update:
 
 
 def _unseen(update: Update) -> None:
-    """Nobody watches."""
+    """Ignore the call."""
 
 
 class Updates:
-    """What waits for the bot, in order."""
+    """The updates that wait for the bot, in order."""
 
     def __init__(self, clock: Clock, changed: Bell) -> None:
         self._clock = clock
@@ -51,25 +51,25 @@ class Updates:
         self._poll = 0
         self._stopped_by = ""
         self.allowed: frozenset[str] | None = None
-        """The kinds the bot asked for; None: all but those that have to be named."""
+        """The kinds the bot asked for; None: all but those in `ONLY_IF_ASKED`."""
         self.expired: list[Update] = []
-        """What nobody fetched within a day."""
+        """Updates that the bot did not fetch within a day."""
         self.on_confirmed: Callable[[Update], None] = _unseen
-        """Told of each that is never brought again."""
+        """Called with each update that will not come again."""
 
     @property
     def last(self) -> int:
-        """The id of the last update there was."""
+        """The id of the last update."""
         return self._next - 1
 
     def add(self, kind: str, content: Json, chat: int | None = None) -> None:
-        """Something happened; it waits for the bot if the bot wants to know of its kind."""
+        """Queue an update if the bot wants updates of its kind."""
         wanted = kind not in ONLY_IF_ASKED if self.allowed is None else kind in self.allowed
         if not wanted:
             return
         now = self._clock.now()
         if self._last_at is not None and now - self._last_at >= WEEK:
-            # After a week of silence the next id is any, also one below those that were there before.
+            # After a week of silence the next id is random, possibly below the earlier ones.
             self._next = _anywhere(self._next)
         self._last_at = now
         self._waiting.append(Update(self._next, now, kind, content, chat))
@@ -77,7 +77,7 @@ class Updates:
         self._changed.ring()
 
     def pending(self) -> list[Update]:
-        """What still waits; what is older than a day is forgotten."""
+        """The waiting updates; those older than a day are dropped."""
         fresh = [update for update in self._waiting if self._clock.now() - update.at < DAY]
         self.expired += [update for update in self._waiting if update not in fresh]
         self._waiting = fresh
@@ -89,20 +89,20 @@ class Updates:
         self._changed.ring()
 
     def allow(self, kinds: frozenset[str] | None) -> None:
-        """From now on only these; an empty set: as in the beginning."""
+        """From now on only these kinds; an empty set restores the beginning."""
         if kinds is not None:
             self.allowed = kinds or None
 
     def stop_polling(self, by: str) -> None:
-        """Whoever polls is answered that somebody else came."""
+        """Answer the running poll that another reader came."""
         self._poll += 1
         self._stopped_by = by
         self._changed.ring()
 
     async def poll(self, offset: int, limit: int, seconds: int) -> list[Update]:
-        """What waits from `offset` on; all before it is confirmed. Waits so many seconds for something.
+        """The updates from `offset` on; all before it are confirmed. Waits this many seconds for one.
 
-        A poll that begins ends the one before it: one bot has one reader.
+        A new poll ends the one before it: one bot has one reader.
         """
         self.stop_polling("other getUpdates request; make sure that only one bot instance is running")
         mine = self._poll

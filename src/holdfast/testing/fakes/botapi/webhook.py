@@ -1,4 +1,4 @@
-"""Delivery of updates to a webhook: in order for each chat, again and again until it answers 2xx."""
+"""Delivery of updates to a webhook: in order for each chat, repeated until it answers 2xx."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_PAUSE = 60_000
 
 @dataclass(slots=True)
 class Webhook:
-    """Where updates go, and how that went."""
+    """The address for updates, and the results of its deliveries."""
 
     url: str = ""
     secret: str | None = None
@@ -30,7 +30,7 @@ class Webhook:
     last_error: tuple[int, str] | None = None
     tries: dict[int, int] = field(default_factory=dict)
     not_before: dict[int | None, int] = field(default_factory=dict)
-    """By chat: when it is tried again."""
+    """By chat: when the next try is due."""
 
     def info(self, pending: int, allowed: frozenset[str] | None) -> Json:
         shown: Json = {"url": self.url, "has_custom_certificate": False, "pending_update_count": pending}
@@ -47,7 +47,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class WebhookTry:
-    """One delivery: which update, and what was answered (0: nothing)."""
+    """One delivery: its update, and the status of the answer (0: none)."""
 
     update: int
     code: int
@@ -55,7 +55,7 @@ class WebhookTry:
 
 
 class Deliverer:
-    """Brings what waits to the webhook, as long as there is one."""
+    """Brings waiting updates to the webhook, as long as there is one."""
 
     def __init__(self, updates: Updates, clock: Clock, changed: Bell) -> None:
         self._updates = updates
@@ -75,7 +75,7 @@ class Deliverer:
                 await self._deliver(update)
 
     def _due(self) -> Update | None:
-        """The oldest update of a chat that waits for nothing: order holds within a chat, not between them."""
+        """The oldest update of a chat without a pause: order holds within a chat, not between chats."""
         held, now = self.webhook.not_before, self._clock.now()
         waiting = self._updates.pending() if self.webhook.url else []
         return next((one for one in waiting if held.get(one.chat, 0) <= now), None)
@@ -104,14 +104,14 @@ class Deliverer:
 
 
 class _StayHere(urllib.request.HTTPRedirectHandler):
-    """A redirect is a wrong answer, as any other."""
+    """A redirect is a wrong answer like any other."""
 
     def redirect_request(self, *args: object, **kwargs: object) -> None:
         return None
 
 
 def _post(url: str, secret: str | None, payload: Json) -> tuple[int, str, int]:
-    """The answer's code, its reason, and the seconds it asks us to wait."""
+    """The status of the answer, its reason, and the seconds it asks to wait."""
     headers = {"Content-Type": "application/json"} | ({SECRET: secret} if secret else {})
     request = urllib.request.Request(url, json.dumps(payload).encode(), headers, method="POST")
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _StayHere())

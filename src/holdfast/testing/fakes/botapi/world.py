@@ -1,7 +1,7 @@
-"""What is kept on Telegram's side: people, chats with their topics and messages, and files.
+"""Telegram's side: people, chats with their topics and messages, and files.
 
-Ids are counted, never drawn, so that the same story gives the same ids. As on Telegram, private chats and
-basic groups share one row of message ids, and each supergroup has its own.
+Ids are counted, never random, so the same story gives the same ids. As on Telegram, private chats and basic
+groups share one sequence of message ids, and each supergroup has its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FIRST_PERSON, _FIRST_GROUP, _FIRST_SUPERGROUP = 1_001, -2_001, -1_000_000_003_0
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody, or the bot."""
+    """A person, or the bot."""
 
     id: int
     name: str
@@ -48,7 +48,7 @@ class Topic:
 
 @dataclass(slots=True)
 class ChatMessage:
-    """A message as it stands now."""
+    """A message as it is now."""
 
     id: int
     chat: Chat
@@ -56,7 +56,7 @@ class ChatMessage:
     date: int
     content: Formatted = NOTHING
     media: Json = field(default_factory=dict)
-    """With media the content is its caption."""
+    """With media, the content is the caption."""
     service: Json = field(default_factory=dict)
     thread: int | None = None
     in_topic: bool = False
@@ -66,7 +66,7 @@ class ChatMessage:
     edited: int | None = None
 
     def payload(self, with_reply: bool = True) -> Json:
-        """As the bot is told of it."""
+        """The message as the bot receives it."""
         shown: Json = {"message_id": self.id, "date": self.date, "chat": self.chat.payload()}
         if self.chat.kind == "channel":
             shown["sender_chat"] = self.chat.payload()
@@ -98,21 +98,21 @@ class ChatMessage:
 
 @dataclass(slots=True)
 class Chat:
-    """A place where messages are; `kind` as the Bot API calls it."""
+    """A place for messages; `kind` is the Bot API's word."""
 
     id: int
     kind: str
     name: str
     has_topics: bool = False
     is_direct_messages: bool = False
-    """The chat behind a channel where each subscriber's messages are a topic of their own."""
+    """The chat behind a channel, where the messages of each subscriber are a topic."""
     people: dict[int, User] = field(default_factory=dict)
     topics: dict[int, Topic] = field(default_factory=dict)
     messages: dict[int, ChatMessage] = field(default_factory=dict)
     gone: str | None = None
-    """Why the bot can say nothing here any more, in the words of the Bot API."""
+    """Why the bot can send nothing here any more, in the words of the Bot API."""
     became: int | None = None
-    """The supergroup that this group was made."""
+    """The supergroup that this group became."""
 
     def payload(self) -> Json:
         name = "first_name" if self.kind == "private" else "title"
@@ -143,7 +143,7 @@ class StoredFile:
 
 
 class BotWorld:
-    """Everything there is on the server's side but the queue of updates."""
+    """Everything on the server's side except the queue of updates."""
 
     def __init__(self, bot: User) -> None:
         self.bot = bot
@@ -164,7 +164,7 @@ class BotWorld:
         return user
 
     def private(self, user: User) -> Chat:
-        """The chat of this person with the bot; there is one from their first message on."""
+        """The chat of this person with the bot; it exists from their first message on."""
         chat = self.chats.get(user.id)
         if chat is None:
             chat = Chat(user.id, "private", user.name, self.bot_has_topics, people={user.id: user})
@@ -204,7 +204,7 @@ class BotWorld:
         return stored
 
     def to_say(self, chat_id: int) -> Chat:
-        """The chat the bot wants to say something in; raises what it is answered when it may not."""
+        """The chat to send to; raises the refusal if the bot may not."""
         chat = self.chats.get(chat_id)
         if chat is None:
             known = chat_id in self.people

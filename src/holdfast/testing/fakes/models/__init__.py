@@ -4,8 +4,8 @@
         server.faults.append(Fault(Kind.LIMITED, seconds=2))
         ...  # ask at server.openai_url or, in the messages protocol, at server.url
 
-It refuses what the providers refuse: calls without results, results without calls, roles that do not take
-turns, empty content. `python -m holdfast.testing.fakes.models --port 8001` serves it to a gateway.
+It refuses what the providers refuse: calls without results, results without calls, roles that do not
+alternate, empty content. `python -m holdfast.testing.fakes.models --port 8001` serves it to a gateway.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ from . import ModelServer, Scripted, ServeOptions, read_script
 
 def main() -> None:
     options = argparse.ArgumentParser(prog="python -m holdfast.testing.fakes.models", description=__doc__)
-    options.add_argument("--port", type=int, default=8001, help="0 is any free one")
-    options.add_argument("--script", type=Path, help="rules in TOML; without them it follows what is said")
-    options.add_argument("--key", help="what callers must show; without it nothing")
-    options.add_argument("--context", type=int, default=1_000_000, help="tokens one request may have")
+    options.add_argument("--port", type=int, default=8001, help="0 picks any free port")
+    options.add_argument("--script", type=Path, help="rules in TOML; without them, lines of messages")
+    options.add_argument("--key", help="the key that callers must send; without it they need none")
+    options.add_argument("--context", type=int, default=1_000_000, help="tokens that one request may have")
     options.add_argument("--pace", type=float, default=0.02, help="seconds between two pieces of an answer")
     given = options.parse_args()
     brain = read_script(given.script) if given.script else Scripted()

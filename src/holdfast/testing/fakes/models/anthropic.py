@@ -1,4 +1,4 @@
-"""The server's side of the messages protocol: what it refuses, how it reads and what it streams."""
+"""The server side of the messages protocol: what it refuses, how it reads, and what it streams."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 
 def read(body: Json) -> Conversation:
-    """The conversation in a request, or `RequestRefused` as the provider would."""
+    """The conversation in a request; raises `RequestRefused` as the provider would."""
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         raise RequestRefused("messages: at least one message is required")
@@ -38,12 +38,12 @@ def read(body: Json) -> Conversation:
 
 
 class _Reading:
-    """Reads message after message, keeping the rules of the protocol."""
+    """Reads message after message and enforces the rules of the protocol."""
 
     def __init__(self, body: Json) -> None:
         self.turns: list[SpokenTurn] = []
         self.seen: set[str] = set()
-        """Every call's id."""
+        """The ids of all calls."""
         self._waiting: list[str] = []
         """Calls of the message before that have no result yet."""
         self._thinks = THINKS in str(body.get("model"))
@@ -63,7 +63,7 @@ class _Reading:
             raise RequestRefused(f"messages.{at}.role: Input should be 'user' or 'assistant'")
 
     def end(self) -> None:
-        """The message that should have brought the results has gone by."""
+        """Refuse if the message that had to bring the results has passed."""
         if self._waiting:
             raise RequestRefused(
                 "`tool_use` ids were found without `tool_result` blocks immediately after: "
@@ -143,7 +143,7 @@ def _seal(text: str) -> str:
 
 
 def events(answer: ModelAnswer, body: Json, used: int, fault: FaultKind | None) -> Iterator[Json | None]:
-    """The events of an answer; None is where a fault that breaks in does so."""
+    """The events of an answer; None marks the place for a fault inside of it."""
     model = body["model"]
     message = {"id": "msg_scripted", "type": "message", "role": "assistant", "model": model, "content": []}
     counted = {"input_tokens": used - used // 2, "cache_read_input_tokens": used // 2, "output_tokens": 1}

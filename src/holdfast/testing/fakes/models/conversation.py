@@ -1,4 +1,4 @@
-"""A conversation as a scripted model sees it, whichever protocol it came in; and what it answers."""
+"""A conversation as a scripted model sees it, in either protocol, and the model's answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WAKES = ("The background process ", "Standing goal: ")
 
 
 class RequestRefused(Exception):
-    """The request is none that the provider would accept."""
+    """The provider would not accept this request."""
 
     def __init__(self, words: str, code: str | None = None, status: int = 400) -> None:
         super().__init__(words)
@@ -29,7 +29,7 @@ class RequestRefused(Exception):
 
 
 class Who(StrEnum):
-    """Whose message it is."""
+    """The author of a message."""
 
     USER = "user"
     MODEL = "model"
@@ -38,11 +38,11 @@ class Who(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool to be run."""
+    """A call of a tool."""
 
     tool: str
     arguments: str
-    """JSON, as far as the model is well."""
+    """JSON, unless a fault damages it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ class SpokenTurn:
 
     @property
     def said(self) -> str:
-        """What a person said in it: without what the gateway added."""
+        """What a person said in it, without the gateway's additions."""
         return _NOTES.sub("", self.text).strip()
 
     @property
     def woke(self) -> str:
-        """The last note in it by which the gateway woke the model: a process ended, a goal goes on."""
+        """The last note in it by which the gateway woke the model: a process ended, or a goal goes on."""
         notes = [note.strip() for note in _NOTES.findall(self.text)]
         return next((note for note in reversed(notes) if note.startswith(_WAKES)), "")
 
@@ -77,7 +77,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What the model says to it."""
+    """The model's answer."""
 
     text: str = ""
     calls: tuple[Call, ...] = ()
@@ -86,18 +86,18 @@ class ModelAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """How a conversation comes in and an answer goes out."""
+    """How a conversation is read and an answer is written in one protocol."""
 
     read: Callable[[Json], Conversation]
     events: Callable[[ModelAnswer, Json, int, FaultKind | None], Iterator[Json | None]]
     sse: Callable[[Json], str]
     error: Callable[[str, str | None], Json]
     end: str = ""
-    """What the stream's last line is, if it has one."""
+    """The last line of the stream, if it has one."""
     overflow: str | None = None
-    """The code of a request that is too long, if there is one for that."""
+    """The code for a request that is too long, if the protocol has one."""
 
 
 def tokens(body: Mapping[str, Any]) -> int:
-    """About as many as a provider would count."""
+    """About as many tokens as a provider would count."""
     return len(json.dumps(body, ensure_ascii=False)) // 4

@@ -1,4 +1,4 @@
-"""What a provider does on a bad day, each on demand and once."""
+"""Faults of a provider, each on demand and once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from holdfast.records import dataclass
 
 
 class FaultKind(StrEnum):
-    """What goes wrong."""
+    """The kind of fault."""
 
     LIMITED = "429"
     BROKEN = "500"
@@ -25,18 +25,18 @@ class FaultKind(StrEnum):
     CUT_EARLY = "cut-early"
     """The connection breaks before the first word."""
     UNMARKED = "unmarked"
-    """The answer ends without saying why."""
+    """The answer ends without a reason."""
     ERROR_INSIDE = "error-inside"
-    """The stream says in its middle that something broke."""
+    """The stream reports an error in its middle."""
     MALFORMED = "malformed"
-    """The arguments of calls are no JSON."""
+    """The arguments of calls are not JSON."""
     EMPTY = "empty"
     LENGTH = "length"
     FILTERED = "filter"
     HANG = "hang"
-    """Nothing comes until the other side leaves."""
+    """No byte comes until the client leaves."""
     SLOW = "slow"
-    """The first byte takes its time."""
+    """The first byte comes late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ModelFault:
 
     kind: FaultKind
     seconds: float = 1.0
-    """For `slow`: until the first byte; for `429`: what `retry-after` says."""
+    """For `slow`: until the first byte; for `429`: the value of `retry-after`."""
 
 
 STATUSES = {
@@ -58,4 +58,4 @@ STATUSES = {
     FaultKind.NOT_FOUND: (404, "not_found_error", "The model does not exist."),
     FaultKind.BAD_REQUEST: (400, "invalid_request_error", "Something about this request is wrong."),
 }
-"""Faults that are a status and an error in JSON."""
+"""Faults that are a status with an error in JSON."""

@@ -1,4 +1,4 @@
-"""The server's side of the chat completions protocol: what it refuses, how it reads and what it streams."""
+"""The server side of the chat completions protocol: what it refuses, how it reads, and what it streams."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .faults import FaultKind
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 THINKS = "thinking"
-"""Models with this in their name think aloud, and want their thoughts back with every call they made."""
+"""Models with this in their name stream their thoughts, and need them back with every call they made."""
 
 
 def read(body: Json) -> Conversation:
-    """The conversation in a request, or `RequestRefused` as the provider would."""
+    """The conversation in a request; raises `RequestRefused` as the provider would."""
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         raise RequestRefused("Invalid 'messages': empty array. Expected an array with minimum length 1.")
@@ -36,7 +36,7 @@ def read(body: Json) -> Conversation:
 
 
 class _Reading:
-    """Reads message after message, keeping the rules of the protocol."""
+    """Reads message after message and enforces the rules of the protocol."""
 
     def __init__(self, thinks: bool) -> None:
         self.turns: list[SpokenTurn] = []
@@ -66,7 +66,7 @@ class _Reading:
             self.instructions.append(text)
 
     def end(self) -> None:
-        """Whoever brings no result now comes too late."""
+        """Refuse if calls still have no result."""
         if self._waiting:
             raise RequestRefused(
                 "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
@@ -135,7 +135,7 @@ def _model(at: int, message: Json, thinks: bool) -> tuple[SpokenTurn, list[str]]
 
 
 def _own(thoughts: object) -> bool:
-    """Whether these are thoughts of this server, unchanged."""
+    """Whether these are unchanged thoughts of this server."""
     if not isinstance(thoughts, str):
         return False
     text, _, seal = thoughts.rpartition(" #")
@@ -147,7 +147,7 @@ def _seal(text: str) -> str:
 
 
 def events(answer: ModelAnswer, body: Json, used: int, fault: FaultKind | None) -> Iterator[Json | None]:
-    """The chunks of an answer; None is where a fault that breaks in does so."""
+    """The chunks of an answer; None marks the place for a fault inside of it."""
     model = body["model"]
     yield _chunk(model, {"role": "assistant", "content": ""})
     if THINKS in model:
@@ -191,7 +191,7 @@ def _chunk(model: str, delta: Json, finish: str | None = None) -> Json:
 
 
 def pieces(text: str, size: int = 12) -> Sequence[str]:
-    """A text in pieces as small as a stream's."""
+    """A text in small pieces, as in a stream."""
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 

@@ -1,4 +1,4 @@
-"""What the scripted model says: rules over the conversation, the same for the same conversation."""
+"""What the scripted model answers: rules over the conversation, deterministic for each conversation."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .conversation import Call, Conversation, ModelAnswer, SpokenTurn, Who
 Brain = Callable[[Conversation], ModelAnswer]
 
 LAST = "{last}"
-"""In arguments and words: what the last tool returned."""
+"""In arguments and answers: the result of the last tool."""
 _STEP = re.compile(r"(?P<beside>and )?(?P<tool>[A-Za-z_][\w-]*) (?P<arguments>\{.*\})")
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A story: when a person says this, these steps are taken one after the other, then this is said."""
+    """A story: when a person says this, the model takes these steps one after the other, then says this."""
 
     when: str
-    """A pattern looked for in what was said."""
+    """A pattern to find in what the person said."""
     steps: tuple[tuple[Call, ...], ...] = ()
-    """Calls of one step are made together."""
+    """The model makes the calls of one step together."""
     say: str = "Done."
     thoughts: str = ""
 
@@ -53,10 +53,10 @@ REPORT = Story(
 
 @dataclass(frozen=True, slots=True)
 class Scripted:
-    """Answers by the first rule that fits the last message any rule fits; else by the lines of it.
+    """Answers by the first rule that matches the last message any rule matches; else by the lines of it.
 
-    A line of a message that is a tool's name and its arguments in JSON is a step; one that begins with `and`
-    is taken together with the one before. A message without such lines is said back.
+    A line of a message with a tool's name and its arguments in JSON is a step. A line that begins with `and`
+    belongs to the step before. The model repeats a message without such lines.
     """
 
     rules: tuple[Story, ...] = (SUMMARY, REPORT)
@@ -93,7 +93,7 @@ class Scripted:
 
 
 def _last_asked(turns: tuple[SpokenTurn, ...]) -> int | None:
-    """Where the last message stands that wants an answer: of a person, or a note that wakes the model."""
+    """The index of the last message that needs an answer: of a person, or a note that wakes the model."""
     asks = [at for at, turn in enumerate(turns) if turn.who is Who.USER and (turn.said or turn.woke)]
     return asks[-1] if asks else None
 

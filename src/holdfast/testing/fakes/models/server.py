@@ -29,26 +29,26 @@ from .script import Brain, Scripted
 
 _KEPT = 1_000
 _BEFORE_THE_BREAK = 2
-"""Pieces of an answer that come before it breaks off."""
+"""Pieces of an answer before it breaks off."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """How the model is served."""
+    """The options of the server."""
 
     brain: Brain = Scripted()
     key: str | None = None
-    """What callers must show, if anything."""
+    """The key that callers must send, if any."""
     models: tuple[str, ...] | None = None
-    """Those there are; None: whatever is asked for."""
+    """The known models; None: any model."""
     context: int = 1_000_000
-    """Tokens one request may have."""
+    """Tokens that one request may have."""
     pace: float = 0.0
     """Seconds between two pieces of an answer."""
 
 
 class ModelServer:
-    """Serves on a port of this machine from `async with` on; `faults` are for the next requests, in order."""
+    """Serves on a port of this machine inside `async with`; `faults` hit the next requests, in order."""
 
     def __init__(
         self, serving: ServeOptions | None = None, port: int = 0, clock: Clock | None = None
@@ -56,18 +56,18 @@ class ModelServer:
         self.serving = serving or ServeOptions()
         self.faults: deque[ModelFault] = deque()
         self.requests: deque[Json] = deque(maxlen=_KEPT)
-        """What was asked, newest last, refused or not."""
+        """All requests, newest last, also the refused ones."""
         self.asked = asyncio.Event()
-        """Set whenever a request has come."""
+        """Set whenever a request comes."""
         self.answered = 0
-        """Answers that went out whole."""
+        """Answers that went out completely."""
         self._clock = clock or SystemClock()
         self._port = port
         self._running: asyncio.Task[None] | None = None
 
     @property
     def url(self) -> str:
-        """For the messages protocol; the other's is this and `/v1`."""
+        """The address for the messages protocol; the other protocol adds `/v1`."""
         return f"http://127.0.0.1:{self._port}"
 
     @property
@@ -81,7 +81,7 @@ class ModelServer:
             self.application(), log_level="critical", lifespan="off", timeout_graceful_shutdown=1
         )
         self._server = uvicorn.Server(config)
-        # The signals of this process are not its business.
+        # The server leaves the signals of this process alone.
         self._running = asyncio.ensure_future(self._server._serve([listening]))
         return self
 
@@ -108,7 +108,7 @@ class ModelServer:
         return JSONResponse({"object": "list", "data": [{"id": name, "object": "model"} for name in names]})
 
     async def _take_faults(self, request: Request) -> Response:
-        """For whoever stands outside this process: a list of kinds, or of objects with `seconds` as well."""
+        """Take faults from outside this process: a list of kinds, or of objects that also have `seconds`."""
         for one in await request.json():
             self.faults.append(
                 ModelFault(FaultKind(one))
@@ -155,7 +155,7 @@ class ModelServer:
     async def _events(
         self, protocol: Protocol, body: Json, answer: ModelAnswer, fault: ModelFault | None
     ) -> AsyncIterator[str]:
-        """The stream as it goes out; `_Broken` where it breaks off."""
+        """The stream as it goes out; raises `_Broken` where it breaks off."""
         kind = fault.kind if fault else None
         left = _BEFORE_THE_BREAK
         if kind is FaultKind.CUT_EARLY:
@@ -230,5 +230,5 @@ class _Streamed(Response):
             async for piece in self._events:
                 await send({"type": "http.response.body", "body": piece.encode(), "more_body": True})
         except _Broken:
-            return  # Not a word that this was all: the server closes the connection in the middle.
+            return  # No final chunk: the server closes the connection in the middle.
         await send({"type": "http.response.body", "body": b""})

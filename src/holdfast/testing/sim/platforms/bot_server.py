@@ -29,12 +29,12 @@ from .bot_names import ACCOUNT, OWNER, TOKEN
 from .servers import TOPIC, Around, PlatformServer, is_group, person_in, run_of
 
 MEMBERS = (OWNER, "ann", "bob")
-"""Who is in every group."""
+"""The members of every group."""
 _REPEATED = "possibly repeated"
 
 
 class BotServer(PlatformServer):
-    """The server's side of one bot. What it keeps for the gateway is in the queue of the Bot API."""
+    """The server side of one bot. The queue of the Bot API holds everything for the gateway."""
 
     def __init__(self, around: Around) -> None:
         super().__init__(around, PLATFORM, capabilities(), ACCOUNT)
@@ -59,7 +59,7 @@ class BotServer(PlatformServer):
                     answer.set_exception(ServerDisconnectedError(SECRET_WORDS))
 
     def begin(self, request: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Carry a request out, whatever becomes of who made it."""
+        """Carry a request out, even if its caller dies."""
         self._requests = [one for one in self._requests if not one.done()]
         self._requests.append(self.around.loop.create_task(request(), context=Context()))
 
@@ -70,7 +70,7 @@ class BotServer(PlatformServer):
     def renders(self) -> bool:
         return True
 
-    # As scenarios name it
+    # Names of scenarios
 
     def person_id(self, name: str) -> str:
         return f"{self.name}:{self._person(name).id}"
@@ -85,7 +85,7 @@ class BotServer(PlatformServer):
         return self._known[name]
 
     def _where(self, chat: str, person: str) -> tuple[int, int | None]:
-        """A chat and its topic, which are there from when they are first spoken of."""
+        """A chat and its topic; the first mention creates them."""
         name, _, topic = chat.partition(TOPIC)
         if is_group(name):
             if name not in self._groups:
@@ -99,7 +99,7 @@ class BotServer(PlatformServer):
         return where, self._topics[where, topic] if topic else None
 
     def _named(self, chat: str, person: str) -> str:
-        """What the history calls it."""
+        """Its name in the history."""
         where, topic = self._where(chat, person)
         return chat if chat == STRANGER else f"{where}{'' if topic is None else f'/{topic}'}"
 
@@ -129,14 +129,14 @@ class BotServer(PlatformServer):
             labels = _buttons(asking[-1])
             label = labels[option % len(labels)]
             query = self._person(who).press(label, asking[-1].id, where, seen_long_ago=self._draws(0.2))
-            # Who looks at a whole group may press in one of its topics, and is answered there.
+            # A person in a group may press in one of its topics, and the answer goes there.
             self._note(f"press:{query}", "message", chat, label, who, place=self._topic_of(asking[-1]))
 
     def revise(self, chat: str, message_id: str, text: str | None) -> None:
         who = person_in(chat)
         where, _ = self._where(chat, who)
         if text is None:
-            # A bot is told nothing of that.
+            # Telegram does not tell the bot.
             self._person(who).delete(int(message_id), where)
             self.around.history.gone.add((self.name, message_id))
             return
@@ -170,7 +170,7 @@ class BotServer(PlatformServer):
         self.around.history.events.append(PlatformEvent(self.account, id_, kind, named, text, who, message))
         self.around.trace(f"{self.name} has {id_}")
 
-    # What becomes of it
+    # Confirmation and expiry
 
     def _confirmed(self, update: Update) -> None:
         if update.id not in self._waiting:
@@ -181,17 +181,17 @@ class BotServer(PlatformServer):
         self.around.trace(f"{self.name} confirmed {id_}")
 
     def forget_what_is_old(self) -> None:
-        """Telegram keeps an update for a day; what nobody fetched by then never comes."""
+        """Drop updates older than a day, as Telegram does."""
         self.api.updates.pending()
         for update in self.api.updates.expired:
             if update.id in self._waiting:
                 id_, _ = self._waiting.pop(update.id)
                 self.around.history.forgotten.add((self.account, id_))
 
-    # What it shows
+    # What people see
 
     def shown_for(self, delivery: Delivery, put: PutBefore, current: int | None) -> None:
-        """A message of the bot was put before people, for this part of what is owed."""
+        """People see a message of the bot from now on, for this part of a delivery."""
         message = self.api.world.chats[put.chat].messages[put.message]
         chat, id_ = self._topic_of(message), self.name_of(put.chat, put.message)
         if delivery.kind is OwedKind.QUESTION:
@@ -209,14 +209,14 @@ class BotServer(PlatformServer):
             self.see(what, chat, put.text, *self._spoken[id_], current, id_, marked)
 
     def name_of(self, chat: int | str, message: int | str) -> str:
-        """Numbers of messages are counted in each chat for itself."""
+        """Telegram counts the numbers of messages separately in each chat."""
         return f"{chat}:{message}"
 
     def _topic_of(self, message: ChatMessage) -> str:
         return f"{message.chat.id}/{message.thread}" if message.in_topic else str(message.chat.id)
 
     def _files(self, message: ChatMessage) -> tuple[str, ...]:
-        """The files of a message, by the hash of the bytes that came."""
+        """The files of a message, by the hashes of their bytes."""
         media: dict[str, Any] = dict(message.media)
         given = media.get("document") or next(iter(media.get("photo", ())), None)
         if not given:

@@ -1,4 +1,4 @@
-"""The real Telegram adapter in a world: `aiogram` talks to the simulated Bot API, and no socket is opened."""
+"""The real Telegram adapter in a world: `aiogram` talks to the simulated Bot API without any socket."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _NOWHERE = ConnectionKey("telegram.simulated", 80, False, False, None, None, Non
 
 @dataclass(frozen=True, slots=True)
 class _About:
-    """What a request of the adapter is about, for who writes down what comes of it."""
+    """The subject of a request, for the record of its result."""
 
     delivery: Delivery | None = None
     seen: Callable[[], None] | None = None
@@ -65,7 +65,7 @@ _ABOUT: ContextVar[_About] = ContextVar("_ABOUT", default=_NOTHING)
 
 
 class WatchedTelegram:
-    """The adapter as it is; what passes through it is written down."""
+    """The real adapter, with a record of everything that passes through it."""
 
     def __init__(self, server: BotServer, life: ProcessLife, bot: Telegram) -> None:
         self._server = server
@@ -128,7 +128,7 @@ class WatchedTelegram:
 
 
 def watched_bot(server: PlatformServer, inside: ProcessPorts) -> WatchedTelegram:
-    """The adapter of one process, put together as it is everywhere else."""
+    """The adapter of one process, composed as in the gateway."""
     assert isinstance(server, BotServer)
 
     def foreseen(stage: str, fault: BaseException) -> None:
@@ -153,14 +153,14 @@ def watched_bot(server: PlatformServer, inside: ProcessPorts) -> WatchedTelegram
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What a request carries."""
+    """The content of a request."""
 
     values: dict[str, str]
     files: dict[str, InputFile]
 
 
 class Wire(AiohttpSession):
-    """Carries the requests of one process: they are late, get lost, or never leave, as the faults say."""
+    """Carries the requests of one process: faults delay them, lose them or stop them."""
 
     def __init__(self, server: BotServer, life: ProcessLife, api: TelegramAPIServer) -> None:
         super().__init__(api=api)
@@ -218,7 +218,7 @@ class Wire(AiohttpSession):
         return ApiAnswer(code, {"bytes": content[begin:cut], "cut": cut < len(content)})
 
     async def _ask(self, token: str, method: str, params: Params, within: float) -> ApiAnswer:
-        """One request: there, carried out whatever becomes of us, and back, unless something is lost."""
+        """One request: sent, carried out even if the process dies, and answered, unless a fault loses it."""
         self._life.check()
         around, about = self._server.around, _ABOUT.get()
         fault = self._fault(method)
@@ -242,9 +242,9 @@ class Wire(AiohttpSession):
         return found
 
     def _hear(self, delivery: Delivery | None, found: ApiAnswer) -> None:
-        """From here on this process knows for how long the server wants to hear nothing in a chat.
+        """From here on this process knows how long the server asked it to wait in a chat.
 
-        A process that was cut off before, by a death, a stop or a lost connection, was told nothing.
+        A process that was cut off before, by a death, a stop or a lost connection, does not know.
         """
         if delivery is not None and found.code == HTTPStatus.TOO_MANY_REQUESTS:
             parameters: Any = found.body["parameters"]
@@ -274,7 +274,7 @@ class Wire(AiohttpSession):
         fault: str | None,
         answer: asyncio.Future[ApiAnswer],
     ) -> None:
-        """The server's part, which no death of ours ends."""
+        """The server's part, which no death of a process stops."""
         api, around = self._server.api, self._server.around
         bad = self._server.bad_answer(about.delivery) if about.delivery is not None else None
         found = self._refused(about.delivery, fault)
@@ -283,7 +283,7 @@ class Wire(AiohttpSession):
         if found is None:
             before = len(api.shown)
             done = await carry_out(api, token, method, params)
-            assert done is not None, "what gets lost is drawn here"
+            assert done is not None, "the fault must be drawn here"
             found = done
             self._note(about, before, method, found)
             if bad is not None:
@@ -332,7 +332,7 @@ class _Exchange:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing is left open."""
+        """Nothing is open."""
 
     async def text(self) -> str:
         return json.dumps(self._answer.body)

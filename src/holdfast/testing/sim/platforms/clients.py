@@ -1,4 +1,4 @@
-"""The platforms of one simulated process: our own adapters as they are, the simulator's for all others."""
+"""The platforms of one simulated process: real adapters for ours, simulated ones for all others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .servers import Around, PlatformServer
 
 @dataclass(frozen=True, slots=True)
 class ProcessPorts:
-    """What a process has for its platforms."""
+    """The platforms and ports of a process."""
 
     life: ProcessLife
     clock: Clock
@@ -35,22 +35,22 @@ class ProcessPorts:
 
 
 def server_of(around: Around, name: str) -> PlatformServer:
-    """The server of a platform, by the name that scenarios give it."""
+    """The server of a platform, by its name in scenarios."""
     if name == PAGE:
         return page_server(around)
     if name == BOT:
-        from .bot_server import BotServer  # noqa: PLC0415 - needs an extra that not everybody has
+        from .bot_server import BotServer  # noqa: PLC0415 - needs an extra that may not be installed
 
         return BotServer(around)
     return PlatformServer(around, name, KINDS[name])
 
 
 def client_of(server: PlatformServer, inside: ProcessPorts) -> Platform:
-    """What one process talks to it with."""
+    """The client of one process for this server."""
     if isinstance(server, PageServer):
         return WatchedWebChat(server, inside.life, inside.previews)
     if type(server) is PlatformServer:
         return FakePlatform(server, inside.life, inside.blobs.path_of)
-    from .bot_wire import watched_bot  # noqa: PLC0415 - needs an extra that not everybody has
+    from .bot_wire import watched_bot  # noqa: PLC0415 - needs an extra that may not be installed
 
     return watched_bot(server, inside)

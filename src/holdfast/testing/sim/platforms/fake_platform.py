@@ -1,4 +1,4 @@
-"""Platforms that are not there, as a gateway uses them: clients over a network that loses and repeats."""
+"""Simulated platforms as a gateway uses them: clients over a network that loses and repeats."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ T = TypeVar("T")
 PATIENCE = 2.0
 """Seconds after which a client gives a call up."""
 THROTTLED = (500, 15_000)
-"""Milliseconds for which a platform may want to hear nothing more in a chat."""
+"""Milliseconds for which a platform may ask the gateway to wait in a chat."""
 
 
 class FakePlatform:
@@ -44,7 +44,7 @@ class FakePlatform:
         self._server = server
         self._life = life
         self._stored = stored
-        """Where the bytes of a file are; None: nobody looks at them."""
+        """Where the bytes of a file are; None: the world does not check them."""
         self._around = server.around
         self._pace = Pace(server.around.loop.time, server.capabilities.each_chat or Rate(4), Rate(30))
 
@@ -194,7 +194,7 @@ class FakePlatform:
             raise PlatformDown(f"no connection {SECRET_WORDS}", retry_after=1.0)
 
     async def _call(self, act: Callable[[], T]) -> T:
-        """Let the server do something; it does so also when the caller dies meanwhile."""
+        """Let the server do something; it does so even if the caller dies meanwhile."""
         loop, faults = self._around.loop, self._around.faults
         answer: asyncio.Future[T] = loop.create_future()
         arrives, returns = (faults.between(0.002, 0.05) for _ in range(2))

@@ -1,4 +1,4 @@
-"""The kinds of platforms there are: how they acknowledge, what becomes of a repeated send, what they show."""
+"""The kinds of platforms: how they acknowledge, how they treat a repeated send, and what they show."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from holdfast.policy.consent.approver import PERSON
 from holdfast.policy.settings import DAY
 
 LONGEST = 300
-"""Characters a message may have here: few, so that more than one part is nothing rare."""
+"""Characters of a message here: few, so that replies often have more than one part."""
 REPEAT_WITHIN = 20_000
-"""Milliseconds for which some platforms know a key again."""
+"""Milliseconds for which some platforms remember a key."""
 
 _SETTLING: Mapping[str, Capabilities] = MappingProxyType(
     {
@@ -35,7 +35,7 @@ _LOOKS: Mapping[str, Mapping[str, object]] = MappingProxyType(
 
 
 def _every() -> dict[str, Capabilities]:
-    """Each way to acknowledge with each way to settle and each look."""
+    """Each way to acknowledge with each way to settle and each way to show."""
     found = {}
     for ack, (settles, capabilities), (look, shows) in product(Ack, _SETTLING.items(), _LOOKS.items()):
         name = "-".join(filter(None, (ack.value, settles, look)))
@@ -45,7 +45,7 @@ def _every() -> dict[str, Capabilities]:
 
 
 EVERY: Mapping[str, Capabilities] = MappingProxyType(_every())
-"""All there can be, by name."""
+"""All possible kinds, by name."""
 
 TELEGRAM = Capabilities(
     Ack.OFFSET,
@@ -64,7 +64,7 @@ TELEGRAM = Capabilities(
     newcomers=True,
     own_chat=PERSON,
 )
-"""What the bot can do, for who has not installed what it needs; a test compares the two."""
+"""The bot's capabilities, for code without the bot's dependencies; a test compares the two."""
 
 _SIMPLE = Capabilities(Ack.OFFSET, longest=LONGEST, catch_up=None)
 
@@ -79,4 +79,4 @@ KINDS: Mapping[str, Capabilities] = MappingProxyType(
         **EVERY,
     }
 )
-"""The kinds of platforms by name; the first few are those that scenarios speak of."""
+"""The kinds of platforms by name; scenarios use the first few."""

@@ -1,4 +1,4 @@
-"""The built-in chat in a world: its real adapter, and the page that people write on."""
+"""The built-in chat in a world: its real adapter, and the page that people use."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from .servers import Around, Pending, PlatformServer, chat_at
 
 NAME = "web"
 ONE_WAY = (0.002, 0.05)
-"""Seconds that a request or its answer is on its way."""
+"""Seconds that a request or its answer travels."""
 
 
 class PageServer(PlatformServer):
-    """What stands between people and the gateway here: nothing but their own page."""
+    """The server side of the page: it only holds what people write until the gateway has it."""
 
     def revise(self, chat: str, message_id: str, text: str | None) -> None:
-        """A page changes a message by its row, which is no event that comes from outside."""
+        """A page edits a message by its row, so no event comes from outside."""
 
     def babble(self, chat: str, text: str) -> None:
-        """A page sends nothing that cannot be read."""
+        """A page sends only readable events."""
 
 
 class WatchedWebChat(WebChat):
-    """The adapter as it is; what passes through it is written down."""
+    """The real adapter, with a record of everything that passes through it."""
 
     def __init__(self, server: PlatformServer, life: ProcessLife, previews: DraftCache) -> None:
         super().__init__(shown=previews.show)
@@ -65,13 +65,13 @@ class WatchedWebChat(WebChat):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What the browser of everybody does: posts what they write, again until it is answered."""
+    """The browsers of all people: they post what people write, and repeat it until it is answered."""
 
     server: PlatformServer
     chat: WebChat
 
     async def work(self) -> None:
-        """Post what there is, for as long as this process lives."""
+        """Post what there is, as long as this process lives."""
         posting: set[asyncio.Task[None]] = set()
         while True:
             arrival = self.server.arrival()
@@ -90,7 +90,7 @@ class Page:
             await self.chat.post(pending.event)  # type: ignore[arg-type]  # a page posts nothing else
         if around.faults.hits("lost_response"):
             return
-        # The answer is on its way, whatever becomes of the process.
+        # The answer is on its way, even if the process dies.
         confirm = self.server.confirm
         around.loop.call_later(
             around.faults.between(*ONE_WAY), confirm, lambda one: one is pending, context=Context()
@@ -103,7 +103,7 @@ def page_server(around: Around) -> PageServer:
 
 
 def note_delivery(server: PlatformServer, found: Json, key: str) -> None:
-    """People see what is delivered on their page as they read it; it was there since the commit."""
+    """People see a delivery when their page reads it; it has been there since the commit."""
     chat = chat_at(found["chat"])
     files = tuple(file["digest"] for file in found["files"])
     server.ask(chat, found["question"], tuple(found["options"]))

@@ -1,4 +1,4 @@
-"""The server side of platforms that are not there: what people sent, what was confirmed, what is shown."""
+"""The server side of simulated platforms: what people sent, what was confirmed, what is shown."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from holdfast.testing.sim.scenario import BadGateway
 AnEvent = Arrival | Revision | SetAside
 ACCOUNT = "bot"
 TOPIC = "/"
-"""Between a chat and its topic, as scenarios name them."""
+"""Separates a chat and its topic in the names of scenarios."""
 BATCH = 10
 REDELIVER = 10.0
-"""Seconds after which an unanswered delivery is made again."""
+"""Seconds after which an unanswered delivery is repeated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What the world gives a platform: its loop, clock, faults and the record of what was seen."""
+    """What the world gives a platform: its loop, clock, faults and the record of observations."""
 
     loop: SimLoop
     wall: WallClock
@@ -55,11 +55,11 @@ class Around:
     generation_of: Callable[[str], int | None]
     """The generation of a running turn at this instant; None if it does not run."""
     owed_for: Callable[[str, int], int | None]
-    """For how long the ledger has held this part of a message; None if it does not."""
+    """How long the ledger has held this part of a message; None if it does not."""
     is_sending: Callable[[str, int], bool]
-    """Whether the ledger knows nothing yet of the send of this part."""
+    """Whether the ledger does not know the result of sending this part yet."""
     is_revised: Callable[[str, str, list[str | None]], bool]
-    """Whether a message of a chat that nobody has taken yet says one of these."""
+    """Whether a message of a chat that no turn has taken says one of these."""
 
 
 @dataclass(slots=True)
@@ -86,23 +86,23 @@ class PlatformServer:
     _pending: list[Pending] = field(default_factory=list)
     _count: int = 0
     _by_key: dict[str, tuple[str, float]] = field(default_factory=dict)
-    """Ids of what was shown, and when, by key."""
+    """Ids and times of shown messages, by key."""
     _questions: dict[str, tuple[QuestionId, tuple[str, ...]]] = field(default_factory=dict)
     """The newest question shown in each chat, with its buttons."""
     _asking: set[str] = field(default_factory=set)
     """Messages with buttons."""
     _spoken: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Messages about work in progress, with the turn and generation they speak of."""
+    """Messages about work in progress, with their turn and generation."""
     _revisions: list[Revision] = field(default_factory=list)
     _waits: dict[str, int] = field(default_factory=dict)
-    """Until when the platform wants to hear nothing in a chat, by the wall clock."""
+    """The end of each wait that the platform asked for, by chat, on the wall clock."""
     _arrived: asyncio.Future[None] | None = None
     _connected: dict[int, int] = field(default_factory=dict)
     """Process and the step since which it is connected."""
 
     @property
     def renders(self) -> bool:
-        """Whether people see a text in the platform's own way of setting it."""
+        """Whether the platform changes the form of a text that people see."""
         return False
 
     @property
@@ -119,7 +119,7 @@ class PlatformServer:
         return Place(self.name, self.bot, name, topic or None)
 
     def person_id(self, name: str) -> str:
-        """Somebody, by the name that scenarios give them."""
+        """A person, by the name in scenarios."""
         return f"{self.name}:{name}"
 
     # What people do
@@ -139,13 +139,13 @@ class PlatformServer:
         return self.say(chat, text, person)
 
     def press(self, chat: str, option: int, person: str = "") -> None:
-        """A person presses a button under the newest question of a chat, old as it may be."""
+        """A person presses a button under the newest question of a chat, however old it is."""
         if chat in self._questions:
             question, options = self._questions[chat]
             self.say(chat, options[option % len(options)], person, question)
 
     def ask(self, chat: str, question: str, options: tuple[str, ...]) -> None:
-        """A question with buttons stands in this chat from now on."""
+        """Show a question with buttons in this chat from now on."""
         if options:
             self._questions[chat] = (QuestionId(question), options)
 
@@ -159,31 +159,31 @@ class PlatformServer:
         self._hold(revision, id_, "revision", chat, text or "")
 
     def babble(self, chat: str, text: str) -> None:
-        """The platform itself sends something nobody can read."""
+        """The platform itself sends an event that the gateway cannot read."""
         id_ = self._next("e")
         self._hold(SetAside(id_, "no such kind of update", text), id_, "junk", chat, text)
 
     def go_down(self, seconds: float) -> None:
-        """Be unreachable for a while; whoever waits for an answer is cut off."""
+        """Be unreachable for a while; every waiting caller is cut off."""
         self.down_until = self.around.loop.time() + seconds
         self.around.trace(f"{self.name} down for {seconds:.3f}")
         self._wake()
 
     def refuse(self, seconds: float) -> None:
-        """Take no message for a while."""
+        """Refuse all messages for a while."""
         self._refusing_until = self.around.loop.time() + seconds
 
     def answer_badly(self, act: BadGateway) -> None:
-        """Say nothing of use about some messages for a while."""
+        """Answer some messages uselessly for a while."""
         self._bad.append((self.around.loop.time() + act.seconds, act))
 
     def bad_answer(self, delivery: Delivery) -> BadGateway | None:
-        """Why the answer to this one says nothing, if so."""
+        """The useless answer to this message, if it gets one."""
         now = self.around.loop.time()
         return next((act for until, act in self._bad if now < until and act.word in delivery.text), None)
 
     def refusal_of(self, delivery: Delivery) -> Rejected | None:
-        """Why this is not taken as it is; None if it is."""
+        """Why the platform refuses this message; None if it does not."""
         if self.around.loop.time() < self._refusing_until:
             return Rejected("not now, and not later")
         if (self.name, delivery.reply_to) in self.around.history.gone:
@@ -200,10 +200,10 @@ class PlatformServer:
         self.around.trace(f"{self.name} has {id_}")
         self._wake()
 
-    # What clients ask of it
+    # Requests of clients
 
     def confirm(self, settled: Callable[[Pending], bool]) -> None:
-        """Consider these events received; they are never given out again."""
+        """Consider these events received; they are not delivered again."""
         for pending in [one for one in self._pending if settled(one)]:
             self._pending.remove(pending)
             known = self._is_kept(pending.event, pending.id)
@@ -223,7 +223,7 @@ class PlatformServer:
         return [pending for pending in self._pending if pending.number > number][:BATCH]
 
     def unanswered(self) -> list[Pending]:
-        """What to deliver now; it is delivered again unless it is answered in time."""
+        """The events to deliver now; each is repeated unless it is answered in time."""
         found = [pending for pending in self._pending if not pending.in_flight][:BATCH]
         for pending in found:
             pending.in_flight = True
@@ -237,7 +237,7 @@ class PlatformServer:
         self._wake()
 
     def arrival(self) -> asyncio.Future[None]:
-        """Done as soon as anything changes."""
+        """A future that is done as soon as anything changes."""
         if self._arrived is None or self._arrived.done():
             self._arrived = self.around.loop.create_future()
         return self._arrived
@@ -247,9 +247,9 @@ class PlatformServer:
             self._arrived.set_result(None)
 
     def show(self, delivery: Delivery, current: int | None = None, files: tuple[str, ...] = ()) -> str:
-        """Show a message to people, unless this key was shown and keys count here.
+        """Show a message to people, unless this key was shown and the platform remembers keys.
 
-        Its files are named by the hash of the bytes that came.
+        Its files are named by the hashes of their bytes.
         """
         known = self._by_key.get(delivery.key)
         if known is not None and self._remembers(known[1]):
@@ -272,32 +272,32 @@ class PlatformServer:
         return id_
 
     def current_run(self, delivery: Delivery) -> int | None:
-        """The generation of the run that a message speaks of, if it runs at this instant."""
+        """The generation of the run that a message is about, if it runs at this instant."""
         spoken_of = delivery.dedupe.startswith(WORKING)
         return self.around.generation_of(run_of(delivery)[0]) if spoken_of else None
 
     def end(self) -> None:
-        """The world is over."""
+        """End the server with its world."""
 
     def forget_what_is_old(self) -> None:
-        """Most platforms keep for ever what they could not bring."""
+        """Do nothing: most platforms keep undelivered events for ever."""
 
     def tried(self, delivery: Delivery) -> None:
-        """Note that somebody sends this here and now."""
+        """Note that a process sends this here and now."""
         chat = chat_at(delivery.chat)
         early = self._waits.get(chat, 0) - self.around.wall.now()
         self.around.history.tried.append(Tried(self.name, chat, delivery.key, max(0, early)))
 
     def throttle(self, delivery: Delivery, until: int, life: ProcessLife) -> None:
-        """Want nothing here until then; who dies before that is written down has never heard of it."""
+        """Ask for a wait until then; a process that dies before it is recorded does not know of it."""
         chat = chat_at(delivery.chat)
         self._waits[chat] = until
 
-        def unheard() -> None:
+        def not_recorded() -> None:
             if self._waits.get(chat) == until and self.around.is_sending(delivery.dedupe, delivery.part):
                 del self._waits[chat]
 
-        life.on_end.append(unheard)
+        life.on_end.append(not_recorded)
 
     def _remembers(self, since: float) -> bool:
         match self.capabilities.idempotency:
@@ -318,7 +318,7 @@ class PlatformServer:
         return message in self._asking
 
     def close_question(self, message: str, text: str) -> None:
-        """A question reads so from now on; who has not looked since may still press its buttons."""
+        """Change the text of a question; a person who has not looked since may still press its buttons."""
         self.around.trace(f"{self.name} closes {message}: {text}")
 
     def spoken_of(self, message: str) -> tuple[str, int]:
@@ -349,12 +349,12 @@ class PlatformServer:
 
 
 def person_in(chat: str) -> str:
-    """Who writes in a chat, in all its topics, unless somebody is named."""
+    """The person who writes in a chat and all its topics, unless the act names one."""
     return f"person-{chat.partition(TOPIC)[0]}"
 
 
 def chat_at(address: ChatAddress) -> str:
-    """A chat, or a topic of one, as scenarios call it."""
+    """A chat, or a topic of one, by its name in scenarios."""
     place = place_at(address)
     return place.chat if place.thread is None else f"{place.chat}{TOPIC}{place.thread}"
 
@@ -364,13 +364,13 @@ def is_group(chat: str) -> bool:
 
 
 def run_of(delivery: Delivery) -> tuple[str, int]:
-    """The turn and generation that a message about work in progress speaks of."""
+    """The turn and generation that a message about work in progress names."""
     turn, _, generation = delivery.dedupe.removeprefix(WORKING).rpartition(":")
     return turn, int(generation)
 
 
 def note_what_they_can(history: History, known: Iterable[PlatformServer]) -> None:
-    """What is judged by it later."""
+    """Record the capabilities that rules use later."""
     of = {server.name: server.capabilities for server in known}
     strong = [name for name, can in of.items() if can.idempotency is Idempotency.STRONG]
     history.idempotent = frozenset(strong)

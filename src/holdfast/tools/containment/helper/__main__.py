@@ -1,4 +1,4 @@
-"""Runs one of the programs of this folder by its name."""
+"""Runs the program of this folder with the given name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import import_module
 
 
 def run() -> int:
-    # Run as a folder, Python looks for modules in it; the programs are modules of the package around.
+    # Python looks for modules in the folder it runs; the programs are modules of the package around it.
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     program = import_module(f"helper.{sys.argv[1]}")
     code: int = program.main(sys.argv[2:])

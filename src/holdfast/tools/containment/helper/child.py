@@ -1,4 +1,4 @@
-"""Starts a contained program as a child that ends with this process, and learns how it ended."""
+"""Starts a contained program as a child that ends with this process, and reads how it ended."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .kernel import die_with_parent
 STATUS = 4
 """The descriptor on which the parent of the program (`entry`) says how the program ended."""
 LIFELINE = 5
-"""The descriptor whose end tells that parent that its helper outside is gone."""
+"""The descriptor that ends when the helper outside is gone; the parent of the program watches it."""
 _HIGH = 20
 _DEFAULTS = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CANNOT = 127
 
 
 def start(argv: Sequence[str], files: Mapping[int, int]) -> int:
-    """Start it with these descriptors and no others (its own number, ours); its process id.
+    """Start the program with only these descriptors (its number: our number) and return its process id.
 
-    It ends with this process, and so does all that it started: its parent inside looks at the lifeline, of
-    which this process alone keeps the other end.
+    The program and everything it starts end with this process: the parent inside watches the lifeline, and
+    only this process holds the other end.
     """
     parent = os.getpid()
     life, _kept_until_the_end = os.pipe()
@@ -49,7 +49,7 @@ def _become(argv: Sequence[str], files: Mapping[int, int], parent: int) -> None:
     for ignored in _DEFAULTS:
         signal.signal(ignored, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
-    # Out of the way first: one of them may have the number that another is to get.
+    # Moved away first: one of our numbers may be the target number of another.
     moved = {number: fcntl.fcntl(ours, fcntl.F_DUPFD, _HIGH) for number, ours in files.items()}
     for number, ours in moved.items():
         os.dup2(ours, number)
@@ -61,13 +61,13 @@ def _become(argv: Sequence[str], files: Mapping[int, int], parent: int) -> None:
 
 
 def _go_first() -> None:
-    """Where memory runs out, be ended before the gateway is."""
+    """If memory runs out, the kernel ends this process before the gateway."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")
 
 
 def status_from(pipe: int) -> int | None:
-    """The status that was written there, if any was; nobody may hold the other end any more."""
+    """The status that `entry` wrote to the pipe, if any; no process may hold the other end any more."""
     os.set_blocking(pipe, False)
     try:
         said = os.read(pipe, 64)

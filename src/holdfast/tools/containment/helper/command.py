@@ -1,9 +1,9 @@
 """Runs one command of a terminal and ends all that it started.
 
-A line of JSON on its input says what to run: `{"argv": [...], "memory": MB, "processes": N}`.
-The input then stays open: when it ends, because the gateway wants the command's end or has itself ended in
-whatever way, everything the command has started is killed. The command's output goes to this program's own
-output; how it ended is a line of JSON on its error output.
+A line of JSON on the input says what to run: `{"argv": [...], "memory": MB, "processes": N}`.
+The input then stays open. It ends when the gateway wants the command to end, or when the gateway itself ends.
+Then this program kills everything that the command started. The output of the command goes to this program's
+own output. A line of JSON on the error output says how the command ended.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main(_arguments: list[str]) -> int:
     order = read_order()
     if order is None:
         return _NO_STATUS
-    # Signals of a terminal to the gateway's group are not for this process: its end comes with its input's.
+    # Ctrl-C in a terminal reaches the whole group of the gateway. This process ends when its input ends.
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(ignored, signal.SIG_IGN)
     woken, wakes = os.pipe()
@@ -58,7 +58,7 @@ def run(order: Order, woken: int) -> dict[str, object]:
 
 
 def watch(usage: UsageWatch, child: int, woken: int) -> tuple[str | None, int | None]:
-    """Wait for the end of the command; says why it was ended, if it was, and how it ended by itself."""
+    """Wait for the command: why it has to be ended, or its exit status if it ended by itself."""
     eyes = select.poll()
     eyes.register(0, select.POLLIN | select.POLLHUP)
     eyes.register(woken, select.POLLIN)
@@ -77,7 +77,7 @@ def watch(usage: UsageWatch, child: int, woken: int) -> tuple[str | None, int | 
 
 
 def reaped(child: int) -> int | None:
-    """Take in all that has ended; how the child did, if it has."""
+    """Collect every ended process; the status of the child if it is one of them."""
     try:
         while (found := os.waitpid(-1, os.WNOHANG))[0]:
             if found[0] == child:

@@ -1,9 +1,9 @@
-"""The last step into containment: run inside, it gives up every right that is left and becomes the program.
+"""The last step into containment: runs inside, drops every remaining right and becomes the program.
 
     entry ORDER COMMAND [ARGUMENT ...]
 
-ORDER is JSON (see `launcher.py`). This process stays as the parent of the program: it takes in orphans, says
-how the program ended, and ends everything that the program started, also when its helper outside is killed.
+ORDER is JSON (see `launcher.py`). This process stays as the parent of the program. It adopts orphans, reports
+how the program ended, and ends everything that the program started, even when its helper outside is killed.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def main(arguments: list[str]) -> int:
     order: Order = json.loads(arguments[0])
     changed = moved(order["same"])
     if changed is not None:
-        return say(f"{changed} was exchanged while the program was about to start; nothing was run")
+        return say(f"{changed} was replaced just before the program started; nothing was run")
     return attend(order, arguments[1:])
 
 
 def moved(expected: Sequence[tuple[str, int, int]]) -> str | None:
-    """The first path that is not the very file or folder it was when the gateway looked."""
+    """The first path that is not the same file or folder as when the gateway looked."""
     for path, device, inode in expected:
         try:
             found = os.lstat(path)
@@ -58,9 +58,9 @@ def moved(expected: Sequence[tuple[str, int, int]]) -> str | None:
 
 
 def attend(order: Order, command: Sequence[str]) -> int:
-    """Start the program, take in orphans, say how it ended, and end what is left."""
+    """Start the program, adopt orphans, report how it ended, and end everything that is left."""
     adopt_orphans()
-    # The lifeline tells of the helper's end: a signal would leave nobody to end what the program started.
+    # The lifeline shows the helper's end. A signal would kill this process, and the program would live on.
     outlive_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     woken, wakes = os.pipe()
@@ -68,7 +68,7 @@ def attend(order: Order, command: Sequence[str]) -> int:
         os.set_blocking(fd, False)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    # This process keeps rights that the program gives up: it could be made to use them, if it were traced.
+    # This process keeps rights that the program gives up. A tracer could use them, so none may trace it.
     close_memory()
     attendant = os.getpid()
     child = os.fork()
@@ -86,7 +86,7 @@ def attend(order: Order, command: Sequence[str]) -> int:
 
 
 def stay_for(child: int, woken: int, lingers: bool) -> None:
-    """Wait until nothing is left to stay for, or the helper outside is gone."""
+    """Wait until no process is left to stay for, or the helper outside is gone."""
     eyes = select.poll()
     eyes.register(LIFELINE, select.POLLIN)
     eyes.register(woken, select.POLLIN)
@@ -97,7 +97,7 @@ def stay_for(child: int, woken: int, lingers: bool) -> None:
 
 
 def took_in(child: int, lingers: bool) -> bool:
-    """Take in all that has ended, and say how the program did; False when nothing is left to stay for."""
+    """Collect every ended process and report the program's end; False when no process is left to stay for."""
     try:
         while (found := os.waitpid(-1, os.WNOHANG))[0]:
             if found[0] == child:
@@ -110,22 +110,22 @@ def took_in(child: int, lingers: bool) -> bool:
 
 
 def become(order: Order, command: Sequence[str], attendant: int) -> int:
-    """Be the program; returns only if that fails."""
+    """Become the program; returns only if that fails."""
     die_with_parent()
     if os.getppid() != attendant:
         return CANNOT
     os.setsid()
     os.nice(_NICE)
     limit(resource.RLIMIT_CORE, 0)
-    # What is reserved and never used does not count, as it would for RLIMIT_AS; some reserve a lot.
+    # RLIMIT_AS would also count memory that a program reserves and never uses, and some reserve a lot.
     limit(resource.RLIMIT_DATA, order["memory"] * MEGABYTE)
-    # Counted for the whole user, and not at all for root: there only the guard outside looks.
+    # The kernel counts this per user, and not at all for root: there only the helper outside watches.
     limit(resource.RLIMIT_NPROC, order["processes"] + processes_of(os.getuid()))
     place = enter(order["cwd"], order["workspace"])
     try:
         give_up(order)
     except KernelRefused as error:
-        return say(f"it could not be contained: {error}")
+        return say(f"the program could not be contained: {error}")
     if place:
         os.write(1, place.encode())
     if order["joined"]:
@@ -138,7 +138,7 @@ def become(order: Order, command: Sequence[str], attendant: int) -> int:
 
 
 def give_up(order: Order) -> None:
-    """Every right beyond those the order names."""
+    """Drop every right that the order does not name."""
     if not order["contained"]:
         return
     gain_nothing()
@@ -149,12 +149,12 @@ def give_up(order: Order) -> None:
 
 
 def enter(folder: str, workspace: str) -> str:
-    """Begin in this folder, or in the workspace; says so then."""
+    """Change to the folder, or else to the workspace; returns a note in that case."""
     with suppress(OSError):
         os.chdir(folder)
         return ""
     os.chdir(workspace)
-    return f"[{folder} is not there any more; this began in the workspace instead]\n"
+    return f"[{folder} does not exist any more; the command started in the workspace instead]\n"
 
 
 def say(words: str) -> int:

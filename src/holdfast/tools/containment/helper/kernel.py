@@ -1,4 +1,4 @@
-"""The few calls of the kernel that Python has no name for."""
+"""The few kernel calls that Python has no name for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CAPSET = {"x86_64": 126, "aarch64": 91}
 
 
 class KernelRefused(Exception):
-    """The kernel does not allow it, or does not know it."""
+    """The kernel does not allow or does not know the call."""
 
 
 def call(name: str, *arguments: object) -> int:
@@ -33,7 +33,7 @@ def call(name: str, *arguments: object) -> int:
 
 
 def system_call(number: int, *arguments: object) -> int:
-    """A system call that the C library has no function for."""
+    """Make a system call that the C library has no function for."""
     return call("syscall", ctypes.c_long(number), *arguments)
 
 
@@ -42,13 +42,13 @@ def prctl(option: int, first: int = 0, second: int = 0) -> None:
 
 
 def die_with_parent(number: int = signal.SIGKILL) -> None:
-    """Get this signal when the parent ends."""
+    """Let the kernel send this signal when the parent ends."""
     with suppress(KernelRefused):
         prctl(_PDEATHSIG, number)
 
 
 def outlive_parent() -> None:
-    """Get no signal when the parent ends."""
+    """Let the kernel send no signal when the parent ends."""
     with suppress(KernelRefused):
         prctl(_PDEATHSIG, 0)
 
@@ -60,22 +60,22 @@ def adopt_orphans() -> None:
 
 
 def close_memory() -> None:
-    """Let no process of the same user trace this one or read its memory; what it starts can be traced."""
+    """Let no process of the same user trace this one or read its memory; its children can be traced."""
     with suppress(KernelRefused):
         prctl(_DUMPABLE, 0)
 
 
 def gain_nothing() -> None:
-    """No program started from here on gets more rights than this one."""
+    """No program that this process starts from now on gets more rights than it has."""
     prctl(_NO_NEW_PRIVS, 1)
 
 
 def drop_capabilities() -> None:
-    """Give up every right of root, for good; raises `KernelRefused` where that fails."""
+    """Drop every right of root, for good; raises `KernelRefused` if that fails."""
     if os.geteuid() != 0:
         return
     for capability in range(_CAPABILITIES):
-        # Numbers that this kernel does not know.
+        # This kernel may not know every number.
         with suppress(KernelRefused):
             prctl(_BOUNDING_DROP, capability)
     with suppress(KernelRefused):
@@ -89,7 +89,7 @@ def drop_capabilities() -> None:
 
 
 def filter_calls(program: bytes) -> None:
-    """Refuse the system calls that this filter knows, in this process and all that it starts."""
+    """Refuse the system calls that the filter names, in this process and everything it starts."""
     if program:
         code = ctypes.create_string_buffer(program)
         header = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))

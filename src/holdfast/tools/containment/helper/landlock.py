@@ -1,4 +1,4 @@
-"""A small binding of Landlock: which files a process, and all that it starts, may use.
+"""A small binding of Landlock: which files a process and everything it starts may use.
 
 https://docs.kernel.org/userspace-api/landlock.html
 """
@@ -16,7 +16,7 @@ from .kernel import KernelRefused, system_call
 
 READ, WRITE = "read", "write"
 SCOPED = 6
-"""The version of Landlock since which it also keeps signals and abstract sockets inside."""
+"""The first version of Landlock that also keeps signals and abstract sockets inside."""
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _VERSION = 1
 _BENEATH = 1
@@ -29,20 +29,20 @@ _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL
 _SCOPES = 0b11
 
 Rule = tuple[str, str]
-"""A path and what is allowed beneath it: `READ` or `WRITE`."""
+"""A path and the access beneath it: `READ` or `WRITE`."""
 
 
 def version() -> int:
-    """The version of Landlock in this kernel; 0 where there is none."""
+    """The version of Landlock in this kernel; 0 without Landlock."""
     with suppress(KernelRefused):
         return system_call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))
     return 0
 
 
 def restrict(rules: Sequence[Rule]) -> None:
-    """Allow this process what the rules say and no other file; rules for absent paths say nothing.
+    """Allow this process the files of the rules and no others; rules for absent paths have no effect.
 
-    `gain_nothing` has to come first. Raises `KernelRefused` where the kernel says no.
+    `gain_nothing` must come first. Raises `KernelRefused` if the kernel refuses.
     """
     known = version()
     handled = _FIRST | sum(bit for since, bit in _SINCE if known >= since)
@@ -66,7 +66,7 @@ def _add(ruleset: int, path: str, access: str, handled: int) -> None:
     try:
         allowed = _EXECUTE | _READ_FILE | _READ_DIR
         if access == WRITE:
-            # Devices are made by nobody.
+            # No program may make devices.
             allowed = handled & ~(_MAKE_CHAR | _MAKE_BLOCK)
         if not stat.S_ISDIR(os.fstat(beneath).st_mode):
             allowed &= _OF_FILES

@@ -1,4 +1,4 @@
-"""What a program and all that it starts use together, and the end of all of it."""
+"""How much a program and everything it starts use together, and how all of it is ended."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from contextlib import suppress
 
 MEGABYTE = 1_048_576
 MEMORY_EVERY = 200
-"""Milliseconds between two looks at the memory, which take longer than a count of processes."""
+"""Milliseconds between two looks at the memory, which take longer than counting processes."""
 
 
 class UsageWatch:
-    """Looks now and then at what everything below this process uses."""
+    """Measures at intervals what everything below this process uses."""
 
     def __init__(self, memory: int, processes: int, every: int) -> None:
         self.every = every
-        """Milliseconds between two looks; a program that multiplies has to be seen before it is many."""
+        """Milliseconds between two looks: a program that multiplies must be found before it is too many."""
         self._memory = memory
         self._processes = processes
         self._usual = _on_machine()
         self._looks = 0
 
     def over(self) -> str | None:
-        """What is used more of than allowed: `memory` or `processes`."""
+        """The limit that is exceeded, if any: `memory` or `processes`."""
         self._looks += 1
-        # How many there are on the whole machine costs nothing to ask.
+        # The number of processes on the whole machine costs nothing to read.
         many = _on_machine() - self._usual > self._processes
         if many and len(below(os.getpid(), self._processes)) > self._processes:
             return "processes"
@@ -41,7 +41,7 @@ class UsageWatch:
 
 
 def below(pid: int, most: int = sys.maxsize) -> list[int]:
-    """The living descendants of a process; no more than about so many."""
+    """The living descendants of a process; about `most` of them at most."""
     found: list[int] = []
     open_ = [pid]
     while open_ and len(found) <= most:
@@ -58,7 +58,7 @@ def below(pid: int, most: int = sys.maxsize) -> list[int]:
 def end_all(first: int) -> None:
     """Kill every descendant of this process and return when none is left; orphans come to this process.
 
-    `first` leads the command's group, or is what holds its namespaces: one signal ends most of them, however
+    `first` leads the command's group or holds its namespaces: one signal to it ends most descendants, however
     fast they multiply.
     """
     for number in (signal.SIGSTOP, signal.SIGKILL):
@@ -69,7 +69,7 @@ def end_all(first: int) -> None:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 continue
         found = below(os.getpid())
-        # Stopped first, so that none starts another while the others are killed.
+        # All are stopped first, so that none starts another while the others are killed.
         for number in (signal.SIGSTOP, signal.SIGKILL):
             for pid in found:
                 _kill(pid, number)
@@ -80,7 +80,7 @@ def end_all(first: int) -> None:
 
 
 def limit(what: int, most: int) -> None:
-    """Set a limit of this process, no higher than it is."""
+    """Set a limit of this process, never above the current one."""
     _, hard = resource.getrlimit(what)
     if hard != resource.RLIM_INFINITY:
         most = min(most, hard)
@@ -88,7 +88,7 @@ def limit(what: int, most: int) -> None:
 
 
 def processes_of(user: int) -> int:
-    """How many processes and threads of a user this process sees."""
+    """The number of processes and threads of a user that this process sees."""
     count = 0
     try:
         listed = os.listdir("/proc")
@@ -111,13 +111,13 @@ def _on_machine() -> int:
 
 
 def _used(pids: list[int]) -> int:
-    """Megabytes that these use together at most: memory that they share counts for each of them."""
+    """Megabytes that these processes use together at most: shared memory counts for each of them."""
     pages = sum(_number(f"/proc/{pid}/statm", 1) for pid in pids)
     return pages * resource.getpagesize() // MEGABYTE
 
 
 def _used_exactly(pids: list[int]) -> int:
-    """The same, with shared memory counted once; this takes longer to find out."""
+    """The same, with shared memory counted once; this takes longer to measure."""
     total = 0
     for pid in pids:
         try:

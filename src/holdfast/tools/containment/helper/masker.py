@@ -1,7 +1,7 @@
-"""Leaves known secrets out of what a helper keeps, by the gateway's own masker.
+"""Removes known secrets from everything a helper keeps, with the gateway's own masker.
 
-The gateway tells the values by a pipe (`secret_pipe.py`). A helper reads it after it has started the program,
-so that no process with rights of the program ever had them.
+The gateway passes the values through a pipe (`secret_pipe.py`). A helper reads it only after it has started
+the program, so no process with the rights of the program ever had them.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 _AT_ONCE = 65_536
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 _MASKER = os.path.join(_PACKAGE, "telemetry", "known_secrets.py")
-"""The module by its file: a helper starts without the rest of the package, which takes long to import."""
+"""The module as a file: a helper starts without the rest of the package, which takes long to import."""
 
 
 class Masked:
-    """Bytes without known secrets, over the borders of pieces; what is no UTF-8 stays as it is."""
+    """Bytes without known secrets, also across pieces; bytes that are not UTF-8 stay as they are."""
 
     def __init__(self, known: KnownSecrets | None) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
@@ -37,7 +37,7 @@ class Masked:
         return _bytes(self._stream.feed(self._decoder.decode(data)))
 
     def end(self) -> bytes:
-        """The rest; nothing follows it."""
+        """The rest, after the last piece."""
         if self._stream is None:
             return b""
         last = self._stream.feed(self._decoder.decode(b"", final=True))
@@ -45,7 +45,7 @@ class Masked:
 
 
 class ToldSecrets:
-    """The secrets that a helper was told."""
+    """The secrets that the gateway passed to this helper."""
 
     def __init__(self, known: KnownSecrets | None = None) -> None:
         self._known = known
@@ -55,7 +55,7 @@ class ToldSecrets:
 
 
 def told(descriptor: int | None) -> ToldSecrets:
-    """Read them; the descriptor then leads nowhere, and this process shows its memory to no other."""
+    """Read the secrets, close the pipe behind them, and hide the memory of this process from all others."""
     if descriptor is None:
         return ToldSecrets()
     close_memory()

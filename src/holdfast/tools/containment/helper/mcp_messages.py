@@ -1,7 +1,7 @@
-"""What the program of an MCP server writes to the gateway: whole messages, none longer than are read.
+"""Passes on what the program of an MCP server writes to the gateway: complete messages, up to a limit.
 
-An answer that is too long becomes an error for the call that waits for it. The server lives on, and the model
-can ask it for less.
+A longer answer becomes an error for the call that waits for it. The server lives on, and the model can ask
+for less.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Callable
 LONGEST_MESSAGE = 1024 * 1024
 """Bytes of one message that the gateway reads: its event loop does nothing else meanwhile."""
 ENDLESS = 32 * LONGEST_MESSAGE
-"""Bytes of one line after which the program is ended."""
+"""Bytes of one line, after which the program is ended."""
 TOO_LONG = -32_096
-"""Our code for an answer that was left out, among those left to implementations."""
+"""The gateway's code for an answer that was left out, from the range for implementations."""
 TOO_LONG_WORDS = "the answer was too long"
 _ENDS = 400
-"""Bytes at the beginning and at the end of a line in which the id of its call is looked for."""
+"""Bytes at each end of a line in which the id of its call is searched."""
 _VERSION = rb'"jsonrpc"\s*:\s*"2\.0"'
 _ID = rb'"id"\s*:\s*(-?\d{1,18}|"[\w.-]{1,64}")'
 _OPEN = rb"\s*\{\s*(?:" + _VERSION + rb"\s*,\s*)?"
@@ -30,7 +30,7 @@ _ASKS = re.compile(_OPEN + rb"(?:" + _ID + rb'\s*,\s*)?"method"')
 
 
 def in_place_of(head: bytes, tail: bytes) -> bytes | None:
-    """The line that stands for one that is too long, by its two ends; None if nobody can say whose it was."""
+    """The line that replaces one that is too long, made from its two ends; None if its call is not known."""
     if _ASKS.match(head):
         return b""  # the server's own question or notice: no call waits for it
     found = _ID_FIRST.match(head) or (_RESULT_FIRST.match(head) and _ID_LAST.search(tail))
@@ -42,7 +42,7 @@ def in_place_of(head: bytes, tail: bytes) -> bytes | None:
 
 
 class Messages:
-    """Lines that may be messages, passed on whole; the rest is for the log."""
+    """Lines that may be messages are passed on complete; all others go to the log."""
 
     def __init__(self, log: Callable[[bytes], None]) -> None:
         self._log = log
@@ -50,7 +50,7 @@ class Messages:
         self._length = 0
 
     def take(self, data: bytes) -> bool:
-        """Pass on what is complete; False when a line cannot be passed on or nobody reads any more."""
+        """Pass on the complete lines; False if a line cannot be passed on or the reader is gone."""
         *lines, rest = data.split(b"\n")
         for line in lines:
             self._add(line)
@@ -61,7 +61,7 @@ class Messages:
         return self._length <= ENDLESS
 
     def _add(self, part: bytes) -> None:
-        """Keep it; of a line that is too long only both ends."""
+        """Keep the part; of a line that is too long, keep only both ends."""
         self._parts.append(part)
         self._length += len(part)
         if self._length > LONGEST_MESSAGE:

@@ -1,13 +1,13 @@
-"""Stands between the gateway and the program of an MCP server, in a process of its own.
+"""Runs the program of an MCP server in a process between it and the gateway.
 
-Everything the program starts ends with it, and with the gateway, however that ends. What it writes for people
-goes to a log that does not grow; of what it writes to the gateway only lines that may be messages come
-through, and none that would keep the reader busy (see `mcp_messages.py`).
+Everything the program starts ends with it, and with the gateway, however that ends. Its words for people go
+to a log of limited size. Of its words for the gateway, only lines that may be messages come through, and none
+that would keep the reader busy (see `mcp_messages.py`).
 
     mcp_program ORDER COMMAND [ARGUMENT ...]
 
-ORDER is JSON: `parent`, the gateway's process; `log`, a path; `secrets`, the descriptor from which it reads
-the values that it leaves out of the log, or null; `memory` in megabytes and `processes`, which it may use.
+ORDER is JSON: `parent`, the gateway's process; `log`, a path; `secrets`, the descriptor with the values to
+leave out of the log, or null; `memory` in megabytes and `processes`, the limits of the program.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from .mcp_messages import Messages
 
 LONGEST_LINE = 16 * 1024
 LARGEST_LOG = 1024 * 1024
-"""Bytes of a log, after which it is put aside and a new one begun; one that was put aside is kept."""
+"""Bytes of a log, after which the helper renames it and begins a new one; it keeps one old log."""
 LOOK_EVERY = 100
-"""Milliseconds between two looks at what it uses."""
+"""Milliseconds between two looks at what the program uses."""
 _AT_ONCE = 64 * 1024
 _MOMENT, _TRIES = 0.1, 5
 
 
 class Lines:
-    """Whole lines of what comes in pieces, without secrets; what is too long for a line is several."""
+    """Cuts a stream into complete lines without secrets; a line that is too long becomes several."""
 
     def __init__(self, masked: Masked) -> None:
         self._masked = masked
@@ -59,7 +59,7 @@ class Lines:
 
 
 class BoundedLog:
-    """A file that is never larger than so much, of lines without secrets."""
+    """A log file of limited size, whose lines hold no secrets."""
 
     def __init__(self, path: str, secrets: ToldSecrets) -> None:
         self._path = path
@@ -67,11 +67,11 @@ class BoundedLog:
         self._open()
 
     def write(self, data: bytes) -> None:
-        """What the program says of itself, in pieces."""
+        """Log what the program writes for people, in pieces."""
         self._keep(self._errors.feed(data))
 
     def noise(self, line: bytes) -> None:
-        """A line where only messages belong."""
+        """Log a line that is not a message."""
         self._keep(self._noise.feed(line + b"\n"))
 
     def end(self, words: str) -> None:
@@ -103,13 +103,13 @@ class BoundedLog:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the program until it ends, or we are told to; its exit code."""
+    """Run the program until it ends or must be ended; its exit code."""
     order: dict[str, Any] = json.loads(arguments[0])
     woken, signals = _listen()
     adopt_orphans()
     die_with_parent(signal.SIGTERM)
     if os.getppid() != order["parent"]:
-        return 0  # it ended before we could ask to be told
+        return 0  # the gateway ended before this process could ask for the signal
     program = Program(order, arguments[1:])
     log = BoundedLog(order["log"], told(order["secrets"]))
     try:
@@ -121,7 +121,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _listen() -> tuple[int, list[int]]:
-    """What becomes readable when a signal comes, and the signals that ask for an end."""
+    """A descriptor that becomes readable at each signal, and the signals that ask for the end."""
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(woken, False)
@@ -138,7 +138,7 @@ def _listen() -> tuple[int, list[int]]:
 
 
 class Program:
-    """The program of the server, and everything that it starts."""
+    """The program of the server and everything that it starts."""
 
     def __init__(self, order: dict[str, Any], argv: list[str]) -> None:
         self._memory, self._processes = order["memory"], order["processes"]
@@ -155,7 +155,7 @@ class Program:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the program itself has ended; orphans of it are taken in."""
+        """Whether the program itself has ended; its orphans are collected."""
         try:
             while self._status is None and (found := os.waitpid(-1, os.WNOHANG))[0]:
                 if found[0] == self._pid:
@@ -165,14 +165,14 @@ class Program:
         return self._status is not None
 
     def too_much(self) -> str | None:
-        """What it uses more of than it may, in words."""
+        """The limit that the program exceeds, in words, if any."""
         over = self._usage.over()
         if over is None:
             return None
         return f"{self._memory} MB" if over == "memory" else f"{self._processes} processes"
 
     def end(self) -> int:
-        """End everything that is left; how the program ended."""
+        """End every process that is left; how the program ended."""
         ended_itself = self.has_ended
         end_all(self._pid)
         said = status_from(self._said) if ended_itself else None
@@ -181,7 +181,7 @@ class Program:
 
 
 def _relay(program: Program, log: BoundedLog, woken: int, signals: list[int]) -> str:
-    """Carry what the program writes until it has ended; why it is ended, if it is not its own doing."""
+    """Carry what the program writes until it ends; returns why it has to be ended, or nothing."""
     out, err = program.out, program.err
     messages = Messages(log.noise)
     with selectors.DefaultSelector() as ready:
@@ -189,7 +189,7 @@ def _relay(program: Program, log: BoundedLog, woken: int, signals: list[int]) ->
             ready.register(file, selectors.EVENT_READ)
         while True:
             ended = program.has_ended
-            # What it wrote before its end is still carried; what others hold open is not waited for.
+            # What the program wrote before its end is still carried; others may hold the pipe open for ever.
             wait = 0 if ended else LOOK_EVERY / 1_000
             found = {key.fd: os.read(key.fd, _AT_ONCE) for key, _ in ready.select(wait)}
             if signals:
@@ -200,14 +200,14 @@ def _relay(program: Program, log: BoundedLog, woken: int, signals: list[int]) ->
                 ready.unregister(err)
             log.write(found.get(err, b""))
             if not messages.take(found.get(out, b"")):
-                return "wrote a line that is too long, or that nobody reads, and was ended"
+                return "wrote a line that is too long, or that could not be passed on, and was ended"
             over = program.too_much()
             if over:
                 return f"used more than {over} and was ended"
 
 
 def _ends(program: Program, woken: int) -> bool:
-    """Whether it ends by itself within a moment."""
+    """Whether the program ends by itself within a moment."""
     for _ in range(_TRIES):
         if program.has_ended:
             return True

@@ -1,11 +1,11 @@
 """Minds one background process; its argument is the folder with the plan.
 
-A second argument is the descriptor from which it reads the secrets that it leaves out of the output.
+A second argument is the descriptor with the secrets to leave out of the output.
 
-It stands between the gateway and the command, in a session of its own, so that neither a kill nor a restart
-of the gateway reaches them. It stays outside the containment of the command, gives it its input from a pipe
-with a name, keeps its output and what it uses within bounds, and leaves its exit code behind. It ends when
-the command and everything that the command started have ended; when it is killed they end with it.
+The minder runs between the gateway and the command, in a session of its own, so no kill and no restart of the
+gateway reaches either of them. It stays outside the containment of the command. It feeds the command from a
+named pipe, limits its output and its use of the machine, and records its exit code. It ends when the command
+and everything the command started have ended. If the minder is killed, they end with it.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from .masker import Masked, told
 
 PLAN = "plan.json"
 STARTED = "started.json"
-"""Who minds it. Made once, by whoever is first: a minder that finds it there starts nothing."""
+"""Who minds the process. The first minder makes this file; a minder that finds it starts nothing."""
 ENDED = "ended.json"
 INPUT = "input"
 OUTPUT = "output."
-"""Followed by a number: each of these files holds as much, and the oldest go first."""
+"""Followed by a number: each of these files holds one segment, and the oldest are deleted first."""
 
 LOOK_EVERY = 100
-"""Milliseconds between two looks at what it uses: it may run for days."""
+"""Milliseconds between two looks at what the process uses: it may run for days."""
 _PIECE = 65_536
 Plan = dict[str, Any]
 _STATE, _PARENT, _SESSION, _TICKS = 0, 1, 3, 19
-"""Places in /proc/PID/stat, counted after the name, which may have anything in it."""
+"""Positions in /proc/PID/stat, counted after the name, which may contain anything."""
 
 
 def stat_of(pid: int) -> tuple[int, int, int] | None:
-    """When a living process started, in ticks since the machine did, its session and its parent."""
+    """Start time of a living process in ticks since the boot of the machine, its session and its parent."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -50,13 +50,13 @@ def stat_of(pid: int) -> tuple[int, int, int] | None:
 
 
 def boot_id() -> str:
-    """Names this start of the machine."""
+    """Identifies this boot of the machine."""
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         return file.read().strip()
 
 
 def write_whole(path: str, content: object, once: bool = False) -> bool:
-    """Write a file that is there whole or not at all, whatever happens; False if it had to be the first."""
+    """Write a file completely or not at all, even in a crash; False if `once` and the file exists."""
     new = f"{path}.{os.getpid()}.new"
     with open(new, "w", encoding="utf-8") as file:
         json.dump(content, file)
@@ -81,7 +81,7 @@ def write_whole(path: str, content: object, once: bool = False) -> bool:
 
 
 class KeptOutput:
-    """What is kept of the output, without known secrets: the last so many files of so many bytes."""
+    """The kept output without known secrets: the last `keep` files of `segment` bytes."""
 
     def __init__(self, segment: int, keep: int, masked: Masked) -> None:
         self._masked = masked
@@ -92,18 +92,18 @@ class KeptOutput:
         self._file = -1
 
     def add(self, data: bytes) -> None:
-        """Keep this; its end, if a secret may begin there, is kept with what follows."""
+        """Keep this; if a secret may begin at its end, the end waits for what follows."""
         self._keep_now(self._masked.feed(data))
 
     def end(self) -> None:
-        """Keep the rest; nothing more is put out."""
+        """Keep the rest, after the last output."""
         self._keep_now(self._masked.end())
 
     def _keep_now(self, data: bytes) -> None:
-        """What finds no room is counted, told where it is missing, and stops nobody."""
+        """Write what fits. What does not fit is counted and noted in the output, and the command runs on."""
         try:
             if self._lost:
-                note, self._lost = f"\n[{self._lost} bytes of output found no room here]\n".encode(), 0
+                note, self._lost = f"\n[{self._lost} bytes of output could not be kept here]\n".encode(), 0
                 self._write(note)
             self._write(data)
         except OSError:
@@ -128,17 +128,17 @@ class KeptOutput:
 
 
 def _nothing(_number: int, _frame: object) -> None:
-    """A signal to the whole session is for the command; its minder stays to see how it ends."""
+    """Ignore the signal: a signal to the whole session is for the command, and the minder records its end."""
 
 
 def mind(folder: str, ready: int, secrets: int | None) -> None:
-    """Start the command of this folder's plan, unless that was done before, and see it to its end."""
+    """Start the command of this folder's plan, unless that was done before, and mind it until its end."""
     os.chdir(folder)
     with open(PLAN, encoding="utf-8") as file:
         plan = json.load(file)
     if not os.path.exists(INPUT):
         os.mkfifo(INPUT, 0o600)
-    # Held by us for writing, too: the command never sees an end of its input while nobody writes.
+    # The minder holds the writing end, too: the command never sees an end of input between two writers.
     held = os.open(INPUT, os.O_RDWR)
     ourselves = stat_of(os.getpid())
     assert ourselves is not None
@@ -149,7 +149,7 @@ def mind(folder: str, ready: int, secrets: int | None) -> None:
         return
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD):
         signal.signal(number, _nothing)
-    # Orphans of the command, in whichever session, come to us: so they can be found and ended.
+    # Orphans of the command come to the minder, from any session, so that it can end them.
     adopt_orphans()
     code = _run(plan, secrets)
     os.close(held)
@@ -157,7 +157,7 @@ def mind(folder: str, ready: int, secrets: int | None) -> None:
 
 
 def _run(plan: Plan, secrets: int | None) -> int:
-    """Run the command until nothing of it is left; its exit code."""
+    """Run the command until none of its processes is left; its exit code."""
     stdin = os.open(INPUT, os.O_RDONLY)
     out, into = os.pipe()
     status_in, status_out = os.pipe()
@@ -171,7 +171,7 @@ def _run(plan: Plan, secrets: int | None) -> int:
     kept.end()
     if over:
         most = f"{plan['memory']} MB" if over == "memory" else f"{plan['processes']} processes"
-        kept.add(f"\n[it used more than {most} and was ended]\n".encode())
+        kept.add(f"\n[the process used more than {most} and was ended]\n".encode())
         kept.end()
         return -signal.SIGKILL
     said = status_from(status_in)
@@ -179,7 +179,7 @@ def _run(plan: Plan, secrets: int | None) -> int:
 
 
 def _see_to_its_end(child: int, out: int, kept: KeptOutput, usage: UsageWatch) -> tuple[int, str | None]:
-    """Keep what it puts out until none of its processes is left; how the child ended, or why it was ended."""
+    """Keep the output until none of its processes is left; how the child ended, or why it was ended."""
     woken, wakes = os.pipe()
     for fd in (out, woken, wakes):
         os.set_blocking(fd, False)
@@ -207,7 +207,7 @@ def _see_to_its_end(child: int, out: int, kept: KeptOutput, usage: UsageWatch) -
 
 
 def _take(out: int, kept: KeptOutput) -> bool:
-    """Keep a piece of the output; False when there is none."""
+    """Keep a piece of the output; False if there is none."""
     try:
         data = os.read(out, _PIECE)
     except BlockingIOError:
@@ -217,7 +217,7 @@ def _take(out: int, kept: KeptOutput) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Leave a minder behind, of which nobody is the parent, and return once it has begun."""
+    """Start a minder without a parent in this session, and return when it has begun."""
     folder, *descriptor = arguments
     heard, ready = os.pipe()
     if os.fork():
@@ -229,7 +229,7 @@ def main(arguments: list[str]) -> int:
     try:
         mind(folder, ready, int(descriptor[0]) if descriptor else None)
         code = 0
-    except Exception as error:  # noqa: BLE001 - the end of this program: whoever looks for it finds the reason
+    except Exception as error:  # noqa: BLE001 - the last line of this program: the gateway reads the reason
         os.write(2, f"{error!r}\n".encode())
     finally:
         os._exit(code)
