@@ -1,4 +1,4 @@
-"""`/allowed`: lists the rules that owners gave this chat with "always allow this", and revokes them."""
+"""`/allowed`: lists the rules that owners stored for this chat with "always allow this", and revokes them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _NONE = (
     "No rule is stored for this chat. An owner stores one with “always allow this”, on the card that asks "
     "for permission."
 )
-_HOW = f"/allowed {REVOKE} NUMBER takes a rule back (owners)."
+_HOW = f"/allowed {REVOKE} NUMBER revokes a rule (owners)."
 _LONGEST_RULE = 200
-"""Characters of a rule that a list shows."""
+"""How many characters of a rule a list shows."""
 
 
 async def allowed(desk: CommandContext, asked: CommandCall) -> None:
@@ -48,7 +48,7 @@ def _line(desk: CommandContext, rule: AllowedCall) -> str:
     who = still_allowed(rule.allowed_by, desk.access(), now)
     is_owner = not isinstance(who, Denied) and who.owner
     given = f"allowed by {rule.allowed_by} {replies.span(age(now, rule.allowed_at))} ago"
-    counts = "" if is_owner else ", who is no owner now, so it does not count"
+    counts = "" if is_owner else ", who is no longer an owner, so the rule does not count"
     return f"{rule.id}. {replies.shown(one_line(described(rule)), _LONGEST_RULE)}, {given}{counts}."
 
 
@@ -60,5 +60,5 @@ async def _revoke(desk: CommandContext, asked: CommandCall, number: int) -> None
     except WrongState as refusal:
         if not refusal.what.startswith("rule"):
             raise
-        text = f"Not done: no rule {number} is in force in this chat. /allowed lists the rules there are."
+        text = f"Not done: no rule {number} is in force in this chat. /allowed lists the rules."
         await refuse(desk, asked, "unknown_rule", text)

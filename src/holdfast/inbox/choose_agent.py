@@ -19,15 +19,15 @@ async def answers_here(desk: CommandContext, asked: CommandCall) -> Choice:
 
 
 async def agent(desk: CommandContext, asked: CommandCall) -> None:
-    """Show or choose who answers here; with somebody else the choice of a model is over.
+    """Show or choose the agent that answers here. A new agent begins with its own default model.
 
-    A person who is no owner chooses among the agents that routes name for the chat.
+    A person who is not an owner chooses among the agents that the routes name for the chat.
     """
     wanted = asked.command.args
     names = desk.agents.offered(asked.row.place.address, asked.owner)
     if not wanted:
         now = await answers_here(desk, asked)
-        await done(desk, asked, _listed("agent", now.name or "the only one there is", names))
+        await done(desk, asked, _listed("agent", now.name or "the only agent", names))
     elif wanted not in (*names, _USUAL):
         await _refuse(desk, asked, "agent", names)
     else:
@@ -35,12 +35,12 @@ async def agent(desk: CommandContext, asked: CommandCall) -> None:
 
 
 async def model(desk: CommandContext, asked: CommandCall) -> None:
-    """Show or choose which of its models the agent here answers with."""
+    """Show or choose the model of the agent that answers here."""
     wanted = asked.command.args
     now = await answers_here(desk, asked)
     names = now.agent.models
     if not wanted:
-        answers = now.model or (names[0] if names else "the one its agent has")
+        answers = now.model or (names[0] if names else "the agent's only model")
         await done(desk, asked, _listed("model", answers, names))
     elif wanted not in (*names, _USUAL):
         await _refuse(desk, asked, "model", names)
@@ -49,14 +49,14 @@ async def model(desk: CommandContext, asked: CommandCall) -> None:
 
 
 async def _choose(desk: CommandContext, asked: CommandCall, chosen: ChatSettings) -> None:
-    """Twice is once: it may be cut off between the two."""
+    """Store the choice, then owe the reply. A crash in between repeats both; the choice stays the same."""
     await desk.store.configure_chat(asked.row.place.address, chosen)
     now = await answers_here(desk, asked)
     await done(desk, asked, f"From the next turn on: {replies.who_answers(now)}.")
 
 
 async def _refuse(desk: CommandContext, asked: CommandCall, what: str, names: Sequence[str]) -> None:
-    there = f"There are: {', '.join(names)}." if names else "There is nothing to choose from here."
+    there = f"Choose one of: {', '.join(names)}." if names else "There is nothing to choose from here."
     text = f"There is no {what} {replies.shown(asked.command.args, 40)}; nothing was changed. {there}"
     await refuse(desk, asked, f"unknown_{what}", text)
 

@@ -1,6 +1,6 @@
-"""Commands: carried out past the queue, oldest first, each in one commit with its reply.
+"""Carry commands out beside the queue, oldest first, each in one commit with its reply.
 
-A crash in between repeats the command; the guard of its row makes it once.
+After a crash before that commit the gateway repeats the command. The guard of its row lets it count once.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from .resume import release, resume
 
 PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
 LONG_LOOKED = 8
-"""Looks at what has begun and is not done, after which the operator is told that it waits."""
+"""After so many looks in a row that left a begun command unfinished, the log says that it waits."""
 TRIES = 3
-"""Refusals of the ledger after which a command is refused in words: it knew too little each time."""
+"""After so many refusals by the ledger the command is refused with a reply: its facts were old each time."""
 _MANY = 1_000
 
 
 async def _end(desk: CommandContext, asked: CommandCall, kind: StopKind) -> None:
-    """Stop what is unfinished; the words follow from what the commit itself finds."""
+    """Stop the unfinished turn; the reply says what the commit itself found."""
     row = asked.row
 
     def tell(found: StopResult) -> tuple[Owed, ...]:
@@ -76,16 +76,16 @@ class _Undoing:
 
 
 async def _to_undo(desk: CommandContext, asked: CommandCall) -> _Undoing | None:
-    """The last finished turn, or None after having said why there is none to take back."""
+    """The last finished turn, or None after the person was told why there is no turn to undo."""
     session = await desk.store.live_session(asked.row.key)
     if await open_turn(desk, session) is not None:
-        text = "Not done: a turn is unfinished here. Say /stop first, or wait for its end."
+        text = "Not done: a turn is unfinished here. Say /stop first, or wait until it ends."
         await refuse(desk, asked, "unfinished", text)
         return None
     entries = await desk.store.transcript(session.id) if session else ()
     last = last_shown_turn(entries)
     if session is None or last is None:
-        await refuse(desk, asked, "nothing_to_undo", "There is nothing here that could be taken back.")
+        await refuse(desk, asked, "nothing_to_undo", "There is no finished turn here to undo.")
         return None
     turns = await desk.store.turns(session.id, limit=_MANY)
     lasts = any(reply_lasts(turn) for turn in turns if turn.id == last.turn)
@@ -114,12 +114,10 @@ async def _retry(desk: CommandContext, asked: CommandCall) -> None:
         return
     session, last = found.session, found.last
     if not last.said:
-        await refuse(
-            desk, asked, "nothing_to_retry", "There is no message here that could be answered again."
-        )
+        await refuse(desk, asked, "nothing_to_retry", "There is no message here to answer again.")
         return
     calls = lasting_calls(await desk.store.journal(last.turn, session.generation))
-    # What woke the turn is not put into the person's mouth: it wakes the next one.
+    # A turn without a message of the person had a wake-up: the retry is a wake-up again, not a message.
     said = [one for one in last.said if not one.woken] or last.said
     text = "\n\n".join(one.text for one in said)
     await desk.store.retry(
@@ -151,7 +149,7 @@ async def _sessions(desk: CommandContext, asked: CommandCall) -> None:
 
 
 async def _queue(desk: CommandContext, asked: CommandCall) -> None:
-    """Show or set what becomes of a message that comes during a turn."""
+    """Show or set the busy mode of the chat: what happens to a message that comes during a turn."""
     wanted = asked.command.args.lower()
     chat = asked.row.place.address
     if not wanted:
@@ -167,17 +165,17 @@ async def _queue(desk: CommandContext, asked: CommandCall) -> None:
 
 
 async def _restart(desk: CommandContext, asked: CommandCall) -> None:
-    """Ask for a restart, once for this very command; the gateway carries it out."""
+    """Ask for exactly one restart per command; the gateway carries it out."""
     row = asked.row
     if not asked.owner:
         await refuse(desk, asked, "not_owner", "Not done: only an owner may restart the gateway.")
         return
-    # By time alone a clock that is set back would make every new command an old one.
+    # The time alone does not decide: after the clock was set back, every new command would look old.
     if asked.found and row.accepted_at < desk.born:
-        await done(desk, asked, "The gateway has begun anew since a restart was asked for.")
+        await done(desk, asked, "The gateway has already restarted since you sent this.")
         return
     await desk.store.request("restart", f"restart:{row.account}/{row.event_id}", row.sender)
-    text = "A restart is asked for. What is unfinished is kept; I'll try to resume it after the restart."
+    text = "I asked for a restart. Unfinished work is kept; I'll try to resume it after the restart."
     await done(desk, asked, text)
 
 
@@ -187,7 +185,7 @@ async def _help(desk: CommandContext, asked: CommandCall) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """One line of the table."""
+    """One command: its line in the help, and the function that carries it out."""
 
     usage: str
     says: str
@@ -196,49 +194,55 @@ class CommandEntry:
 
 COMMANDS: dict[str, CommandEntry] = {
     "new": CommandEntry("/new", "end this conversation and begin a new one", _new),
-    "stop": CommandEntry("/stop", "stop the work in hand; the conversation is kept", _stop),
+    "stop": CommandEntry("/stop", "stop the current work; the conversation is kept", _stop),
     "retry": CommandEntry("/retry", "answer the last message once more", _retry),
-    "undo": CommandEntry("/undo", "take the last turn out of my sight", _undo),
-    "status": CommandEntry("/status", "what runs, what waits, safe mode", _status),
-    "sessions": CommandEntry("/sessions", "the conversations of this chat", _sessions),
+    "undo": CommandEntry("/undo", "hide the last turn from me; the record keeps it", _undo),
+    "status": CommandEntry("/status", "show the current work, waiting messages and safe mode", _status),
+    "sessions": CommandEntry("/sessions", "list the conversations of this chat", _sessions),
     "agent": CommandEntry(
-        "/agent [NAME]", "who answers here, or somebody else from now on", choose_agent.agent
+        "/agent [NAME]", "show which agent answers here, or choose another one", choose_agent.agent
     ),
-    "model": CommandEntry("/model [NAME]", "with which model, or another from now on", choose_agent.model),
+    "model": CommandEntry(
+        "/model [NAME]", "show which model answers here, or choose another one", choose_agent.model
+    ),
     "resume": CommandEntry(
-        "/resume [ID]", "go on with what was left, or with an earlier conversation", resume
+        "/resume [ID]", "go on with unfinished work, or with an earlier conversation", resume
     ),
     "release": CommandEntry("/release [ID]", "answer messages that wait for an owner (owners)", release),
-    "queue": CommandEntry("/queue [MODE]", "what becomes of messages that come while I work", _queue),
-    "goal": CommandEntry("/goal [TEXT|stop]", "what I work at by myself, turn after turn", goal),
-    "allowed": CommandEntry(
-        "/allowed", "which calls run here without a question; owners can revoke one", allowed
+    "queue": CommandEntry(
+        "/queue [MODE]", "show or set what I do with messages that come while I work", _queue
     ),
-    "forget": CommandEntry("/forget", "erase this conversation; I ask once more first", forget),
+    "goal": CommandEntry(
+        "/goal [TEXT|stop]", "show, set or stop the goal I work at by myself, turn after turn", goal
+    ),
+    "allowed": CommandEntry(
+        "/allowed", "list the calls that run here without a question; owners can revoke one", allowed
+    ),
+    "forget": CommandEntry("/forget", "erase this conversation; you confirm it first", forget),
     "restart": CommandEntry("/restart", "restart the gateway (owners)", _restart),
-    "help": CommandEntry("/help", "this list", _help),
+    "help": CommandEntry("/help", "show this list", _help),
 }
 HELP = "\n".join(f"{entry.usage}: {entry.says}" for entry in COMMANDS.values())
 
 
 class Commands:
-    """Carries commands out for ever, whatever runs or hangs elsewhere."""
+    """Carries commands out for ever, also while turns run or hang."""
 
     def __init__(self, desk: CommandContext, rng: Rng, report: Report = unreported) -> None:
         self._desk = desk
         self._report = report
         self._rng = rng
         self._refusals: dict[Position, int] = {}
-        """How often the ledger refused a command; forgotten with the process, which then tries again."""
+        """How often the ledger refused a command. A fresh process counts from 0 again."""
         self._found: frozenset[Position] | None = None
-        """Commands that the first look of this process found."""
+        """The commands that already waited when this process looked first."""
         self._begun = 0
-        """Commands that the last look left begun, and not done."""
+        """How many commands the last look left begun and not done."""
         self._looks = 0
-        """Looks in a row that left any."""
+        """How many looks in a row left such commands."""
 
     async def work(self) -> None:
-        """Carry out what there is, then sleep until there is more; a full disk only delays it."""
+        """Carry out the waiting commands, then sleep until another comes; a full disk only delays this."""
         store, faults = self._desk.store, 0
         while True:
             seen = store.version("inbox")
@@ -251,7 +255,7 @@ class Commands:
                 faults = 0
             except (SyncFailed, StoreClosed):
                 raise
-            except Exception as fault:  # noqa: BLE001 - a /stop must work whatever else does not
+            except Exception as fault:  # noqa: BLE001 - a /stop must work whatever fails
                 faults += 1
                 self._report("carrying out commands", fault)
                 await self._desk.clock.sleep(delay(faults, PATIENCE, self._rng.random()) / SECOND)
@@ -281,7 +285,7 @@ class Commands:
                 self._report(f"carrying out command {row.position}", waits)
             return
         except Refused as refusal:
-            # It moved between the look and the commit: look again, a few times.
+            # The ledger changed between the look and the commit: look again, a few times.
             count = self._refusals[row.position] = self._refusals.get(row.position, 0) + 1
             if count < TRIES:
                 return
@@ -310,7 +314,8 @@ class Commands:
             )
             await refuse(desk, asked, "too_old", f"{text} Send it again if you still want it.")
         elif entry is None:
-            text = f"I know no command {replies.shown(row.text, 40)}; nothing was done. /help lists them."
+            name = replies.shown(row.text, 40)
+            text = f"I do not know the command {name}; nothing was done. /help lists all commands."
             await refuse(desk, asked, "unknown_command", text)
         else:
             await entry.carry_out(desk, asked)
@@ -318,22 +323,22 @@ class Commands:
     def _who_may(self) -> Access | None:
         try:
             return self._desk.access()
-        except Exception as error:  # noqa: BLE001 - who cannot be checked is not allowed, whatever went wrong
+        except Exception as error:  # noqa: BLE001 - a person who cannot be checked is not allowed
             self._report("reading who may talk", error)
             return None
 
     async def _give_up(self, row: InboxRow, error: Exception) -> None:
         self._report(f"carrying out command {row.position}", error)
-        text = "That could not be done just now; nothing was changed. Try again in a moment."
+        text = "I could not do that just now; nothing was changed. Try again in a moment."
         asked = CommandCall(row, Command("", ""), owner=False, longest=self._desk.longest(row.place.address))
         try:
             await refuse(self._desk, asked, type(error).__name__, text)
         except Refused as refusal:
-            # Carried out after all: the row says so.
+            # The command was carried out after all: its row says so.
             self._report(f"refusing command {row.position}", refusal)
 
 
 def _denied(reason: Denial) -> str:
     if reason is Denial.UNREADABLE:
-        return "Not done: who is allowed here cannot be checked just now. Try again later."
+        return "Not done: I cannot check just now who is allowed here. Try again later."
     return "Not done: you are not allowed here any more."

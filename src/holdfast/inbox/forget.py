@@ -1,4 +1,4 @@
-"""`/forget`: asked for twice, then carried out in steps until nothing is left of what was said."""
+"""`/forget`: the person confirms it, then the gateway erases in steps until no content is left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .command_context import CommandCall, CommandContext, NotYet, done, refuse
 
 
 async def forget(desk: CommandContext, asked: CommandCall) -> None:
-    """Erase this conversation, once the person has said so in words; an owner may name one session."""
+    """Erase this conversation after the person confirmed it; an owner may name one session."""
     row, wanted = asked.row, asked.command.args.lower()
     word, _, session = wanted.partition(" ")
     scope = Scope(row.key, row.position, SessionId(session) if session else None)
@@ -22,19 +22,21 @@ async def forget(desk: CommandContext, asked: CommandCall) -> None:
         text = f"Nothing was erased: I do not know {replies.shown(wanted)}. {replies.FORGET}"
         await refuse(desk, asked, "unconfirmed", text)
     elif not asked.owner and (session or await desk.store.others_spoke(row.key, row.sender)):
-        text = "Nothing was erased: others have written here too, so only an owner may have all of it erased."
+        text = "Nothing was erased: other people have written here too, so only an owner may erase it."
         await refuse(desk, asked, "not_owner", text)
     else:
         await _erase(desk, asked, scope)
 
 
 async def _erase(desk: CommandContext, asked: CommandCall, scope: Scope) -> None:
-    """In steps that can each be done again: a crash in between begins anew; told when all of it is done."""
+    """Erase in steps that can each be repeated after a crash; the reply comes when all steps are done."""
     store = desk.store
     if not await store.quiet(scope):
-        raise NotYet("what is to be forgotten still runs, or is being sent")
+        raise NotYet("a turn of the conversation to erase still runs, or a delivery of it is being sent")
     await store.erase(scope)
     await desk.sweep()
     if not await store.scrub():
-        raise NotYet("the ledger's file could not be rewritten: somebody reads it, or there is no room")
+        raise NotYet(
+            "the ledger's file could not be rewritten: another process reads it, or the disk is full"
+        )
     await done(desk, asked, replies.ERASED_ONE if scope.session else replies.ERASED_ALL)

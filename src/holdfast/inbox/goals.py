@@ -1,4 +1,4 @@
-"""`/goal`: what this conversation works at by itself, shown, set and stopped."""
+"""`/goal`: shows, sets and stops the goal of this conversation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def goal(desk: CommandContext, asked: CommandCall) -> None:
     elif text.lower() == STOP:
         await _stop(desk, asked)
     elif len(text) > LONGEST:
-        await refuse(desk, asked, "too_long", f"Not set: a goal has {LONGEST} characters at the most.")
+        await refuse(desk, asked, "too_long", f"Not set: a goal may have at most {LONGEST} characters.")
     else:
         reply = asked.reply(set_words(text, desk.goal_budget))
         await desk.store.set_goal(
