@@ -1,4 +1,4 @@
-"""The ledger as a run sees it: patient while the machine is at fault, never writing a step twice."""
+"""Commits the steps of a run: retries while the machine is at fault, and never writes a step twice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Committer:
-    """Commits what a run has done. A fault of the machine loses nothing: the draft keeps it."""
+    """Commits the draft of a run. A fault of the machine loses nothing: the draft keeps what is unsaved."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Committer:
         self._report = report
 
     async def save(self) -> None:
-        """Commit what has happened and what begins next, together; nothing if there is nothing."""
+        """Commit everything unsaved in one commit; do nothing if all is saved."""
         if self._draft.is_saved:
             return
         recorded = await self.surely(lambda: self._store.record(self._fence, self._draft.unsaved))
@@ -61,7 +61,7 @@ class Committer:
             self._hands.cut(STOP)
 
     async def begin_reply(self) -> None:
-        """Commit that a reply with effects of its own begins; until it is there, its outcome is unknown."""
+        """Commit that a reply with effects begins. Until the reply is recorded, its outcome is unknown."""
         step = Step(tail=Tail.REPLYING)
         recorded = await self.surely(lambda: self._store.record(self._fence, step))
         self._draft.replying = True
@@ -69,7 +69,7 @@ class Committer:
             self._hands.cut(STOP)
 
     async def surely(self, verb: Callable[[], Awaitable[T]]) -> T:
-        """Try until the machine lets it through; only a cut, or a fault that never heals, ends the trying."""
+        """Retry until the write succeeds; only a cut or a fault that never heals ends the retries."""
         for attempt in count(1):
             try:
                 return await verb()
@@ -81,7 +81,7 @@ class Committer:
         raise AssertionError("counting never ends")
 
     async def once(self, verb: Callable[[], Awaitable[object]]) -> None:
-        """Try a single time, when there is no time to wait for the machine; a fault is only reported."""
+        """Try once, when there is no time to retry; a fault is only reported."""
         try:
             await verb()
         except StoreFault as fault:

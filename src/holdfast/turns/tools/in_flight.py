@@ -1,4 +1,4 @@
-"""The tools a run has in hand: begun once their start is committed, gathered as they end."""
+"""The running tools of a run: begun after the commit of their start, collected as they end."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .execute import Ear, ToolExecution
 
 _LINES = 12
 _WIDEST = 2_000
-"""What is seen of the output of a tool that runs: the last of its lines."""
+"""People see at most so many characters of a running tool's output, from its last lines."""
 
 
 class ToolWork:
-    """Calls side by side, in the order they were begun."""
+    """Runs calls side by side and keeps them in the order of their start."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class ToolWork:
         self._begin(call, lambda: self._toolbox.run(self._fence, call, self._ear(call)))
 
     def ask(self, call: CallRecord) -> None:
-        """Ask what became of a call that was cut off."""
+        """Ask for the outcome of a call that was cut off."""
         self._begin(call, lambda: self._toolbox.ask(self._fence, call, self._ear(call)))
 
     @property
@@ -59,7 +59,7 @@ class ToolWork:
         return bool(self._tasks)
 
     async def next_results(self) -> tuple[Step, ...]:
-        """Wait until at least one has ended, and take what came of those that have."""
+        """Wait until at least one call has ended, and take the results of all that have."""
         tasks = tuple(self._tasks.values())
         while not any(task.done() for task in tasks):
             if self._pulse.is_stuck:
@@ -68,7 +68,7 @@ class ToolWork:
         return self.results()
 
     def results(self) -> tuple[Step, ...]:
-        """Take what there is now; of a call that was cut off nothing came."""
+        """Take the results that are there now; a cancelled call has none."""
         ended = {call: task for call, task in self._tasks.items() if task.done()}
         self._tasks = {call: task for call, task in self._tasks.items() if call not in ended}
         self._live.over()
@@ -82,12 +82,12 @@ class ToolWork:
         return steps
 
     def _with_output(self, call: CallId, step: Step) -> Step:
-        """Of a call whose outcome is unknown, what people saw of its output is kept with that."""
+        """Add to an unknown outcome the output that people saw."""
         output = self._partials.output(call)
         return replace(step, append=tuple(with_output(body, output) for body in step.append))
 
     def _ear(self, call: CallRecord) -> Ear:
-        """What a tool puts out counts as progress and is seen while it runs, and not a moment longer."""
+        """Count the output of a tool as progress and show it, only while the tool runs."""
         seen, stream = "", self._secrets().stream()
 
         def runs() -> bool:
