@@ -58,7 +58,7 @@ class CommandCall:
 
     @property
     def begun(self) -> bool:
-        """Its first step is done. It is finished even if its person is no longer allowed: half is worse."""
+        """Its first step is done. It is finished even if its person is no longer allowed: a half-done command is worse."""
         return self.row.reason == BEGUN
 
     def reply(self, text: str) -> tuple[Owed, ...]:

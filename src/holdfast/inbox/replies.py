@@ -179,7 +179,7 @@ def lasting(calls: Sequence[CallRecord], reply: bool) -> list[str]:
     named = [f"{call.name} {shown(call.arguments)}: {_HAPPENED[call.state]}" for call in calls]
     if reply:
         named.append(f"what the agent did by itself in its reply: {_HAPPENED[CallState.UNKNOWN]}")
-    return ["These effects of it are not undone:", *_listed(named)]
+    return ["These effects of the last turn are not undone:", *_listed(named)]
 
 
 _HAPPENED: Mapping[CallState, str] = MappingProxyType(

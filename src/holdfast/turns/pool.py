@@ -111,7 +111,7 @@ class Pool:
                 running.task.cancel()
 
     async def work_once(self) -> bool:
-        """Claim one turn and run it until it rests; False if no turn can be claimed."""
+        """Claim one turn and run it until it ends or waits; False if no turn can be claimed."""
         begun = await self._begin(1)
         if begun:
             await asyncio.wait([running.task for running in begun])
