@@ -123,22 +123,22 @@ class Gateway:
         self._senders = tuple(self._make_sender(platform) for platform in platforms)
         self._receivers = tuple(map(self._make_receiver, platforms, self._senders))
         self._reconciler = self._make_reconciler()
-        self._commands = Commands(self._make_desk(), rng, report)
+        self._commands = Commands(self._make_command_context(), rng, report)
 
     async def run(self) -> Stopped:
         """Start all stages, work until a stop is requested, and stop in order; returns how it ended.
 
         Raises `SyncFailed` or `StoreClosed`, without an orderly stop, when the ledger can keep nothing more.
         """
-        crew = StageTasks(self.clock, self._rng, self._report)
+        stage_tasks = StageTasks(self.clock, self._rng, self._report)
         try:
-            start(crew, self._stages())
+            start(stage_tasks, self._stages())
             self._enter(RunState.RUNNING)
-            await self._until_asked(crew)
+            await self._until_asked(stage_tasks)
             assert self._wanted is not None
-            return await stop(self._leaving(crew), self._wanted)
+            return await stop(self._leaving(stage_tasks), self._wanted)
         finally:
-            crew.cancel()
+            stage_tasks.cancel()
 
     def request(self, why: Drain, at_once: bool = False) -> None:
         """Ask for the end. The first request decides whether it is a restart; `at_once` ends the waiting."""
@@ -263,7 +263,7 @@ class Gateway:
             self.store, self.clock, settings.recovery, self._outside, self._known_running, care, self._report
         )
 
-    def _make_desk(self) -> CommandContext:
+    def _make_command_context(self) -> CommandContext:
         return CommandContext(
             self.store,
             self.clock,
@@ -318,12 +318,12 @@ class Gateway:
             self._report,
         )
 
-    def _leaving(self, crew: StageTasks) -> Leaving:
+    def _leaving(self, stage_tasks: StageTasks) -> Leaving:
         return Leaving(
             self.store,
             self.clock,
             self._pool,
-            crew,
+            stage_tasks,
             self._platforms,
             self._connected,
             self.settings.drain,
@@ -427,15 +427,15 @@ class Gateway:
 
     # The gateway's own tasks.
 
-    async def _until_asked(self, crew: StageTasks) -> None:
+    async def _until_asked(self, stage_tasks: StageTasks) -> None:
         asked = asyncio.ensure_future(self._asked.wait())
-        waits: list[asyncio.Future[Any]] = [asked, crew.lost]
+        waits: list[asyncio.Future[Any]] = [asked, stage_tasks.lost]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
             asked.cancel()
-        if crew.lost.done():
-            raise crew.lost.result()
+        if stage_tasks.lost.done():
+            raise stage_tasks.lost.result()
 
     async def _beat(self) -> None:
         while True:

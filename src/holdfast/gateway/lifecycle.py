@@ -71,21 +71,21 @@ class Stages:
     upkeep: tuple[tuple[str, Work], ...]
 
 
-def start(crew: StageTasks, stages: Stages) -> None:
+def start(stage_tasks: StageTasks, stages: Stages) -> None:
     """Start all stages, once the ledger is open. No stage waits for another.
 
     Recovery looks at interrupted work as soon as it runs, and again when the platform of that work connects.
     Turns may begin at once: the ledger starts none in a conversation with interrupted work.
     """
     for name, work in stages.reading:
-        crew.start(f"reading {name}", work)
-    crew.start("recovery", stages.recovery)
-    crew.start("turns", stages.turns)
-    crew.start("commands", stages.commands)
+        stage_tasks.start(f"reading {name}", work)
+    stage_tasks.start("recovery", stages.recovery)
+    stage_tasks.start("turns", stages.turns)
+    stage_tasks.start("commands", stages.commands)
     for name, work in stages.sending:
-        crew.start(f"sending {name}", work)
+        stage_tasks.start(f"sending {name}", work)
     for name, work in stages.upkeep:
-        crew.start(name, work)
+        stage_tasks.start(name, work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Leaving:
     store: Store
     clock: Clock
     turns: Turns
-    crew: StageTasks
+    stage_tasks: StageTasks
     platforms: tuple[Platform, ...]
     connected: Callable[[], tuple[str, ...]]
     settings: DrainSettings
@@ -117,7 +117,7 @@ async def stop(leaving: Leaving, why: Drain) -> Stopped:
     await _wait_for_work(leaving)
     await _bounded(leaving, "cutting the runs", leaving.turns.cut(CUT_BY[why]), leaving.grace + BEYOND_GRACE)
     leaving.enter(RunState.STOPPING)
-    await _bounded(leaving, "stopping the stages", leaving.crew.stop())
+    await _bounded(leaving, "stopping the stages", leaving.stage_tasks.stop())
     await _bounded(leaving, "closing the platforms", _close(leaving))
     await _bounded(leaving, "recording the end of the instance", leaving.store.end_instance(ENDS_AS[why]))
     leaving.enter(RunState.STOPPED)

@@ -58,7 +58,7 @@ class CommandCall:
 
     @property
     def begun(self) -> bool:
-        """Its first step is done. It is finished even if its person is no longer allowed: a half-done command is worse."""
+        """Its first step is done. It is finished even if its person is no longer allowed: half is worse than all."""
         return self.row.reason == BEGUN
 
     def reply(self, text: str) -> tuple[Owed, ...]:
@@ -76,21 +76,21 @@ class NotYet(Exception):
 Carry = Callable[[CommandContext, CommandCall], Awaitable[None]]
 
 
-async def newest_turn(desk: CommandContext, session: Session | None) -> Turn | None:
+async def newest_turn(context: CommandContext, session: Session | None) -> Turn | None:
     """The newest turn of a session, if it has any."""
-    turns = await desk.store.turns(session.id, limit=1) if session else ()
+    turns = await context.store.turns(session.id, limit=1) if session else ()
     return next(iter(turns), None)
 
 
-async def open_turn(desk: CommandContext, session: Session | None) -> Turn | None:
+async def open_turn(context: CommandContext, session: Session | None) -> Turn | None:
     """The turn of a session that has not ended, if there is one."""
-    turn = await newest_turn(desk, session)
+    turn = await newest_turn(context, session)
     return turn if turn is not None and turn.ended_at is None else None
 
 
-async def refuse(desk: CommandContext, asked: CommandCall, reason: str, text: str) -> None:
-    await desk.store.settle_row(asked.row.position, InboxState.REFUSED, reason, asked.reply(text))
+async def refuse(context: CommandContext, asked: CommandCall, reason: str, text: str) -> None:
+    await context.store.settle_row(asked.row.position, InboxState.REFUSED, reason, asked.reply(text))
 
 
-async def done(desk: CommandContext, asked: CommandCall, text: str) -> None:
-    await desk.store.settle_row(asked.row.position, InboxState.EXECUTED, None, asked.reply(text))
+async def done(context: CommandContext, asked: CommandCall, text: str) -> None:
+    await context.store.settle_row(asked.row.position, InboxState.EXECUTED, None, asked.reply(text))

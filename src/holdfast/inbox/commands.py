@@ -42,7 +42,7 @@ TRIES = 3
 _MANY = 1_000
 
 
-async def _end(desk: CommandContext, asked: CommandCall, kind: StopKind) -> None:
+async def _end(context: CommandContext, asked: CommandCall, kind: StopKind) -> None:
     """Stop the unfinished turn; the reply says what the commit itself found."""
     row = asked.row
 
@@ -51,18 +51,18 @@ async def _end(desk: CommandContext, asked: CommandCall, kind: StopKind) -> None
         if found.turn is None:
             return said
         chat = row.place.address
-        kept = kept_reply(chat, found.turn, found.partial, desk.longest, STOPPED_HERE, found.reply_to)
+        kept = kept_reply(chat, found.turn, found.partial, context.longest, STOPPED_HERE, found.reply_to)
         return (*kept, *said)
 
-    await desk.store.stop(row.key, kind, row.position, tell)
+    await context.store.stop(row.key, kind, row.position, tell)
 
 
-async def _stop(desk: CommandContext, asked: CommandCall) -> None:
-    await _end(desk, asked, StopKind.STOP)
+async def _stop(context: CommandContext, asked: CommandCall) -> None:
+    await _end(context, asked, StopKind.STOP)
 
 
-async def _new(desk: CommandContext, asked: CommandCall) -> None:
-    await _end(desk, asked, StopKind.NEW)
+async def _new(context: CommandContext, asked: CommandCall) -> None:
+    await _end(context, asked, StopKind.NEW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,30 +75,30 @@ class _Undoing:
     read_up_to: int
 
 
-async def _to_undo(desk: CommandContext, asked: CommandCall) -> _Undoing | None:
+async def _to_undo(context: CommandContext, asked: CommandCall) -> _Undoing | None:
     """The last finished turn, or None after the person was told why there is no turn to undo."""
-    session = await desk.store.live_session(asked.row.key)
-    if await open_turn(desk, session) is not None:
+    session = await context.store.live_session(asked.row.key)
+    if await open_turn(context, session) is not None:
         text = "Not done: a turn is unfinished here. Say /stop first, or wait until it ends."
-        await refuse(desk, asked, "unfinished", text)
+        await refuse(context, asked, "unfinished", text)
         return None
-    entries = await desk.store.transcript(session.id) if session else ()
+    entries = await context.store.transcript(session.id) if session else ()
     last = last_shown_turn(entries)
     if session is None or last is None:
-        await refuse(desk, asked, "nothing_to_undo", "There is no finished turn here to undo.")
+        await refuse(context, asked, "nothing_to_undo", "There is no finished turn here to undo.")
         return None
-    turns = await desk.store.turns(session.id, limit=_MANY)
+    turns = await context.store.turns(session.id, limit=_MANY)
     lasts = any(reply_lasts(turn) for turn in turns if turn.id == last.turn)
     return _Undoing(session, last, lasts, entries[-1].seq)
 
 
-async def _undo(desk: CommandContext, asked: CommandCall) -> None:
-    found = await _to_undo(desk, asked)
+async def _undo(context: CommandContext, asked: CommandCall) -> None:
+    found = await _to_undo(context, asked)
     if found is None:
         return
     session, last = found.session, found.last
-    calls = lasting_calls(await desk.store.journal(last.turn, session.generation))
-    await desk.store.mark(
+    calls = lasting_calls(await context.store.journal(last.turn, session.generation))
+    await context.store.mark(
         session.id,
         session.generation,
         last.undone,
@@ -108,19 +108,19 @@ async def _undo(desk: CommandContext, asked: CommandCall) -> None:
     )
 
 
-async def _retry(desk: CommandContext, asked: CommandCall) -> None:
-    found = await _to_undo(desk, asked)
+async def _retry(context: CommandContext, asked: CommandCall) -> None:
+    found = await _to_undo(context, asked)
     if found is None:
         return
     session, last = found.session, found.last
     if not last.said:
-        await refuse(desk, asked, "nothing_to_retry", "There is no message here to answer again.")
+        await refuse(context, asked, "nothing_to_retry", "There is no message here to answer again.")
         return
-    calls = lasting_calls(await desk.store.journal(last.turn, session.generation))
+    calls = lasting_calls(await context.store.journal(last.turn, session.generation))
     # A turn without a message of the person had a wake-up: the retry is a wake-up again, not a message.
     said = [one for one in last.said if not one.woken] or last.said
     text = "\n\n".join(one.text for one in said)
-    await desk.store.retry(
+    await context.store.retry(
         session.id,
         session.generation,
         last.undone,
@@ -133,54 +133,54 @@ async def _retry(desk: CommandContext, asked: CommandCall) -> None:
     )
 
 
-async def _status(desk: CommandContext, asked: CommandCall) -> None:
-    turn = await open_turn(desk, await desk.store.live_session(asked.row.key))
-    waiting = await desk.store.waiting(asked.row.key, limit=_MANY)
-    now, draining = desk.clock.now(), desk.arrival().draining
-    answers = await choose_agent.answers_here(desk, asked)
-    held = any(one.key == asked.row.key for one in await desk.store.on_hold(_MANY))
-    text = replies.status(turn, len(waiting), desk.safe_mode(), draining, now, answers, held)
-    await done(desk, asked, text)
+async def _status(context: CommandContext, asked: CommandCall) -> None:
+    turn = await open_turn(context, await context.store.live_session(asked.row.key))
+    waiting = await context.store.waiting(asked.row.key, limit=_MANY)
+    now, draining = context.clock.now(), context.arrival().draining
+    answers = await choose_agent.answers_here(context, asked)
+    held = any(one.key == asked.row.key for one in await context.store.on_hold(_MANY))
+    text = replies.status(turn, len(waiting), context.safe_mode(), draining, now, answers, held)
+    await done(context, asked, text)
 
 
-async def _sessions(desk: CommandContext, asked: CommandCall) -> None:
-    found = await desk.store.sessions(limit=_MANY, key=asked.row.key)
-    await done(desk, asked, replies.sessions(found, desk.clock.now()))
+async def _sessions(context: CommandContext, asked: CommandCall) -> None:
+    found = await context.store.sessions(limit=_MANY, key=asked.row.key)
+    await done(context, asked, replies.sessions(found, context.clock.now()))
 
 
-async def _queue(desk: CommandContext, asked: CommandCall) -> None:
+async def _queue(context: CommandContext, asked: CommandCall) -> None:
     """Show or set the busy mode of the chat: what happens to a message that comes during a turn."""
     wanted = asked.command.args.lower()
     chat = asked.row.place.address
     if not wanted:
-        chosen = (await desk.store.chat_settings(chat)).busy
-        await done(desk, asked, replies.modes(desk.arrival().busy, chosen))
+        chosen = (await context.store.chat_settings(chat)).busy
+        await done(context, asked, replies.modes(context.arrival().busy, chosen))
     elif wanted not in tuple(BusyMode):
         text = f"There is no mode {replies.shown(wanted)}; nothing was changed. Modes: {', '.join(BusyMode)}."
-        await refuse(desk, asked, "unknown_mode", text)
+        await refuse(context, asked, "unknown_mode", text)
     else:
         mode = BusyMode(wanted)
-        await desk.store.configure_chat(chat, ChatSettings(busy=mode))
-        await done(desk, asked, f"From now on: {replies.MODES[mode]}.")
+        await context.store.configure_chat(chat, ChatSettings(busy=mode))
+        await done(context, asked, f"From now on: {replies.MODES[mode]}.")
 
 
-async def _restart(desk: CommandContext, asked: CommandCall) -> None:
+async def _restart(context: CommandContext, asked: CommandCall) -> None:
     """Ask for exactly one restart per command; the gateway carries it out."""
     row = asked.row
     if not asked.owner:
-        await refuse(desk, asked, "not_owner", "Not done: only an owner may restart the gateway.")
+        await refuse(context, asked, "not_owner", "Not done: only an owner may restart the gateway.")
         return
     # The time alone does not decide: after the clock was set back, every new command would look old.
-    if asked.found and row.accepted_at < desk.born:
-        await done(desk, asked, "The gateway has already restarted since you sent this.")
+    if asked.found and row.accepted_at < context.born:
+        await done(context, asked, "The gateway has already restarted since you sent this.")
         return
-    await desk.store.request("restart", f"restart:{row.account}/{row.event_id}", row.sender)
+    await context.store.request("restart", f"restart:{row.account}/{row.event_id}", row.sender)
     text = "I asked for a restart. Unfinished work is kept; I'll try to resume it after the restart."
-    await done(desk, asked, text)
+    await done(context, asked, text)
 
 
-async def _help(desk: CommandContext, asked: CommandCall) -> None:
-    await done(desk, asked, HELP)
+async def _help(context: CommandContext, asked: CommandCall) -> None:
+    await done(context, asked, HELP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +228,8 @@ HELP = "\n".join(f"{entry.usage}: {entry.says}" for entry in COMMANDS.values())
 class Commands:
     """Carries commands out for ever, also while turns run or hang."""
 
-    def __init__(self, desk: CommandContext, rng: Rng, report: Report = unreported) -> None:
-        self._desk = desk
+    def __init__(self, context: CommandContext, rng: Rng, report: Report = unreported) -> None:
+        self._context = context
         self._report = report
         self._rng = rng
         self._refusals: dict[Position, int] = {}
@@ -243,13 +243,13 @@ class Commands:
 
     async def work(self) -> None:
         """Carry out the waiting commands, then sleep until another comes; a full disk only delays this."""
-        store, faults = self._desk.store, 0
+        store, faults = self._context.store, 0
         while True:
             seen = store.version("inbox")
             try:
                 looked_at = await self.carry_out_all()
                 if self._begun:
-                    await first_of(store.changed("inbox", seen), self._desk.clock.sleep(self._patience()))
+                    await first_of(store.changed("inbox", seen), self._context.clock.sleep(self._patience()))
                 elif not looked_at:
                     await store.changed("inbox", seen)
                 faults = 0
@@ -258,11 +258,11 @@ class Commands:
             except Exception as fault:  # noqa: BLE001 - a /stop must work whatever fails
                 faults += 1
                 self._report("carrying out commands", fault)
-                await self._desk.clock.sleep(delay(faults, PATIENCE, self._rng.random()) / SECOND)
+                await self._context.clock.sleep(delay(faults, PATIENCE, self._rng.random()) / SECOND)
 
     async def carry_out_all(self) -> int:
         """Carry out every command that waits, oldest first; returns how many were looked at."""
-        rows = await self._desk.store.commands()
+        rows = await self._context.store.commands()
         if self._found is None:
             self._found = frozenset(row.position for row in rows)
         self._begun = 0
@@ -295,34 +295,34 @@ class Commands:
         self._refusals.pop(row.position, None)
 
     async def _dispatch(self, row: InboxRow) -> None:
-        desk = self._desk
+        context = self._context
         command = parse_command(row.text)
-        now = desk.clock.now()
+        now = context.clock.now()
         allowed = still_allowed(row.sender, self._who_may(), now)
         is_owner = not isinstance(allowed, Denied) and allowed.owner
-        longest = desk.longest(row.place.address)
+        longest = context.longest(row.place.address)
         asked = CommandCall(
             row, command or Command("", ""), is_owner, longest, row.position in (self._found or ())
         )
-        backlog = desk.arrival().queue.backlog
+        backlog = context.arrival().queue.backlog
         entry = COMMANDS.get(asked.command.name)
         if isinstance(allowed, Denied) and not asked.begun:
-            await refuse(desk, asked, allowed.reason, _denied(allowed.reason))
+            await refuse(context, asked, allowed.reason, _denied(allowed.reason))
         elif row.sent_at is not None and age(row.accepted_at, row.sent_at) > backlog:
             text = (
                 f"You sent this more than {backlog // HOUR} hours before it reached me, so I did not do it."
             )
-            await refuse(desk, asked, "too_old", f"{text} Send it again if you still want it.")
+            await refuse(context, asked, "too_old", f"{text} Send it again if you still want it.")
         elif entry is None:
             name = replies.shown(row.text, 40)
             text = f"I do not know the command {name}; nothing was done. /help lists all commands."
-            await refuse(desk, asked, "unknown_command", text)
+            await refuse(context, asked, "unknown_command", text)
         else:
-            await entry.carry_out(desk, asked)
+            await entry.carry_out(context, asked)
 
     def _who_may(self) -> Access | None:
         try:
-            return self._desk.access()
+            return self._context.access()
         except Exception as error:  # noqa: BLE001 - a person who cannot be checked is not allowed
             self._report("reading who may talk", error)
             return None
@@ -330,9 +330,11 @@ class Commands:
     async def _give_up(self, row: InboxRow, error: Exception) -> None:
         self._report(f"carrying out command {row.position}", error)
         text = "I could not do that just now; nothing was changed. Try again in a moment."
-        asked = CommandCall(row, Command("", ""), owner=False, longest=self._desk.longest(row.place.address))
+        asked = CommandCall(
+            row, Command("", ""), owner=False, longest=self._context.longest(row.place.address)
+        )
         try:
-            await refuse(self._desk, asked, type(error).__name__, text)
+            await refuse(self._context, asked, type(error).__name__, text)
         except Refused as refusal:
             # The command was carried out after all: its row says so.
             self._report(f"refusing command {row.position}", refusal)

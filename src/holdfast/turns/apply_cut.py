@@ -31,10 +31,10 @@ class CutWork:
         self,
         store: Store,
         claimed: Claimed,
-        keeper: Committer,
+        committer: Committer,
         draft: Draft,
-        hands: RunTasks,
-        live: RunDisplayPort,
+        run_tasks: RunTasks,
+        display: RunDisplayPort,
         partials: Partials,
         tools: ToolWork,
         settings: TurnSettings,
@@ -43,10 +43,10 @@ class CutWork:
         self._store = store
         self._claimed = claimed
         self._fence = claimed.fence
-        self._keeper = keeper
+        self._committer = committer
         self._draft = draft
-        self._hands = hands
-        self._live = live
+        self._run_tasks = run_tasks
+        self._display = display
         self._partials = partials
         self._tools = tools
         self._settings = settings
@@ -54,17 +54,17 @@ class CutWork:
 
     async def carry_out(self, cut: Cut, begun: bool) -> None:
         """End the run as the cut asks; `begun` says whether a model call or a tool has started in it."""
-        self._hands.carrying_out(cut)
-        self._live.halt()
+        self._run_tasks.carrying_out(cut)
+        self._display.halt()
         match cut.kind:
             case CutKind.LOST:
-                await self._hands.end(self._settings.grace)
+                await self._run_tasks.end(self._settings.grace)
             case CutKind.DRAIN if begun:
                 await self._mark(cut.reason)
                 # Mark first: if cancelling hangs or the process dies, the ledger has the interruption.
-                await self._hands.end(self._settings.grace)
+                await self._run_tasks.end(self._settings.grace)
             case CutKind.DRAIN:
-                await self._keeper.once(lambda: self._store.put_back(self._fence))
+                await self._committer.once(lambda: self._store.put_back(self._fence))
             case CutKind.STOP:
                 await self._say_stopped(self._let_tools_end())
                 await self._cancelled(cut.reason or StopKind.STOP)
@@ -74,7 +74,7 @@ class CutWork:
 
     async def _say_stopped(self, ending: Coroutine[Any, Any, None]) -> None:
         """Show people at once that the run is stopped, while its tools get their time to end."""
-        said = asyncio.ensure_future(self._live.stopped())
+        said = asyncio.ensure_future(self._display.stopped())
         try:
             await ending
             await said
@@ -86,24 +86,24 @@ class CutWork:
         self._draft.take(*self._tools.results())
         produced = self._draft.produced
         if produced != Step():
-            await self._keeper.once(lambda: self._store.record(self._fence, produced))
+            await self._committer.once(lambda: self._store.record(self._fence, produced))
         shown = self._partials.close()
         if shown:
-            await self._keeper.once(lambda: self._store.progress(self._fence, shown))
-        await self._keeper.once(lambda: self._store.interrupt(self._fence, reason))
+            await self._committer.once(lambda: self._store.progress(self._fence, shown))
+        await self._committer.once(lambda: self._store.interrupt(self._fence, reason))
 
     async def _let_tools_end(self) -> None:
         """Cancel the tools and give them a moment; a call without a result by then is unknown."""
-        await self._live.rest()
+        await self._display.rest()
         shown = self._partials.close()
         if shown:
             # Record this first: the process may die while it waits for the tools.
-            await self._keeper.once(lambda: self._store.progress(self._fence, shown))
-        await self._hands.end(self._settings.grace)
+            await self._committer.once(lambda: self._store.progress(self._fence, shown))
+        await self._run_tasks.end(self._settings.grace)
         self._draft.take(*self._tools.results())
 
     async def _cancelled(self, why: str) -> None:
-        (turn,) = await self._keeper.surely(lambda: self._store.turns(self._fence.session, 1))
+        (turn,) = await self._committer.surely(lambda: self._store.turns(self._fence.session, 1))
         kind = turn.stop or why
         # The chat gets no partial reply if it is to be forgotten, or if its person is no longer allowed.
         told = kind not in (StopKind.FORGET, Refusal.NOT_ALLOWED)
@@ -131,12 +131,12 @@ class CutWork:
         begun = self._draft.begun
         if begun != Step():
             # The ledger must know a started process before its turn ends.
-            await self._keeper.surely(lambda: self._store.record(self._fence, begun))
+            await self._committer.surely(lambda: self._store.record(self._fence, begun))
         outputs = tuple(one for one in self._partials.close() if one.call is not None)
         if outputs:
             # The end of the turn settles these calls as unknown, with their recorded output.
-            await self._keeper.surely(lambda: self._store.progress(self._fence, outputs))
+            await self._committer.surely(lambda: self._store.progress(self._fence, outputs))
         append = (*results, *stopped)
-        await self._keeper.surely(
+        await self._committer.surely(
             lambda: self._store.finish(self._fence, state, append, (*step.owe, *owed), why, tail, step.usage)
         )

@@ -31,9 +31,9 @@ class Committer:
         store: Store,
         fence: Fence,
         draft: Draft,
-        hands: RunTasks,
-        pulse: ProgressTimer,
-        live: RunDisplayPort,
+        run_tasks: RunTasks,
+        progress_timer: ProgressTimer,
+        display: RunDisplayPort,
         rng: Rng,
         settings: TurnSettings,
         report: Report,
@@ -41,9 +41,9 @@ class Committer:
         self._store = store
         self._fence = fence
         self._draft = draft
-        self._hands = hands
-        self._pulse = pulse
-        self._live = live
+        self._run_tasks = run_tasks
+        self._progress_timer = progress_timer
+        self._display = display
         self._rng = rng
         self._settings = settings
         self._report = report
@@ -54,11 +54,11 @@ class Committer:
             return
         recorded = await self.surely(lambda: self._store.record(self._fence, self._draft.unsaved))
         self._draft.saved(recorded)
-        self._live.over()
+        self._display.over()
         if any(is_progress(entry.body) for entry in recorded.entries):
-            self._pulse.recorded()
+            self._progress_timer.recorded()
         if recorded.stop is not None:
-            self._hands.cut(STOP)
+            self._run_tasks.cut(STOP)
 
     async def begin_reply(self) -> None:
         """Commit that a reply with effects begins. Until the reply is recorded, its outcome is unknown."""
@@ -66,7 +66,7 @@ class Committer:
         recorded = await self.surely(lambda: self._store.record(self._fence, step))
         self._draft.replying = True
         if recorded.stop is not None:
-            self._hands.cut(STOP)
+            self._run_tasks.cut(STOP)
 
     async def surely(self, verb: Callable[[], Awaitable[T]]) -> T:
         """Retry until the write succeeds; only a cut or a fault that never heals ends the retries."""
@@ -77,7 +77,7 @@ class Committer:
                 raise
             except StoreFault as fault:
                 self._report(f"writing of turn {self._fence.turn}, try {attempt}", fault)
-            await self._hands.rest(delay(attempt, self._settings.retry, self._rng.random()))
+            await self._run_tasks.rest(delay(attempt, self._settings.retry, self._rng.random()))
         raise AssertionError("counting never ends")
 
     async def once(self, verb: Callable[[], Awaitable[object]]) -> None:

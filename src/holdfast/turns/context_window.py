@@ -32,16 +32,16 @@ class ContextWindow:
     def __init__(
         self,
         asking: ModelCaller,
-        keeper: Committer,
+        committer: Committer,
         draft: Draft,
-        live: RunDisplayPort,
+        display: RunDisplayPort,
         room: int | None,
         prompt: Callable[[], Prompt],
     ) -> None:
         self._asking = asking
-        self._keeper = keeper
+        self._committer = committer
         self._draft = draft
-        self._live = live
+        self._display = display
         self._prompt = prompt
         self._room = room
         """How many tokens fit, by our own estimate; None while unknown."""
@@ -83,12 +83,12 @@ class ContextWindow:
         part = to_sum_up(draft.whole, draft.turn, int(room / self._ratio)) if self._sums else None
         if part is None:
             return False
-        self._live.step("summing up the conversation so far")
+        self._display.step("summing up the conversation so far")
         asked = Prompt(
             (Message(Role.USER, part.text),), instructions=INSTRUCTIONS, model=self._prompt().model
         )
         answer = await self._asking.reply(asked, draft.next_seq, visible=False)
-        self._live.step("thinking")
+        self._display.step("thinking")
         found = None
         if isinstance(answer, Metered):
             if answer.usage is not None:
@@ -99,7 +99,7 @@ class ContextWindow:
             self._sums = False
             return False
         draft.say(found)
-        await self._keeper.save()
+        await self._committer.save()
         return True
 
     def _size(self, prompt: Prompt) -> float:

@@ -26,11 +26,11 @@ class TurnLimits:
     """Checks what the turn and its chat have used. Everything of the run must be saved before a check."""
 
     def __init__(
-        self, store: Store, clock: Clock, keeper: Committer, claimed: Claimed, settings: LimitSettings
+        self, store: Store, clock: Clock, committer: Committer, claimed: Claimed, settings: LimitSettings
     ) -> None:
         self._store = store
         self._clock = clock
-        self._keeper = keeper
+        self._committer = committer
         self._claimed = claimed
         self._settings = settings
 
@@ -57,4 +57,4 @@ class TurnLimits:
             return Spent()
         turn, chat = self._claimed.turn.id, self._claimed.session.chat
         since = day_began(self._clock.now())
-        return await self._keeper.surely(lambda: self._store.spent(turn, chat, since))
+        return await self._committer.surely(lambda: self._store.spent(turn, chat, since))

@@ -36,9 +36,9 @@ class ModelCaller:
     def __init__(
         self,
         model: Model,
-        hands: RunTasks,
-        pulse: ProgressTimer,
-        live: RunDisplayPort,
+        run_tasks: RunTasks,
+        progress_timer: ProgressTimer,
+        display: RunDisplayPort,
         partials: Partials,
         rng: Rng,
         settings: TurnSettings,
@@ -50,9 +50,9 @@ class ModelCaller:
         self._before = before
         self._secrets = secrets
         self._model = model
-        self._hands = hands
-        self._pulse = pulse
-        self._live = live
+        self._run_tasks = run_tasks
+        self._progress_timer = progress_timer
+        self._display = display
         self._partials = partials
         self._rng = rng
         self._settings = settings
@@ -75,7 +75,7 @@ class ModelCaller:
                 return PromptTooLong(self._words(answer))
             if not answer.transient or attempt == self._settings.model_tries:
                 return gave_up(FinishReason.MODEL_FAILED, self._words(answer))
-            self._live.over()
+            self._display.over()
             await self._rest(attempt, answer.retry_after)
         raise AssertionError("a model is asked at least once")
 
@@ -91,15 +91,15 @@ class ModelCaller:
             # Ignore the text of a model that writes on after the cut.
             if listening:
                 if visible and (seen := growing.shown(text)):
-                    self._partials.write(seen, after, self._live.show(seen))
-                self._pulse.beat()
+                    self._partials.write(seen, after, self._display.show(seen))
+                self._progress_timer.beat()
 
-        task = self._hands.begin(lambda: called(lambda: self._model.reply(prompt, hear)))
+        task = self._run_tasks.begin(lambda: called(lambda: self._model.reply(prompt, hear)))
         try:
             while not task.done():
-                if self._pulse.is_stuck:
+                if self._progress_timer.is_stuck:
                     raise CutOff(STUCK)
-                await self._hands.wait((task,), self._pulse.left)
+                await self._run_tasks.wait((task,), self._progress_timer.left)
         finally:
             listening = False
         try:
@@ -118,10 +118,10 @@ class ModelCaller:
 
     async def _ready(self) -> None:
         """Raise a cut that is due. Before a reply with effects, commit that it begins."""
-        self._hands.check()
+        self._run_tasks.check()
         if replies_of(self._model) is EffectClass.EFFECT:
             await self._before()
-            self._hands.check()
+            self._run_tasks.check()
 
     async def _rest(self, attempt: int, retry_after: float | None) -> None:
         """Wait before the next try, at least as long as the provider asked; raise when the run is stuck."""
@@ -129,10 +129,10 @@ class ModelCaller:
             float(delay(attempt, self._settings.retry, self._rng.random())), (retry_after or 0) * SECOND
         )
         while waiting > 0:
-            if self._pulse.is_stuck:
+            if self._progress_timer.is_stuck:
                 raise CutOff(STUCK)
-            part = min(waiting, self._pulse.left)
-            await self._hands.rest(part)
+            part = min(waiting, self._progress_timer.left)
+            await self._run_tasks.rest(part)
             waiting -= part
 
 

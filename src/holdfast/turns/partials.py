@@ -32,7 +32,7 @@ class Partials:
         store: Store,
         fence: Fence,
         clock: Clock,
-        hands: RunTasks,
+        run_tasks: RunTasks,
         every: int,
         on_recorded: Callable[[], None],
         report: Report,
@@ -42,7 +42,7 @@ class Partials:
         self._store = store
         self._fence = fence
         self._clock = clock
-        self._hands = hands
+        self._run_tasks = run_tasks
         self._wait = every / SECOND * _SOONER
         self._on_recorded = on_recorded
         self._report = report
@@ -86,7 +86,7 @@ class Partials:
 
     def record(self) -> None:
         """Record now that the run makes progress, together with what people saw."""
-        self._hands.begin(self._record)
+        self._run_tasks.begin(self._record)
 
     def close(self) -> tuple[Partial, ...]:
         """Stop recording; returns what is not recorded yet."""
@@ -97,7 +97,7 @@ class Partials:
     def _change(self, partial: Partial) -> None:
         self._unrecorded[partial.call] = partial
         if self._task is None or self._task.done():
-            self._task = self._hands.begin(self._keep_recording)
+            self._task = self._run_tasks.begin(self._keep_recording)
 
     async def _keep_recording(self) -> None:
         while self._unrecorded:
@@ -110,7 +110,7 @@ class Partials:
         try:
             await self._store.progress(self._fence, tuple(shown.values()))
         except StaleWrite:
-            self._hands.cut(LOST)
+            self._run_tasks.cut(LOST)
             return
         except StoreFault as fault:
             # The next try records this as well.

@@ -106,15 +106,17 @@ class Run:
         self._choice = choice = runner.agent.choose(claimed.session.chat, claimed.settings)
         draft.take(Step(owe=gone_for(claimed, choice)))
         self._claim = claim
-        self._hands = hands = RunTasks(runner.clock, self._bars)
-        self._pulse = pulse = ProgressTimer(runner.clock, settings, lambda: self._partials.record())
+        self._run_tasks = run_tasks = RunTasks(runner.clock, self._bars)
+        self._progress_timer = progress_timer = ProgressTimer(
+            runner.clock, settings, lambda: self._partials.record()
+        )
         self._partials = partials = Partials(
             store=runner.store,
             fence=fence,
             clock=runner.clock,
-            hands=hands,
+            run_tasks=run_tasks,
             every=settings.progress.recorded,
-            on_recorded=pulse.journaled,
+            on_recorded=progress_timer.journaled,
             report=runner.report,
             begun=claimed.partial,
         )
@@ -144,7 +146,7 @@ class Run:
             runner.longest,
             self._processes,
         )
-        self._toolbox = ToolExecution(
+        self._tool_execution = ToolExecution(
             choice.agent,
             runner.more_tools,
             runner.workspace,
@@ -159,34 +161,38 @@ class Run:
         self._files = AttachedFiles(
             runner.attachments, claimed.session.id, choice.name or ALONE, {}, runner.secrets
         )
-        self._live = live = runner.watch(claimed, pulse.silent)
-        self._tools = ToolWork(self._toolbox, fence, hands, pulse, live, partials, runner.secrets)
+        self._display = display = runner.watch(claimed, progress_timer.silent)
+        self._tools = ToolWork(
+            self._tool_execution, fence, run_tasks, progress_timer, display, partials, runner.secrets
+        )
         rng, report = runner.rng, runner.report
-        self._keeper = keeper = Committer(
-            runner.store, fence, draft, hands, pulse, live, rng, settings, report
+        self._committer = committer = Committer(
+            runner.store, fence, draft, run_tasks, progress_timer, display, rng, settings, report
         )
         asking = ModelCaller(
             choice.agent.model,
-            hands,
-            pulse,
-            live,
+            run_tasks,
+            progress_timer,
+            display,
             partials,
             rng,
             settings,
             report,
-            keeper.begin_reply,
+            committer.begin_reply,
             runner.secrets,
         )
-        self._fitting = ContextWindow(asking, self._keeper, draft, live, choice.agent.room, self._prompt)
-        self._opening = TurnInput(runner.store, runner.clock, self._keeper, claimed, claim)
-        self._limits = TurnLimits(runner.store, runner.clock, self._keeper, claimed, settings.limits)
+        self._fitting = ContextWindow(
+            asking, self._committer, draft, display, choice.agent.room, self._prompt
+        )
+        self._opening = TurnInput(runner.store, runner.clock, self._committer, claimed, claim)
+        self._limits = TurnLimits(runner.store, runner.clock, self._committer, claimed, settings.limits)
         self._cutting = CutWork(
             runner.store,
             claimed,
-            self._keeper,
+            self._committer,
             draft,
-            hands,
-            live,
+            run_tasks,
+            display,
             partials,
             self._tools,
             settings,
@@ -199,20 +205,20 @@ class Run:
 
     def silent(self) -> int:
         """Milliseconds since the last progress of the run."""
-        return self._pulse.silent()
+        return self._progress_timer.silent()
 
     def cut(self, cut: Cut) -> None:
         """Break the run off at the next point where it waits or would begin an effect."""
-        self._hands.cut(cut)
+        self._run_tasks.cut(cut)
 
     async def go(self) -> None:
         """Run until the turn ends or waits for a person, or until a cut has been carried out."""
         try:
             await self._until_rest()
-            await self._live.end()
+            await self._display.end()
         finally:
-            self._live.drop()
-            self._hands.cancel()
+            self._display.drop()
+            self._run_tasks.cancel()
 
     async def _until_rest(self) -> None:
         cut: Cut | None = None
@@ -240,7 +246,7 @@ class Run:
                 case Settle(settlements):
                     await self._settle(settlements)
                 case AskConsent(call):
-                    self._hands.check()
+                    self._run_tasks.check()
                     await self._ask_consent(call)
                 case WaitForPerson():
                     if await self._wait_for_person():
@@ -254,31 +260,31 @@ class Run:
         gate = Gate(self._approvals, chat, self._clock.now(), owner, self._choice.name or "")
         if not gate.needs_consent(self._draft.journal):
             return gate
-        return replace(gate, allowed=await self._keeper.surely(lambda: self._store.allowed_calls(chat)))
+        return replace(gate, allowed=await self._committer.surely(lambda: self._store.allowed_calls(chat)))
 
     async def _ask_consent(self, call: CallRecord) -> None:
         """Ask a person whether the call may run; a fault of the ledger is retried."""
         said, asked = self._draft.people, self._asked
-        starts_program = self._toolbox.starts_program(call.name)
-        self._draft.take(await self._keeper.surely(lambda: asked.consent(call, said, starts_program)))
+        starts_program = self._tool_execution.starts_program(call.name)
+        self._draft.take(await self._committer.surely(lambda: asked.consent(call, said, starts_program)))
 
     async def _call_model(self) -> Finish | None:
         """Commit everything so far, then ask the model; its reply is committed before any call of it runs."""
-        self._hands.check()
+        self._run_tasks.check()
         if not self._draft.knows_past:
             session = self.claimed.session.id
-            past = await self._keeper.surely(lambda: self._store.transcript(session))
+            past = await self._committer.surely(lambda: self._store.transcript(session))
             if any(getattr(entry.body, "text", None) == UNREADABLE for entry in past):
-                await self._keeper.surely(lambda: self._store.set_entries_aside(session))
+                await self._committer.surely(lambda: self._store.set_entries_aside(session))
             self._draft.remember(past)
             await self._report_missed_output()
         await self._opening.take_in(self._draft)
-        await self._keeper.save()
+        await self._committer.save()
         if await self._limits.asks(self._draft):
             return None
-        self._hands.check()
+        self._run_tasks.check()
         self._begun = True
-        self._live.step("thinking")
+        self._display.step("thinking")
         await self._look_for_tools()
         await self._files.get_ready(self._draft)
         answer = await self._fitting.reply()
@@ -289,26 +295,28 @@ class Run:
 
     async def _look_for_tools(self) -> None:
         """Wait, up to a limit, until it is known which tools there are now, and offer those to the model."""
-        if not self._toolbox.settled:
-            await self._hands.wait((self._hands.begin(self._toolbox.settle),), self._pulse.left)
-        self._toolbox.look()
+        if not self._tool_execution.settled:
+            await self._run_tasks.wait(
+                (self._run_tasks.begin(self._tool_execution.settle),), self._progress_timer.left
+            )
+        self._tool_execution.look()
 
     def _prompt(self) -> Prompt:
         model = self._choice.model
         key = call_key(self.turn, CallId(f"reply-{self._draft.steps + 1}"))
         messages = self._files.described(self._draft.messages)
-        return Prompt(messages, self._toolbox.specs, self._instructions, model, key)
+        return Prompt(messages, self._tool_execution.specs, self._instructions, model, key)
 
     async def _report_missed_output(self) -> None:
         """Add to the model's instructions the matching process output that started no wake-up."""
-        if self._processes is not None and any(spec.name == LOOK for spec in self._toolbox.specs):
+        if self._processes is not None and any(spec.name == LOOK for spec in self._tool_execution.specs):
             words = await self._processes.missed_output(self.claimed.session.id)
             self._instructions = "\n\n".join(filter(None, (self._instructions, words)))
 
     def _take_down(self, answer: Metered) -> None:
         self._partials.replied()
         self._draft.say(answer.reply)
-        self._draft.plan(tuple(self._toolbox.plan(call) for call in answer.reply.calls))
+        self._draft.plan(tuple(self._tool_execution.plan(call) for call in answer.reply.calls))
         if answer.usage is not None:
             self._draft.spend(answer.usage)
 
@@ -320,12 +328,12 @@ class Run:
         """
         calls = tuple(one.call for one in step.calls)
         if calls:
-            self._hands.check()
+            self._run_tasks.check()
             self._begun = True
             under = tuple((one.call.id, one.rule) for one in step.calls if one.rule is not None)
             self._draft.start(tuple(call.id for call in calls), under)
         try:
-            await self._keeper.save()
+            await self._committer.save()
         except RuleRevoked:
             # The rule was revoked between the look and the commit: the next look finds the person to ask.
             self._draft.hold_back(calls)
@@ -337,7 +345,7 @@ class Run:
         for call in calls:
             self._tools.run(call)
         if calls:
-            self._live.step(f"running {', '.join(dict.fromkeys(call.name for call in calls))}")
+            self._display.step(f"running {', '.join(dict.fromkeys(call.name for call in calls))}")
         self._draft.take(*await self._tools.next_results())
 
     async def _settle(self, settlements: tuple[Settlement, ...]) -> None:
@@ -347,7 +355,7 @@ class Run:
             if settlement.how is How.WRITE:
                 self._draft.say(Returned(settlement.call, settlement.state, settlement.text))
             else:
-                self._hands.check()
+                self._run_tasks.check()
                 self._begun = True
                 self._tools.ask(calls[settlement.call])
         while self._tools.busy:
@@ -356,15 +364,15 @@ class Run:
     async def _wait_for_person(self) -> bool:
         """Give the turn back while a question is open; False if it was closed meanwhile: the turn goes on."""
         fence = self.claimed.fence
-        await self._keeper.save()
-        await self._live.rest()
+        await self._committer.save()
+        await self._display.rest()
         try:
-            await self._keeper.surely(lambda: self._store.wait(fence))
+            await self._committer.surely(lambda: self._store.wait(fence))
         except WrongState:
             look = self._store.journal
-            self._draft.look_again(await self._keeper.surely(lambda: look(fence.turn, fence.generation)))
+            self._draft.look_again(await self._committer.surely(lambda: look(fence.turn, fence.generation)))
             self._opening.look_again()
-            self._live.go_on()
+            self._display.go_on()
             return False
         return True
 
@@ -372,7 +380,7 @@ class Run:
         """End the turn and owe its answer, in one commit."""
         claimed, step = self.claimed, self._draft.unsaved
         if step.plan:
-            await self._keeper.save()  # the end settles only calls that the journal knows
+            await self._committer.save()  # the end settles only calls that the journal knows
             step = self._draft.unsaved
         # Keep the part of a reply that failed midway or that an earlier run had begun.
         written = self._partials.reply
@@ -380,8 +388,8 @@ class Run:
         partial = partial_for(claimed, written, self._longest, CUT_OFF_HERE)
         owed = (*step.owe, *partial, owed_for(claimed, end, self._longest))
         append = (*step.append, *stopped)
-        await self._live.rest()
-        await self._keeper.surely(
+        await self._display.rest()
+        await self._committer.surely(
             lambda: self._store.finish(
                 claimed.fence, end.state, append, owed, end.reason, step.tail, step.usage
             )

@@ -20,11 +20,11 @@ class TurnInput:
     """
 
     def __init__(
-        self, store: Store, clock: Clock, keeper: Committer, claimed: Claimed, settings: ClaimSettings
+        self, store: Store, clock: Clock, committer: Committer, claimed: Claimed, settings: ClaimSettings
     ) -> None:
         self._store = store
         self._clock = clock
-        self._keeper = keeper
+        self._committer = committer
         self._claimed = claimed
         self._settings = settings
         self._steers = (claimed.settings.busy or settings.busy) is BusyMode.STEER
@@ -60,7 +60,7 @@ class TurnInput:
             return ()
         self._expects = False
         key = self._claimed.session.key
-        waiting = await self._keeper.surely(lambda: self._store.waiting(key, _AT_MOST))
+        waiting = await self._committer.surely(lambda: self._store.waiting(key, _AT_MOST))
         asked = tuple(question.id for question in draft.journal.questions)
         belonging = [row for row in waiting if self._belongs(row) or row.question in asked]
         # Skip a person who is no longer allowed; the claim of their row refuses it later.
