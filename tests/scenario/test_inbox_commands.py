@@ -167,7 +167,7 @@ async def test_a_crash_between_a_restarts_request_and_its_row_asks_for_no_second
 async def test_a_restart_asked_of_the_process_before_this_one_has_happened(ledger: Ledger) -> None:
     position = await ledger.command("/restart")
     ledger.clock.advance(1)
-    await commands(ledger, born=ledger.clock.now()).carry_out_all()
+    await commands(ledger, began_at=ledger.clock.now()).carry_out_all()
     assert await ledger.store.requests() == ()
     (answer,) = [p.text for p in await ledger.outbox() if p.dedupe == f"command:{position}"]
     assert answer.startswith("The gateway has already restarted")
@@ -175,7 +175,7 @@ async def test_a_restart_asked_of_the_process_before_this_one_has_happened(ledge
 
 @pytest.mark.guards("R3.5")
 async def test_a_restart_is_asked_for_also_after_the_clock_was_set_back(ledger: Ledger) -> None:
-    at_work = commands(ledger, born=ledger.clock.now())
+    at_work = commands(ledger, began_at=ledger.clock.now())
     await at_work.carry_out_all()
     ledger.clock.jump(-HOUR)
     position = await ledger.command("/restart")

@@ -51,7 +51,7 @@ ENDS_AS: Mapping[Drain, Stopped] = MappingProxyType(
 class Turns(Protocol):
     """The part of the pool of workers that a stop needs."""
 
-    def close_door(self) -> None: ...
+    def stop_claiming(self) -> None: ...
 
     async def quiet(self) -> None: ...
 
@@ -112,7 +112,7 @@ class Leaving:
 async def stop(leaving: Leaving, why: Drain) -> Stopped:
     """Stop the gateway in order. A step that fails is reported, and the next steps follow."""
     leaving.enter(RunState.DRAINING)
-    leaving.turns.close_door()
+    leaving.turns.stop_claiming()
     await _step(leaving, "sending the drain notice", _tell(leaving, why))
     await _wait_for_work(leaving)
     await _bounded(leaving, "cutting the runs", leaving.turns.cut(CUT_BY[why]), leaving.grace + BEYOND_GRACE)

@@ -63,13 +63,13 @@ class OwnerAlerts:
         self._free = free
         self._hangs = hangs
         self._report = report
-        self._born = clock.monotonic()
+        self._started = clock.monotonic()
         self._lost: dict[str, float] = {}
         """Since which monotonic time a platform could not be reached."""
-        self._spells: dict[str, str] = {}
+        self._began: dict[str, str] = {}
         """When each reported trouble began; empty when it is over."""
         self._told: set[str] = set()
-        self._untold: set[str] = set()
+        self._no_chat: set[str] = set()
         """The alerts that could not be owed because the owner's chat is not known yet."""
         self._looked_back = False
         self._hung = False
@@ -90,7 +90,7 @@ class OwnerAlerts:
             await self._platform(one)
         await self._disk()
         await self._damage()
-        if not self._looked_back and self._age(self._born) >= self._settings.unsettled:
+        if not self._looked_back and self._age(self._started) >= self._settings.unsettled:
             self._looked_back = await self._look_back()
 
     async def _platform(self, one: PlatformStatus) -> None:
@@ -167,22 +167,22 @@ class OwnerAlerts:
 
     async def _trouble(self, name: str, words: str) -> None:
         """Report a trouble once from its beginning to its end, also across restarts."""
-        if not await self._spell(name):
+        if not await self._beginning(name):
             await self._write(name, str(self._clock.now()))
-        await self._tell(f"owner:{name}:{self._spells[name]}", words)
+        await self._tell(f"owner:{name}:{self._began[name]}", words)
 
     async def _over(self, name: str) -> None:
-        if await self._spell(name):
+        if await self._beginning(name):
             await self._write(name, "")
 
-    async def _spell(self, name: str) -> str:
-        if name not in self._spells:
-            self._spells[name] = await self._store.cursor(ACCOUNT, _place(name)) or ""
-        return self._spells[name]
+    async def _beginning(self, name: str) -> str:
+        if name not in self._began:
+            self._began[name] = await self._store.cursor(ACCOUNT, _place(name)) or ""
+        return self._began[name]
 
     async def _write(self, name: str, value: str) -> None:
         await self._store.accept(Batch(ACCOUNT, cursor=Cursor(_place(name), value)))
-        self._spells[name] = value
+        self._began[name] = value
 
     async def _tell(self, dedupe: str, words: str) -> bool:
         if dedupe in self._told:
@@ -193,9 +193,9 @@ class OwnerAlerts:
             await self._store.owe(Owed(self._owner, dedupe, (words,), OwedKind.NOTICE))
         except Refused as refusal:
             # The ledger does not know the owner's chat until the owner has written from it.
-            if dedupe not in self._untold:
+            if dedupe not in self._no_chat:
                 self._report("telling the owner", refusal)
-            self._untold.add(dedupe)
+            self._no_chat.add(dedupe)
             return False
         self._told.add(dedupe)
         return True

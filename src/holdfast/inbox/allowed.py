@@ -28,7 +28,7 @@ async def allowed(context: CommandContext, asked: CommandCall) -> None:
     if not word:
         await _list(context, asked)
     elif word.lower() != REVOKE or not (number.isascii() and number.isdigit()):
-        text = f"I do not know {replies.shown(asked.command.args)}; nothing was changed. {_HOW}"
+        text = f"I do not know {replies.excerpt(asked.command.args)}; nothing was changed. {_HOW}"
         await refuse(context, asked, "unknown_rule", text)
     elif not asked.owner:
         await refuse(context, asked, "not_owner", "Not done: only an owner may revoke a rule.")
@@ -49,7 +49,7 @@ def _line(context: CommandContext, rule: AllowedCall) -> str:
     is_owner = not isinstance(who, Denied) and who.owner
     given = f"allowed by {rule.allowed_by} {replies.span(age(now, rule.allowed_at))} ago"
     counts = "" if is_owner else ", who is no longer an owner, so the rule does not count"
-    return f"{rule.id}. {replies.shown(one_line(described(rule)), _LONGEST_RULE)}, {given}{counts}."
+    return f"{rule.id}. {replies.excerpt(one_line(described(rule)), _LONGEST_RULE)}, {given}{counts}."
 
 
 async def _revoke(context: CommandContext, asked: CommandCall, number: int) -> None:

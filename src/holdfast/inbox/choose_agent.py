@@ -57,7 +57,7 @@ async def _choose(context: CommandContext, asked: CommandCall, chosen: ChatSetti
 
 async def _refuse(context: CommandContext, asked: CommandCall, what: str, names: Sequence[str]) -> None:
     there = f"Choose one of: {', '.join(names)}." if names else "There is nothing to choose from here."
-    text = f"There is no {what} {replies.shown(asked.command.args, 40)}; nothing was changed. {there}"
+    text = f"There is no {what} {replies.excerpt(asked.command.args, 40)}; nothing was changed. {there}"
     await refuse(context, asked, f"unknown_{what}", text)
 
 

@@ -34,7 +34,7 @@ class CommandContext:
     arrival: Callable[[], ArrivalSettings] = ArrivalSettings
     safe_mode: Callable[[], SafeMode] = _off
     longest: Longest = usual
-    born: int = 0
+    began_at: int = 0
     """When this process began."""
     sweep: Callable[[], Awaitable[None]] = keep_files
     """Removes from the disk every attachment that the ledger does not know."""
@@ -58,7 +58,7 @@ class CommandCall:
 
     @property
     def begun(self) -> bool:
-        """Its first step is done. It is finished even if its person is no longer allowed: half is worse than all."""
+        """Its first step is done. It must be finished, even if its person is no longer allowed."""
         return self.row.reason == BEGUN
 
     def reply(self, text: str) -> tuple[Owed, ...]:

@@ -156,7 +156,9 @@ async def _queue(context: CommandContext, asked: CommandCall) -> None:
         chosen = (await context.store.chat_settings(chat)).busy
         await done(context, asked, replies.modes(context.arrival().busy, chosen))
     elif wanted not in tuple(BusyMode):
-        text = f"There is no mode {replies.shown(wanted)}; nothing was changed. Modes: {', '.join(BusyMode)}."
+        text = (
+            f"There is no mode {replies.excerpt(wanted)}; nothing was changed. Modes: {', '.join(BusyMode)}."
+        )
         await refuse(context, asked, "unknown_mode", text)
     else:
         mode = BusyMode(wanted)
@@ -171,7 +173,7 @@ async def _restart(context: CommandContext, asked: CommandCall) -> None:
         await refuse(context, asked, "not_owner", "Not done: only an owner may restart the gateway.")
         return
     # The time alone does not decide: after the clock was set back, every new command would look old.
-    if asked.found and row.accepted_at < context.born:
+    if asked.found and row.accepted_at < context.began_at:
         await done(context, asked, "The gateway has already restarted since you sent this.")
         return
     await context.store.request("restart", f"restart:{row.account}/{row.event_id}", row.sender)
@@ -314,7 +316,7 @@ class Commands:
             )
             await refuse(context, asked, "too_old", f"{text} Send it again if you still want it.")
         elif entry is None:
-            name = replies.shown(row.text, 40)
+            name = replies.excerpt(row.text, 40)
             text = f"I do not know the command {name}; nothing was done. /help lists all commands."
             await refuse(context, asked, "unknown_command", text)
         else:

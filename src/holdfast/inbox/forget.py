@@ -19,7 +19,7 @@ async def forget(context: CommandContext, asked: CommandCall) -> None:
     elif not wanted:
         await done(context, asked, replies.FORGET)
     elif wanted != replies.EVERYTHING and not (word == replies.SESSION and session):
-        text = f"Nothing was erased: I do not know {replies.shown(wanted)}. {replies.FORGET}"
+        text = f"Nothing was erased: I do not know {replies.excerpt(wanted)}. {replies.FORGET}"
         await refuse(context, asked, "unconfirmed", text)
     elif not asked.owner and (session or await context.store.others_spoke(row.key, row.sender)):
         text = "Nothing was erased: other people have written here too, so only an owner may erase it."

@@ -92,32 +92,32 @@ class Watcher:
     async def _look_at(self, process: Process) -> bool:
         """Look at one process; True while it runs. A fault with it does not stop the look at the others."""
         try:
-            standing = await self._processes.stands(process.id, identity_of(process))
-            if process.patterns and not (process.notify and standing.ended):
-                await self._match(process, standing)
-            if standing.ended:
-                await self._end(process, standing)
-            return not standing.ended
+            status = await self._processes.stands(process.id, identity_of(process))
+            if process.patterns and not (process.notify and status.ended):
+                await self._match(process, status)
+            if status.ended:
+                await self._end(process, status)
+            return not status.ended
         except StoreFault:
             raise
         except Exception as fault:  # noqa: BLE001 - as above
             self._report(f"looking at background process {process.id}", fault)
             return True
 
-    async def _end(self, process: Process, standing: ProcessStatus) -> None:
+    async def _end(self, process: Process, status: ProcessStatus) -> None:
         last = await self._processes.output(process.id, -_LAST_WORDS, _LAST_WORDS)
         text = last.data.decode(errors="replace").strip()
         words = output_text(text) if text else "It wrote no output."
-        await self._store.end_process(process.id, standing.state, standing.code, words)
+        await self._store.end_process(process.id, status.state, status.code, words)
 
-    async def _match(self, process: Process, standing: ProcessStatus) -> None:
+    async def _match(self, process: Process, status: ProcessStatus) -> None:
         """Read the new output. All matching lines of one look count as one match."""
         place = self._places.get(process.id) or _Place(process.watched, process.matches)
         position, matches, now = place.position, place.matches, self._clock.now()
         while matches < self._settings.wakeups:
             output = await self._processes.output(process.id, position, _PIECE)
             is_last = output.end >= output.size
-            found = scan(output.data, process.patterns, standing.ended and is_last)
+            found = scan(output.data, process.patterns, status.ended and is_last)
             if found.lines:
                 matches += 1
                 text = match_text(process.id, process.command, found.lines)
@@ -125,7 +125,7 @@ class Watcher:
                 most, since = self._settings.wakeups, place.looked_at
                 await self._store.match_process(process.id, matches, text, most, upto, since)
             position = output.start + found.read_upto
-            if is_last or not standing.ended:
+            if is_last or not status.ended:
                 break
         self._places[process.id] = _Place(position, matches, now)
 

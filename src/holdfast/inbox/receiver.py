@@ -100,11 +100,11 @@ class Receiver:
                     self._report(f"keeping the events of {self._account}", fault)
                     await self._pause(None)
                 except PlatformDown as down:
-                    await self._lose(down, down.retry_after)
+                    await self._lost_connection(down, down.retry_after)
                 except Exception as error:  # noqa: BLE001 - a fault of an adapter must not stop the reading
-                    await self._lose(error, None)
+                    await self._lost_connection(error, None)
         finally:
-            self._now_connected(False)
+            self._set_connected(False)
 
     async def read_once(self) -> tuple[Accepted, ...]:
         """Read once: commit the events together with the new position, then confirm them."""
@@ -112,7 +112,7 @@ class Receiver:
         after = await self._store.cursor(self._account, name) if name is not None else None
         incoming = await self._platform.receive(after)
         settings = self._arrival()
-        found = self._sort(await self._as_they_are_now(incoming.events, settings), settings)
+        found = self._sort(await self._with_revisions(incoming.events, settings), settings)
         accepted = await self._keep(found, incoming.cursor, after, settings)
         await self._platform.confirm(incoming, accepted)
         return accepted
@@ -120,20 +120,20 @@ class Receiver:
     async def _connect(self) -> None:
         if not self._connected:
             await self._platform.connect()
-            self._now_connected(True)
+            self._set_connected(True)
 
-    def _now_connected(self, connected: bool) -> None:
+    def _set_connected(self, connected: bool) -> None:
         if connected is not self._connected:
             self._connected = connected
             self._on_change()
 
-    async def _lose(self, error: Exception, retry_after: float | None) -> None:
+    async def _lost_connection(self, error: Exception, retry_after: float | None) -> None:
         self._report(f"reading {self._account}", error)
         # `PlatformDown` has a text for people; any other fault may hold a secret.
         self._trouble = (
             without_secrets(str(error)) if isinstance(error, PlatformDown) else type(error).__name__
         )
-        self._now_connected(False)
+        self._set_connected(False)
         await self._pause(retry_after)
 
     async def _pause(self, asked: float | None) -> None:
@@ -141,7 +141,7 @@ class Receiver:
         pause = delay(self._failures, PATIENCE, self._rng.random()) / SECOND
         await self._clock.sleep(max(pause, asked or 0))
 
-    async def _as_they_are_now(self, events: tuple[Event, ...], settings: ArrivalSettings) -> list[New]:
+    async def _with_revisions(self, events: tuple[Event, ...], settings: ArrivalSettings) -> list[New]:
         """Apply revisions to messages that wait in the ledger and to messages of this very read.
 
         The agent never sees a text that its sender changed or withdrew before the gateway read it.

@@ -60,7 +60,7 @@ ERASED_ONE = (
 )
 
 
-def shown(text: str, most: int = _SHOWN) -> str:
+def excerpt(text: str, most: int = _SHOWN) -> str:
     """A text on one line, cut after `most` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[:most]}…"
@@ -100,7 +100,7 @@ def _new(found: StopResult) -> str:
         lines.append("I stopped the unfinished work in it. It will not go on.")
     if found.withdrawn:
         lines.append(f"I withdrew {messages(len(found.withdrawn))} that waited:")
-        lines += _listed([f"“{shown(text)}”" for text in found.withdrawn])
+        lines += _listed([f"“{excerpt(text)}”" for text in found.withdrawn])
     return "\n".join(lines)
 
 
@@ -172,11 +172,11 @@ def _kind(line: SessionLine) -> str:
     return "parked" if line.suspended else "this one"
 
 
-def lasting(calls: Sequence[CallRecord], reply: bool) -> list[str]:
+def lasting_effects(calls: Sequence[CallRecord], reply: bool) -> list[str]:
     """List what an undo does not undo; with `reply` also what the agent may have done in its reply."""
     if not calls and not reply:
         return []
-    named = [f"{call.name} {shown(call.arguments)}: {_HAPPENED[call.state]}" for call in calls]
+    named = [f"{call.name} {excerpt(call.arguments)}: {_HAPPENED[call.state]}" for call in calls]
     if reply:
         named.append(f"what the agent did by itself in its reply: {_HAPPENED[CallState.UNKNOWN]}")
     return ["These effects of the last turn are not undone:", *_listed(named)]
@@ -192,11 +192,11 @@ _HAPPENED: Mapping[CallState, str] = MappingProxyType(
 
 
 def undone(calls: Sequence[CallRecord], reply: bool) -> str:
-    return "\n".join(["I no longer see the last turn. The record keeps it.", *lasting(calls, reply)])
+    return "\n".join(["I no longer see the last turn. The record keeps it.", *lasting_effects(calls, reply)])
 
 
 def retried(calls: Sequence[CallRecord], reply: bool, said: str) -> str:
-    return "\n".join([f"I answer this once more: “{shown(said)}”", *lasting(calls, reply)])
+    return "\n".join([f"I answer this once more: “{excerpt(said)}”", *lasting_effects(calls, reply)])
 
 
 def modes(default: BusyMode, chosen: BusyMode | None) -> str:

@@ -16,10 +16,10 @@ _MANY = 1_000
 async def resume(context: CommandContext, asked: CommandCall) -> None:
     """Go on with the unfinished work here, or with an earlier conversation named by the start of its id."""
     prefix = asked.command.args.lower()
-    session = await _meant(context, asked, prefix)
+    session = await _named_session(context, asked, prefix)
     if session is None or session.ended_why == FORGOTTEN:
         text = (
-            f"No conversation here has the id {replies.shown(prefix)}. /sessions lists them."
+            f"No conversation here has the id {replies.excerpt(prefix)}. /sessions lists them."
             if prefix
             else _NOTHING
         )
@@ -41,7 +41,7 @@ async def resume(context: CommandContext, asked: CommandCall) -> None:
         await context.store.reopen(session.id, asked.row.position, asked.reply(text))
 
 
-async def _meant(context: CommandContext, asked: CommandCall, prefix: str) -> Session | None:
+async def _named_session(context: CommandContext, asked: CommandCall, prefix: str) -> Session | None:
     """The named session, or else the live one here. An owner may name one of any chat by its full id."""
     key = asked.row.key
     if not prefix:
@@ -57,7 +57,7 @@ async def _meant(context: CommandContext, asked: CommandCall, prefix: str) -> Se
 
 async def release(context: CommandContext, asked: CommandCall) -> None:
     """Answer the messages that wait for an owner because their conversation was parked too often."""
-    session = await _meant(context, asked, asked.command.args.lower())
+    session = await _named_session(context, asked, asked.command.args.lower())
     key = asked.row.key if session is None else session.key
     held = {one.key: one for one in await context.store.on_hold(_MANY)}
     if not asked.owner:

@@ -73,17 +73,17 @@ class Pool:
         self._settings = settings
         self._running: dict[Fence, _Running] = {}
         """By fence: a turn may run again before its last run has removed everything it showed to people."""
-        self._old: set[Fence] = set()
+        self._uncounted: set[Fence] = set()
         """Resumed turns that no longer count towards the workers that resumes may use."""
         self._claiming = False
         self._leaving: Cut | None = None
         """Set once a drain closed the pool: the cut for a turn whose claim was under way then."""
-        self._stir = asyncio.Event()
+        self._wake = asyncio.Event()
         """Set when a turn may be ready, a worker may be free, or the pool was closed."""
-        self._let_in = 0
+        self._freed = 0
         """How often a run that may have kept turns out of a claim has ended or has stopped counting."""
         self._nothing_left: tuple[int, int] | None = None
-        """When a claim left nothing to claim: the version of the topic, and `_let_in`."""
+        """When a claim left nothing to claim: the version of the topic, and `_freed`."""
         self._changed = asyncio.Event()
         """Set when the answer of `quiet` may have changed."""
 
@@ -95,15 +95,15 @@ class Pool:
         create = asyncio.get_running_loop().create_task
         watchers = [create(self._watch_turns()), create(self._watch_stops())]
         for watcher in watchers:
-            watcher.add_done_callback(lambda _: self._stir.set())
+            watcher.add_done_callback(lambda _: self._wake.set())
         try:
             while self._leaving is None or self._running:
-                self._stir.clear()
+                self._wake.clear()
                 for watcher in watchers:
                     if watcher.done():
                         return watcher.result()
                 await self._fill()
-                await self._stir.wait()
+                await self._wake.wait()
         finally:
             for watcher in watchers:
                 watcher.cancel()
@@ -126,11 +126,11 @@ class Pool:
         """Whether a claim is under way: the ledger may already have given us a turn that `running` lacks."""
         return self._claiming
 
-    def close_door(self) -> None:
+    def stop_claiming(self) -> None:
         """Start no new turn; running turns go on. A turn from a claim under way is put back."""
         if self._leaving is None:
             self._leaving = drain("")
-        self._stir.set()
+        self._wake.set()
 
     async def quiet(self) -> None:
         """Return when no turn runs and no claim is under way."""
@@ -144,7 +144,7 @@ class Pool:
         Takes a bounded time: a run that has not ended by then is cancelled without its cut.
         """
         self._leaving = drain(reason)
-        self.close_door()
+        self.stop_claiming()
         timer = asyncio.get_running_loop().create_task(_sleep(self._clock, self._settings.grace))
         try:
             quiet = asyncio.get_running_loop().create_task(self.quiet())
@@ -163,7 +163,7 @@ class Pool:
     async def _fill(self) -> None:
         """Claim while workers are free; stop when a claim left nothing and the ledger has not changed."""
         while self._leaving is None and (free := self._room().turns) > 0:
-            known, stops = (self._store.version("turns"), self._let_in), self._store.version("stops")
+            known, stops = (self._store.version("turns"), self._freed), self._store.version("stops")
             if known == self._nothing_left:
                 return
             begun = await self._begin(free)
@@ -176,7 +176,7 @@ class Pool:
     async def _begin(self, limit: int) -> list[_Running]:
         """Claim up to `limit` turns in one commit and start them."""
         settings = self._claim_settings()
-        claimed = await self._patiently("claiming turns", lambda: self._claim(settings, limit))
+        claimed = await self._with_retries("claiming turns", lambda: self._claim(settings, limit))
         return [self._start(one, settings) for one in claimed]
 
     async def _claim(self, settings: ClaimSettings, limit: int) -> tuple[Claimed, ...]:
@@ -190,7 +190,7 @@ class Pool:
             self._claiming = False
             self._changed.set()
 
-    async def _patiently(self, doing: str, verb: Callable[[], Awaitable[T]]) -> T:
+    async def _with_retries(self, doing: str, verb: Callable[[], Awaitable[T]]) -> T:
         """Retry after every fault; raise only a fault that never heals."""
         for attempt in count(1):
             try:
@@ -215,56 +215,56 @@ class Pool:
 
     def _load(self) -> Load:
         resumed = sum(running.run.claimed.resumed for running in self._running.values())
-        return Load(len(self._running) - resumed, resumed - len(self._old), len(self._old))
+        return Load(len(self._running) - resumed, resumed - len(self._uncounted), len(self._uncounted))
 
     def _start(self, claimed: Claimed, settings: ClaimSettings) -> _Running:
         run = self._runner.begin(claimed, settings)
         if self._leaving is not None:
             run.cut(self._leaving)
-        task = asyncio.get_running_loop().create_task(self._tend(run, settings))
+        task = asyncio.get_running_loop().create_task(self._run_turn(run, settings))
         self._running[claimed.fence] = running = _Running(run, task)
         if claimed.resumed:
             # Only resumes are logged: the ledger has every turn, and a line for each would cost too much.
             log.info("resuming a turn", extra={"turn": run.turn, "session": claimed.session.id})
         return running
 
-    async def _tend(self, run: Run, settings: ClaimSettings) -> None:
+    async def _run_turn(self, run: Run, settings: ClaimSettings) -> None:
         """Run one turn. A fault ends only this turn; recovery then finds it claimed and not running."""
-        beside = self._beside(run.claimed, settings)
+        timers = self._start_timers(run.claimed, settings)
         try:
             await run.go()
         except Exception as fault:  # noqa: BLE001 - the boundary of the stage: a fault of one turn is reported
             self._runner.report(f"running turn {run.turn}", fault)
         finally:
-            for task in beside:
+            for task in timers:
                 task.cancel()
             self._running.pop(run.claimed.fence, None)
-            self._old.discard(run.claimed.fence)
-            self._let_in += run.claimed.resumed or run.claimed.suspect
-            self._stir.set()
+            self._uncounted.discard(run.claimed.fence)
+            self._freed += run.claimed.resumed or run.claimed.suspect
+            self._wake.set()
             self._changed.set()
 
-    def _beside(self, claimed: Claimed, settings: ClaimSettings) -> list[asyncio.Task[None]]:
+    def _start_timers(self, claimed: Claimed, settings: ClaimSettings) -> list[asyncio.Task[None]]:
         """Start the timers of a run: a resume stops counting, and a suspect is cleared."""
         create = asyncio.get_running_loop().create_task
-        beside = [create(self._grow_old(claimed.fence))] if claimed.resumed else []
+        timers = [create(self._stop_counting(claimed.fence))] if claimed.resumed else []
         if claimed.suspect:
             clearing = clear_in_time(self._store, self._clock, claimed, settings.recovery)
-            beside.append(create(clearing))
-        return beside
+            timers.append(create(clearing))
+        return timers
 
-    async def _grow_old(self, fence: Fence) -> None:
+    async def _stop_counting(self, fence: Fence) -> None:
         """After a while a resumed turn no longer counts, so that another may be claimed."""
         await self._clock.sleep(self._settings.sharing.counts / SECOND)
-        self._old.add(fence)
-        self._let_in += 1
-        self._stir.set()
+        self._uncounted.add(fence)
+        self._freed += 1
+        self._wake.set()
 
     async def _watch_turns(self) -> None:
         """Wake the dispatcher whenever a turn may be ready."""
         while True:
             seen = self._store.version("turns")
-            self._stir.set()
+            self._wake.set()
             await self._store.changed("turns", seen)
 
     async def _watch_stops(self) -> None:
@@ -277,7 +277,7 @@ class Pool:
     async def _cut_stopped(self) -> None:
         if not self._running:
             return
-        stopped = await self._patiently("looking for stops", self._store.stops)
+        stopped = await self._with_retries("looking for stops", self._store.stops)
         for running in self._running.values():
             if running.run.turn in stopped:
                 running.run.cut(STOP)

@@ -21,7 +21,7 @@ _VARIABLE = re.compile(r"\$(\w+)")
 def servers_of(
     settings: Settings, launcher: Launcher, clock: Clock, rng: Rng, secrets: Secrets = no_secrets
 ) -> Servers | None:
-    """The servers, or None if none is configured; raises `Unusable` when the operator must change something."""
+    """The servers, or None if none is configured; raises `Unusable` if the operator must change something."""
     if not settings.mcp:
         return None
     line = missing_extra("mcp")

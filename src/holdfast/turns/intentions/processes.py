@@ -117,17 +117,17 @@ class ProcessWork:
         found = await self._find(context.session, wish.process)
         if wish.how is Looking.WAIT:
             await self._wait(found, wish.seconds, context)
-        standing = await self._stands(found)
+        status = await self._status(found)
         lines = wish.lines if wish.how is Looking.LOG else _SHOWN_BY_POLL
         output = await self._processes.output(found.id, -_MOST_SHOWN, _MOST_SHOWN)
-        text = f"{found.id} ({one_line(found.command)}): {state_text(standing)}.\n{tail_of(output, lines)}"
-        seen = (found.id,) if standing.ended else ()
+        text = f"{found.id} ({one_line(found.command)}): {state_text(status)}.\n{tail_of(output, lines)}"
+        seen = (found.id,) if status.ended else ()
         return Step((Returned(call.id, CallState.DONE, text),), looked_at=(found.id,), consume_processes=seen)
 
     async def _wait(self, found: Process, seconds: float, context: ToolContext) -> None:
         """Wait until the process has ended or the time is up; its output counts as progress of the run."""
         until, size = self._clock.monotonic() + seconds, -1
-        while not (await self._stands(found)).ended:
+        while not (await self._status(found)).ended:
             left = until - self._clock.monotonic()
             if left <= 0:
                 return
@@ -138,12 +138,12 @@ class ProcessWork:
             await self._clock.sleep(min(_LOOK_AGAIN, left))
 
     async def _kill(self, found: Process, call: CallRecord) -> Step:
-        standing = await self._stands(found)
-        if not standing.ended:
+        status = await self._status(found)
+        if not status.ended:
             # It may end by itself before the kill: then it was not killed, and the watcher records its end.
-            standing = await self._processes.kill(found.id, identity_of(found))
-        if standing.ended:
-            text = f"{found.id} was not running: {state_text(standing)}."
+            status = await self._processes.kill(found.id, identity_of(found))
+        if status.ended:
+            text = f"{found.id} was not running: {state_text(status)}."
         else:
             text = f"Killed {found.id}."
             # If this write fails, the watcher records the end later. This step consumes the process anyway.
@@ -153,10 +153,10 @@ class ProcessWork:
 
     async def _listed(self, session: SessionId) -> str:
         found = sorted(await self._all(session), key=lambda one: one.started_at)[-_LISTED:]
-        lines = [f"{one.id}: {state_text(await self._stands(one))}; {one_line(one.command)}" for one in found]
+        lines = [f"{one.id}: {state_text(await self._status(one))}; {one_line(one.command)}" for one in found]
         return "\n".join(lines) or "There are no background processes in this conversation."
 
-    async def _stands(self, found: Process) -> ProcessStatus:
+    async def _status(self, found: Process) -> ProcessStatus:
         if found.state is not ProcessState.RUNNING:
             return ProcessStatus(found.state, found.exit_code)
         return await self._processes.stands(found.id, identity_of(found))

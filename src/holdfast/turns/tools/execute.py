@@ -40,7 +40,7 @@ from holdfast.tools import (
 
 from .foreign_code import called
 from .long_results import LongResults, bounded
-from .timeout import LastHeard, OutOfTime, within
+from .timeout import OutOfTime, SignOfLife, within
 
 _DANGER = (EffectClass.READ, EffectClass.IDEMPOTENT, EffectClass.RECONCILABLE, EffectClass.EFFECT)
 """From calls that may always run again to calls that never may."""
@@ -50,7 +50,7 @@ CarryOut = Callable[[Intention, ToolContext, CallRecord], Awaitable[Step]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ear:
+class ToolListener:
     """Takes the progress and output of a running tool."""
 
     progress: Callable[[], None]
@@ -119,13 +119,13 @@ class ToolExecution:
         tool = self._more.find(name) if own is None and self._is_wanted(name) else own
         return bool(getattr(tool, "starts_program", False))
 
-    async def run(self, fence: Fence, call: CallRecord, ear: Ear) -> Step:
+    async def run(self, fence: Fence, call: CallRecord, listener: ToolListener) -> Step:
         """Run a started call and return the step to commit; a tool's failure is a result as well.
 
         If the tool returns an intention, it is carried out here as a part of the run.
         """
-        life = LastHeard(self._clock)
-        context = self._context(fence, call, ear, life)
+        life = SignOfLife(self._clock)
+        context = self._context(fence, call, listener, life)
         step = await self._outcome(context, call, life)
         reader = READ_OUTPUT if READ_OUTPUT in self._tools else None
         return await self._given(step, call, reader)
@@ -135,7 +135,7 @@ class ToolExecution:
         step = masked(step, self._secrets())
         return await bounded(step, call, self._outputs, self._settings.tools.shown, reader, self._report)
 
-    async def _outcome(self, context: ToolContext, call: CallRecord, life: LastHeard) -> Step:
+    async def _outcome(self, context: ToolContext, call: CallRecord, life: SignOfLife) -> Step:
         tool = await self._found(call.name)
         if tool is None:
             known = ", ".join(sorted(self._tools)) or "none"
@@ -151,20 +151,20 @@ class ToolExecution:
             if isinstance(found, Intention):
                 return await self._carry_out(found, context, call)
         except ToolFailed as failure:
-            return _failed(call, self._shown(str(failure)))
+            return _failed(call, self._without_secrets(str(failure)))
         except CutShort as cut:
-            return Step((await self._given_up(tool, context, call, self._shown(str(cut))),))
+            return Step((await self._given_up(tool, context, call, self._without_secrets(str(cut))),))
         except (StaleWrite, StoreClosed, SyncFailed):
             raise
         except Exception as fault:  # noqa: BLE001 - the boundary to foreign code: the fault becomes the result
             self._report(f"the tool {call.name} in turn {context.turn}", fault)
             # The tool may have done its effect before the fault, so an effect must not look like a failure.
             if call.effect in (EffectClass.READ, EffectClass.IDEMPOTENT):
-                return _failed(call, f"The tool broke: {self._shown(repr(fault))}")
-            return Step((_unknown(call, self._shown(repr(fault))),))
+                return _failed(call, f"The tool broke: {self._without_secrets(repr(fault))}")
+            return Step((_unknown(call, self._without_secrets(repr(fault))),))
         return Step((Returned(call.id, CallState.DONE, str(found)),))
 
-    async def _in_time(self, tool: Tool, context: ToolContext, call: CallRecord, life: LastHeard) -> Outcome:
+    async def _in_time(self, tool: Tool, context: ToolContext, call: CallRecord, life: SignOfLife) -> Outcome:
         """Run the tool within its own time limit, or else within the default since its last sign of life."""
         own, seconds, grace = _own_time(tool), self._seconds(tool), self._settings.grace / SECOND
         work = called(lambda: tool.run(context, call.arguments))
@@ -198,13 +198,15 @@ class ToolExecution:
             case EffectClass.EFFECT:
                 return _unknown(call, why)
 
-    async def ask(self, fence: Fence, call: CallRecord, ear: Ear) -> Step:
+    async def ask(self, fence: Fence, call: CallRecord, listener: ToolListener) -> Step:
         """Ask a reconcilable tool for the outcome of a cut-off call; without an answer it is unknown."""
         tool = await self._found(call.name)
         result = (
             _unknown(call)
             if tool is None
-            else await self._asked(tool, self._context(fence, call, ear, LastHeard(self._clock)), call, "")
+            else await self._asked(
+                tool, self._context(fence, call, listener, SignOfLife(self._clock)), call, ""
+            )
         )
         return await self._given(Step((result,)), call, None)
 
@@ -215,28 +217,30 @@ class ToolExecution:
             work = called(lambda: cast("Checkable", tool).check(context, call.arguments))
             found = await within(self._clock, self._seconds(tool), self._settings.grace / SECOND, work)
         except (ToolFailed, CutShort) as failure:
-            return _unknown(call, self._shown(str(failure)))
+            return _unknown(call, self._without_secrets(str(failure)))
         except OutOfTime:
             return _unknown(call, "the tool did not answer in time")
         except Exception as fault:  # noqa: BLE001 - the boundary to foreign code: the outcome stays unknown
             self._report(f"asking the tool {call.name} in turn {context.turn}", fault)
-            return _unknown(call, self._shown(repr(fault)))
+            return _unknown(call, self._without_secrets(repr(fault)))
         if found is None:
             return Returned(call.id, CallState.FAILED, not_happened_text(call))
         return Returned(call.id, CallState.DONE, str(found))
 
-    def _shown(self, words: str) -> str:
+    def _without_secrets(self, words: str) -> str:
         """The text of a failure for the transcript. Masks known secrets first: a pattern may cut one."""
         return without_secrets(self._secrets().without(words))
 
-    def _context(self, fence: Fence, call: CallRecord, ear: Ear, life: LastHeard) -> ToolContext:
+    def _context(
+        self, fence: Fence, call: CallRecord, listener: ToolListener, life: SignOfLife
+    ) -> ToolContext:
         def progress() -> None:
-            life.hear()
-            ear.progress()
+            life.note()
+            listener.progress()
 
         def output(text: str) -> None:
-            life.hear()
-            ear.output(text)
+            life.note()
+            listener.output(text)
 
         return ToolContext(
             fence.session,

@@ -17,7 +17,7 @@ from holdfast.turns.partials import Partials
 from holdfast.turns.progress_timer import ProgressTimer
 from holdfast.turns.run_tasks import RunTasks
 
-from .execute import Ear, ToolExecution
+from .execute import ToolExecution, ToolListener
 
 _LINES = 12
 _WIDEST = 2_000
@@ -48,11 +48,11 @@ class ToolWork:
 
     def run(self, call: CallRecord) -> None:
         """Run a call that is committed as started."""
-        self._begin(call, lambda: self._tool_execution.run(self._fence, call, self._ear(call)))
+        self._begin(call, lambda: self._tool_execution.run(self._fence, call, self._listener(call)))
 
     def ask(self, call: CallRecord) -> None:
         """Ask for the outcome of a call that was cut off."""
-        self._begin(call, lambda: self._tool_execution.ask(self._fence, call, self._ear(call)))
+        self._begin(call, lambda: self._tool_execution.ask(self._fence, call, self._listener(call)))
 
     @property
     def busy(self) -> bool:
@@ -86,7 +86,7 @@ class ToolWork:
         output = self._partials.output(call)
         return replace(step, append=tuple(with_output(body, output) for body in step.append))
 
-    def _ear(self, call: CallRecord) -> Ear:
+    def _listener(self, call: CallRecord) -> ToolListener:
         """Count the output of a tool as progress and show it, only while the tool runs."""
         seen, stream = "", self._secrets().stream()
 
@@ -107,7 +107,7 @@ class ToolWork:
                 self._partials.put_out(call.id, known, self._display.show(f"{call.name}:\n{seen}"))
             self._progress_timer.beat()
 
-        return Ear(beat, hear)
+        return ToolListener(beat, hear)
 
     def _begin(self, call: CallRecord, work: Callable[[], Coroutine[Any, Any, Step]]) -> None:
         self._tasks[call.id] = self._run_tasks.begin(work)

@@ -15,35 +15,35 @@ class OutOfTime(Exception):
     """The tool took too long; its outcome is not known."""
 
 
-class LastHeard:
+class SignOfLife:
     """The time of the last sign of life of a running tool."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self.heard = clock.monotonic()
+        self.at = clock.monotonic()
 
-    def hear(self) -> None:
-        self.heard = self._clock.monotonic()
+    def note(self) -> None:
+        self.at = self._clock.monotonic()
 
 
 async def within(
-    clock: Clock, seconds: float, grace: float, work: Coroutine[Any, Any, T], life: LastHeard | None = None
+    clock: Clock, seconds: float, grace: float, work: Coroutine[Any, Any, T], life: SignOfLife | None = None
 ) -> T:
     """Return the result of `work` in time, or in the grace after its cancel; else raise `OutOfTime`.
 
     With `life`, the time starts again at each sign of life. If this call is cancelled itself, it cancels the
     work and still returns its result. Work that ignores the cancel is left behind.
     """
-    life = life or LastHeard(clock)
+    life = life or SignOfLife(clock)
     task = asyncio.ensure_future(work)
-    since = life.heard
+    since = life.at
     while not await _done(clock, task, seconds - (clock.monotonic() - since)):
-        if life.heard == since:
+        if life.at == since:
             task.cancel()
             if not await _done(clock, task, grace) or task.cancelled():
                 raise OutOfTime
             break
-        since = life.heard
+        since = life.at
     return task.result()
 
 
