@@ -278,7 +278,7 @@ async def test_queue_shows_the_modes_and_sets_that_of_this_chat(ledger: Ledger) 
     for mode in BusyMode:
         assert f"/queue {mode}:" in shown
     assert shown.splitlines()[0] == f"Now: {MODES[BusyMode.QUEUE]} (the default)."
-    assert "I read a message that comes while I work" in await said(ledger, "/queue STEER")
+    assert "reaches me at my next step" in await said(ledger, "/queue STEER")
     assert (await said(ledger, "/queue")).splitlines()[0] == f"Now: {MODES[BusyMode.STEER]}."
     await ledger.say("hello")
     assert (await ledger.claim()).settings.busy is BusyMode.STEER

@@ -62,7 +62,7 @@ def _one_of_each(platforms: tuple[Platform, ...]) -> tuple[Platform, ...]:
     names = [platform.name for platform in platforms]
     for one in platforms:
         if names.count(one.name) > 1:
-            raise Unusable(f"{one.name}/{one.account}: a gateway serves one account of a platform, not more")
+            raise Unusable(f"{one.name}/{one.account}: a gateway serves only one account of each platform")
     return platforms
 
 

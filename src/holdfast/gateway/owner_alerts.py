@@ -76,13 +76,12 @@ class OwnerAlerts:
         """Whether all workers hang and the owner was told."""
 
     async def work(self) -> None:
-        """Look for ever."""
         while True:
             await self.look()
             await self._clock.sleep(_EVERY)
 
     async def look(self) -> None:
-        """One look at everything."""
+        """Look once for every trouble, and report the new ones."""
         await self._workers()
         if self._owner is None:
             return

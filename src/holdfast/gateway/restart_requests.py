@@ -21,7 +21,7 @@ STOP = "stop"
 MEANING = MappingProxyType({RESTART: Drain.RESTART, RESTART_WHEN_QUIET: Drain.RESTART, STOP: Drain.SHUTDOWN})
 """The requests that this stage carries out; other stages carry out the rest."""
 
-OF_AN_EARLIER_RUN = "void: an earlier run of the gateway was asked, and that run has ended"
+OF_AN_EARLIER_RUN = "void: it was asked of an earlier run of the gateway, and that run has ended"
 _LOOK_AGAIN = SECOND / 4 / SECOND
 _IDLE = 60.0
 

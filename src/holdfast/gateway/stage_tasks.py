@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 def to_log(stage: str, fault: BaseException) -> None:
     """Log a stage's fault with its traceback."""
-    log.error("%s failed and is tried again: %r", stage, fault, exc_info=fault)
+    log.error("%s failed: %r", stage, fault, exc_info=fault)
 
 
 class StageTasks:
@@ -61,7 +61,7 @@ class StageTasks:
                 if not self.lost.done():
                     self.lost.set_result(fault)
                 return None
-            except Exception as fault:  # noqa: BLE001 - the boundary of a stage: the fault is reported, the stage begins again
+            except Exception as fault:  # noqa: BLE001 - the boundary of a stage: reported, then begun again
                 self._report(name, fault)
             long_run = self._clock.monotonic() - began > PATIENCE.most / SECOND
             failures = 1 if long_run else failures + 1

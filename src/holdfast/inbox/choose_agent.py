@@ -1,4 +1,4 @@
-"""`/agent` and `/model`: who answers in this chat from its next turn on; kept, and shown by `/status`."""
+"""`/agent` and `/model`: show or choose who answers in this chat from its next turn on."""
 
 from __future__ import annotations
 

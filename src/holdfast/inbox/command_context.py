@@ -39,7 +39,7 @@ class CommandContext:
     sweep: Callable[[], Awaitable[None]] = keep_files
     """Removes from the disk every attachment that the ledger does not know."""
     goal_budget: int = 20
-    """Turns a standing goal may take."""
+    """How many turns a standing goal may take."""
     agents: Chooser = field(default_factory=echo_agent)
     """Chooses the agent of each chat."""
 

@@ -67,7 +67,7 @@ async def _new(context: CommandContext, asked: CommandCall) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Undoing:
-    """What `/undo` and `/retry` need to know before they do anything."""
+    """The facts that `/undo` and `/retry` need."""
 
     session: Session
     last: LastTurn

@@ -25,7 +25,7 @@ MODES: Mapping[BusyMode, str] = MappingProxyType(
         BusyMode.QUEUE: "a message that comes while I work waits for a turn of its own",
         BusyMode.COLLECT: "messages that come while I work are answered together in the next turn",
         BusyMode.INTERRUPT: "a message that comes while I work stops that work, and I answer it next",
-        BusyMode.STEER: "I read a message that comes while I work at my next step",
+        BusyMode.STEER: "a message that comes while I work reaches me at my next step",
     }
 )
 _HELD = {row.name: row.sentence for row in table()}
@@ -161,7 +161,7 @@ def sessions(lines: Sequence[SessionLine], now: int) -> str:
     if not lines:
         return "There is no conversation here yet."
     listed = [
-        f"{line.id[:ID_SHOWN]}  {_kind(line)}, begun {span(age(now, line.began_at))} ago" for line in lines
+        f"{line.id[:ID_SHOWN]}  {_kind(line)}, started {span(age(now, line.began_at))} ago" for line in lines
     ]
     return "\n".join([*_listed(listed), "/resume ID goes on with one of them."])
 

@@ -118,7 +118,7 @@ class ClosedCards:
             return await in_time(self._clock, WITHIN, edit)
         except (PlatformDown, TimeoutError):
             return False
-        except Exception as fault:  # noqa: BLE001 - a fault of an adapter: this card is tried again, the others go on
+        except Exception as fault:  # noqa: BLE001 - a fault of an adapter: this card is tried again
             self._report(f"closing the card of delivery {delivery.id}", fault)
             return False
 

@@ -221,7 +221,7 @@ class Sender:
             look_again = not sent or not self._room()
         except (SyncFailed, StoreClosed):
             raise
-        except Exception as fault:  # noqa: BLE001 - a fault of one part must not stop the others; its row shows it
+        except Exception as fault:  # noqa: BLE001 - a fault of one part must not stop the others
             self._report(f"sending to {self._platform.name}", fault)
         finally:
             if look_again:
@@ -424,7 +424,7 @@ class Sender:
         now, settings = self._clock.now(), self._settings
         try:
             found = await in_time(self._clock, SEND_WITHIN, self._platform.find(delivery))
-        except Exception as error:  # noqa: BLE001 - asking changes nothing; after any failure the outcome is still unknown
+        except Exception as error:  # noqa: BLE001 - asking changes nothing: the outcome stays unknown
             self._report(f"asking about delivery {delivery.id}", error)
             if before_send(delivery, now, settings) is not None:
                 failed = Next(DeliveryState.FAILED, delivery.attempts, reason=f"{TOO_OLD}; {MAY_BE_THERE}")

@@ -76,7 +76,7 @@ class Committer:
             except (SyncFailed, StoreClosed):
                 raise
             except StoreFault as fault:
-                self._report(f"writing of turn {self._fence.turn}, try {attempt}", fault)
+                self._report(f"writing turn {self._fence.turn}, try {attempt}", fault)
             await self._run_tasks.rest(delay(attempt, self._settings.retry, self._rng.random()))
         raise AssertionError("counting never ends")
 
@@ -85,4 +85,4 @@ class Committer:
         try:
             await verb()
         except StoreFault as fault:
-            self._report(f"writing of turn {self._fence.turn} before the end", fault)
+            self._report(f"writing turn {self._fence.turn} before its end", fault)

@@ -56,7 +56,7 @@ class ContextWindow:
         for _ in range(_TRIES):
             prompt = await self._fitted()
             if prompt == before:
-                break  # Nothing is left to leave out.
+                break  # No more messages can be left out.
             before = prompt
             answer = await self._asking.reply(prompt, self._draft.next_seq)
             if isinstance(answer, Metered):

@@ -72,7 +72,7 @@ class Draft:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The whole conversation, as the model is shown it; its past must be known."""
+        """The whole conversation as the model sees it; `knows_past` must be true."""
         assert self._past is not None
         if self._messages is None:
             self._messages = (view(self.whole) if self._past else self.view).messages
@@ -84,7 +84,7 @@ class Draft:
 
     @property
     def whole(self) -> tuple[Entry, ...]:
-        """The session's transcript with this turn in it; its past must be known."""
+        """The session's transcript with this turn; `knows_past` must be true."""
         assert self._past is not None
         return (*self._past, *self._entries)
 

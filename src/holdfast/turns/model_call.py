@@ -106,7 +106,7 @@ class ModelCaller:
             answer: object = task.result()
         except ModelError as error:
             return error
-        except Exception as fault:  # noqa: BLE001 - the boundary to foreign code: the turn ends, and its person is told
+        except Exception as fault:  # noqa: BLE001 - the boundary to foreign code: it ends the turn
             self._report("asking the model", fault)
             return gave_up(FinishReason.MODEL_BROKE)
         if isinstance(answer, Replied):

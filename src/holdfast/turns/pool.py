@@ -44,7 +44,7 @@ AS_USUAL = PoolSettings()
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """A turn that runs here."""
+    """A run, and the task that carries it."""
 
     run: Run
     task: asyncio.Task[None]
@@ -233,7 +233,7 @@ class Pool:
         timers = self._start_timers(run.claimed, settings)
         try:
             await run.go()
-        except Exception as fault:  # noqa: BLE001 - the boundary of the stage: a fault of one turn is reported
+        except Exception as fault:  # noqa: BLE001 - the boundary of the stage: the fault is reported
             self._runner.report(f"running turn {run.turn}", fault)
         finally:
             for task in timers:

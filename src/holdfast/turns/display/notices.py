@@ -172,7 +172,7 @@ class Showing:
             return await in_time(self.clock, AWAY, edit)
         except (PlatformDown, TimeoutError):
             return False
-        except Exception as fault:  # noqa: BLE001 - a fault of an adapter: this notice is tried again, the others go on
+        except Exception as fault:  # noqa: BLE001 - a fault of an adapter: the notice is tried again
             self.report(f"ending the notice {notice.delivery.id}", fault)
             return False
 

@@ -24,7 +24,7 @@ class RunDisplayPort(Protocol):
         ...
 
     def halt(self) -> None:
-        """Show nothing more from here on."""
+        """Show nothing more."""
         ...
 
     async def rest(self) -> None:

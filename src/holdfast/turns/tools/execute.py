@@ -156,11 +156,11 @@ class ToolExecution:
             return Step((await self._given_up(tool, context, call, self._without_secrets(str(cut))),))
         except (StaleWrite, StoreClosed, SyncFailed):
             raise
-        except Exception as fault:  # noqa: BLE001 - the boundary to foreign code: the fault becomes the result
+        except Exception as fault:  # noqa: BLE001 - the boundary to foreign code: the fault is the result
             self._report(f"the tool {call.name} in turn {context.turn}", fault)
             # The tool may have done its effect before the fault, so an effect must not look like a failure.
             if call.effect in (EffectClass.READ, EffectClass.IDEMPOTENT):
-                return _failed(call, f"The tool broke: {self._without_secrets(repr(fault))}")
+                return _failed(call, f"The tool failed unexpectedly: {self._without_secrets(repr(fault))}")
             return Step((_unknown(call, self._without_secrets(repr(fault))),))
         return Step((Returned(call.id, CallState.DONE, str(found)),))
 
