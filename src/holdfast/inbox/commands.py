@@ -174,7 +174,7 @@ async def _restart(context: CommandContext, asked: CommandCall) -> None:
         return
     # The time alone does not decide: after the clock was set back, every new command would look old.
     if asked.found and row.accepted_at < context.began_at:
-        await done(context, asked, "The gateway has already restarted since you sent this.")
+        await done(context, asked, "The gateway has already restarted since you asked for it.")
         return
     await context.store.request("restart", f"restart:{row.account}/{row.event_id}", row.sender)
     text = "I asked for a restart. Unfinished work is kept; I'll try to resume it after the restart."
