@@ -127,7 +127,7 @@ def test_the_button_of_a_parked_conversation_resumes_it_also_when_a_fresh_one_ha
     expect(page.locator(".answer").last).to_have_text("Agent: something else")
     page.reload()
     page.locator(".notice", has_text="so I parked").get_by_role("button", name="Resume it").click()
-    expect(page.locator(".notice", has_text="It goes on.")).to_be_visible()
+    expect(page.locator(".notice", has_text="The conversation goes on.")).to_be_visible()
     resumed = page.locator("#log > .you", has_text="Go on with what was left unfinished.")
     expect(resumed).to_have_count(1)
     for _ in ("as it came", "read again"):

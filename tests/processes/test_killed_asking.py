@@ -170,7 +170,7 @@ def test_killed_while_it_asks_and_started_three_days_later_nothing_goes_on_until
     house.say("home", "/resume")
     told = house.heard("home", "answer to a")
     gateway.stop()
-    assert told == [ASKED, "It goes on. All that was said and done in it is kept.", told[-1]]
+    assert told == [ASKED, "The conversation goes on. Everything said and done in it is kept.", told[-1]]
     assert house.times(EFFECTS, "a") == 1, "asked for, it is done"
     assert house.is_sound()
 

@@ -64,7 +64,7 @@ def test_a_restart_said_in_a_chat_is_carried_out_once_however_often_it_is_delive
     told = house.heard("home", "answer to a")
     assert gateway.is_silent(), "it did not begin to stop"
     gateway.stop()
-    assert sum("restart is asked for" in text for text in told) == 1
+    assert sum("asked for a restart" in text for text in told) == 1
 
 
 def test_a_restart_killed_while_it_was_being_carried_out_has_happened(house: House) -> None:

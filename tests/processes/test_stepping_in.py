@@ -52,7 +52,7 @@ def test_work_in_hand_is_stopped_then_forgotten_and_said_so_once(house: House) -
     done = command("sessions", "delete", line["id"], "--home", house.home, "--yes")
     assert (done.code, done.out.strip()) == (0, "Erased.")
     assert not ledger_holds(house.home)
-    assert house.heard("home", "by the operator") == house.told("home")
+    assert house.heard("home", "The operator erased") == house.told("home")
     gateway.stop()
     assert house.is_sound()
     assert house.times("effects", SECRET) == 0

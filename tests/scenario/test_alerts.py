@@ -58,7 +58,7 @@ async def test_a_platform_that_stays_deaf_is_told_once_per_spell_whoever_lives_t
     assert await told(ledger) == [], "it may come back"
     await watch.look_for(4)
     (line,) = await told(ledger)
-    assert line.startswith("fake/bot could not be reached for 5 min") and "bot's token" in line
+    assert line.startswith("The gateway could not reach fake/bot for 5 min") and "bot's token" in line
     await ledger.crash()
     after = Watch(ledger)
     after.connected = False
@@ -97,8 +97,8 @@ async def test_a_disk_that_fills_is_told_once_until_there_is_room_again(ledger: 
     after.free = 300 * MEGABYTE
     await after.look_for(2)
     first, second = await told(ledger)
-    assert "499 MB are left" in first and "Make room" in first
-    assert "400 MB are left" in second
+    assert "499 MB are free" in first and "Free some space" in first
+    assert "400 MB are free" in second
 
 
 @pytest.mark.guards("R4.2", "R21")
@@ -109,7 +109,7 @@ async def test_workers_that_all_hang_are_told_once_until_one_moves(ledger: Ledge
         watch.hung = hung
         await watch.look_for(1)
         assert len(await told(ledger)) == lines, hung
-    assert "24 turns have not moved for 2 minutes" in (await told(ledger))[0]
+    assert "24 turns have made no progress for 2 minutes" in (await told(ledger))[0]
     assert "holdfast cancel" in (await told(ledger))[0]
 
 
@@ -120,7 +120,7 @@ async def test_without_a_chat_of_the_owner_the_log_is_told(
     watch = Watch(ledger, owner=None)
     watch.hung = 24
     await watch.look_for(3)
-    assert [one.message for one in caplog.records if "have not moved" in one.message] != []
+    assert [one.message for one in caplog.records if "have made no progress" in one.message] != []
     assert len(caplog.records) == 1 and await told(ledger) == []
 
 

@@ -223,7 +223,7 @@ async def test_one_thing_is_asked_at_a_time(ledger: Ledger) -> None:
     await stage.run()
     results = await stage.results()
     assert sorted(results)[0] == (CallState.DONE, "yes, this")
-    assert any("ask this when that is answered" in text for _, text in results)
+    assert any("ask this one after its answer" in text for _, text in results)
     assert (await ledger.outbox())[-1].text == QUESTION, "and later it may be asked"
 
 

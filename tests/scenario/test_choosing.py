@@ -65,7 +65,7 @@ async def test_a_chat_chooses_its_agent_and_model_for_good(ledger: Ledger) -> No
     assert "work answers, with work-2" in await said(ledger, "/model work-2", agents=there)
     await ledger.crash()
     assert await answered(ledger, there) == "work work-2 I am work."
-    assert "Here work answers, with work-2." in await said(ledger, "/status", agents=there)
+    assert "In this chat, work answers, with work-2." in await said(ledger, "/status", agents=there)
     assert await answered(ledger, there, "c2") == "main itself I am main.", "another chat chose nothing"
     assert "main answers, with main-1" in await said(ledger, "/agent default", agents=there)
     assert await answered(ledger, there) == "main itself I am main."
@@ -81,8 +81,8 @@ async def test_what_there_is_to_choose_is_listed_and_what_there_is_not_is_refuse
     )
     assert "/model main-2" in await said(ledger, "/model", agents=there)
     refused = await said(ledger, "/agent nobody", agents=there)
-    assert refused == "There is no agent nobody; nothing was changed. There are: main, work."
-    assert "There are: main-1, main-2." in await said(ledger, "/model work-1", agents=there)
+    assert refused == "There is no agent nobody; nothing was changed. Choose one of: main, work."
+    assert "Choose one of: main-1, main-2." in await said(ledger, "/model work-1", agents=there)
     assert await answered(ledger, there) == "main itself I am main."
     assert "no other agent" in await said(ledger, "/agent")
 

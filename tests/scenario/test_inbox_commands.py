@@ -66,7 +66,7 @@ async def test_commands_do_not_wait_behind_a_turn_that_hangs(ledger: Ledger) -> 
     answer = await said(ledger, "/stop")
     assert (await ledger.turn(claimed.session.id)).stop is StopKind.STOP
     assert answer.startswith("Stopped.")
-    assert "1 message; it comes next" in answer
+    assert "1 message waits; I'll answer it next" in answer
     assert [row.text for row in await ledger.store.waiting(key())] == ["waits"]
 
 
@@ -104,7 +104,7 @@ async def test_new_says_which_waiting_messages_it_withdrew_and_keeps_what_came_a
     assert "“first”" in answer
     assert "“second”" in answer
     assert "after" not in answer.replace("afterwards", "")
-    assert "stopped and will not go on" in answer
+    assert "I stopped the unfinished work" in answer
     assert [row.text for row in await ledger.store.waiting(key())] == ["after"]
     await ledger.store.finish(claimed.fence, TurnState.CANCELLED)
     assert (await ledger.claim()).session.id != claimed.session.id
@@ -167,21 +167,21 @@ async def test_a_crash_between_a_restarts_request_and_its_row_asks_for_no_second
 async def test_a_restart_asked_of_the_process_before_this_one_has_happened(ledger: Ledger) -> None:
     position = await ledger.command("/restart")
     ledger.clock.advance(1)
-    await commands(ledger, born=ledger.clock.now()).carry_out_all()
+    await commands(ledger, began_at=ledger.clock.now()).carry_out_all()
     assert await ledger.store.requests() == ()
     (answer,) = [p.text for p in await ledger.outbox() if p.dedupe == f"command:{position}"]
-    assert answer.startswith("The gateway has begun anew")
+    assert answer.startswith("The gateway has already restarted")
 
 
 @pytest.mark.guards("R3.5")
 async def test_a_restart_is_asked_for_also_after_the_clock_was_set_back(ledger: Ledger) -> None:
-    at_work = commands(ledger, born=ledger.clock.now())
+    at_work = commands(ledger, began_at=ledger.clock.now())
     await at_work.carry_out_all()
     ledger.clock.jump(-HOUR)
     position = await ledger.command("/restart")
     await at_work.carry_out_all()
     (answer,) = [p.text for p in await ledger.outbox() if p.dedupe == f"command:{position}"]
-    assert answer.startswith("A restart is asked for.")
+    assert answer.startswith("I asked for a restart.")
     assert [request.what for request in await ledger.store.requests()] == ["restart"]
 
 
@@ -211,7 +211,7 @@ async def test_a_list_of_people_that_cannot_be_read_lets_no_command_through_and_
 
     reports = Reports()
     answer, position = await told(ledger, "/stop", access=broken, report=reports)
-    assert "who is allowed here cannot be checked just now" in answer
+    assert "I cannot check just now who is allowed here" in answer
     assert await state_of(ledger, position) is InboxState.REFUSED
     assert reports.doing == ["reading who may talk"]
 
@@ -240,7 +240,7 @@ async def test_help_names_every_command(ledger: Ledger) -> None:
 async def test_status_says_what_runs_what_waits_and_safe_mode(ledger: Ledger) -> None:
     quiet = await said(ledger, "/status")
     assert "Nothing runs here." in quiet
-    assert "Nothing waits." in quiet
+    assert "No messages wait." in quiet
     assert "Safe mode: off." in quiet
     await ledger.begin()
     ledger.clock.advance(120_000)
@@ -278,7 +278,7 @@ async def test_queue_shows_the_modes_and_sets_that_of_this_chat(ledger: Ledger) 
     for mode in BusyMode:
         assert f"/queue {mode}:" in shown
     assert shown.splitlines()[0] == f"Now: {MODES[BusyMode.QUEUE]} (the default)."
-    assert "is shown to me at the next step" in await said(ledger, "/queue STEER")
+    assert "reaches me at my next step" in await said(ledger, "/queue STEER")
     assert (await said(ledger, "/queue")).splitlines()[0] == f"Now: {MODES[BusyMode.STEER]}."
     await ledger.say("hello")
     assert (await ledger.claim()).settings.busy is BusyMode.STEER
@@ -305,7 +305,7 @@ async def test_undo_takes_turn_after_turn_out_of_sight_and_names_what_stays_done
     entries = await ledger.store.transcript(claimed.session.id)
     again = await said(ledger, "/undo")
     assert "not undone" not in again
-    assert "nothing here" in await said(ledger, "/undo")
+    assert "no finished turn here" in await said(ledger, "/undo")
     assert len(entries) == len(await ledger.store.transcript(claimed.session.id)) - 1
 
 
@@ -410,7 +410,7 @@ async def test_retry_answers_the_same_message_again_in_a_turn_of_its_own(ledger:
 async def test_resume_lets_held_work_go_on(ledger: Ledger) -> None:
     claimed = await ledger.begin()
     await ledger.recover("safe_mode")
-    assert (await said(ledger, "/resume")).startswith("It goes on.")
+    assert (await said(ledger, "/resume")).startswith("The conversation goes on.")
     (stale,) = await ledger.store.stale_turns()
     assert (stale.turn, stale.stands.consented) == (claimed.turn.id, True)
 
@@ -418,7 +418,7 @@ async def test_resume_lets_held_work_go_on(ledger: Ledger) -> None:
 async def test_resume_takes_a_parked_conversation_up_again(ledger: Ledger) -> None:
     session = await ledger.die(3)
     await ledger.settle("too_many_strikes")
-    assert (await said(ledger, "/resume")).startswith("It goes on.")
+    assert (await said(ledger, "/resume")).startswith("The conversation goes on.")
     again = await ledger.claim()
     assert (again.session.id, again.session.strikes) == (session, 1)
 
@@ -428,12 +428,12 @@ async def test_resume_goes_back_to_an_earlier_conversation(ledger: Ledger) -> No
     await said(ledger, "/new")
     await ledger.complete()
     answer = await said(ledger, f"/resume {first.session.id[:14]}")
-    assert "goes on with your next message" in answer
+    assert "Your next message goes on with" in answer
     assert (await ledger.begin()).session.id == first.session.id
 
 
 @pytest.mark.parametrize(
-    ("text", "hint"), [("/resume", "Nothing was left unfinished"), ("/resume zzz", "/sessions")]
+    ("text", "hint"), [("/resume", "There is no unfinished work here"), ("/resume zzz", "/sessions")]
 )
 async def test_resume_says_when_there_is_nothing_to_go_on_with(ledger: Ledger, text: str, hint: str) -> None:
     await ledger.complete()
@@ -448,7 +448,7 @@ async def test_resume_says_that_work_goes_on_already(ledger: Ledger, running: bo
     if not running:
         await ledger.recover("resume")
     answer, position = await told(ledger, "/resume")
-    assert answer == "The work here goes on already."
+    assert answer == "I am already going on with the work here."
     assert await state_of(ledger, position) is InboxState.REFUSED
     assert (await ledger.turn(claimed.session.id)).state in (TurnState.RUNNING, TurnState.QUEUED)
 
@@ -456,7 +456,7 @@ async def test_resume_says_that_work_goes_on_already(ledger: Ledger, running: bo
 async def test_resume_leaves_the_models_question_to_its_answer(ledger: Ledger) -> None:
     claimed = await ledger.begin()
     await ledger.ask(claimed.fence)
-    assert "answer that to go on" in await said(ledger, "/resume")
+    assert "Answer the question to go on" in await said(ledger, "/resume")
     assert (await ledger.turn(claimed.session.id)).state is TurnState.WAITING
 
 
@@ -471,7 +471,9 @@ async def test_resume_answers_for_another_person_only_if_an_owner_says_it(
     await ledger.settle("chat_says_ask", ask=ledger.question("go on?", None))
     access = Access(owners=owners, people=frozenset({ANN, BOB}))
     answer = await said(ledger, "/resume", sender=BOB, access=lambda: access)
-    assert answer.startswith("It goes on." if goes_on else "It waits for the person whose work it is")
+    assert answer.startswith(
+        "The conversation goes on." if goes_on else "The work waits for the person who asked for it"
+    )
     state = (await ledger.turn(claimed.session.id)).state
     assert state is (TurnState.QUEUED if goes_on else TurnState.WAITING)
 

@@ -24,18 +24,18 @@ async def test_status_says_in_which_state_unfinished_work_is(ledger: Ledger) -> 
     claimed = await ledger.begin()
     assert (await stands(ledger)).startswith("Running for")
     await ledger.store.interrupt(claimed.fence, "restart_timeout")
-    assert await stands(ledger) == "Work here was cut off; I look at it in a moment."
+    assert await stands(ledger) == "The work here was interrupted. I'll look at it in a moment."
     await ledger.settle("resume")
-    assert await stands(ledger) == "Work that was begun goes on as soon as a worker is free."
+    assert await stands(ledger) == "I go on with the work here as soon as a worker is free."
     again = await ledger.claim()
     await ledger.ask(again.fence)
-    assert await stands(ledger) == "I wait for an answer to my question."
+    assert await stands(ledger) == "I am waiting for an answer to my question."
 
 
 async def test_status_says_that_work_is_being_stopped(ledger: Ledger) -> None:
     await ledger.begin()
     await ledger.store.stop(key(), StopKind.STOP, None)
-    assert await stands(ledger) == "I am stopping the work in hand."
+    assert await stands(ledger) == "I am stopping the current work."
 
 
 @pytest.mark.guards("R8.4")
@@ -103,7 +103,7 @@ async def test_a_stop_of_running_work_says_that_its_goal_is_stopped_with_it(ledg
     await said(ledger, "/goal tidy up")
     await ledger.claim()
     assert await said(ledger, "/stop") == (
-        "Stopped. The conversation is kept. The standing goal is stopped with it."
+        "Stopped. The conversation is kept. The standing goal is stopped too."
     )
 
 
@@ -113,7 +113,7 @@ async def test_a_stop_of_running_work_says_that_its_goal_is_stopped_with_it(ledg
 async def test_work_that_was_left_for_its_age_goes_on_when_a_person_resumes_it(ledger: Ledger) -> None:
     claimed = await ledger.begin("the work")
     await ledger.recover("too_old")
-    assert (await said(ledger, "/resume")).startswith("It goes on.")
+    assert (await said(ledger, "/resume")).startswith("The conversation goes on.")
     assert (await ledger.claim()).session.id == claimed.session.id
 
 
@@ -124,7 +124,7 @@ async def test_a_parked_conversation_that_an_operator_reopened_goes_on_when_a_pe
     await ledger.settle("too_many_strikes")
     await ledger.store.stop(key(), StopKind.NEW, None)
     await ledger.store.reopen(session, None)
-    assert (await said(ledger, "/resume")).startswith("It goes on.")
+    assert (await said(ledger, "/resume")).startswith("The conversation goes on.")
     assert (await ledger.claim()).session.id == session
 
 
@@ -153,4 +153,4 @@ async def test_resume_says_that_work_goes_on_when_its_question_is_answered_meanw
     await carrying.carry_out_all()
     await carrying.carry_out_all()
     (answer,) = [part.text for part in await ledger.outbox() if part.dedupe == f"command:{position}"]
-    assert answer == "The work here goes on already."
+    assert answer == "I am already going on with the work here."

@@ -455,7 +455,7 @@ async def test_a_platform_that_hangs_in_its_close_does_not_hold_up_the_end(tmp_p
         one.gateway.request(Drain.SHUTDOWN)
         drain = one.settings.drain
         assert await one.ended_after(longest_stop(drain, one.settings.grace)) is Stopped.STOPPED
-        assert [name for name, _ in one.faults] == ["letting go of the platforms"]
+        assert [name for name, _ in one.faults] == ["closing the platforms"]
         await one.start()
         assert (await one.store.continuity()).previous_ended == Stopped.STOPPED
         one.mail.closes_hang = False

@@ -181,7 +181,7 @@ async def test_an_owner_resumes_a_parked_session_of_another_chat_by_its_id(tmp_p
         await one.until(
             lambda: "answer to Go on with what was left unfinished." in one.mail.texts("c2"), step=STEP
         )
-        assert one.mail.texts("c1") == ["It goes on. All that was said and done in it is kept."]
+        assert one.mail.texts("c1") == ["The conversation goes on. Everything said and done in it is kept."]
         (newest, *_) = await one.store.turns(parked.id)
         assert newest.state is TurnState.DONE
         row = await one.store.row(Position(2))

@@ -219,7 +219,7 @@ async def test_a_long_result_is_kept_whole_before_it_is_named_and_the_rest_can_b
     await again.run()
     assert (await again.results())[1:] == [
         (CallState.DONE, "line 1000\nline 1001\n[lines 1000 to 1001 of 2000]"),
-        (CallState.FAILED, f"no output is kept by the name {'00' * 32!r} (any more)"),
+        (CallState.FAILED, f"no output is kept under the name {'00' * 32!r}"),
     ]
 
 

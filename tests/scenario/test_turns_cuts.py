@@ -260,7 +260,7 @@ async def test_a_turn_taken_over_ends_without_a_write(ledger: Ledger) -> None:
     await ledger.say()
     async with Stage(ledger, wants("deed"), says("stale"), tools=[deed]) as stage:
         await soon(deed.running.wait())
-        stage.pool.close_door()
+        stage.pool.stop_claiming()
         await ledger.store.interrupt(await stage.fence(), "restart_interrupted")
         await ledger.settle("resume")
         again = await ledger.claim()

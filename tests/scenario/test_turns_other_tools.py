@@ -104,7 +104,7 @@ async def test_a_tool_that_comes_while_the_model_thinks_is_not_run_as_the_harmle
     (first, second) = await stage.results()
     assert first == (
         CallState.FAILED,
-        "deed is another tool than when you called it. Call it again if wanted.",
+        "The tool deed has changed since you called it. Call it again if you still want it.",
     )
     assert second[0] is CallState.DONE, "the model was told of it before this call"
     assert len(deed.runs) == 1

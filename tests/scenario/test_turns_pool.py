@@ -113,7 +113,7 @@ async def test_behind_a_closed_door_nothing_starts_and_what_runs_goes_on(ledger:
     await ledger.say(chat="c1")
     async with Stage(ledger, wants("deed"), says("done"), tools=[deed]) as stage:
         await soon(deed.running.wait())
-        stage.pool.close_door()
+        stage.pool.stop_claiming()
         await ledger.say(chat="c2")
         deed.release.set()
         await stage.leave()
@@ -125,7 +125,7 @@ async def test_behind_a_closed_door_nothing_starts_and_what_runs_goes_on(ledger:
 async def test_a_turn_claimed_as_the_door_closes_is_put_back(ledger: Ledger) -> None:
     async def close() -> None:
         assert stage.pool.claiming
-        stage.pool.close_door()
+        stage.pool.stop_claiming()
 
     await ledger.say()
     stage = Stage(ledger)

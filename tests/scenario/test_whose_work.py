@@ -119,7 +119,7 @@ async def test_resume_answers_it_for_the_person_and_for_an_owner_only(
     await ledger.command("/resume", sender=BOB)
     await carry_out(ledger)
     assert (await question(stage)).state is QuestionState.OPEN
-    assert "only they, or an owner" in (await ledger.outbox())[-1].text
+    assert "Only they or an owner" in (await ledger.outbox())[-1].text
     await ledger.command("/resume", sender=BOB)
     await carry_out(ledger, owner=True)
     assert (await question(stage)).state is QuestionState.ANSWERED

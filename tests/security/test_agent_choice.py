@@ -14,7 +14,7 @@ ROUTES = (("fake/bot/c1", "guest"), ("fake/*", "helper"))
 async def test_no_choice_walks_around_the_routes(ledger: Ledger) -> None:
     there = agents("main", "guest", "helper", "root", routes=ROUTES)
     refused = await said(ledger, "/agent root", agents=there, sender=BOB)
-    assert "no agent root" in refused and refused.endswith("There are: guest, helper.")
+    assert "no agent root" in refused and refused.endswith("Choose one of: guest, helper.")
     listed = await said(ledger, "/agent", agents=there, sender=BOB)
     assert "root" not in listed and "main" not in listed
     assert (await ledger.store.chat_settings(address())).agent is None

@@ -335,7 +335,7 @@ class Stage:
 
     async def leave(self) -> None:
         """Close the door and wait for the last turn to rest."""
-        self.pool.close_door()
+        self.pool.stop_claiming()
         assert self.task is not None
         await soon(asyncio.shield(self.task))
 

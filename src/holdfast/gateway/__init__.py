@@ -1,1 +1,1 @@
-"""The gateway: the stages put together, and the order in which they start and stop."""
+"""The gateway: builds the stages, starts them and stops them in order."""

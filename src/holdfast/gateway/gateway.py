@@ -1,7 +1,7 @@
-"""The gateway: every stage, put together from parts that are given to it.
+"""The gateway: builds every stage from the parts that it is given.
 
-No threads, no operating system, no time or chance of its own: the simulator composes the very same object
-from its own parts.
+It uses no threads, no operating system, no clock and no chance of its own, so that the simulator can build
+the very same object from its own parts.
 """
 
 from __future__ import annotations
@@ -48,26 +48,26 @@ from .restart_requests import RestartRequests
 from .stage_tasks import StageTasks, Work, to_log
 
 NO_PORTS = ConsentPorts()
-"""A card does not say how contained the program of its call would run."""
+"""The default: a card does not say how contained the program of its call would run."""
 _BEYOND_GRACE = 1.0
-"""Seconds a cut waits beyond what tools get to end by themselves."""
+"""Seconds that a cut waits beyond the grace of the tools."""
 
 
-def _unseen(state: RunState) -> None:
-    """Nobody watches."""
+def _no_listener(state: RunState) -> None:
+    """Ignore the new state: the default."""
 
 
 def _one_of_each(platforms: tuple[Platform, ...]) -> tuple[Platform, ...]:
-    """Two of one name would read the same events and send what is owed to each other's chats."""
+    """Refuse two platforms of one name: they would read the same events and send each other's deliveries."""
     names = [platform.name for platform in platforms]
     for one in platforms:
         if names.count(one.name) > 1:
-            raise Unusable(f"{one.name}/{one.account}: a gateway serves one account of a platform, not more")
+            raise Unusable(f"{one.name}/{one.account}: a gateway serves only one account of each platform")
     return platforms
 
 
 class Gateway:
-    """One process run on one ledger: `run` it once; `request` its end from anywhere on the same loop."""
+    """One instance on one ledger: `run` it once; `request` its end from anywhere on the same loop."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Gateway:
         workspace: Path,
         report: Report = to_log,
         on_request: Callable[[Drain], None] | None = None,
-        on_state: Callable[[RunState], None] = _unseen,
+        on_state: Callable[[RunState], None] = _no_listener,
         sweep: Callable[[], Awaitable[None]] = keep_files,
         free: Callable[[], int] | None = None,
         outputs: LongResults | None = None,
@@ -123,25 +123,25 @@ class Gateway:
         self._senders = tuple(self._make_sender(platform) for platform in platforms)
         self._receivers = tuple(map(self._make_receiver, platforms, self._senders))
         self._reconciler = self._make_reconciler()
-        self._commands = Commands(self._make_desk(), rng, report)
+        self._commands = Commands(self._make_command_context(), rng, report)
 
     async def run(self) -> Stopped:
-        """Start everything, work until an end is asked for, and stop in order; says how it ended.
+        """Start all stages, work until a stop is requested, and stop in order; returns how it ended.
 
-        Raises `SyncFailed` or `StoreClosed` when the ledger can keep nothing more: nothing is orderly then.
+        Raises `SyncFailed` or `StoreClosed`, without an orderly stop, when the ledger can keep nothing more.
         """
-        crew = StageTasks(self.clock, self._rng, self._report)
+        stage_tasks = StageTasks(self.clock, self._rng, self._report)
         try:
-            start(crew, self._stages())
+            start(stage_tasks, self._stages())
             self._enter(RunState.RUNNING)
-            await self._until_asked(crew)
+            await self._until_asked(stage_tasks)
             assert self._wanted is not None
-            return await stop(self._leaving(crew), self._wanted)
+            return await stop(self._leaving(stage_tasks), self._wanted)
         finally:
-            crew.cancel()
+            stage_tasks.cancel()
 
     def request(self, why: Drain, at_once: bool = False) -> None:
-        """Ask for the end; the first word decides whether it is a restart. `at_once` ends the waiting."""
+        """Ask for the end. The first request decides whether it is a restart; `at_once` ends the waiting."""
         if self._wanted is None:
             self._wanted = why
         self._asked.set()
@@ -150,26 +150,26 @@ class Gateway:
 
     @property
     def draining(self) -> Drain | None:
-        """Why no turn starts any more, if so: what people who write now are told."""
+        """Why no turn starts any more, or None. People who write now are told."""
         return self._wanted if self.state in (RunState.DRAINING, RunState.STOPPING) else None
 
     @property
     def running(self) -> int:
-        """How many turns run here now."""
+        """The number of turns that run here now."""
         return len(self._pool.running())
 
     @property
     def safe_mode(self) -> SafeMode:
-        """Whether nothing resumes by itself, and why."""
+        """Whether the gateway is in safe mode, and why."""
         return self._reconciler.safe_mode
 
     @property
     def continuity(self) -> ContinuityReport | None:
-        """What this boot found and what became of it, once recovery has looked."""
+        """What recovery found at this start and what it decided; None until it has looked."""
         return self._reconciler.continuity
 
     def connections(self) -> tuple[PlatformStatus, ...]:
-        """Every platform, and whether it can be reached."""
+        """Every platform, and whether the gateway can reach it."""
         known = self._secrets()
         return tuple(
             PlatformStatus(
@@ -263,7 +263,7 @@ class Gateway:
             self.store, self.clock, settings.recovery, self._outside, self._known_running, care, self._report
         )
 
-    def _make_desk(self) -> CommandContext:
+    def _make_command_context(self) -> CommandContext:
         return CommandContext(
             self.store,
             self.clock,
@@ -278,7 +278,7 @@ class Gateway:
         )
 
     async def _sweep_all(self) -> None:
-        """Remove whatever the disk holds of what is forgotten."""
+        """Remove every file of a forgotten session from the disk."""
         await self._attachments.sweep()
         await self._sweep()
         if self._watcher is not None:
@@ -306,7 +306,7 @@ class Gateway:
         )
 
     def _alerts(self) -> OwnerAlerts:
-        """Looks out for what the owner should know."""
+        """The stage that sends alerts to the owner."""
         return OwnerAlerts(
             self.store,
             self.clock,
@@ -318,12 +318,12 @@ class Gateway:
             self._report,
         )
 
-    def _leaving(self, crew: StageTasks) -> Leaving:
+    def _leaving(self, stage_tasks: StageTasks) -> Leaving:
         return Leaving(
             self.store,
             self.clock,
             self._pool,
-            crew,
+            stage_tasks,
             self._platforms,
             self._connected,
             self.settings.drain,
@@ -334,10 +334,10 @@ class Gateway:
             self._report,
         )
 
-    # What the stages are told.
+    # Settings and facts for the stages.
 
     def arrival_settings(self) -> ArrivalSettings:
-        """What an arriving message is admitted under now."""
+        """The settings that admit a message now."""
         settings = self.settings
         return ArrivalSettings(
             settings.queue,
@@ -366,7 +366,7 @@ class Gateway:
         return tuple(one.name for one in self.connections() if one.connected)
 
     def _longest(self, chat: ChatAddress) -> int:
-        """What one message to this chat may hold."""
+        """How many characters one message to this chat may have."""
         place = place_at(chat)
         there = (place.platform, place.account)
         for platform in self._platforms:
@@ -387,7 +387,7 @@ class Gateway:
     def _who_may(self) -> Access | None:
         try:
             return self._access()
-        except Exception as error:  # noqa: BLE001 - who cannot be checked is not allowed, whatever went wrong
+        except Exception as error:  # noqa: BLE001 - a person who cannot be checked is not allowed
             self._report("reading who may talk", error)
             return None
 
@@ -402,7 +402,7 @@ class Gateway:
         )
 
     async def _owner_chat(self, chat: ChatAddress) -> ChatAddress | None:
-        """Where an owner can be asked about work in this chat, as far as platforms are connected now."""
+        """The chat where an owner can be asked about work in `chat`, on a platform that is connected now."""
         access, connected = self._who_may(), self._connected()
         configured = self.settings.owner_chat
         if configured is not None and place_at(configured).platform not in connected:
@@ -412,30 +412,30 @@ class Gateway:
         return next((address for address, is_there in found if is_there or address in known), None)
 
     def _known_running(self) -> tuple[TurnId, ...] | None:
-        """The turns that run here; while one is being claimed nobody can say."""
+        """The turns that run here; None while a claim is under way, since the list may be incomplete then."""
         return None if self._pool.claiming else self._pool.running()
 
     def _is_quiet(self) -> bool:
         return not self._pool.running() and not self._pool.claiming
 
     def _on_connection(self, sender: Sender) -> None:
-        """A platform came or went: what waits for it is looked at now."""
+        """A platform connected or disconnected: let the stages look at its waiting work now."""
         self._reconciler.poke()
         sender.poke()
         self._showing.poke()
         self._closing.poke()
 
-    # Its own life.
+    # The gateway's own tasks.
 
-    async def _until_asked(self, crew: StageTasks) -> None:
+    async def _until_asked(self, stage_tasks: StageTasks) -> None:
         asked = asyncio.ensure_future(self._asked.wait())
-        waits: list[asyncio.Future[Any]] = [asked, crew.lost]
+        waits: list[asyncio.Future[Any]] = [asked, stage_tasks.lost]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
             asked.cancel()
-        if crew.lost.done():
-            raise crew.lost.result()
+        if stage_tasks.lost.done():
+            raise stage_tasks.lost.result()
 
     async def _beat(self) -> None:
         while True:

@@ -1,4 +1,4 @@
-"""The life of a gateway: the order in which it starts and the order in which it stops, each in one place."""
+"""The life of a gateway: the one order in which it starts, and the one order in which it stops."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from holdfast.store import Store
 from .stage_tasks import StageTasks, Work
 
 BEYOND_GRACE = 3 * SECOND
-"""What marking and cutting may take beyond the grace that tools get."""
+"""Milliseconds that the cut of all runs may take beyond the grace that tools get."""
 STEPS_AFTER_CUT = 3
 LOOK_AGAIN = 0.25
-"""Seconds between two looks at what is still to be sent: a reply taken by its platform rings no bell."""
+"""Seconds between two looks at unsent replies: a reply that its platform took rings no bell."""
 
 
 class RunState(StrEnum):
-    """Where a gateway stands in its life."""
+    """The states of a gateway, from its creation to its stop."""
 
     NEW = "new"
     RUNNING = "running"
     DRAINING = "draining"
-    """No turn starts; those that run, and replies owed, are waited for. Messages are still kept."""
+    """No turn starts. The gateway waits for running turns and unsent replies, and still keeps messages."""
     STOPPING = "stopping"
-    """What was left has been cut; stages and platforms are let go of."""
+    """The remaining turns are interrupted. The gateway stops its stages and closes its platforms."""
     STOPPED = "stopped"
 
 
@@ -49,9 +49,9 @@ ENDS_AS: Mapping[Drain, Stopped] = MappingProxyType(
 
 
 class Turns(Protocol):
-    """The pool of workers, as far as a stop is concerned."""
+    """The part of the pool of workers that a stop needs."""
 
-    def close_door(self) -> None: ...
+    def stop_claiming(self) -> None: ...
 
     async def quiet(self) -> None: ...
 
@@ -60,10 +60,10 @@ class Turns(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Everything that works, by its place in the order of starting."""
+    """All stages, in the order in which they start."""
 
     reading: tuple[tuple[str, Work], ...]
-    """One per platform: it connects by itself, now or when it is back, and keeps no other waiting."""
+    """One per platform: it connects by itself, now or later, and delays no other."""
     recovery: Work
     turns: Work
     commands: Work
@@ -71,68 +71,68 @@ class Stages:
     upkeep: tuple[tuple[str, Work], ...]
 
 
-def start(crew: StageTasks, stages: Stages) -> None:
-    """The order of starting, once the ledger is open; none of these waits for another.
+def start(stage_tasks: StageTasks, stages: Stages) -> None:
+    """Start all stages, once the ledger is open. No stage waits for another.
 
-    Work cut off before is looked at as soon as recovery looks, and again when its platform connects; a
-    conversation with such work is the ledger's to guard, so that turns may begin at once.
+    Recovery looks at interrupted work as soon as it runs, and again when the platform of that work connects.
+    Turns may begin at once: the ledger starts none in a conversation with interrupted work.
     """
     for name, work in stages.reading:
-        crew.start(f"reading {name}", work)
-    crew.start("recovery", stages.recovery)
-    crew.start("turns", stages.turns)
-    crew.start("commands", stages.commands)
+        stage_tasks.start(f"reading {name}", work)
+    stage_tasks.start("recovery", stages.recovery)
+    stage_tasks.start("turns", stages.turns)
+    stage_tasks.start("commands", stages.commands)
     for name, work in stages.sending:
-        crew.start(f"sending {name}", work)
+        stage_tasks.start(f"sending {name}", work)
     for name, work in stages.upkeep:
-        crew.start(name, work)
+        stage_tasks.start(name, work)
 
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """What the order of stopping is carried out on."""
+    """The parts that a stop needs."""
 
     store: Store
     clock: Clock
     turns: Turns
-    crew: StageTasks
+    stage_tasks: StageTasks
     platforms: tuple[Platform, ...]
     connected: Callable[[], tuple[str, ...]]
     settings: DrainSettings
     grace: int
-    """What tools get to end by themselves when their turn is cut."""
+    """Milliseconds that tools get to end by themselves when their turn is cut."""
     on_interruption: OnInterruption
-    """What a chat wants that has not chosen."""
+    """The setting for chats that have not chosen one."""
     hurry: asyncio.Event
-    """Set when nobody wants to wait any longer."""
+    """Set when the stop must not wait any longer."""
     enter: Callable[[RunState], None]
     report: Report
 
 
 async def stop(leaving: Leaving, why: Drain) -> Stopped:
-    """The order of stopping. A step that fails is reported; those after it are taken all the same."""
+    """Stop the gateway in order. A step that fails is reported, and the next steps follow."""
     leaving.enter(RunState.DRAINING)
-    leaving.turns.close_door()
-    await _step(leaving, "telling", _tell(leaving, why))
+    leaving.turns.stop_claiming()
+    await _step(leaving, "sending the drain notice", _tell(leaving, why))
     await _wait_for_work(leaving)
-    await _bounded(leaving, "cutting", leaving.turns.cut(CUT_BY[why]), leaving.grace + BEYOND_GRACE)
+    await _bounded(leaving, "cutting the runs", leaving.turns.cut(CUT_BY[why]), leaving.grace + BEYOND_GRACE)
     leaving.enter(RunState.STOPPING)
-    await _bounded(leaving, "letting go of the stages", leaving.crew.stop())
-    await _bounded(leaving, "letting go of the platforms", _close(leaving))
-    await _bounded(leaving, "the last word", leaving.store.end_instance(ENDS_AS[why]))
+    await _bounded(leaving, "stopping the stages", leaving.stage_tasks.stop())
+    await _bounded(leaving, "closing the platforms", _close(leaving))
+    await _bounded(leaving, "recording the end of the instance", leaving.store.end_instance(ENDS_AS[why]))
     leaving.enter(RunState.STOPPED)
     return ENDS_AS[why]
 
 
 async def _tell(leaving: Leaving, why: Drain) -> None:
-    """Each chat with a running turn, and no other, once in the life of this process."""
+    """Send the drain notice to each chat with a running turn, and to no other, once per process."""
     once = f"leaving:{leaving.store.instance}"
     words = farewells(why, 0 if leaving.hurry.is_set() else leaving.settings.wait)
     await leaving.store.tell_running(words, leaving.on_interruption, once)
 
 
 async def _wait_for_work(leaving: Leaving) -> None:
-    """Until nothing runs and nothing is owed, or the time is up, or somebody is in a hurry."""
+    """Wait until no turn runs and no reply is unsent, the time is up, or `hurry` is set."""
     until = leaving.clock.now() + leaving.settings.wait
     tasks: list[asyncio.Future[Any]] = [
         asyncio.ensure_future(_all_quiet(leaving, until)),
@@ -152,7 +152,7 @@ async def _all_quiet(leaving: Leaving, until: int) -> None:
             if not await leaving.store.unsent(leaving.connected(), until):
                 return
         except StoreFault as fault:
-            leaving.report("the drain", fault)
+            leaving.report("looking for unsent replies", fault)
         await leaving.clock.sleep(LOOK_AGAIN)
 
 
@@ -164,16 +164,16 @@ async def _close(leaving: Leaving) -> None:
 async def _step(leaving: Leaving, name: str, work: Coroutine[Any, Any, object]) -> None:
     try:
         await work
-    except Exception as fault:  # noqa: BLE001 - a stop goes on, whatever one of its steps meets
+    except Exception as fault:  # noqa: BLE001 - a stop goes on after a failed step
         leaving.report(name, fault)
 
 
 async def _bounded(
     leaving: Leaving, name: str, work: Coroutine[Any, Any, object], within: float | None = None
 ) -> None:
-    """Give a step its time, or its share of the teardown; what takes longer is left behind.
+    """Give a step its time, or its share of the teardown; then cancel it and go on.
 
-    It is not waited for after that: what hangs may well not let itself be cancelled either.
+    The stop does not wait for the cancelled step: a step that hangs may ignore the cancel as well.
     """
     seconds = (leaving.settings.teardown / STEPS_AFTER_CUT if within is None else within) / SECOND
     task = asyncio.ensure_future(_step(leaving, name, work))
@@ -186,5 +186,5 @@ async def _bounded(
 
 
 def longest_stop(drain: DrainSettings, grace: int) -> int:
-    """The most milliseconds an orderly stop may take, for whoever waits for it with a watchdog."""
+    """How many milliseconds an orderly stop may take at most; the watchdog waits that long."""
     return drain.wait + grace + BEYOND_GRACE + drain.teardown

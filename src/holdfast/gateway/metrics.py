@@ -1,6 +1,6 @@
-"""What this process did, counted as it is committed; kept in memory, for whoever draws curves of it.
+"""Counters of what this process committed, kept in memory for metrics.
 
-Nothing is decided by these figures, and they begin anew with each process: the ledger has the truth.
+No decision uses these figures, and each process counts from 0: the ledger has the truth.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from holdfast.store import JudgePage, Recorded, Settled, StaleTurn, Step, StopOu
 R = TypeVar("R")
 
 BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
-"""Upper bounds in seconds of the classes that commits are counted in; above the last is one more."""
+"""Upper bounds, in seconds, of the classes of commit times; one more class holds everything above."""
 
 
 ENDS = ("done", "failed", "cancelled", "expired", "parked")
 REASONS = (*Interruption, "other")
-"""Labels are few and known: a reason nobody foresaw is counted among the others."""
+"""The labels are few and fixed: any other reason counts as `other`."""
 
 
 @dataclass(slots=True)
@@ -33,20 +33,20 @@ class ProcessTotals:
     """Totals since this process began."""
 
     turns: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(ENDS, 0)))
-    """Ended, by the state they ended in."""
+    """Ended turns, by the state they ended in."""
     interruptions: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(REASONS, 0)))
     """By reason."""
     decisions: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(Outcome, 0)))
-    """What recovery decided, by outcome."""
+    """Decisions of recovery, by outcome."""
     claimed: int = 0
     resumed: int = 0
     unknown: int = 0
     """Sends whose outcome became unknown."""
     commits: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
-    """Steps and ends of turns, by how long their commit took."""
+    """Commits of steps and of ends of turns, by how long each took."""
     commit_seconds: float = 0.0
     beat_at: float = 0.0
-    """When the ledger last kept a sign of life, on the monotonic clock."""
+    """The monotonic time of the last heartbeat in the ledger."""
 
     def took(self, seconds: float) -> None:
         self.commits[bisect_left(BOUNDS, seconds)] += 1
@@ -54,13 +54,13 @@ class ProcessTotals:
 
 
 def counted(store: Store, clock: Clock) -> tuple[Store, ProcessTotals]:
-    """The same store, whose verbs are counted when they have returned, and the figures."""
+    """The same store, which counts its verbs after they returned, and the counters."""
     counts = ProcessTotals(beat_at=clock.monotonic())
     return cast(Store, _Counted(store, clock, counts)), counts
 
 
 class _Counted:
-    """Passes everything on; looks at what a few verbs gave."""
+    """Passes every verb on, and counts the results of a few."""
 
     def __init__(self, store: Store, clock: Clock, counts: ProcessTotals) -> None:
         self._store = store
@@ -69,7 +69,7 @@ class _Counted:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)
-        # Found at once from now on: the stages ask for the same few verbs again and again.
+        # Store the verb on the instance: the stages call the same few verbs very often.
         self.__dict__[name] = found
         return found
 

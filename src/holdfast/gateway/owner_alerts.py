@@ -1,9 +1,9 @@
-"""What the owner is told of without asking: each once, in words that say what to do.
+"""Alerts to the owner: each is sent once, and says what to do.
 
-Safe mode and a park are told by recovery, in the commits that make them true. Here is what only shows while
-time passes: a platform that stays deaf, a disk that fills, damage in the ledger, workers that all hang, a
-restart that left something unsettled. Without a chat of the owner the log is told of the workers; of the rest
-it knows anyway.
+Recovery reports safe mode and parks, in the commits that make them true. This module reports troubles that
+show only over time: a platform out of reach, a disk that fills, damage in the ledger, workers that all hang,
+a restart that left work unsettled. Without a chat of the owner, the log still reports the hanging workers;
+the log has the other troubles in any case.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ _EVERY = 10.0
 _MEGABYTE = 1_000_000
 _DAMAGE_LOOKED_AT = 20
 _WELL_ABOVE = 1.2
-"""How much of the least room there has to be before a disk counts as mended."""
+"""The trouble of a full disk is over at this many times the least free space."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlatformStatus:
-    """One platform, as people who look at a gateway see it."""
+    """The state of one platform, as operators see it."""
 
     name: str
     account: str
     connected: bool
     trouble: str | None = None
-    """What it said when it could last not be read, as long as that is so."""
+    """Its last error, as long as the gateway cannot read it."""
 
 
 class OwnerAlerts:
-    """Looks every few seconds. What was told stands in the ledger: another process does not tell it again."""
+    """Looks every few seconds. The ledger keeps what was told, so another process does not tell it again."""
 
     def __init__(
         self,
@@ -63,26 +63,25 @@ class OwnerAlerts:
         self._free = free
         self._hangs = hangs
         self._report = report
-        self._born = clock.monotonic()
+        self._started = clock.monotonic()
         self._lost: dict[str, float] = {}
-        """Since when a platform could not be reached, by the clock that never jumps."""
-        self._spells: dict[str, str] = {}
-        """When each trouble began that the owner was told of; empty when it is over."""
+        """Since which monotonic time a platform could not be reached."""
+        self._began: dict[str, str] = {}
+        """When each reported trouble began; empty when it is over."""
         self._told: set[str] = set()
-        self._untold: set[str] = set()
-        """What was tried, and found no chat."""
+        self._no_chat: set[str] = set()
+        """The alerts that could not be owed because the owner's chat is not known yet."""
         self._looked_back = False
         self._hung = False
-        """All workers hang, and that was told."""
+        """Whether all workers hang and the owner was told."""
 
     async def work(self) -> None:
-        """Look for ever."""
         while True:
             await self.look()
             await self._clock.sleep(_EVERY)
 
     async def look(self) -> None:
-        """One look at everything."""
+        """Look once for every trouble, and report the new ones."""
         await self._workers()
         if self._owner is None:
             return
@@ -90,7 +89,7 @@ class OwnerAlerts:
             await self._platform(one)
         await self._disk()
         await self._damage()
-        if not self._looked_back and self._age(self._born) >= self._settings.unsettled:
+        if not self._looked_back and self._age(self._started) >= self._settings.unsettled:
             self._looked_back = await self._look_back()
 
     async def _platform(self, one: PlatformStatus) -> None:
@@ -102,11 +101,11 @@ class OwnerAlerts:
         quiet = self._age(self._lost.setdefault(name, self._clock.monotonic()))
         if quiet >= self._settings.deaf:
             words = (
-                f"{name} could not be reached for {max(1, quiet // MINUTE)} min. I hear nothing from it and "
-                "go on trying; what is owed there waits, and nothing is lost. If it stays so, look at the "
-                "network and at the bot's token; the gateway's log says what the platform answers."
+                f"The gateway could not reach {name} for {max(1, quiet // MINUTE)} min. It keeps trying. "
+                "Nothing is lost: replies for that platform wait. If this goes on, check the network and the "
+                "bot's token; the gateway's log says what the platform answers."
             )
-            words += f" The last was: {one.trouble}" if one.trouble else ""
+            words += f" The last error was: {one.trouble}" if one.trouble else ""
             await self._trouble(f"deaf:{name}", words)
 
     async def _disk(self) -> None:
@@ -115,19 +114,19 @@ class OwnerAlerts:
         free, least = self._free(), self._settings.disk * _MEGABYTE
         if free < least:
             words = (
-                f"The disk is nearly full: {free // _MEGABYTE} MB are left where the ledger is. Make room: "
-                "once nothing can be written any more, no message is taken until there is."
+                f"The disk is nearly full: {free // _MEGABYTE} MB are free where the ledger is. Free some "
+                "space: on a full disk the gateway accepts no messages until there is space again."
             )
             await self._trouble("disk", words)
         elif free > least * _WELL_ABOVE:
             await self._over("disk")
 
     async def _damage(self) -> None:
-        """What of the ledger was set aside; the log was told of it in that moment."""
+        """Report the parts of the ledger that were set aside; the log reported each at that moment."""
         for one in reversed(await self._store.set_aside(limit=_DAMAGE_LOOKED_AT, account=LEDGER_ACCOUNT)):
             words = (
-                f"A part of the ledger is damaged or could not be worked on: {one.reason}. Everything else "
-                "goes on. `holdfast set-aside` shows it, and `holdfast verify` looks the whole ledger over."
+                f"The gateway set aside a part of the ledger that it could not use: {one.reason}. Everything "
+                "else goes on. `holdfast set-aside` shows that part; `holdfast verify` checks the ledger."
             )
             await self._tell(f"owner:damage:{one.event_id}:{one.at}", words)
 
@@ -139,18 +138,18 @@ class OwnerAlerts:
             return
         self._hung = True
         words = (
-            f"{hung} turns have not moved for {span(self._settings.hung)}, and they hold every worker that "
-            "resumed work may use, so other interrupted work waits. `holdfast sessions --state running` "
-            "lists them, and `holdfast cancel` ends one; each fails by itself when progress.abort is over."
+            f"{hung} turns have made no progress for {span(self._settings.hung)}. They occupy every worker "
+            "that resumed work may use, so other interrupted work waits. `holdfast sessions --state running` "
+            "lists them, and `holdfast cancel` ends one. Each fails by itself after `progress.abort`."
         )
         log.warning("%s", words)
-        # What hangs ends with this process: no other one lives through it.
+        # The hanging runs end with this process, so the alert belongs to this instance alone.
         await self._tell(f"owner:hung:{self._store.instance}:{self._clock.now()}", words)
 
     async def _look_back(self) -> bool:
-        """A while after the start: what is still unsettled then does not settle by itself in a moment.
+        """Report, a while after the start, the work that did not settle by itself.
 
-        True when there is nothing more to tell of it.
+        True when nothing is left to report.
         """
         left = await self._store.continuity()
         held = sum(state is TurnState.INTERRUPTED for _, state, _ in left.open_turns)
@@ -159,30 +158,30 @@ class OwnerAlerts:
         found = [f"turns held: {held}"] if held else []
         found += [f"sends of unknown outcome: {left.unknown}"] if left.unknown else []
         words = (
-            f"The gateway has started again, and something is not settled: {', '.join(found)}. `holdfast "
-            "continuity` tells why. `holdfast resume` or `cancel` settle the work, `holdfast outbox "
-            "--unknown` and `outbox settle` the sends."
+            f"The gateway has restarted, and some work is not settled: {', '.join(found)}. `holdfast "
+            "continuity` says why. Settle a turn with `holdfast resume` or `holdfast cancel`. List the sends "
+            "with `holdfast outbox --unknown`, and settle each with `holdfast outbox settle`."
         )
         return await self._tell(f"owner:restart:{self._store.instance}", words)
 
     async def _trouble(self, name: str, words: str) -> None:
-        """Tell of a trouble once from its beginning to its end, whichever processes live through it."""
-        if not await self._spell(name):
+        """Report a trouble once from its beginning to its end, also across restarts."""
+        if not await self._beginning(name):
             await self._write(name, str(self._clock.now()))
-        await self._tell(f"owner:{name}:{self._spells[name]}", words)
+        await self._tell(f"owner:{name}:{self._began[name]}", words)
 
     async def _over(self, name: str) -> None:
-        if await self._spell(name):
+        if await self._beginning(name):
             await self._write(name, "")
 
-    async def _spell(self, name: str) -> str:
-        if name not in self._spells:
-            self._spells[name] = await self._store.cursor(ACCOUNT, _place(name)) or ""
-        return self._spells[name]
+    async def _beginning(self, name: str) -> str:
+        if name not in self._began:
+            self._began[name] = await self._store.cursor(ACCOUNT, _place(name)) or ""
+        return self._began[name]
 
     async def _write(self, name: str, value: str) -> None:
         await self._store.accept(Batch(ACCOUNT, cursor=Cursor(_place(name), value)))
-        self._spells[name] = value
+        self._began[name] = value
 
     async def _tell(self, dedupe: str, words: str) -> bool:
         if dedupe in self._told:
@@ -192,10 +191,10 @@ class OwnerAlerts:
         try:
             await self._store.owe(Owed(self._owner, dedupe, (words,), OwedKind.NOTICE))
         except Refused as refusal:
-            # Nobody ever wrote from the owner's chat: there is nowhere to tell it, until somebody does.
-            if dedupe not in self._untold:
+            # The ledger does not know the owner's chat until the owner has written from it.
+            if dedupe not in self._no_chat:
                 self._report("telling the owner", refusal)
-            self._untold.add(dedupe)
+            self._no_chat.add(dedupe)
             return False
         self._told.add(dedupe)
         return True

@@ -1,4 +1,4 @@
-"""Restarts and stops asked for as rows: by a command, an operator or a turn. Each is carried out once."""
+"""Carry out requests for a restart or a stop, once each. A command, an operator or a turn writes the row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RESTART_WHEN_QUIET = "restart_when_quiet"
 STOP = "stop"
 
 MEANING = MappingProxyType({RESTART: Drain.RESTART, RESTART_WHEN_QUIET: Drain.RESTART, STOP: Drain.SHUTDOWN})
-"""What this stage carries out; other requests are somebody else's."""
+"""The requests that this stage carries out; other stages carry out the rest."""
 
 OF_AN_EARLIER_RUN = "void: it was asked of an earlier run of the gateway, and that run has ended"
 _LOOK_AGAIN = SECOND / 4 / SECOND
@@ -28,7 +28,7 @@ _IDLE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class RestartRequests:
-    """Settles a request, then carries it out: a crash in between has restarted the process already."""
+    """Settles a request, then carries it out: a crash in between has already restarted the process."""
 
     store: Store
     clock: Clock
@@ -37,7 +37,7 @@ class RestartRequests:
     carry_out: Callable[[Drain], None]
 
     async def work(self) -> None:
-        """Look whenever a request comes, and again while one waits for a reply or for quiet."""
+        """Look when a request comes, and again while one waits for a reply or for running turns."""
         while True:
             seen = self.store.version("requests")
             waiting = await self.look(await self.store.requests())
@@ -46,9 +46,9 @@ class RestartRequests:
             )
 
     async def look(self, asked: tuple[Request, ...]) -> bool:
-        """Carry out what is ready; True when something is asked for and not ready yet.
+        """Carry out the requests that are ready; True when one is not ready yet.
 
-        A request belongs to the run it was asked of: that run has ended, so for this one it is void.
+        A request belongs to the run that was asked. A later run settles it as void.
         """
         waiting = False
         for request in asked:
@@ -64,7 +64,7 @@ class RestartRequests:
         return waiting
 
     async def _is_ready(self, request: Request) -> bool:
-        """A turn that asks is not waited for longer than its reply may take; quiet may be long in coming."""
+        """Wait a limited time for the reply of the turn that asked, and without a limit for running turns."""
         if request.what == RESTART_WHEN_QUIET and not self.is_quiet():
             return False
         if request.after_turn is None or age(self.clock.now(), request.asked_at) >= self.reply_within:

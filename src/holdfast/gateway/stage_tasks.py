@@ -1,4 +1,4 @@
-"""Keeping the stages at work: a fault in one is reported and does not end it, nor any other."""
+"""Keep the stages at work: a fault in one stage is reported and ends neither it nor another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.policy.delivery.retry import delay
 from holdfast.policy.settings import MINUTE, SECOND, RetrySettings
 
 PATIENCE = RetrySettings(first=SECOND // 5, most=MINUTE)
-"""How soon a stage that broke begins again: for ever, ever less often."""
+"""How soon a stage begins again after a fault: for ever, ever less often."""
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 
 
 def to_log(stage: str, fault: BaseException) -> None:
-    """Write a stage's fault down, with where it happened."""
-    log.error("%s broke and begins again: %r", stage, fault, exc_info=fault)
+    """Log a stage's fault with its traceback."""
+    log.error("%s failed: %r", stage, fault, exc_info=fault)
 
 
 class StageTasks:
@@ -34,20 +34,20 @@ class StageTasks:
         self._report = report
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self.lost: asyncio.Future[StoreFault] = asyncio.get_running_loop().create_future()
-        """Done when the ledger can no longer keep anything: a sync failed, or its writer has ended under us.
-        Only a fresh start helps."""
+        """Done when the ledger can keep nothing any more: a sync failed, or its writer thread has ended.
+        Only a restart of the process helps."""
 
     def start(self, name: str, work: Work) -> None:
-        """Let a stage work until it is stopped."""
+        """Run a stage until it is stopped."""
         self._tasks[name] = asyncio.create_task(self._keep(name, work), name=name)
 
     def cancel(self) -> None:
-        """Cancel every stage; nobody waits for them."""
+        """Cancel every stage without waiting."""
         for task in self._tasks.values():
             task.cancel()
 
     async def stop(self) -> None:
-        """Cancel every stage and wait for their ends."""
+        """Cancel every stage and wait until all have ended."""
         self.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
@@ -61,7 +61,7 @@ class StageTasks:
                 if not self.lost.done():
                     self.lost.set_result(fault)
                 return None
-            except Exception as fault:  # noqa: BLE001 - the boundary of a stage: reported, and begun again
+            except Exception as fault:  # noqa: BLE001 - the boundary of a stage: reported, then begun again
                 self._report(name, fault)
             long_run = self._clock.monotonic() - began > PATIENCE.most / SECOND
             failures = 1 if long_run else failures + 1

@@ -1,4 +1,4 @@
-"""Inbox: what people send is kept first; only then is it acknowledged."""
+"""Inbox: the gateway keeps what people send, and only then acknowledges it."""
 
 from __future__ import annotations
 

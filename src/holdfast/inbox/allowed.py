@@ -1,4 +1,4 @@
-"""`/allowed`: lists the rules that owners gave this chat with "always allow this", and revokes them."""
+"""`/allowed`: lists the rules that owners stored for this chat with "always allow this", and revokes them."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ _NONE = (
     "No rule is stored for this chat. An owner stores one with “always allow this”, on the card that asks "
     "for permission."
 )
-_HOW = f"/allowed {REVOKE} NUMBER takes a rule back (owners)."
+_HOW = f"/allowed {REVOKE} NUMBER revokes a rule (owners)."
 _LONGEST_RULE = 200
-"""Characters of a rule that a list shows."""
+"""How many characters of a rule a list shows."""
 
 
-async def allowed(desk: CommandContext, asked: CommandCall) -> None:
+async def allowed(context: CommandContext, asked: CommandCall) -> None:
     """List this chat's rules, or revoke one of them."""
     word, _, number = asked.command.args.partition(" ")
     if not word:
-        await _list(desk, asked)
+        await _list(context, asked)
     elif word.lower() != REVOKE or not (number.isascii() and number.isdigit()):
-        text = f"I do not know {replies.shown(asked.command.args)}; nothing was changed. {_HOW}"
-        await refuse(desk, asked, "unknown_rule", text)
+        text = f"I do not know {replies.excerpt(asked.command.args)}; nothing was changed. {_HOW}"
+        await refuse(context, asked, "unknown_rule", text)
     elif not asked.owner:
-        await refuse(desk, asked, "not_owner", "Not done: only an owner may revoke a rule.")
+        await refuse(context, asked, "not_owner", "Not done: only an owner may revoke a rule.")
     else:
-        await _revoke(desk, asked, int(number))
+        await _revoke(context, asked, int(number))
 
 
-async def _list(desk: CommandContext, asked: CommandCall) -> None:
-    rules = await desk.store.allowed_calls(asked.row.place.address)
-    lines = [_line(desk, rule) for rule in rules]
+async def _list(context: CommandContext, asked: CommandCall) -> None:
+    rules = await context.store.allowed_calls(asked.row.place.address)
+    lines = [_line(context, rule) for rule in rules]
     text = "\n".join(["Calls that run here without a question:", *lines, _HOW]) if lines else _NONE
-    await done(desk, asked, text)
+    await done(context, asked, text)
 
 
-def _line(desk: CommandContext, rule: AllowedCall) -> str:
-    now = desk.clock.now()
-    who = still_allowed(rule.allowed_by, desk.access(), now)
+def _line(context: CommandContext, rule: AllowedCall) -> str:
+    now = context.clock.now()
+    who = still_allowed(rule.allowed_by, context.access(), now)
     is_owner = not isinstance(who, Denied) and who.owner
     given = f"allowed by {rule.allowed_by} {replies.span(age(now, rule.allowed_at))} ago"
-    counts = "" if is_owner else ", who is no owner now, so it does not count"
-    return f"{rule.id}. {replies.shown(one_line(described(rule)), _LONGEST_RULE)}, {given}{counts}."
+    counts = "" if is_owner else ", who is no longer an owner, so the rule does not count"
+    return f"{rule.id}. {replies.excerpt(one_line(described(rule)), _LONGEST_RULE)}, {given}{counts}."
 
 
-async def _revoke(desk: CommandContext, asked: CommandCall, number: int) -> None:
+async def _revoke(context: CommandContext, asked: CommandCall, number: int) -> None:
     row, chat = asked.row, asked.row.place.address
     told = asked.reply(f"Rule {number} is revoked. From now on I ask again before such a call.")
     try:
-        await desk.store.revoke_allowed_call(number, row.sender, chat, row.position, told)
+        await context.store.revoke_allowed_call(number, row.sender, chat, row.position, told)
     except WrongState as refusal:
         if not refusal.what.startswith("rule"):
             raise
-        text = f"Not done: no rule {number} is in force in this chat. /allowed lists the rules there are."
-        await refuse(desk, asked, "unknown_rule", text)
+        text = f"Not done: no rule {number} is in force in this chat. /allowed lists the rules."
+        await refuse(context, asked, "unknown_rule", text)

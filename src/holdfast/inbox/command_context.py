@@ -1,4 +1,4 @@
-"""What a command is carried out with, and how it ends: in one commit with its reply."""
+"""The parts a command works with, and its end: one commit that also owes its reply."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def _off() -> SafeMode:
 
 
 async def keep_files() -> None:
-    """Whoever has no files has none to remove."""
+    """Remove nothing: the default for a gateway without files."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandContext:
-    """What a command is carried out with."""
+    """The parts that a command works with."""
 
     store: Store
     clock: Clock
@@ -34,14 +34,14 @@ class CommandContext:
     arrival: Callable[[], ArrivalSettings] = ArrivalSettings
     safe_mode: Callable[[], SafeMode] = _off
     longest: Longest = usual
-    born: int = 0
+    began_at: int = 0
     """When this process began."""
     sweep: Callable[[], Awaitable[None]] = keep_files
-    """Removes every file of an attachment from the disk that the ledger does not know."""
+    """Removes from the disk every attachment that the ledger does not know."""
     goal_budget: int = 20
-    """Turns a standing goal may take."""
+    """How many turns a standing goal may take."""
     agents: Chooser = field(default_factory=echo_agent)
-    """Who answers where."""
+    """Chooses the agent of each chat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +52,17 @@ class CommandCall:
     command: Command
     owner: bool
     longest: int
-    """Characters one message of the answer may have."""
+    """How many characters one message of the answer may have."""
     found: bool = False
-    """It was there when this process began to look."""
+    """The command already waited when this process looked first."""
 
     @property
     def begun(self) -> bool:
-        """Its first step is done: half of it is worse than all of it, whoever is allowed what by now."""
+        """Its first step is done. It must be finished, even if its person is no longer allowed."""
         return self.row.reason == BEGUN
 
     def reply(self, text: str) -> tuple[Owed, ...]:
-        """The one answer to this command, whoever writes it and however often."""
+        """The one answer to this command: its key lets it be owed only once."""
         row = self.row
         once = f"command:{row.position}"
         parts = parts_for(text, self.longest)
@@ -70,27 +70,27 @@ class CommandCall:
 
 
 class NotYet(Exception):
-    """The command has begun and something it waits for is not over: its row waits, and is looked at again."""
+    """The command has begun and waits for something: its row stays, and `Commands` looks at it again."""
 
 
 Carry = Callable[[CommandContext, CommandCall], Awaitable[None]]
 
 
-async def newest_turn(desk: CommandContext, session: Session | None) -> Turn | None:
-    """The last turn of a session."""
-    turns = await desk.store.turns(session.id, limit=1) if session else ()
+async def newest_turn(context: CommandContext, session: Session | None) -> Turn | None:
+    """The newest turn of a session, if it has any."""
+    turns = await context.store.turns(session.id, limit=1) if session else ()
     return next(iter(turns), None)
 
 
-async def open_turn(desk: CommandContext, session: Session | None) -> Turn | None:
-    """The turn of a session that is not over, if it has one."""
-    turn = await newest_turn(desk, session)
+async def open_turn(context: CommandContext, session: Session | None) -> Turn | None:
+    """The turn of a session that has not ended, if there is one."""
+    turn = await newest_turn(context, session)
     return turn if turn is not None and turn.ended_at is None else None
 
 
-async def refuse(desk: CommandContext, asked: CommandCall, reason: str, text: str) -> None:
-    await desk.store.settle_row(asked.row.position, InboxState.REFUSED, reason, asked.reply(text))
+async def refuse(context: CommandContext, asked: CommandCall, reason: str, text: str) -> None:
+    await context.store.settle_row(asked.row.position, InboxState.REFUSED, reason, asked.reply(text))
 
 
-async def done(desk: CommandContext, asked: CommandCall, text: str) -> None:
-    await desk.store.settle_row(asked.row.position, InboxState.EXECUTED, None, asked.reply(text))
+async def done(context: CommandContext, asked: CommandCall, text: str) -> None:
+    await context.store.settle_row(asked.row.position, InboxState.EXECUTED, None, asked.reply(text))

@@ -1,6 +1,6 @@
-"""Commands: carried out past the queue, oldest first, each in one commit with its reply.
+"""Carry commands out beside the queue, oldest first, each in one commit with its reply.
 
-A crash in between repeats the command; the guard of its row makes it once.
+After a crash before that commit the gateway repeats the command. The guard of its row lets it count once.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from .resume import release, resume
 
 PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
 LONG_LOOKED = 8
-"""Looks at what has begun and is not done, after which the operator is told that it waits."""
+"""After so many looks in a row that left a begun command unfinished, the log says that it waits."""
 TRIES = 3
-"""Refusals of the ledger after which a command is refused in words: it knew too little each time."""
+"""After so many refusals by the ledger the command is refused with a reply: its facts were old each time."""
 _MANY = 1_000
 
 
-async def _end(desk: CommandContext, asked: CommandCall, kind: StopKind) -> None:
-    """Stop what is unfinished; the words follow from what the commit itself finds."""
+async def _end(context: CommandContext, asked: CommandCall, kind: StopKind) -> None:
+    """Stop the unfinished turn; the reply says what the commit itself found."""
     row = asked.row
 
     def tell(found: StopResult) -> tuple[Owed, ...]:
@@ -51,23 +51,23 @@ async def _end(desk: CommandContext, asked: CommandCall, kind: StopKind) -> None
         if found.turn is None:
             return said
         chat = row.place.address
-        kept = kept_reply(chat, found.turn, found.partial, desk.longest, STOPPED_HERE, found.reply_to)
+        kept = kept_reply(chat, found.turn, found.partial, context.longest, STOPPED_HERE, found.reply_to)
         return (*kept, *said)
 
-    await desk.store.stop(row.key, kind, row.position, tell)
+    await context.store.stop(row.key, kind, row.position, tell)
 
 
-async def _stop(desk: CommandContext, asked: CommandCall) -> None:
-    await _end(desk, asked, StopKind.STOP)
+async def _stop(context: CommandContext, asked: CommandCall) -> None:
+    await _end(context, asked, StopKind.STOP)
 
 
-async def _new(desk: CommandContext, asked: CommandCall) -> None:
-    await _end(desk, asked, StopKind.NEW)
+async def _new(context: CommandContext, asked: CommandCall) -> None:
+    await _end(context, asked, StopKind.NEW)
 
 
 @dataclass(frozen=True, slots=True)
 class _Undoing:
-    """What `/undo` and `/retry` need to know before they do anything."""
+    """The facts that `/undo` and `/retry` need."""
 
     session: Session
     last: LastTurn
@@ -75,30 +75,30 @@ class _Undoing:
     read_up_to: int
 
 
-async def _to_undo(desk: CommandContext, asked: CommandCall) -> _Undoing | None:
-    """The last finished turn, or None after having said why there is none to take back."""
-    session = await desk.store.live_session(asked.row.key)
-    if await open_turn(desk, session) is not None:
-        text = "Not done: a turn is unfinished here. Say /stop first, or wait for its end."
-        await refuse(desk, asked, "unfinished", text)
+async def _to_undo(context: CommandContext, asked: CommandCall) -> _Undoing | None:
+    """The last finished turn, or None after the person was told why there is no turn to undo."""
+    session = await context.store.live_session(asked.row.key)
+    if await open_turn(context, session) is not None:
+        text = "Not done: a turn is unfinished here. Say /stop first, or wait until it ends."
+        await refuse(context, asked, "unfinished", text)
         return None
-    entries = await desk.store.transcript(session.id) if session else ()
+    entries = await context.store.transcript(session.id) if session else ()
     last = last_shown_turn(entries)
     if session is None or last is None:
-        await refuse(desk, asked, "nothing_to_undo", "There is nothing here that could be taken back.")
+        await refuse(context, asked, "nothing_to_undo", "There is no finished turn here to undo.")
         return None
-    turns = await desk.store.turns(session.id, limit=_MANY)
+    turns = await context.store.turns(session.id, limit=_MANY)
     lasts = any(reply_lasts(turn) for turn in turns if turn.id == last.turn)
     return _Undoing(session, last, lasts, entries[-1].seq)
 
 
-async def _undo(desk: CommandContext, asked: CommandCall) -> None:
-    found = await _to_undo(desk, asked)
+async def _undo(context: CommandContext, asked: CommandCall) -> None:
+    found = await _to_undo(context, asked)
     if found is None:
         return
     session, last = found.session, found.last
-    calls = lasting_calls(await desk.store.journal(last.turn, session.generation))
-    await desk.store.mark(
+    calls = lasting_calls(await context.store.journal(last.turn, session.generation))
+    await context.store.mark(
         session.id,
         session.generation,
         last.undone,
@@ -108,21 +108,19 @@ async def _undo(desk: CommandContext, asked: CommandCall) -> None:
     )
 
 
-async def _retry(desk: CommandContext, asked: CommandCall) -> None:
-    found = await _to_undo(desk, asked)
+async def _retry(context: CommandContext, asked: CommandCall) -> None:
+    found = await _to_undo(context, asked)
     if found is None:
         return
     session, last = found.session, found.last
     if not last.said:
-        await refuse(
-            desk, asked, "nothing_to_retry", "There is no message here that could be answered again."
-        )
+        await refuse(context, asked, "nothing_to_retry", "There is no message here to answer again.")
         return
-    calls = lasting_calls(await desk.store.journal(last.turn, session.generation))
-    # What woke the turn is not put into the person's mouth: it wakes the next one.
+    calls = lasting_calls(await context.store.journal(last.turn, session.generation))
+    # A turn without a message of the person had a wake-up: the retry is a wake-up again, not a message.
     said = [one for one in last.said if not one.woken] or last.said
     text = "\n\n".join(one.text for one in said)
-    await desk.store.retry(
+    await context.store.retry(
         session.id,
         session.generation,
         last.undone,
@@ -135,59 +133,61 @@ async def _retry(desk: CommandContext, asked: CommandCall) -> None:
     )
 
 
-async def _status(desk: CommandContext, asked: CommandCall) -> None:
-    turn = await open_turn(desk, await desk.store.live_session(asked.row.key))
-    waiting = await desk.store.waiting(asked.row.key, limit=_MANY)
-    now, draining = desk.clock.now(), desk.arrival().draining
-    answers = await choose_agent.answers_here(desk, asked)
-    held = any(one.key == asked.row.key for one in await desk.store.on_hold(_MANY))
-    text = replies.status(turn, len(waiting), desk.safe_mode(), draining, now, answers, held)
-    await done(desk, asked, text)
+async def _status(context: CommandContext, asked: CommandCall) -> None:
+    turn = await open_turn(context, await context.store.live_session(asked.row.key))
+    waiting = await context.store.waiting(asked.row.key, limit=_MANY)
+    now, draining = context.clock.now(), context.arrival().draining
+    answers = await choose_agent.answers_here(context, asked)
+    held = any(one.key == asked.row.key for one in await context.store.on_hold(_MANY))
+    text = replies.status(turn, len(waiting), context.safe_mode(), draining, now, answers, held)
+    await done(context, asked, text)
 
 
-async def _sessions(desk: CommandContext, asked: CommandCall) -> None:
-    found = await desk.store.sessions(limit=_MANY, key=asked.row.key)
-    await done(desk, asked, replies.sessions(found, desk.clock.now()))
+async def _sessions(context: CommandContext, asked: CommandCall) -> None:
+    found = await context.store.sessions(limit=_MANY, key=asked.row.key)
+    await done(context, asked, replies.sessions(found, context.clock.now()))
 
 
-async def _queue(desk: CommandContext, asked: CommandCall) -> None:
-    """Show or set what becomes of a message that comes during a turn."""
+async def _queue(context: CommandContext, asked: CommandCall) -> None:
+    """Show or set the busy mode of the chat: what happens to a message that comes during a turn."""
     wanted = asked.command.args.lower()
     chat = asked.row.place.address
     if not wanted:
-        chosen = (await desk.store.chat_settings(chat)).busy
-        await done(desk, asked, replies.modes(desk.arrival().busy, chosen))
+        chosen = (await context.store.chat_settings(chat)).busy
+        await done(context, asked, replies.modes(context.arrival().busy, chosen))
     elif wanted not in tuple(BusyMode):
-        text = f"There is no mode {replies.shown(wanted)}; nothing was changed. Modes: {', '.join(BusyMode)}."
-        await refuse(desk, asked, "unknown_mode", text)
+        text = (
+            f"There is no mode {replies.excerpt(wanted)}; nothing was changed. Modes: {', '.join(BusyMode)}."
+        )
+        await refuse(context, asked, "unknown_mode", text)
     else:
         mode = BusyMode(wanted)
-        await desk.store.configure_chat(chat, ChatSettings(busy=mode))
-        await done(desk, asked, f"From now on: {replies.MODES[mode]}.")
+        await context.store.configure_chat(chat, ChatSettings(busy=mode))
+        await done(context, asked, f"From now on: {replies.MODES[mode]}.")
 
 
-async def _restart(desk: CommandContext, asked: CommandCall) -> None:
-    """Ask for a restart, once for this very command; the gateway carries it out."""
+async def _restart(context: CommandContext, asked: CommandCall) -> None:
+    """Ask for exactly one restart per command; the gateway carries it out."""
     row = asked.row
     if not asked.owner:
-        await refuse(desk, asked, "not_owner", "Not done: only an owner may restart the gateway.")
+        await refuse(context, asked, "not_owner", "Not done: only an owner may restart the gateway.")
         return
-    # By time alone a clock that is set back would make every new command an old one.
-    if asked.found and row.accepted_at < desk.born:
-        await done(desk, asked, "The gateway has begun anew since a restart was asked for.")
+    # The time alone does not decide: after the clock was set back, every new command would look old.
+    if asked.found and row.accepted_at < context.began_at:
+        await done(context, asked, "The gateway has already restarted since you asked for it.")
         return
-    await desk.store.request("restart", f"restart:{row.account}/{row.event_id}", row.sender)
-    text = "A restart is asked for. What is unfinished is kept; I'll try to resume it after the restart."
-    await done(desk, asked, text)
+    await context.store.request("restart", f"restart:{row.account}/{row.event_id}", row.sender)
+    text = "I asked for a restart. Unfinished work is kept; I'll try to resume it after the restart."
+    await done(context, asked, text)
 
 
-async def _help(desk: CommandContext, asked: CommandCall) -> None:
-    await done(desk, asked, HELP)
+async def _help(context: CommandContext, asked: CommandCall) -> None:
+    await done(context, asked, HELP)
 
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """One line of the table."""
+    """One command: its line in the help, and the function that carries it out."""
 
     usage: str
     says: str
@@ -196,69 +196,75 @@ class CommandEntry:
 
 COMMANDS: dict[str, CommandEntry] = {
     "new": CommandEntry("/new", "end this conversation and begin a new one", _new),
-    "stop": CommandEntry("/stop", "stop the work in hand; the conversation is kept", _stop),
+    "stop": CommandEntry("/stop", "stop the current work; the conversation is kept", _stop),
     "retry": CommandEntry("/retry", "answer the last message once more", _retry),
-    "undo": CommandEntry("/undo", "take the last turn out of my sight", _undo),
-    "status": CommandEntry("/status", "what runs, what waits, safe mode", _status),
-    "sessions": CommandEntry("/sessions", "the conversations of this chat", _sessions),
+    "undo": CommandEntry("/undo", "hide the last turn from me; the record keeps it", _undo),
+    "status": CommandEntry("/status", "show the current work, waiting messages and safe mode", _status),
+    "sessions": CommandEntry("/sessions", "list the conversations of this chat", _sessions),
     "agent": CommandEntry(
-        "/agent [NAME]", "who answers here, or somebody else from now on", choose_agent.agent
+        "/agent [NAME]", "show which agent answers here, or choose another one", choose_agent.agent
     ),
-    "model": CommandEntry("/model [NAME]", "with which model, or another from now on", choose_agent.model),
+    "model": CommandEntry(
+        "/model [NAME]", "show which model answers here, or choose another one", choose_agent.model
+    ),
     "resume": CommandEntry(
-        "/resume [ID]", "go on with what was left, or with an earlier conversation", resume
+        "/resume [ID]", "go on with unfinished work, or with an earlier conversation", resume
     ),
     "release": CommandEntry("/release [ID]", "answer messages that wait for an owner (owners)", release),
-    "queue": CommandEntry("/queue [MODE]", "what becomes of messages that come while I work", _queue),
-    "goal": CommandEntry("/goal [TEXT|stop]", "what I work at by myself, turn after turn", goal),
-    "allowed": CommandEntry(
-        "/allowed", "which calls run here without a question; owners can revoke one", allowed
+    "queue": CommandEntry(
+        "/queue [MODE]", "show or set what I do with messages that come while I work", _queue
     ),
-    "forget": CommandEntry("/forget", "erase this conversation; I ask once more first", forget),
+    "goal": CommandEntry(
+        "/goal [TEXT|stop]", "show, set or stop the goal I work at by myself, turn after turn", goal
+    ),
+    "allowed": CommandEntry(
+        "/allowed", "list the calls that run here without a question; owners can revoke one", allowed
+    ),
+    "forget": CommandEntry("/forget", "erase this conversation; you confirm it first", forget),
     "restart": CommandEntry("/restart", "restart the gateway (owners)", _restart),
-    "help": CommandEntry("/help", "this list", _help),
+    "help": CommandEntry("/help", "show this list", _help),
 }
 HELP = "\n".join(f"{entry.usage}: {entry.says}" for entry in COMMANDS.values())
 
 
 class Commands:
-    """Carries commands out for ever, whatever runs or hangs elsewhere."""
+    """Carries commands out for ever, also while turns run or hang."""
 
-    def __init__(self, desk: CommandContext, rng: Rng, report: Report = unreported) -> None:
-        self._desk = desk
+    def __init__(self, context: CommandContext, rng: Rng, report: Report = unreported) -> None:
+        self._context = context
         self._report = report
         self._rng = rng
         self._refusals: dict[Position, int] = {}
-        """How often the ledger refused a command; forgotten with the process, which then tries again."""
+        """How often the ledger refused a command. A fresh process counts from 0 again."""
         self._found: frozenset[Position] | None = None
-        """Commands that the first look of this process found."""
+        """The commands that already waited when this process looked first."""
         self._begun = 0
-        """Commands that the last look left begun, and not done."""
+        """How many commands the last look left begun and not done."""
         self._looks = 0
-        """Looks in a row that left any."""
+        """How many looks in a row left such commands."""
 
     async def work(self) -> None:
-        """Carry out what there is, then sleep until there is more; a full disk only delays it."""
-        store, faults = self._desk.store, 0
+        """Carry out the waiting commands, then sleep until another comes; a full disk only delays this."""
+        store, faults = self._context.store, 0
         while True:
             seen = store.version("inbox")
             try:
                 looked_at = await self.carry_out_all()
                 if self._begun:
-                    await first_of(store.changed("inbox", seen), self._desk.clock.sleep(self._patience()))
+                    await first_of(store.changed("inbox", seen), self._context.clock.sleep(self._patience()))
                 elif not looked_at:
                     await store.changed("inbox", seen)
                 faults = 0
             except (SyncFailed, StoreClosed):
                 raise
-            except Exception as fault:  # noqa: BLE001 - a /stop must work whatever else does not
+            except Exception as fault:  # noqa: BLE001 - a /stop must work whatever fails
                 faults += 1
                 self._report("carrying out commands", fault)
-                await self._desk.clock.sleep(delay(faults, PATIENCE, self._rng.random()) / SECOND)
+                await self._context.clock.sleep(delay(faults, PATIENCE, self._rng.random()) / SECOND)
 
     async def carry_out_all(self) -> int:
         """Carry out every command that waits, oldest first; returns how many were looked at."""
-        rows = await self._desk.store.commands()
+        rows = await self._context.store.commands()
         if self._found is None:
             self._found = frozenset(row.position for row in rows)
         self._begun = 0
@@ -281,7 +287,7 @@ class Commands:
                 self._report(f"carrying out command {row.position}", waits)
             return
         except Refused as refusal:
-            # It moved between the look and the commit: look again, a few times.
+            # The ledger changed between the look and the commit: look again, a few times.
             count = self._refusals[row.position] = self._refusals.get(row.position, 0) + 1
             if count < TRIES:
                 return
@@ -291,49 +297,52 @@ class Commands:
         self._refusals.pop(row.position, None)
 
     async def _dispatch(self, row: InboxRow) -> None:
-        desk = self._desk
+        context = self._context
         command = parse_command(row.text)
-        now = desk.clock.now()
+        now = context.clock.now()
         allowed = still_allowed(row.sender, self._who_may(), now)
         is_owner = not isinstance(allowed, Denied) and allowed.owner
-        longest = desk.longest(row.place.address)
+        longest = context.longest(row.place.address)
         asked = CommandCall(
             row, command or Command("", ""), is_owner, longest, row.position in (self._found or ())
         )
-        backlog = desk.arrival().queue.backlog
+        backlog = context.arrival().queue.backlog
         entry = COMMANDS.get(asked.command.name)
         if isinstance(allowed, Denied) and not asked.begun:
-            await refuse(desk, asked, allowed.reason, _denied(allowed.reason))
+            await refuse(context, asked, allowed.reason, _denied(allowed.reason))
         elif row.sent_at is not None and age(row.accepted_at, row.sent_at) > backlog:
             text = (
                 f"You sent this more than {backlog // HOUR} hours before it reached me, so I did not do it."
             )
-            await refuse(desk, asked, "too_old", f"{text} Send it again if you still want it.")
+            await refuse(context, asked, "too_old", f"{text} Send it again if you still want it.")
         elif entry is None:
-            text = f"I know no command {replies.shown(row.text, 40)}; nothing was done. /help lists them."
-            await refuse(desk, asked, "unknown_command", text)
+            name = replies.excerpt(row.text, 40)
+            text = f"I do not know the command {name}; nothing was done. /help lists all commands."
+            await refuse(context, asked, "unknown_command", text)
         else:
-            await entry.carry_out(desk, asked)
+            await entry.carry_out(context, asked)
 
     def _who_may(self) -> Access | None:
         try:
-            return self._desk.access()
-        except Exception as error:  # noqa: BLE001 - who cannot be checked is not allowed, whatever went wrong
+            return self._context.access()
+        except Exception as error:  # noqa: BLE001 - a person who cannot be checked is not allowed
             self._report("reading who may talk", error)
             return None
 
     async def _give_up(self, row: InboxRow, error: Exception) -> None:
         self._report(f"carrying out command {row.position}", error)
-        text = "That could not be done just now; nothing was changed. Try again in a moment."
-        asked = CommandCall(row, Command("", ""), owner=False, longest=self._desk.longest(row.place.address))
+        text = "I could not do that just now; nothing was changed. Try again in a moment."
+        asked = CommandCall(
+            row, Command("", ""), owner=False, longest=self._context.longest(row.place.address)
+        )
         try:
-            await refuse(self._desk, asked, type(error).__name__, text)
+            await refuse(self._context, asked, type(error).__name__, text)
         except Refused as refusal:
-            # Carried out after all: the row says so.
+            # The command was carried out after all: its row says so.
             self._report(f"refusing command {row.position}", refusal)
 
 
 def _denied(reason: Denial) -> str:
     if reason is Denial.UNREADABLE:
-        return "Not done: who is allowed here cannot be checked just now. Try again later."
+        return "Not done: I cannot check just now who is allowed here. Try again later."
     return "Not done: you are not allowed here any more."

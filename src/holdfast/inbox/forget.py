@@ -1,4 +1,4 @@
-"""`/forget`: asked for twice, then carried out in steps until nothing is left of what was said."""
+"""`/forget`: the person confirms it, then the gateway erases in steps until no content is left."""
 
 from __future__ import annotations
 
@@ -9,32 +9,34 @@ from . import replies
 from .command_context import CommandCall, CommandContext, NotYet, done, refuse
 
 
-async def forget(desk: CommandContext, asked: CommandCall) -> None:
-    """Erase this conversation, once the person has said so in words; an owner may name one session."""
+async def forget(context: CommandContext, asked: CommandCall) -> None:
+    """Erase this conversation after the person confirmed it; an owner may name one session."""
     row, wanted = asked.row, asked.command.args.lower()
     word, _, session = wanted.partition(" ")
     scope = Scope(row.key, row.position, SessionId(session) if session else None)
     if asked.begun:
-        await _erase(desk, asked, scope)
+        await _erase(context, asked, scope)
     elif not wanted:
-        await done(desk, asked, replies.FORGET)
+        await done(context, asked, replies.FORGET)
     elif wanted != replies.EVERYTHING and not (word == replies.SESSION and session):
-        text = f"Nothing was erased: I do not know {replies.shown(wanted)}. {replies.FORGET}"
-        await refuse(desk, asked, "unconfirmed", text)
-    elif not asked.owner and (session or await desk.store.others_spoke(row.key, row.sender)):
-        text = "Nothing was erased: others have written here too, so only an owner may have all of it erased."
-        await refuse(desk, asked, "not_owner", text)
+        text = f"Nothing was erased: I do not know {replies.excerpt(wanted)}. {replies.FORGET}"
+        await refuse(context, asked, "unconfirmed", text)
+    elif not asked.owner and (session or await context.store.others_spoke(row.key, row.sender)):
+        text = "Nothing was erased: other people have written here too, so only an owner may erase it."
+        await refuse(context, asked, "not_owner", text)
     else:
-        await _erase(desk, asked, scope)
+        await _erase(context, asked, scope)
 
 
-async def _erase(desk: CommandContext, asked: CommandCall, scope: Scope) -> None:
-    """In steps that can each be done again: a crash in between begins anew; told when all of it is done."""
-    store = desk.store
+async def _erase(context: CommandContext, asked: CommandCall, scope: Scope) -> None:
+    """Erase in steps that can each be repeated after a crash; the reply comes when all steps are done."""
+    store = context.store
     if not await store.quiet(scope):
-        raise NotYet("what is to be forgotten still runs, or is being sent")
+        raise NotYet("a turn of the conversation to erase still runs, or a delivery of it is being sent")
     await store.erase(scope)
-    await desk.sweep()
+    await context.sweep()
     if not await store.scrub():
-        raise NotYet("the ledger's file could not be rewritten: somebody reads it, or there is no room")
-    await done(desk, asked, replies.ERASED_ONE if scope.session else replies.ERASED_ALL)
+        raise NotYet(
+            "the ledger's file could not be rewritten: another process reads it, or the disk is full"
+        )
+    await done(context, asked, replies.ERASED_ONE if scope.session else replies.ERASED_ALL)

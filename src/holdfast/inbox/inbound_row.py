@@ -1,4 +1,4 @@
-"""From what a platform brings to what the ledger keeps: one place that turns arrivals into rows."""
+"""The one place that turns an arrival from a platform into a row of the inbox."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from holdfast.policy.settings import QueueSettings
 
 
 def account_of(platform: str, account: str) -> str:
-    """Whose events these are: two platforms may know the same account name and count their events alike."""
+    """The account with its platform: two platforms may use one account name and number their events alike."""
     return f"{platform}/{account}"
 
 
 def inbound_of(arrival: Arrival, sharing: Sharing, queue: QueueSettings) -> Inbound:
-    """The row an arrival becomes; which texts are commands is decided here and nowhere else.
+    """The row for an arrival. Only this function decides which texts are commands.
 
-    A press answers a question whatever its label says, and a text too long is no command: admission refuses
-    it in words.
+    A pressed button answers a question, whatever its label says. A text that is too long is no command:
+    admission refuses it with a reply.
     """
     origin = arrival.origin
     plain = arrival.pressed is not None or len(arrival.text) > queue.longest

@@ -1,7 +1,7 @@
-"""The watcher of background processes: one more source of inbox rows. An end, or a line that was waited for.
+"""The watcher of background processes writes an inbox row when a process ends or prints an expected line.
 
-It keeps nothing that matters: how far output was looked through stands in the ledger with the last match, so
-a fresh process reads on from there and tells nobody of the same line twice.
+It keeps nothing that matters in memory. The ledger stores with each match how far the output was read, so
+a fresh gateway process reads on from there and reports no line twice.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from holdfast.store import Spawned, Store
 from holdfast.tools import FoundProcess, ProcessPort
 
 EVERY = 1.0
-"""Seconds between two looks while something runs."""
+"""Seconds between two looks while a process runs."""
 SWEEP_EVERY = 60.0
-"""Seconds between two looks at what is on the disk."""
+"""Seconds between two looks at the processes on the disk."""
 _PIECE = 256_000
-"""Bytes of output looked through at once; the rest is for the next look."""
+"""How many bytes of output one look reads; the next look reads the rest."""
 _LAST_WORDS = 2_000
-"""Bytes of output that come with the word of an end."""
+"""How many bytes of output the row for an ended process holds."""
 _NEVER_STARTED = DAY
-"""After so long nobody will start any more what was planned."""
+"""A planned process that has not started after so long never will."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """How far the output of a process was looked through, how many matches it had, and when that was."""
+    """How far the output of a process was read, how many matches it had, and when that was."""
 
     position: int
     matches: int
@@ -38,7 +38,7 @@ class _Place:
 
 
 class Watcher:
-    """Looks at every running process now and then; `sweep` also at what the ledger does not know."""
+    """Looks at every running process at intervals; `sweep` also finds processes the ledger does not know."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Watcher:
         self._places: dict[ProcessId, _Place] = {}
 
     async def work(self) -> None:
-        """Look for ever: at once when a process was started or ended, else as often as something runs."""
+        """Look for ever: at once when a process started or ended, often while one runs, else rarely."""
         await self.sweep()
         swept = self._clock.monotonic()
         while True:
@@ -69,13 +69,13 @@ class Watcher:
             await first_of(self._store.changed("processes", seen), self._clock.sleep(pause))
 
     async def look(self) -> int:
-        """Look at each that runs, as the ledger knows it; says how many still do."""
+        """Look at each process that the ledger knows as running; returns how many still run."""
         known = await self._store.processes()
         self._places = {one.id: self._places[one.id] for one in known if one.id in self._places}
         return sum([await self._look_at(process) for process in known])
 
     async def sweep(self) -> None:
-        """Take in what was started and could not be written down, remove what is over or forgotten."""
+        """Add started processes that the ledger misses; remove processes that are over or forgotten."""
         on_disk = await self._processes.all()
         known = {one.id: one for one in await self._store.known_processes(on_disk)}
         for id in on_disk:
@@ -86,38 +86,38 @@ class Watcher:
                     await self._take_in(id)
             except StoreFault:
                 raise
-            except Exception as fault:  # noqa: BLE001 - one that cannot be reached keeps no other from being seen
+            except Exception as fault:  # noqa: BLE001 - one fault must not hide the other processes
                 self._report(f"sweeping background process {id}", fault)
 
     async def _look_at(self, process: Process) -> bool:
-        """True while it runs; what goes wrong with one does not keep the others from being looked at."""
+        """Look at one process; True while it runs. A fault with it does not stop the look at the others."""
         try:
-            standing = await self._processes.stands(process.id, identity_of(process))
-            if process.patterns and not (process.notify and standing.ended):
-                await self._match(process, standing)
-            if standing.ended:
-                await self._end(process, standing)
-            return not standing.ended
+            status = await self._processes.stands(process.id, identity_of(process))
+            if process.patterns and not (process.notify and status.ended):
+                await self._match(process, status)
+            if status.ended:
+                await self._end(process, status)
+            return not status.ended
         except StoreFault:
             raise
         except Exception as fault:  # noqa: BLE001 - as above
             self._report(f"looking at background process {process.id}", fault)
             return True
 
-    async def _end(self, process: Process, standing: ProcessStatus) -> None:
+    async def _end(self, process: Process, status: ProcessStatus) -> None:
         last = await self._processes.output(process.id, -_LAST_WORDS, _LAST_WORDS)
         text = last.data.decode(errors="replace").strip()
-        words = output_text(text) if text else "It put out nothing."
-        await self._store.end_process(process.id, standing.state, standing.code, words)
+        words = output_text(text) if text else "It wrote no output."
+        await self._store.end_process(process.id, status.state, status.code, words)
 
-    async def _match(self, process: Process, standing: ProcessStatus) -> None:
-        """Look through what came since; all lines of one look that match are one match."""
+    async def _match(self, process: Process, status: ProcessStatus) -> None:
+        """Read the new output. All matching lines of one look count as one match."""
         place = self._places.get(process.id) or _Place(process.watched, process.matches)
         position, matches, now = place.position, place.matches, self._clock.now()
         while matches < self._settings.wakeups:
             output = await self._processes.output(process.id, position, _PIECE)
             is_last = output.end >= output.size
-            found = scan(output.data, process.patterns, standing.ended and is_last)
+            found = scan(output.data, process.patterns, status.ended and is_last)
             if found.lines:
                 matches += 1
                 text = match_text(process.id, process.command, found.lines)
@@ -125,7 +125,7 @@ class Watcher:
                 most, since = self._settings.wakeups, place.looked_at
                 await self._store.match_process(process.id, matches, text, most, upto, since)
             position = output.start + found.read_upto
-            if is_last or not standing.ended:
+            if is_last or not status.ended:
                 break
         self._places[process.id] = _Place(position, matches, now)
 
@@ -141,7 +141,7 @@ class Watcher:
             await self._processes.forget(id)
 
     async def _tidy(self, process: Process) -> None:
-        """What was forgotten is ended and removed; what is long over is removed."""
+        """Kill and remove a process of a forgotten session; remove a process that ended long ago."""
         forgotten = not process.command
         if forgotten and process.state is ProcessState.RUNNING:
             await self._processes.kill(process.id, identity_of(process))

@@ -1,4 +1,4 @@
-"""Reading a platform: access, then the commit, and only then the word that it was received."""
+"""Read a platform: check access, commit, and only then confirm that it was received."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from holdfast.telemetry import without_secrets
 from .inbound_row import account_of, inbound_of
 
 PATIENCE = RetrySettings(most=MINUTE)
-"""How a platform that is down, or a ledger that cannot be written, is tried again: for ever, but bounded."""
+"""How the receiver retries a platform or a ledger that fails: for ever, with bounded pauses."""
 WITHDRAWN = "withdrawn_by_its_sender"
 AS_USUAL = Sharing()
 _SHOWN = 2_000
 _CHANCES = 2**53
-"""As many as a number between 0 and 1 holds: many times more than there are codes."""
+"""How many values `Rng.random` can give: many times more than there are codes."""
 
 New = Arrival | SetAside
 Event = New | Revision
 
 
-def _nobody_asked() -> None:
-    """Nobody wants to know."""
+def _no_listener() -> None:
+    """Ignore the change: the default."""
 
 
 @dataclass(slots=True)
 class _Sorted:
-    """One read, as what becomes of each of its events."""
+    """The events of one read, by what the gateway does with each."""
 
     messages: list[Inbound] = field(default_factory=list)
     unreadable: list[SetAside] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
     knocks: dict[str, Knock] = field(default_factory=dict)
-    """By person: whoever writes several messages knocks once."""
+    """By person: a person who writes several messages knocks once."""
 
 
 class Receiver:
-    """Reads one platform for ever. What was not committed is never confirmed, and is read again."""
+    """Reads one platform for ever. It confirms only what is committed; the rest it reads again."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Receiver:
         access: Callable[[], Access | None],
         arrival: Callable[[], ArrivalSettings] = ArrivalSettings,
         sharing: Sharing = AS_USUAL,
-        on_change: Callable[[], None] = _nobody_asked,
+        on_change: Callable[[], None] = _no_listener,
         report: Report = unreported,
     ) -> None:
         self._store = store
@@ -77,16 +77,16 @@ class Receiver:
 
     @property
     def connected(self) -> bool:
-        """Whether the platform can be sent to and read just now; `on_change` is called when this changes."""
+        """Whether the gateway can read from and send to the platform now. Each change calls `on_change`."""
         return self._connected
 
     @property
     def trouble(self) -> str | None:
-        """What the platform said when it could last not be read, as long as that is so."""
+        """The last error of the platform, as long as it cannot be read."""
         return self._trouble
 
     async def work(self) -> None:
-        """Read, keep, confirm, for ever; neither a platform that is down nor a full disk ends it."""
+        """Read, keep and confirm for ever; neither a platform that is down nor a full disk ends it."""
         try:
             while True:
                 try:
@@ -96,23 +96,23 @@ class Receiver:
                 except (SyncFailed, StoreClosed):
                     raise
                 except StoreFault as fault:
-                    # The platform still has it: it is read again, from the position the ledger knows.
-                    self._report(f"keeping what {self._account} brought", fault)
+                    # The platform still has these events: read them again, from the position in the ledger.
+                    self._report(f"keeping the events of {self._account}", fault)
                     await self._pause(None)
                 except PlatformDown as down:
-                    await self._lose(down, down.retry_after)
-                except Exception as error:  # noqa: BLE001 - an adapter's own fault must not make the bot deaf
-                    await self._lose(error, None)
+                    await self._lost_connection(down, down.retry_after)
+                except Exception as error:  # noqa: BLE001 - a fault of an adapter must not stop the reading
+                    await self._lost_connection(error, None)
         finally:
-            self._now_connected(False)
+            self._set_connected(False)
 
     async def read_once(self) -> tuple[Accepted, ...]:
-        """One read: commit what it brought with the position it reaches, then confirm it."""
+        """Read once: commit the events together with the new position, then confirm them."""
         name = self._platform.cursor
         after = await self._store.cursor(self._account, name) if name is not None else None
         incoming = await self._platform.receive(after)
         settings = self._arrival()
-        found = self._sort(await self._as_they_are_now(incoming.events, settings), settings)
+        found = self._sort(await self._with_revisions(incoming.events, settings), settings)
         accepted = await self._keep(found, incoming.cursor, after, settings)
         await self._platform.confirm(incoming, accepted)
         return accepted
@@ -120,20 +120,20 @@ class Receiver:
     async def _connect(self) -> None:
         if not self._connected:
             await self._platform.connect()
-            self._now_connected(True)
+            self._set_connected(True)
 
-    def _now_connected(self, connected: bool) -> None:
+    def _set_connected(self, connected: bool) -> None:
         if connected is not self._connected:
             self._connected = connected
             self._on_change()
 
-    async def _lose(self, error: Exception, retry_after: float | None) -> None:
+    async def _lost_connection(self, error: Exception, retry_after: float | None) -> None:
         self._report(f"reading {self._account}", error)
-        # Words of our own adapters are for people; any other fault may hold anything.
+        # `PlatformDown` has a text for people; any other fault may hold a secret.
         self._trouble = (
             without_secrets(str(error)) if isinstance(error, PlatformDown) else type(error).__name__
         )
-        self._now_connected(False)
+        self._set_connected(False)
         await self._pause(retry_after)
 
     async def _pause(self, asked: float | None) -> None:
@@ -141,13 +141,13 @@ class Receiver:
         pause = delay(self._failures, PATIENCE, self._rng.random()) / SECOND
         await self._clock.sleep(max(pause, asked or 0))
 
-    async def _as_they_are_now(self, events: tuple[Event, ...], settings: ArrivalSettings) -> list[New]:
-        """Carry revisions out: on what waits in the ledger, and on what stands in this very read.
+    async def _with_revisions(self, events: tuple[Event, ...], settings: ArrivalSettings) -> list[New]:
+        """Apply revisions to messages that wait in the ledger and to messages of this very read.
 
-        Nobody shall be shown what its sender changed or took back before we even saw it.
+        The agent never sees a text that its sender changed or withdrew before the gateway read it.
         """
         result: list[New] = []
-        # A platform may bring an event twice in one read: what was taken back must not come back with it.
+        # A platform may bring an event twice in one read: the copy must not undo the withdrawal.
         for event in _each_once(events):
             if isinstance(event, Revision):
                 waits = await self._revise(event, settings)
@@ -159,14 +159,14 @@ class Receiver:
         return result
 
     async def _revise(self, revision: Revision, settings: ArrivalSettings) -> bool:
-        """Change or withdraw what still waits, True if it does; what is taken already stays as it was."""
+        """Change or withdraw a message that still waits; False if a turn has taken it already."""
         place = revision.place.address
         try:
             edit = Edit(place, revision.message_id, revision.text, revision.attachments)
             return await self._store.revise(edit, settings) is not None
         except StoreFault:
             raise
-        except Exception as error:  # noqa: BLE001 - one revision that cannot be read never stops the rest
+        except Exception as error:  # noqa: BLE001 - one unreadable revision never stops the rest
             self._report(f"changing a message of {self._account}", error)
             return False
 
@@ -183,26 +183,26 @@ class Receiver:
     def _who_may(self) -> Access | None:
         try:
             return self._access()
-        except Exception as error:  # noqa: BLE001 - who cannot be checked is not allowed, whatever went wrong
+        except Exception as error:  # noqa: BLE001 - a person who cannot be checked is not allowed
             self._report("reading who may talk", error)
             return None
 
     def _admit(
         self, arrival: Arrival, access: Access | None, settings: ArrivalSettings, found: _Sorted
     ) -> None:
-        """Access first: of somebody not allowed nothing but the event's id is kept."""
+        """Check access first: of a person who is not allowed the gateway keeps only the event's id."""
         try:
             verdict = may_talk(arrival.origin, access, self._clock.now())
             if isinstance(verdict, Denied):
                 found.refused.append((arrival.event_id, verdict.reason))
-                self._hear(arrival, verdict.reason, found)
+                self._knock(arrival, verdict.reason, found)
             else:
                 found.messages.append(inbound_of(arrival, self._sharing, settings.queue))
-        except Exception as error:  # noqa: BLE001 - one arrival that cannot be read never stops the rest
+        except Exception as error:  # noqa: BLE001 - one unreadable arrival never stops the rest
             found.unreadable.append(_set_aside(arrival, error))
 
-    def _hear(self, arrival: Arrival, why: Denial, found: _Sorted) -> None:
-        """Where strangers can write, whoever was refused may learn what would let them in."""
+    def _knock(self, arrival: Arrival, why: Denial, found: _Sorted) -> None:
+        """Tell a refused person how to be let in, where the platform lets strangers write."""
         origin = arrival.origin
         wanted = wants(origin.kind, why) if self._platform.capabilities.newcomers else None
         if wanted is None or origin.person in found.knocks:
@@ -230,12 +230,12 @@ class Receiver:
             return await self._store.accept(batch, settings)
         except StoreFault:
             raise
-        except Exception as error:  # noqa: BLE001 - found out below which of them the ledger cannot take
-            self._report(f"keeping what {self._account} brought", error)
+        except Exception as error:  # noqa: BLE001 - the next call finds the message that the ledger refuses
+            self._report(f"keeping the events of {self._account}", error)
             return await self._keep_one_by_one(batch, settings)
 
     async def _keep_one_by_one(self, batch: Batch, settings: ArrivalSettings) -> tuple[Accepted, ...]:
-        """Keep what can be kept, set the rest aside with its reason; the position moves last."""
+        """Keep each message that the ledger takes and set the rest aside; the position moves last."""
         accepted: list[Accepted] = []
         unreadable = list(batch.unreadable)
         for message in batch.messages:
@@ -243,14 +243,14 @@ class Receiver:
                 accepted += await self._store.accept(Batch(self._account, (message,)), settings)
             except StoreFault:
                 raise
-            except Exception as error:  # noqa: BLE001 - whatever is wrong with it, it blocks nobody else
+            except Exception as error:  # noqa: BLE001 - one bad message must not block the others
                 unreadable.append(_set_aside(message, error))
         await self._store.accept(replace(batch, messages=(), unreadable=tuple(unreadable)), settings)
         return tuple(accepted)
 
 
 def _each_once(events: tuple[Event, ...]) -> list[Event]:
-    """Every event at its first place; those without an id cannot be told apart."""
+    """Each event once, at its first place. Events without an id all stay: they cannot be told apart."""
     first: dict[str | int, Event] = {}
     for place, event in enumerate(events):
         first.setdefault(place if event.event_id is None else event.event_id, event)
@@ -258,7 +258,7 @@ def _each_once(events: tuple[Event, ...]) -> list[Event]:
 
 
 def _place_of(revision: Revision, events: list[New]) -> int | None:
-    """Where in this read the message stands that is revised, if it does."""
+    """The index of the revised message in this read, if it is there."""
     for index, event in enumerate(events):
         if (
             isinstance(event, Arrival)
@@ -271,7 +271,7 @@ def _place_of(revision: Revision, events: list[New]) -> int | None:
 
 
 def _revised(event: New, revision: Revision, waits: bool) -> New:
-    """The message as its sender wants it now; `waits` when the ledger has it and saw to the change."""
+    """The message as its sender wants it now; with `waits` the ledger has it and applied the change."""
     if waits or not isinstance(event, Arrival):
         return event
     if revision.text is None:
@@ -281,5 +281,5 @@ def _revised(event: New, revision: Revision, waits: bool) -> New:
 
 def _set_aside(event: Arrival | Inbound, error: Exception) -> SetAside:
     words = str(error) if isinstance(error, HoldfastError) else type(error).__name__
-    # What could not be read may hold anything: only plain characters of it are kept.
+    # An unreadable event may hold anything: keep only its ASCII form.
     return SetAside(event.event_id, ascii(words), ascii(event)[:_SHOWN])

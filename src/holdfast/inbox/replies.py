@@ -1,4 +1,4 @@
-"""What commands say to people: what happened, what was kept, what to do. Pure."""
+"""The replies to commands: what happened, what was kept, what to do. Pure."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from holdfast.store import SessionLine, StopResult
 _SHOWN = 80
 _LISTED = 10
 ID_SHOWN = 12
-"""Characters of a session's id that tell it from its neighbours."""
+"""How many characters of a session's id a list shows. They tell the sessions of one chat apart."""
 
 MODES: Mapping[BusyMode, str] = MappingProxyType(
     {
         BusyMode.QUEUE: "a message that comes while I work waits for a turn of its own",
         BusyMode.COLLECT: "messages that come while I work are answered together in the next turn",
-        BusyMode.INTERRUPT: "a message that comes while I work stops that work and is next",
-        BusyMode.STEER: "a message that comes while I work is shown to me at the next step",
+        BusyMode.INTERRUPT: "a message that comes while I work stops that work, and I answer it next",
+        BusyMode.STEER: "a message that comes while I work reaches me at my next step",
     }
 )
 _HELD = {row.name: row.sentence for row in table()}
-_STANDS: Mapping[TurnState, str] = MappingProxyType(
+_UNFINISHED: Mapping[TurnState, str] = MappingProxyType(
     {
-        TurnState.QUEUED: "Work that was begun goes on as soon as a worker is free.",
-        TurnState.WAITING: "I wait for an answer to my question.",
-        TurnState.INTERRUPTED: "Work here was cut off; I look at it in a moment.",
+        TurnState.QUEUED: "I go on with the work here as soon as a worker is free.",
+        TurnState.WAITING: "I am waiting for an answer to my question.",
+        TurnState.INTERRUPTED: "The work here was interrupted. I'll look at it in a moment.",
     }
 )
 _DRAINS = {
-    Drain.RESTART: "The gateway is restarting; what is sent now is answered after that.",
-    Drain.SHUTDOWN: "The gateway is shutting down; what is sent now is answered when it runs again.",
+    Drain.RESTART: "The gateway is restarting. I'll answer new messages after the restart.",
+    Drain.SHUTDOWN: "The gateway is shutting down. I'll answer new messages when it runs again.",
 }
 
 
@@ -46,22 +46,22 @@ EVERYTHING = "everything"
 """The word that confirms `/forget`."""
 SESSION = "session"
 FORGET = (
-    "This would erase all that was said and done in your conversations here, files you sent included. What "
-    "runs is stopped, what waits is withdrawn, and nobody can bring any of it back. "
+    "This would erase everything that was said and done in your conversations here, with the files you sent. "
+    "I would stop the current work and withdraw the waiting messages. You cannot undo this. "
     f"If you want that, say: /forget {EVERYTHING}"
 )
 ERASED_ALL = (
-    "Erased. Nothing of what was said and done in your conversations here is kept; that they took place, and "
-    "when, still is. Your next message begins a new one."
+    "Erased. Everything that was said and done in your conversations here is gone. The record keeps only "
+    "that they took place, and when. Your next message begins a new one."
 )
 ERASED_ONE = (
-    "A conversation of this chat was erased by the operator. Nothing of what was said and done in it is "
-    "kept; that it took place, and when, still is."
+    "The operator erased a conversation of this chat, with everything that was said and done in it. The "
+    "record keeps only that it took place, and when."
 )
 
 
-def shown(text: str, most: int = _SHOWN) -> str:
-    """A text in one line, cut where it is long."""
+def excerpt(text: str, most: int = _SHOWN) -> str:
+    """A text on one line, cut after `most` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[:most]}…"
 
@@ -79,33 +79,33 @@ def messages(count: int) -> str:
 
 
 def stopped(kind: StopKind, found: StopResult) -> str:
-    """What `/stop` or `/new` did, from what its commit found."""
+    """Say what `/stop` or `/new` did, as its commit found it."""
     if kind is StopKind.NEW:
         return _new(found)
-    goal = " The standing goal is stopped with it." if found.goal else ""
+    goal = " The standing goal is stopped too." if found.goal else ""
     if found.turn is None and found.goal:
         return "The standing goal is stopped. The conversation is kept."
     if found.turn is None:
         return "Nothing was unfinished here, so there was nothing to stop. The conversation is kept."
-    kept = "The conversation is kept"
+    waiting = ""
     if found.kept:
-        comes = "it comes" if found.kept == 1 else "they come"
-        kept += f", and so is what waits ({messages(found.kept)}; {comes} next)"
-    return f"Stopped. {kept}.{goal}"
+        verb, them = ("waits", "it") if found.kept == 1 else ("wait", "them")
+        waiting = f" {messages(found.kept)} {verb}; I'll answer {them} next."
+    return f"Stopped. The conversation is kept.{waiting}{goal}"
 
 
 def _new(found: StopResult) -> str:
     lines = ["Your next message begins a new conversation. The old one is kept: /sessions shows it."]
     if found.turn is not None:
-        lines.append("What was unfinished in it is stopped and will not go on.")
+        lines.append("I stopped the unfinished work in it. It will not go on.")
     if found.withdrawn:
-        lines.append(f"I withdrew what was waiting ({messages(len(found.withdrawn))}):")
-        lines += _listed([f"“{shown(text)}”" for text in found.withdrawn])
+        lines.append(f"I withdrew {messages(len(found.withdrawn))} that waited:")
+        lines += _listed([f"“{excerpt(text)}”" for text in found.withdrawn])
     return "\n".join(lines)
 
 
 def who_answers(choice: Choice) -> str:
-    """Who answers in a chat, as far as that has a name."""
+    """Name the agent that answers in a chat, and its model if it has a name."""
     model = choice.model or (choice.agent.models[0] if choice.agent.models else "")
     who = f"{choice.name or 'the agent'} answers"
     return f"{who}, with {model}" if model else who
@@ -120,11 +120,11 @@ def status(
     choice: Choice | None = None,
     on_hold: bool = False,
 ) -> str:
-    """How this conversation and the gateway stand."""
-    lines = [_stands(turn, now)]
+    """Describe the state of this conversation and of the gateway."""
+    lines = [_turn_state(turn, now)]
     if choice is not None and choice.name:
-        lines.append(f"Here {who_answers(choice)}.")
-    lines.append(f"Waiting: {messages(waiting)}." if waiting else "Nothing waits.")
+        lines.append(f"In this chat, {who_answers(choice)}.")
+    lines.append(f"Waiting: {messages(waiting)}." if waiting else "No messages wait.")
     if on_hold:
         lines.append(ON_HOLD)
     lines.append(_safe(safe_mode, now))
@@ -133,33 +133,35 @@ def status(
     return "\n".join(lines)
 
 
-def _stands(turn: Turn | None, now: int) -> str:
+def _turn_state(turn: Turn | None, now: int) -> str:
     if turn is None:
         return "Nothing runs here."
     if turn.stop is not None:
-        return "I am stopping the work in hand."
+        return "I am stopping the current work."
     if turn.state is TurnState.RUNNING:
         since = f"Running for {span(age(now, turn.begun_at))}"
         last = turn.progress_at
         return f"{since}; last progress {span(age(now, last))} ago." if last is not None else f"{since}."
     if turn.held is not None and turn.held in _HELD:
         return _HELD[turn.held]
-    return _STANDS[turn.state]
+    return _UNFINISHED[turn.state]
 
 
 def _safe(mode: SafeMode, now: int) -> str:
     if not mode.active:
         return "Safe mode: off."
-    ends = f", for {span(mode.ends_at - now)} more if all stays well" if mode.ends_at is not None else ""
-    return f"Safe mode: on ({mode.why}){ends}. Work that was cut off does not go on by itself."
+    ends = (
+        f", for {span(mode.ends_at - now)} more if the gateway stays up" if mode.ends_at is not None else ""
+    )
+    return f"Safe mode: on ({mode.why}){ends}. Interrupted work does not go on by itself."
 
 
 def sessions(lines: Sequence[SessionLine], now: int) -> str:
-    """This chat's sessions, newest first, with how to go on with one."""
+    """List this chat's sessions, newest first, and say how to go on with one."""
     if not lines:
         return "There is no conversation here yet."
     listed = [
-        f"{line.id[:ID_SHOWN]}  {_kind(line)}, begun {span(age(now, line.began_at))} ago" for line in lines
+        f"{line.id[:ID_SHOWN]}  {_kind(line)}, started {span(age(now, line.began_at))} ago" for line in lines
     ]
     return "\n".join([*_listed(listed), "/resume ID goes on with one of them."])
 
@@ -170,35 +172,35 @@ def _kind(line: SessionLine) -> str:
     return "parked" if line.suspended else "this one"
 
 
-def lasting(calls: Sequence[CallRecord], reply: bool) -> list[str]:
-    """Name what an undo does not undo; `reply`: also what the agent may have done by itself in its reply."""
+def lasting_effects(calls: Sequence[CallRecord], reply: bool) -> list[str]:
+    """List what an undo does not undo; with `reply` also what the agent may have done in its reply."""
     if not calls and not reply:
         return []
-    named = [f"{call.name} {shown(call.arguments)}: {_HAPPENED[call.state]}" for call in calls]
+    named = [f"{call.name} {excerpt(call.arguments)}: {_HAPPENED[call.state]}" for call in calls]
     if reply:
         named.append(f"what the agent did by itself in its reply: {_HAPPENED[CallState.UNKNOWN]}")
-    return ["This was done in it and is not undone:", *_listed(named)]
+    return ["These effects of the last turn are not undone:", *_listed(named)]
 
 
 _HAPPENED: Mapping[CallState, str] = MappingProxyType(
     {
         CallState.DONE: "it happened",
-        CallState.FAILED: "it failed, perhaps not without effect",
+        CallState.FAILED: "it failed, but may have had an effect",
         CallState.UNKNOWN: "it may or may not have happened",
     }
 )
 
 
 def undone(calls: Sequence[CallRecord], reply: bool) -> str:
-    return "\n".join(["The last turn is out of my sight; it stays in the record.", *lasting(calls, reply)])
+    return "\n".join(["I no longer see the last turn. The record keeps it.", *lasting_effects(calls, reply)])
 
 
 def retried(calls: Sequence[CallRecord], reply: bool, said: str) -> str:
-    return "\n".join([f"I answer this once more: “{shown(said)}”", *lasting(calls, reply)])
+    return "\n".join([f"I answer this once more: “{excerpt(said)}”", *lasting_effects(calls, reply)])
 
 
 def modes(default: BusyMode, chosen: BusyMode | None) -> str:
-    """How it is now, and what there is to choose from; a chat that chose nothing has the default."""
+    """Show the current mode and all modes. A chat that chose no mode has the default."""
     now = f"Now: {MODES[chosen or default]}{'' if chosen else ' (the default)'}."
     return "\n".join([now, *(f"/queue {each}: {says}" for each, says in MODES.items())])
 

@@ -1,4 +1,4 @@
-"""Outbox: what is owed is claimed, sent and recorded, in order within each chat."""
+"""Outbox: the gateway claims, sends and records every delivery, in order within each chat."""
 
 from __future__ import annotations
 

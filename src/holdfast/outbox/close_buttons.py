@@ -1,4 +1,4 @@
-"""The cards of closed questions: without buttons, and with how the question ended, also after a restart."""
+"""Edit the card of a closed question, also after a restart: no buttons, and how the question ended."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from holdfast.policy.consent.closed_question import as_closed, unanswered_line, 
 from holdfast.store import QuestionCard, Store
 
 SOON = 5.0
-"""Seconds between two looks while buttons are left that should be gone."""
+"""Seconds between two looks while a closed question still shows its buttons."""
 LOOK_AGAIN = 60.0
 WITHIN = 10.0
-"""Seconds for one message; then it is tried again later."""
+"""Seconds for the edit of one message; after that it is tried again later."""
 
 
 class ClosedCards:
-    """Lets the message of a question say what became of it once that is known, instead of its buttons.
+    """Replaces the buttons of a closed question's card with how the question ended.
 
-    The ledger knows which messages do not say it yet: whoever starts after a crash goes on with them. Where a
-    message cannot be edited, one line says that no answer came; an edit is for eyes only, so whatever fails
-    waits for the next look, and a button pressed meanwhile is answered honestly.
+    The ledger knows which cards are not edited yet, so a fresh process goes on with them. Where the platform
+    cannot edit a message, one new line says that no answer came. An edit only changes what people see: a
+    failed edit waits for the next look, and a press on an old button still gets a true answer.
     """
 
     def __init__(
@@ -52,20 +52,20 @@ class ClosedCards:
         self._connected = connected
         self._report = report
         self._after: DeliveryId | None = None
-        """Up to here no card has anything left to lose or to say."""
+        """No card up to this delivery needs an edit or a line."""
         self._bell = Bell()
 
     @property
     def is_needed(self) -> bool:
-        """Whether any platform here leaves the cards of questions to us."""
+        """Whether any platform here leaves the cards of questions to the gateway."""
         return bool(self._platforms)
 
     def poke(self) -> None:
-        """A platform is back."""
+        """Look again at once: a platform is back."""
         self._bell.ring()
 
     async def work(self) -> None:
-        """For ever: look whenever a question is closed; ever less often while something cannot be done."""
+        """Look for ever: whenever a question is closed, and ever less often while an edit fails."""
         left = 0
         while True:
             rung, seen = self._bell.rung, self._store.version("questions")
@@ -82,11 +82,11 @@ class ClosedCards:
             )
 
     async def _close_all(self) -> bool:
-        """Close what can be closed now; True if something was left that may go soon."""
+        """Close every card that can be closed now; True if another try soon may close the rest."""
         found, newest = await self._store.cards(self._after)
         ours = [one for one in found if self._platform_of(one) is not None]
         over = [one for one in ours if one.state is not QuestionState.OPEN]
-        # One may be over while its own message is still on its way; nothing rings when that has arrived.
+        # A question may close while its card is still being sent. No bell rings when the card has arrived.
         left = [one for one in over if not _is_settled(one) or not await self._close(one)]
         asked = [one for one in ours if one.state is QuestionState.OPEN]
         ids = [one.delivery.id for one in (*left, *asked)]
@@ -118,7 +118,7 @@ class ClosedCards:
             return await in_time(self._clock, WITHIN, edit)
         except (PlatformDown, TimeoutError):
             return False
-        except Exception as fault:  # noqa: BLE001 - the boundary to an adapter: tried again, others go on
+        except Exception as fault:  # noqa: BLE001 - a fault of an adapter: this card is tried again
             self._report(f"closing the card of delivery {delivery.id}", fault)
             return False
 
@@ -131,7 +131,7 @@ class ClosedCards:
 
 
 def _line_for(card: QuestionCard) -> str | None:
-    """What one line says of a question that was closed without an answer; None when it says nothing."""
+    """The line for a question that was closed without an answer; None when no line is needed."""
     was_shown = card.delivery.state is DeliveryState.SENT
     if card.asked_by is AskedBy.SAFE_MODE:
         return withdrawn_line(card.delivery.text) if was_shown else None

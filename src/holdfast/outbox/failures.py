@@ -1,4 +1,4 @@
-"""Parts whose sends fail: tried before their time for a reason, and taken out of their chat's line."""
+"""Parts whose sends fail: when to try them early, and when to let later parts of the chat overtake them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from holdfast.store import Store
 from .undelivered import Insist, line_for_late
 
 BELIEVED = 60.0
-"""Seconds for which it is believed that nothing fails, unless the ledger says otherwise."""
+"""For so many seconds the sender trusts its last look that no part fails, unless the ledger changes."""
 
 
 class Failures:
-    """The failing parts of one platform, as the ledger has them; in memory is only when to look."""
+    """The failing parts of one platform, as the ledger has them. Memory holds only when to look again."""
 
     def __init__(
         self, store: Store, clock: Clock, platform: str, settings: RetrySettings, insist: Insist
@@ -36,16 +36,16 @@ class Failures:
         self._settings = settings
         self._insist = insist
         self._none: tuple[int, float] | None = None
-        """When the ledger had none: by the topic's version, and on the clock that never jumps."""
+        """When the ledger had none: the version of the topic, and the monotonic time."""
         self._is_back = False
 
     def reconnected(self) -> None:
-        """The platform is back: what failed and certainly did not arrive is tried at the next look."""
+        """The platform is back: the next look tries every failed part that certainly did not arrive."""
         self._is_back = True
         self._none = None
 
     async def judge(self, busy: Container[DeliveryId]) -> None:
-        """Let those step aside that are in the way, and those be due that have reason to be tried now."""
+        """Move parts aside that block their chat, and make parts due that have a reason for a try now."""
         events = (RetryEvent.RECONNECTED, RetryEvent.HOLDS) if self._is_back else (RetryEvent.HOLDS,)
         for part in await self._found(busy):
             now, delivery = self._clock.now(), part.delivery
@@ -56,7 +56,7 @@ class Failures:
         self._is_back = False
 
     async def overtaken(self) -> list[DeliveryId]:
-        """A send has succeeded: the others that fail learn of it; returns those that are tried at once."""
+        """Note a successful send on all failing parts; returns those that are tried at once."""
         hurried: list[DeliveryId] = []
         for part in await self._found():
             delivery = part.delivery
@@ -69,13 +69,13 @@ class Failures:
         return hurried
 
     async def next_at(self, busy: Container[DeliveryId]) -> int | None:
-        """When one of them is to be judged again."""
+        """When the next of them needs a decision again."""
         now = self._clock.now()
         times = [next_judged(part, now, self._settings) for part in await self._found(busy)]
         return min((time for time in times if time is not None), default=None)
 
     async def _found(self, busy: Container[DeliveryId] = ()) -> tuple[FailingPart, ...]:
-        """Those that nobody is sending or asking about. That there are none is believed for a while."""
+        """The failing parts that are not busy. An empty answer of the ledger is trusted for a while."""
         seen, now = self._store.version("failing"), self._clock.monotonic()
         if self._none is not None and self._none[0] == seen and now - self._none[1] < BELIEVED:
             return ()
@@ -89,7 +89,7 @@ class Failures:
 
     async def _hurry(self, delivery: Delivery, at_once: bool = True, overtaken: bool = False) -> None:
         async def write() -> None:
-            # One that was settled meanwhile needs no hurry.
+            # A part that was settled meanwhile needs no hurry.
             with suppress(WrongState):
                 await self._store.hurry_delivery(delivery.id, at_once, overtaken)
 

@@ -1,4 +1,4 @@
-"""Sending what is owed: claim before, record after; what is unknown in between is settled, never guessed."""
+"""Send deliveries: claim before, record after. An outcome that is unknown in between is never guessed."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ from .failures import Failures
 from .undelivered import Write, close_questions, line_for
 
 PATIENCE = RetrySettings(first=SECOND // 2, most=30 * SECOND)
-"""How a ledger that cannot be written is tried again."""
+"""How the sender retries a ledger it cannot write."""
 DOWN = RetrySettings(most=MINUTE)
-"""How a platform that is down is tried again, unless somebody says that it is back."""
+"""How the sender retries a platform that is down, until `poke` says that it is back."""
 SEND_WITHIN = 120.0
-"""Seconds after which a send counts as lost: a hung connection holds its own chat, and not for ever."""
+"""Seconds after which a send counts as lost: a hung connection delays only its own chat, and not for ever."""
 LOOK_AGAIN = 60.0
-"""Seconds after which the ledger is looked at anyway: the wall clock may have jumped."""
+"""Seconds after which the sender looks at the ledger in any case: the wall clock may have jumped."""
 AT_ONCE = 16
 _DOUBTS = 1_000
 
@@ -61,7 +61,7 @@ def _always() -> bool:
 
 
 async def _nothing(chat: ChatAddress) -> None:
-    """Nothing comes before a send."""
+    """Do nothing before a send: the default."""
 
 
 def _time_for(delivery: Delivery) -> float:
@@ -71,7 +71,7 @@ def _time_for(delivery: Delivery) -> float:
 class Sender:
     """Serves one platform: one part in flight per chat, several chats at once.
 
-    What it keeps in memory only says when to look; a fresh process finds everything in the ledger.
+    Its memory only says when to look; a fresh process finds everything in the ledger.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Sender:
         report: Report = unreported,
         before: Callable[[ChatAddress], Awaitable[None]] = _nothing,
     ) -> None:
-        """`before` is waited for before something goes to a chat: what has to be seen there first."""
+        """The sender awaits `before` ahead of each send to a chat: it shows what people must see first."""
         self._store = store
         self._clock = clock
         self._rng = rng
@@ -97,24 +97,24 @@ class Sender:
         self._report = report
         self._before = before
         self._bell = Bell()
-        """Rings when there may be something to do."""
+        """Rings when a delivery may be due."""
         self._moved = Bell()
-        """Rings when something was done, for who waits until nothing is."""
+        """Rings when a step is done; `quiet` waits for it."""
         self._busy: dict[DeliveryId, asyncio.Task[None]] = {}
         self._unrecorded: dict[DeliveryId, tuple[Delivery, SendResult]] = {}
-        """Results of sends that the ledger could not take yet; no second send happens meanwhile."""
+        """Results of sends that the ledger could not record yet. Their parts are not sent again meanwhile."""
         self._ask_at: dict[DeliveryId, int] = {}
-        """When a platform is asked again; like `_down_until` by the clock that never jumps."""
+        """When to ask the platform about a part again. This and `_down_until` are monotonic times."""
         self._asked: dict[DeliveryId, int] = {}
         self._undoubted: tuple[int, float] | None = None
-        """When the ledger had nothing in doubt: by the topic's version, and on the clock that never jumps."""
+        """When the ledger had nothing in doubt: the version of the topic, and the monotonic time."""
         self._down_until = 0
         self._downs = 0
         self._claiming = False
         self._failures = Failures(store, clock, platform.name, self._settings, self._insist)
 
     def poke(self) -> None:
-        """The platform is connected (again): what waits for it is tried at once."""
+        """The platform is connected (again): try every waiting part at once."""
         self._downs = self._down_until = 0
         self._ask_at.clear()
         self._undoubted = None
@@ -128,7 +128,7 @@ class Sender:
         return self._claiming or sending or bool(self._unrecorded)
 
     async def work(self) -> None:
-        """Send for ever whatever is owed, when it is due; a full disk or a dead connection only delays it."""
+        """Send every delivery when it is due, for ever; a full disk or a dead connection only delays this."""
         for delivery, result in list(self._unrecorded.values()):
             self._begin(delivery, self._keep(delivery, result))
         faults = 0
@@ -142,7 +142,7 @@ class Sender:
                     faults = 0
                 except (SyncFailed, StoreClosed):
                     raise
-                except Exception as fault:  # noqa: BLE001 - a sender that ends at the first fault sends nothing
+                except Exception as fault:  # noqa: BLE001 - one fault must not stop all later sends
                     faults += 1
                     self._report(f"sending to {self._platform.name}", fault)
                     wait = delay(faults, PATIENCE, self._rng.random()) / SECOND
@@ -152,10 +152,10 @@ class Sender:
                     self._store.changed("outbox", seen), self._bell.since(rung), self._clock.sleep(wait)
                 )
         finally:
-            await self._let_go()
+            await self._cancel_tasks()
 
     async def send_due(self) -> int:
-        """Look once: settle what is in doubt, send what is due now; returns how many parts were touched."""
+        """Look once: settle parts in doubt and send due parts; returns how many parts it began."""
         await self._look()
         begun = list(self._busy.values())
         if begun:
@@ -164,16 +164,16 @@ class Sender:
         return len(begun)
 
     async def quiet(self) -> None:
-        """Return when nothing is in flight or in doubt and nothing will go out by itself any more."""
+        """Return when no part is in flight or in doubt and no send is scheduled."""
         while True:
             rung = self._moved.rung
             nothing = not await self._doubts() and await self._due_at() is None
-            # Who was at work during the look may have changed what it found, and has rung then.
+            # A task that ended during the look may have changed the result; it has rung the bell then.
             if nothing and not self.busy and self._moved.rung == rung:
                 return
             await self._moved.since(rung)
 
-    async def _let_go(self) -> None:
+    async def _cancel_tasks(self) -> None:
         tasks = list(self._busy.values())
         for task in tasks:
             task.cancel()
@@ -181,7 +181,7 @@ class Sender:
         self._busy.clear()
 
     async def _look(self) -> None:
-        """Settle what is in doubt and begin with what is due, as far as there are hands."""
+        """Settle parts in doubt and begin due parts, as far as there is room."""
         self._collect()
         if not self._ready():
             return
@@ -201,7 +201,7 @@ class Sender:
                 self._claiming = False
 
     def _collect(self) -> None:
-        """Forget tasks that ended; what ended one by force (the ledger is gone) ends the sender."""
+        """Forget tasks that ended. A task that ended because the ledger is gone ends the sender as well."""
         for id_, task in list(self._busy.items()):
             if task.done():
                 del self._busy[id_]
@@ -214,14 +214,14 @@ class Sender:
         self._busy[delivery.id] = asyncio.ensure_future(self._until_done(work))
 
     async def _until_done(self, work: Coroutine[Any, Any, SendResult | None]) -> None:
-        """Of what was plainly sent nothing follows: if the chat is owed more, the ledger says so itself."""
+        """Run one task. A plain success needs no new look: the ledger itself reports what is due next."""
         look_again = True
         try:
             sent = isinstance(await work, Sent)
             look_again = not sent or not self._room()
         except (SyncFailed, StoreClosed):
             raise
-        except Exception as fault:  # noqa: BLE001 - one part's fault is not the others'; its row shows it
+        except Exception as fault:  # noqa: BLE001 - a fault of one part must not stop the others
             self._report(f"sending to {self._platform.name}", fault)
         finally:
             if look_again:
@@ -229,7 +229,7 @@ class Sender:
             self._moved.ring()
 
     async def _doubts(self) -> tuple[Delivery, ...]:
-        """What is in doubt here. That nothing is stays so until the ledger says otherwise, or for a while."""
+        """The parts in doubt here. An empty answer is trusted for a while, or until the ledger changes."""
         seen, now = self._store.version("doubts"), self._clock.monotonic()
         if self._undoubted is not None:
             version, at = self._undoubted
@@ -246,7 +246,7 @@ class Sender:
         return await self._store.next_send_at((self._platform.name,))
 
     async def _time_to_next(self) -> float:
-        """Seconds until something is to be done without a wake-up; a full house is woken by who leaves it."""
+        """Seconds until the next look without a wake-up. Without room, a task that ends wakes the sender."""
         if not self._ready() or not self._room():
             return LOOK_AGAIN
         tick = self._tick()
@@ -260,7 +260,7 @@ class Sender:
         return min(max(min(waits, default=MINUTE), 50) / SECOND, LOOK_AGAIN)
 
     def _tick(self) -> int:
-        """Milliseconds of the clock that never jumps: our own waits end, whatever the wall clock says."""
+        """Monotonic milliseconds: the sender's own waits end also when the wall clock jumps."""
         return round(self._clock.monotonic() * SECOND)
 
     # One part, from its claim to its record.
@@ -277,7 +277,7 @@ class Sender:
         return await self._keep(delivery, await self._send(await self._with_last_words(delivery)))
 
     async def _with_last_words(self, delivery: Delivery) -> Delivery:
-        """Of a run that is over by now nothing goes out again but its last words."""
+        """A progress notice of a run that has ended is sent again only with its last words."""
         if not (delivery.dedupe.startswith(WORKING) and (delivery.attempts or delivery.repeated)):
             return delivery
         try:
@@ -289,10 +289,10 @@ class Sender:
         return delivery._replace(text=last_words(over[0].state)) if over else delivery
 
     async def _send(self, delivery: Delivery) -> SendResult:
-        """Try once; whatever is not a clear word from the platform may have arrived.
+        """Try once. Without a clear answer of the platform, the part may have arrived.
 
-        A repeat is marked, unless the platform shows it once: by its key, as long as that lasts. Asked at
-        the moment of sending, since it may have forgotten the key after it was decided to repeat.
+        A repeat is marked, unless the platform still knows the part's key and so shows it only once. This is
+        checked at the moment of sending: the key may have expired since the decision to repeat.
         """
         shown, within = delivery, _time_for(delivery)
         lasts = self._platform.capabilities.key_lasts(self._key_age(delivery))
@@ -307,23 +307,23 @@ class Sender:
             return self._down(down)
         except TimeoutError:
             return Lost("no answer in time")
-        except Exception as error:  # noqa: BLE001 - an adapter's fault after which nobody knows what was sent
+        except Exception as error:  # noqa: BLE001 - after a fault of an adapter the outcome is unknown
             self._report(f"sending delivery {delivery.id}", error)
-            # By its name alone: what an adapter says may hold an address with a secret in it.
+            # Keep only the name of the fault: its text may hold an address with a secret in it.
             return Lost(f"the adapter failed ({type(error).__name__})")
         self._downs = self._down_until = 0
-        # What the platform says about it is kept and shown to operators.
+        # The ledger keeps the platform's reason, and operators see it.
         return result if isinstance(result, Sent) else replace(result, reason=without_secrets(result.reason))
 
     async def _try(self, delivery: Delivery) -> SendResult:
-        """Send it, without its reply-to where the message that it replies to is gone."""
+        """Send the part; if the message that it replies to is gone, send it without the reply-to."""
         result = await self._platform.send(delivery)
         if isinstance(result, Rejected) and result.reply_gone:
             return await self._platform.send(delivery._replace(reply_to=None))
         return result
 
     def _down(self, down: PlatformDown) -> TryAgain:
-        """It certainly did not go out, and was no attempt; all chats wait a little, or until a poke."""
+        """The part certainly did not go out: count no attempt; all chats pause briefly, or until `poke`."""
         now, tick = self._clock.now(), self._tick()
         if tick >= self._down_until:
             self._downs += 1
@@ -332,7 +332,7 @@ class Sender:
         return TryAgain(now + min(asked, self._settings.age), "the platform is down", counts=False)
 
     async def _keep(self, delivery: Delivery, result: SendResult) -> SendResult:
-        """Record the result, again and again until the ledger has it; the part is not sent meanwhile."""
+        """Record the result, and retry until the ledger has it; the part is not sent meanwhile."""
         self._unrecorded[delivery.id] = (delivery, result)
         result, owe = self._judged(delivery, result)
         await self._insist(lambda: self._store.record_delivery(delivery.id, result, owe), delivery)
@@ -352,7 +352,7 @@ class Sender:
             except (SyncFailed, StoreClosed):
                 raise
             except Refused as refusal:
-                # Somebody else has settled it: what the ledger says stands.
+                # An operator or another task has settled it: the ledger's result stays.
                 self._report(f"recording delivery {delivery.id}", refusal)
                 return None
             except StoreFault as fault:
@@ -361,7 +361,7 @@ class Sender:
                 await self._clock.sleep(delay(faults, PATIENCE, self._rng.random()) / SECOND)
 
     def _judged(self, delivery: Delivery, result: SendResult) -> tuple[SendResult, tuple[Owed, ...]]:
-        """What is recorded, and the line that takes the place of a part nobody will see."""
+        """The result to record, and the line that replaces a part that failed for good."""
         now, settling = self._clock.now(), self._settling(delivery)
         then = after_send(result, delivery, settling, now, self._settings, self._rng.random())
         if isinstance(result, Lost):
@@ -382,11 +382,11 @@ class Sender:
         return self._platform.capabilities.settling(self._key_age(delivery))
 
     def _key_age(self, delivery: Delivery) -> int | None:
-        """For how long the platform may have known this part's key; None when nobody knows."""
+        """For how long the platform may have known this part's key; None if that cannot be known."""
         return since(self._clock, delivery.tried)
 
     async def _expire(self, delivery: Delivery, reason: str) -> None:
-        """Too old to be sent: put back untried, then expired; told once per message, not per part."""
+        """Expire a part that is too old to be sent. The chat is told once per message, not once per part."""
         later = TryAgain(self._clock.now() + SECOND, reason, counts=False)
         notice = delivery.kind is OwedKind.NOTICE
         owe = () if notice else line_for(delivery, delivery.repeated, whole=True)
@@ -397,7 +397,7 @@ class Sender:
     # One part of unknown outcome.
 
     async def _settle(self, delivery: Delivery) -> None:
-        """Settle it as the platform allows: ask, or send again with its key or visibly marked."""
+        """Settle a part of unknown outcome as the platform allows: ask, or send it again by key or marked."""
         settling = self._settling(delivery)
         if settling is Settling.ASK:
             self._begin(delivery, self._ask(delivery))
@@ -406,7 +406,7 @@ class Sender:
         await self._write(delivery, after_doubt(delivery, settling, now, self._settings, self._rng.random()))
 
     async def _write(self, delivery: Delivery, then: Next, found: Sent = Sent()) -> None:  # noqa: B008 - frozen
-        """Settle a part of unknown outcome like this; the ledger keeps that it may have arrived."""
+        """Record this decision on a part of unknown outcome; the ledger keeps that it may have arrived."""
         result: SendResult = found
         owe: tuple[Owed, ...] = ()
         if then.state is DeliveryState.PENDING:
@@ -420,11 +420,11 @@ class Sender:
         )
 
     async def _ask(self, delivery: Delivery) -> None:
-        """Ask the platform whether it is there; if it does not say, ask again later, ever less often."""
+        """Ask the platform whether the part arrived; without an answer ask again later, ever less often."""
         now, settings = self._clock.now(), self._settings
         try:
             found = await in_time(self._clock, SEND_WITHIN, self._platform.find(delivery))
-        except Exception as error:  # noqa: BLE001 - asking changes nothing, so any failure means: not yet known
+        except Exception as error:  # noqa: BLE001 - asking changes nothing: the outcome stays unknown
             self._report(f"asking about delivery {delivery.id}", error)
             if before_send(delivery, now, settings) is not None:
                 failed = Next(DeliveryState.FAILED, delivery.attempts, reason=f"{TOO_OLD}; {MAY_BE_THERE}")
@@ -433,7 +433,7 @@ class Sender:
             asked = self._asked[delivery.id] = self._asked.get(delivery.id, 0) + 1
             self._ask_at[delivery.id] = self._tick() + delay(asked, settings, self._rng.random())
             return
-        # There for sure, and by which name the platform knows it: what is edited later needs that.
+        # A `Sent` also carries the platform's own id of the message, which a later edit needs.
         there = found if isinstance(found, Sent) else Sent()
         arrived = True if isinstance(found, Sent) else found
         await self._write(delivery, after_asking(arrived, delivery, now, settings, self._rng.random()), there)

@@ -1,4 +1,4 @@
-"""What follows from a part that nobody will see: a visible line in its place, and no question left open."""
+"""The end of a part that cannot be delivered: a visible line replaces it, and its question is closed."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from holdfast.policy.delivery.retry import late_line, left_line, missing_line
 from holdfast.store import Store
 
 LINE = "line:"
-"""Marks the lines that stand for something else; one of these that fails is not replaced in turn."""
+"""Begins the key of a line that replaces a part. A replacing line that fails is not replaced again."""
 _MANY = 1_000
 Write = Callable[[], Coroutine[Any, Any, None]]
 Insist = Callable[[Write, Delivery], Awaitable[None]]
-"""Has a write about a part done, whatever it takes."""
+"""Carries out a write about a part, with as many tries as it needs."""
 
 
 def line_for(
     delivery: Delivery, may_have_arrived: bool = False, refused: bool = False, whole: bool = False
 ) -> tuple[Owed, ...]:
-    """A visible line in place of a part (or of the whole message), once.
+    """A visible line in place of a part or of the whole message, once.
 
-    Never one for such a line itself, nor for a word about work in progress: nobody misses that.
+    A replacing line and a progress notice get no line: people do not miss them.
     """
     if delivery.dedupe.startswith((LINE, WORKING)):
         return ()
@@ -33,7 +33,7 @@ def line_for(
 
 
 def line_for_late(delivery: Delivery) -> tuple[Owed, ...]:
-    """A visible line in place of a part that stepped aside, once; none for a line or a progress notice."""
+    """A visible line in place of a part that was moved aside, once; none for a line or a progress notice."""
     if delivery.dedupe.startswith((LINE, WORKING)):
         return ()
     text = late_line(delivery.part, delivery.parts, delivery.repeated)
@@ -48,7 +48,7 @@ def _words(delivery: Delivery, may_have_arrived: bool, refused: bool, whole: boo
 
 
 async def close_questions(store: Store, delivery: Delivery, insist: Insist, whole_chat: bool = False) -> None:
-    """A question that reached nobody is closed, so that its turn does not wait for an answer."""
+    """Close the question of a card that was not delivered, so that its turn does not wait for an answer."""
     gone = [delivery]
     if whole_chat:
         later = await store.deliveries(delivery.chat, after=delivery.order, limit=_MANY)
@@ -60,7 +60,7 @@ async def close_questions(store: Store, delivery: Delivery, insist: Insist, whol
 
 async def _close_question(store: Store, delivery: Delivery, turn: TurnId, insist: Insist) -> None:
     journal = await store.journal(turn, 0)
-    # What safe mode asks stays open: the work it holds goes on when safe mode ends.
+    # A question of safe mode stays open: the work it holds goes on when safe mode ends.
     still_open = [
         q for q in journal.questions if q.state is QuestionState.OPEN and q.asked_by is not AskedBy.SAFE_MODE
     ]

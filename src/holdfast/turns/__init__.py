@@ -1,4 +1,4 @@
-"""Turns: claim work, loop over what comes next, end it with its reply owed."""
+"""Turns: claim a turn, carry out its steps, and end it with its reply owed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Carrying out a cut: the one place where a run ends before its turn has come to rest by itself."""
+"""Carry out a cut: the only place that ends a run before its turn ends or waits by itself."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from .tools.in_flight import ToolWork
 
 
 class CutWork:
-    """How one run is cut. A stronger cut may break in on a weaker one while that waits."""
+    """Cuts one run. A stronger cut may break in on a weaker one while that waits."""
 
     def __init__(
         self,
         store: Store,
         claimed: Claimed,
-        keeper: Committer,
+        committer: Committer,
         draft: Draft,
-        hands: RunTasks,
-        live: RunDisplayPort,
+        run_tasks: RunTasks,
+        display: RunDisplayPort,
         partials: Partials,
         tools: ToolWork,
         settings: TurnSettings,
@@ -43,10 +43,10 @@ class CutWork:
         self._store = store
         self._claimed = claimed
         self._fence = claimed.fence
-        self._keeper = keeper
+        self._committer = committer
         self._draft = draft
-        self._hands = hands
-        self._live = live
+        self._run_tasks = run_tasks
+        self._display = display
         self._partials = partials
         self._tools = tools
         self._settings = settings
@@ -54,17 +54,17 @@ class CutWork:
 
     async def carry_out(self, cut: Cut, begun: bool) -> None:
         """End the run as the cut asks; `begun` says whether a model call or a tool has started in it."""
-        self._hands.carrying_out(cut)
-        self._live.halt()
+        self._run_tasks.carrying_out(cut)
+        self._display.halt()
         match cut.kind:
             case CutKind.LOST:
-                await self._hands.end(self._settings.grace)
+                await self._run_tasks.end(self._settings.grace)
             case CutKind.DRAIN if begun:
                 await self._mark(cut.reason)
-                # Marked first: should the cancelling hang or kill us, the ledger knows.
-                await self._hands.end(self._settings.grace)
+                # Mark first: if cancelling hangs or the process dies, the ledger has the interruption.
+                await self._run_tasks.end(self._settings.grace)
             case CutKind.DRAIN:
-                await self._keeper.once(lambda: self._store.put_back(self._fence))
+                await self._committer.once(lambda: self._store.put_back(self._fence))
             case CutKind.STOP:
                 await self._say_stopped(self._let_tools_end())
                 await self._cancelled(cut.reason or StopKind.STOP)
@@ -73,8 +73,8 @@ class CutWork:
                 await self._gave_up()
 
     async def _say_stopped(self, ending: Coroutine[Any, Any, None]) -> None:
-        """Let people see that it is stopped while its tools are given their time to end."""
-        said = asyncio.ensure_future(self._live.stopped())
+        """Show people at once that the run is stopped, while its tools get their time to end."""
+        said = asyncio.ensure_future(self._display.stopped())
         try:
             await ending
             await said
@@ -82,30 +82,30 @@ class CutWork:
             said.cancel()
 
     async def _mark(self, reason: str) -> None:
-        """Keep what was produced, then mark the turn; neither waits for a machine that is at fault."""
+        """Keep the output so far, then mark the turn; neither write is retried."""
         self._draft.take(*self._tools.results())
         produced = self._draft.produced
         if produced != Step():
-            await self._keeper.once(lambda: self._store.record(self._fence, produced))
+            await self._committer.once(lambda: self._store.record(self._fence, produced))
         shown = self._partials.close()
         if shown:
-            await self._keeper.once(lambda: self._store.progress(self._fence, shown))
-        await self._keeper.once(lambda: self._store.interrupt(self._fence, reason))
+            await self._committer.once(lambda: self._store.progress(self._fence, shown))
+        await self._committer.once(lambda: self._store.interrupt(self._fence, reason))
 
     async def _let_tools_end(self) -> None:
-        """Cancel the tools and give them a moment: what still comes is their result, the rest is unknown."""
-        await self._live.rest()
+        """Cancel the tools and give them a moment; a call without a result by then is unknown."""
+        await self._display.rest()
         shown = self._partials.close()
         if shown:
-            # The process may die while it waits for the tools.
-            await self._keeper.once(lambda: self._store.progress(self._fence, shown))
-        await self._hands.end(self._settings.grace)
+            # Record this first: the process may die while it waits for the tools.
+            await self._committer.once(lambda: self._store.progress(self._fence, shown))
+        await self._run_tasks.end(self._settings.grace)
         self._draft.take(*self._tools.results())
 
     async def _cancelled(self, why: str) -> None:
-        (turn,) = await self._keeper.surely(lambda: self._store.turns(self._fence.session, 1))
+        (turn,) = await self._committer.surely(lambda: self._store.turns(self._fence.session, 1))
         kind = turn.stop or why
-        # What is to be forgotten, and what a person may not ask for any more, is not given to the chat.
+        # The chat gets no partial reply if it is to be forgotten, or if its person is no longer allowed.
         told = kind not in (StopKind.FORGET, Refusal.NOT_ALLOWED)
         await self._finish(TurnState.CANCELLED, kind, self._partial(STOPPED_HERE) if told else ())
 
@@ -116,7 +116,7 @@ class CutWork:
         await self._finish(end.state, FinishReason.NO_PROGRESS, (*self._partial(CUT_OFF_HERE), owed))
 
     def _partial(self, mark: str) -> tuple[Owed, ...]:
-        """What the person saw of the reply in hand, with the parts of it that it continues."""
+        """The part of the unfinished reply that the person saw, with the earlier parts it continues."""
         text = (reply_text(self._draft.view) or self._draft.unsaved_words) + self._partials.reply
         return partial_for(self._claimed, text, self._longest, mark)
 
@@ -126,17 +126,17 @@ class CutWork:
         stopped = (Replied(written, StopReason.STOPPED),) if written.strip() else ()
         tail = Tail.PARTIAL if stopped else Tail.WORK if results else None
         if self._draft.replying:
-            # The next message is told so: what the reply did is unknown.
+            # The next turn gets a note: the effects of this reply are unknown.
             tail = Tail.REPLYING
         begun = self._draft.begun
         if begun != Step():
-            # A process that was started is known before its turn is over.
-            await self._keeper.surely(lambda: self._store.record(self._fence, begun))
+            # The ledger must know a started process before its turn ends.
+            await self._committer.surely(lambda: self._store.record(self._fence, begun))
         outputs = tuple(one for one in self._partials.close() if one.call is not None)
         if outputs:
-            # The end settles these calls as unknown, with the output that is recorded.
-            await self._keeper.surely(lambda: self._store.progress(self._fence, outputs))
+            # The end of the turn settles these calls as unknown, with their recorded output.
+            await self._committer.surely(lambda: self._store.progress(self._fence, outputs))
         append = (*results, *stopped)
-        await self._keeper.surely(
+        await self._committer.surely(
             lambda: self._store.finish(self._fence, state, append, (*step.owe, *owed), why, tail, step.usage)
         )

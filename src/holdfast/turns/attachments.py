@@ -1,4 +1,4 @@
-"""Files that people sent, ready before the model is asked: in the workspace, and in what it is shown."""
+"""Received files: put into the workspace and described to the model before it is asked."""
 
 from __future__ import annotations
 
@@ -14,31 +14,30 @@ from holdfast.telemetry import Secrets
 from .draft import Draft
 
 ALONE = "main"
-"""An agent that is alone has no name; its workspace has this one."""
+"""The name of the workspace of an only agent, which has no name itself."""
 
 
 class Attachments(Protocol):
-    """Puts files where an agent finds them. A file that cannot be had keeps no turn from going on."""
+    """Puts files where an agent finds them. A turn goes on also without a file that cannot be read."""
 
     async def place(self, session: SessionId, agent: str, name: str, file: Attachment) -> str | None:
-        """Put the file into the session's workspace under this name, once, and give its path there.
+        """Put the file into the session's workspace under this name, once, and return its path there.
 
-        What is there from an earlier time is left as it is: the agent may have changed it. None if the file
-        cannot be put there; that is reported.
+        An existing copy stays as it is: the agent may have changed it. A failure is reported and gives None.
         """
         ...
 
     async def beginning(self, file: Attachment, most: int) -> bytes | None:
-        """So many bytes of the file; None if it is not, or no longer, kept."""
+        """The first `most` bytes of the file; None if it is not kept."""
         ...
 
     async def sweep(self) -> None:
-        """Remove what was put anywhere for sessions that are forgotten."""
+        """Remove the copies of files of forgotten sessions."""
         ...
 
 
 class NoAttachments:
-    """Files are told of by their names alone."""
+    """Keeps no files: the model learns only their names."""
 
     async def place(self, session: SessionId, agent: str, name: str, file: Attachment) -> str | None:
         return None
@@ -52,17 +51,17 @@ class NoAttachments:
 
 @dataclass(frozen=True, slots=True)
 class AttachedFiles:
-    """The files of one run's conversation. Nothing of it is kept: a claim begins it again."""
+    """The files of one run's conversation. It lives only in memory: the next run builds it again."""
 
     source: Attachments
     session: SessionId
     agent: str
     words: dict[Place, str]
-    """What the model is told of each file that is ready."""
+    """The words that describe each ready file to the model."""
     secrets: Secrets
 
     async def get_ready(self, draft: Draft) -> None:
-        """Put the files that the model is shown into the workspace, and read how they begin."""
+        """Put the files of the conversation into the workspace, and read their first bytes."""
         found = {
             (message.seq, number): file
             for message in draft.messages
@@ -75,8 +74,8 @@ class AttachedFiles:
             beginning = await self.source.beginning(file, BEGINNING)
             self.words[place] = self.secrets().without(shown_file(file, path, beginning))
 
-    def shown(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        """The messages with what the model is told of their files."""
+    def described(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """The messages with the descriptions of their files."""
         return tuple(
             replace(message, files=tuple(self.words.get((message.seq, n), "") for n in range(count)))
             if (count := len(message.attachments))

@@ -1,4 +1,4 @@
-"""The ledger as a run sees it: patient while the machine is at fault, never writing a step twice."""
+"""Commits the steps of a run: retries while the machine is at fault, and never writes a step twice."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ T = TypeVar("T")
 
 
 class Committer:
-    """Commits what a run has done. A fault of the machine loses nothing: the draft keeps it."""
+    """Commits the draft of a run. A fault of the machine loses nothing: the draft keeps what is unsaved."""
 
     def __init__(
         self,
         store: Store,
         fence: Fence,
         draft: Draft,
-        hands: RunTasks,
-        pulse: ProgressTimer,
-        live: RunDisplayPort,
+        run_tasks: RunTasks,
+        progress_timer: ProgressTimer,
+        display: RunDisplayPort,
         rng: Rng,
         settings: TurnSettings,
         report: Report,
@@ -41,48 +41,48 @@ class Committer:
         self._store = store
         self._fence = fence
         self._draft = draft
-        self._hands = hands
-        self._pulse = pulse
-        self._live = live
+        self._run_tasks = run_tasks
+        self._progress_timer = progress_timer
+        self._display = display
         self._rng = rng
         self._settings = settings
         self._report = report
 
     async def save(self) -> None:
-        """Commit what has happened and what begins next, together; nothing if there is nothing."""
+        """Commit everything unsaved in one commit; do nothing if all is saved."""
         if self._draft.is_saved:
             return
         recorded = await self.surely(lambda: self._store.record(self._fence, self._draft.unsaved))
         self._draft.saved(recorded)
-        self._live.over()
+        self._display.over()
         if any(is_progress(entry.body) for entry in recorded.entries):
-            self._pulse.recorded()
+            self._progress_timer.recorded()
         if recorded.stop is not None:
-            self._hands.cut(STOP)
+            self._run_tasks.cut(STOP)
 
     async def begin_reply(self) -> None:
-        """Commit that a reply with effects of its own begins; until it is there, its outcome is unknown."""
+        """Commit that a reply with effects begins. Until the reply is recorded, its outcome is unknown."""
         step = Step(tail=Tail.REPLYING)
         recorded = await self.surely(lambda: self._store.record(self._fence, step))
         self._draft.replying = True
         if recorded.stop is not None:
-            self._hands.cut(STOP)
+            self._run_tasks.cut(STOP)
 
     async def surely(self, verb: Callable[[], Awaitable[T]]) -> T:
-        """Try until the machine lets it through; only a cut, or a fault that never heals, ends the trying."""
+        """Retry until the write succeeds; only a cut or a fault that never heals ends the retries."""
         for attempt in count(1):
             try:
                 return await verb()
             except (SyncFailed, StoreClosed):
                 raise
             except StoreFault as fault:
-                self._report(f"writing of turn {self._fence.turn}, try {attempt}", fault)
-            await self._hands.rest(delay(attempt, self._settings.retry, self._rng.random()))
+                self._report(f"writing turn {self._fence.turn}, try {attempt}", fault)
+            await self._run_tasks.rest(delay(attempt, self._settings.retry, self._rng.random()))
         raise AssertionError("counting never ends")
 
     async def once(self, verb: Callable[[], Awaitable[object]]) -> None:
-        """Try a single time, when there is no time to wait for the machine; a fault is only reported."""
+        """Try once, when there is no time to retry; a fault is only reported."""
         try:
             await verb()
         except StoreFault as fault:
-            self._report(f"writing of turn {self._fence.turn} before the end", fault)
+            self._report(f"writing turn {self._fence.turn} before its end", fault)

@@ -1,7 +1,7 @@
-"""Asking a model with what it can read at once: older turns are summed up first, by a call of their own.
+"""Keep a prompt within what the model can read: an extra model call sums up older turns first.
 
-A summary is one entry, committed by itself before the model is asked. Killed before that, nothing has
-happened and the next need tries again; an undo cannot come between, since the turn is unfinished.
+A summary is one entry, committed before the model is asked. After a crash before that commit nothing has
+changed, and the next long prompt tries again. No undo can come between, since the turn is unfinished.
 """
 
 from __future__ import annotations
@@ -21,42 +21,42 @@ from .draft import Draft
 from .model_call import ModelCaller, PromptTooLong
 
 _TRIES = 4
-"""How often a provider may say that it was too much, with less each time."""
+"""How often the prompt is made shorter after the provider said that it is too long."""
 _LESS = 0.7
 _PER_TOKEN = 4
 
 
 class ContextWindow:
-    """One run's way to keep what its model is shown within bounds."""
+    """Keeps the prompts of one run within the context window of its model."""
 
     def __init__(
         self,
         asking: ModelCaller,
-        keeper: Committer,
+        committer: Committer,
         draft: Draft,
-        live: RunDisplayPort,
+        display: RunDisplayPort,
         room: int | None,
         prompt: Callable[[], Prompt],
     ) -> None:
         self._asking = asking
-        self._keeper = keeper
+        self._committer = committer
         self._draft = draft
-        self._live = live
+        self._display = display
         self._prompt = prompt
         self._room = room
-        """Tokens by our own estimate; None while nobody knows."""
+        """How many tokens fit, by our own estimate; None while unknown."""
         self._ratio = 1.0
-        """What the provider counts for each token that we estimate."""
+        """How many tokens the provider counts for each token of our estimate."""
         self._sums = True
-        """Whether summing up is worth trying: it has not failed in this run."""
+        """Whether to try a summary: false after one has failed in this run."""
 
     async def reply(self) -> Metered | Finish:
-        """The model's reply to the whole conversation, as far as it can read that."""
+        """The model's reply to as much of the conversation as it can read."""
         words, before = "", None
         for _ in range(_TRIES):
             prompt = await self._fitted()
             if prompt == before:
-                break  # Nothing is left to leave out.
+                break  # No more messages can be left out.
             before = prompt
             answer = await self._asking.reply(prompt, self._draft.next_seq)
             if isinstance(answer, Metered):
@@ -78,17 +78,17 @@ class ContextWindow:
                 return replace(prompt, messages=made_to_fit(prompt.messages, int(room)))
 
     async def _sum_up(self, room: int) -> bool:
-        """Sum up a part of what lies behind; False when there is none, or it did not work."""
+        """Sum up a part of the older turns; False if there is none, or the summary failed."""
         draft = self._draft
         part = to_sum_up(draft.whole, draft.turn, int(room / self._ratio)) if self._sums else None
         if part is None:
             return False
-        self._live.step("summing up what was said before")
+        self._display.step("summing up the conversation so far")
         asked = Prompt(
             (Message(Role.USER, part.text),), instructions=INSTRUCTIONS, model=self._prompt().model
         )
-        answer = await self._asking.reply(asked, draft.next_seq, aloud=False)
-        self._live.step("thinking")
+        answer = await self._asking.reply(asked, draft.next_seq, visible=False)
+        self._display.step("thinking")
         found = None
         if isinstance(answer, Metered):
             if answer.usage is not None:
@@ -99,18 +99,18 @@ class ContextWindow:
             self._sums = False
             return False
         draft.say(found)
-        await self._keeper.save()
+        await self._committer.save()
         return True
 
     def _size(self, prompt: Prompt) -> float:
-        told = len(prompt.instructions)
-        told += sum(
+        overhead = len(prompt.instructions)
+        overhead += sum(
             len(tool.name) + len(tool.description) + len(str(tool.parameters)) for tool in prompt.tools
         )
-        return (tokens_of(prompt.messages) + told / _PER_TOKEN) * self._ratio
+        return (tokens_of(prompt.messages) + overhead / _PER_TOKEN) * self._ratio
 
     def _learn(self, prompt: Prompt, answer: Metered) -> None:
-        """The provider has counted what we estimated."""
+        """Correct the estimate by the provider's own count."""
         estimated = self._size(prompt) / self._ratio
         if answer.usage is not None and answer.usage.tokens_in > 0 and estimated > 0:
             self._ratio = min(4.0, max(0.25, answer.usage.tokens_in / estimated))

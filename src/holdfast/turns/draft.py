@@ -1,4 +1,4 @@
-"""A turn in memory: what is recorded, and what has happened since and waits for the next commit."""
+"""A turn in memory: its recorded entries, and everything that waits for the next commit."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from holdfast.store import NewQuestion, Recorded, Step
 
 
 class Draft:
-    """Grows by what happens; `unsaved` is everything not yet committed, until `saved` says it is.
+    """Collects what happens; `unsaved` is everything not yet committed, until `saved` says that it is.
 
-    A commit that failed leaves it as it was, so the same step can be tried again and no effect is lost.
-    Only the turn's owner appends to its transcript. Nothing in it outlives the process or needs to: a claim
-    builds it anew from the ledger.
+    A failed commit leaves the draft as it was, so the same step can be tried again and no effect is lost.
+    Only the run that holds the turn appends to its transcript. The draft may die with the process: the next
+    claim builds it from the ledger.
     """
 
     def __init__(self, claimed: Claimed) -> None:
@@ -43,25 +43,25 @@ class Draft:
         is_first = bool(self._entries) and self._entries[0].seq == 1
         self._past: tuple[Entry, ...] | None = () if is_first else None
         self._view: View | None = None
-        """Of the entries as they are, once somebody has asked for it."""
+        """The view of the entries, computed when it is needed first."""
         self._messages: tuple[Message, ...] | None = None
-        """The same of the whole conversation."""
+        """The messages of the whole conversation, computed when they are needed first."""
         self._kept = len(self._entries)
-        """How many of the entries are committed."""
+        """The number of committed entries."""
         self._unsaved = Step()
         self._turn = claimed.turn.id
         self.replying = False
-        """A model whose replies have effects is being asked, and the ledger knows of it."""
+        """Whether the ledger knows that a reply with effects has begun."""
         self._journal = claimed.journal
 
     @property
     def journal(self) -> Journal:
-        """The turn's calls and questions, those of the unsaved step included."""
+        """The calls and questions of the turn, with those of the unsaved step."""
         return self._journal
 
     @property
     def view(self) -> View:
-        """The turn by itself: what its next step follows from, at the cost of the turn alone."""
+        """The entries of this turn alone, from which the next step follows."""
         if self._view is None:
             self._view = view(self._entries)
         return self._view
@@ -72,7 +72,7 @@ class Draft:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The whole conversation, as the model is shown it; its past must be known."""
+        """The whole conversation as the model sees it; `knows_past` must be true."""
         assert self._past is not None
         if self._messages is None:
             self._messages = (view(self.whole) if self._past else self.view).messages
@@ -84,23 +84,23 @@ class Draft:
 
     @property
     def whole(self) -> tuple[Entry, ...]:
-        """The session's transcript with this turn in it; its past must be known."""
+        """The session's transcript with this turn; `knows_past` must be true."""
         assert self._past is not None
         return (*self._past, *self._entries)
 
     @property
     def steps(self) -> int:
-        """How often the model has replied in this turn, by whichever of its runs."""
+        """How often the model has replied in this turn, in all its runs."""
         return sum(isinstance(entry.body, Replied) for entry in self._entries)
 
     @property
     def people(self) -> tuple[PersonId, ...]:
-        """Everybody who wrote in this turn, wake-ups counted to the person they work for."""
+        """All people who wrote in this turn; a wake-up counts for the person it works for."""
         return tuple(entry.body.sender for entry in self._entries if isinstance(entry.body, Said))
 
     @property
     def ends_in_results(self) -> bool:
-        """Whether tool results of this turn are still to be taken up by the model."""
+        """Whether the model has not yet seen the last tool results of this turn."""
         return ends_in_results(self._entries)
 
     @property
@@ -113,14 +113,14 @@ class Draft:
 
     @property
     def unsaved(self) -> Step:
-        """Everything not yet committed, with how the transcript ends once it is."""
+        """Everything not yet committed, with how the transcript ends after it."""
         return replace(self._unsaved, tail=tail_of(self.view, self._journal))
 
     @property
     def produced(self) -> Step:
-        """What is unsaved of model output, results and questions, to be kept although nothing new may begin.
+        """The unsaved model output, results and questions, which a cut must keep.
 
-        Calls it planned stay planned; notes and messages are for whoever takes the turn up again.
+        Its planned calls stay planned. The next run of the turn takes the notes and messages.
         """
         append = tuple(body for body in self._unsaved.append if isinstance(body, (Replied, Returned)))
         if not append and not self._unsaved.ask:
@@ -129,13 +129,13 @@ class Draft:
 
     @property
     def unsaved_words(self) -> str:
-        """What the model has said in a reply that is not committed."""
+        """The text of a reply that is not committed yet."""
         replies = [body.text for body in self._unsaved.append if isinstance(body, Replied)]
         return replies[-1] if replies else ""
 
     @property
     def begun(self) -> Step:
-        """What is unsaved of processes that run or were seen and of the goal: true however the turn ends."""
+        """The unsaved facts about processes and the goal, which are true however the turn ends."""
         step = self._unsaved
         return Step(
             spawn=step.spawn,
@@ -146,18 +146,18 @@ class Draft:
 
     @property
     def results(self) -> tuple[Returned, ...]:
-        """What is unsaved of the results of journaled calls: what the end of a turn has to keep."""
+        """The unsaved results of journaled calls, which the end of a turn must keep."""
         unknown_yet = {call.id for call in self._unsaved.plan}
         found = (body for body in self._unsaved.append if isinstance(body, Returned))
         return tuple(body for body in found if body.call not in unknown_yet)
 
     def remember(self, transcript: tuple[Entry, ...]) -> None:
-        """Take in the session's transcript; what is of this turn is known better here."""
+        """Take in the session's transcript, without this turn: the draft has newer entries of it."""
         self._past = tuple(entry for entry in transcript if entry.turn != self._turn)
         self._messages = None
 
     def look_again(self, journal: Journal) -> None:
-        """Take in what others did to the turn's questions; nothing may be unsaved."""
+        """Take in the new state of the turn's questions; everything must be saved before."""
         self._journal = journal
 
     def say(self, *bodies: Body) -> None:
@@ -172,7 +172,7 @@ class Draft:
         self._unsaved = replace(self._unsaved, append=(*self._unsaved.append, *bodies))
 
     def take(self, *steps: Step) -> None:
-        """Take in what came of tool calls: results, a question in place of one, processes begun or seen."""
+        """Take in the outcomes of tool calls: results, questions, and processes started or seen."""
         for step in steps:
             self.say(*step.append)
             for ask in step.ask:
@@ -187,7 +187,7 @@ class Draft:
             )
 
     def consume(self, rows: tuple[Position, ...]) -> None:
-        """Take waiting rows into the turn; what they say comes back with the commit."""
+        """Take waiting rows into the turn; their texts come back with the commit."""
         self._unsaved = replace(self._unsaved, consume=(*self._unsaved.consume, *rows))
 
     def plan(self, calls: tuple[PlannedCall, ...]) -> None:
@@ -200,20 +200,20 @@ class Draft:
         self._unsaved = replace(self._unsaved, plan=(*self._unsaved.plan, *calls))
 
     def start(self, calls: tuple[CallId, ...], under: tuple[tuple[CallId, int], ...] = ()) -> None:
-        """Mark calls as started, some of them under a rule; they may run once this is committed."""
+        """Mark calls as started, some of them under a rule; they may run only after the commit."""
         for call in calls:
             self._change(call, CallState.STARTED)
         self._unsaved = replace(self._unsaved, start=(*self._unsaved.start, *calls), under=under)
 
     def hold_back(self, calls: tuple[CallRecord, ...]) -> None:
-        """The start of these calls was refused, and nothing is committed of it: they are as they were."""
+        """Undo the start of these calls: the ledger refused it and committed nothing."""
         before = {call.id: call for call in calls}
         known = tuple(before.get(call.id, call) for call in self._journal.calls)
         self._journal = replace(self._journal, calls=known)
         self._unsaved = replace(self._unsaved, start=(), under=())
 
     def spend(self, usage: Usage) -> None:
-        """Count what a model call cost."""
+        """Count the tokens of a model call."""
         self._unsaved = replace(self._unsaved, usage=(*self._unsaved.usage, usage))
 
     def ask(self, ask: NewQuestion) -> None:
@@ -234,7 +234,7 @@ class Draft:
         self._unsaved = replace(self._unsaved, ask=(*self._unsaved.ask, ask))
 
     def saved(self, recorded: Recorded) -> None:
-        """The unsaved step is committed: its entries are the ledger's now, consumed messages among them."""
+        """The unsaved step is committed: take the ledger's entries, which include consumed messages."""
         self._view = self._messages = None
         self._entries[self._kept :] = recorded.entries
         self._kept = len(self._entries)

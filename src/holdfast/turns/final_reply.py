@@ -1,4 +1,4 @@
-"""What the person is owed when a turn ends: its answer, or the words for why there is none; told once."""
+"""The one message at the end of a turn: its answer, or why there is none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.policy.turn.steps import Finish
 
 
 def gone_for(claimed: Claimed, choice: Choice) -> tuple[Owed, ...]:
-    """What a chat is owed, once, when whom or what it chose is gone: the turn goes on all the same."""
+    """One notice when the agent or model that the chat chose is gone; the turn goes on with another."""
     if not choice.words:
         return ()
     chat = claimed.session.chat
@@ -18,7 +18,7 @@ def gone_for(claimed: Claimed, choice: Choice) -> tuple[Owed, ...]:
 
 
 def owed_for(claimed: Claimed, end: Finish, longest: Longest) -> Owed:
-    """The one message a turn's end owes, to the chat and thread its cause came from."""
+    """The message that the end of a turn owes to the chat of its cause, as a reply to it."""
     done, chat = end.state is TurnState.DONE, claimed.session.chat
     return Owed(
         chat,
@@ -30,5 +30,5 @@ def owed_for(claimed: Claimed, end: Finish, longest: Longest) -> Owed:
 
 
 def partial_for(claimed: Claimed, text: str, longest: Longest, mark: str) -> tuple[Owed, ...]:
-    """What people saw of a reply that this turn is not going to finish."""
+    """The part of an unfinished reply that people saw, with a mark that it ends there."""
     return kept_reply(claimed.session.chat, claimed.turn.id, text, longest, mark, claimed.cause.message_id)

@@ -1,4 +1,4 @@
-"""Asking a person whether work that has taken much should go on, before its model is asked once more."""
+"""Ask a person whether work that reached a limit should go on, before the next model call."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from .draft import Draft
 
 
 class TurnLimits:
-    """One run's look at what its turn and its chat have used; nothing may be unsaved when it looks."""
+    """Checks what the turn and its chat have used. Everything of the run must be saved before a check."""
 
     def __init__(
-        self, store: Store, clock: Clock, keeper: Committer, claimed: Claimed, settings: LimitSettings
+        self, store: Store, clock: Clock, committer: Committer, claimed: Claimed, settings: LimitSettings
     ) -> None:
         self._store = store
         self._clock = clock
-        self._keeper = keeper
+        self._committer = committer
         self._claimed = claimed
         self._settings = settings
 
     async def asks(self, draft: Draft) -> bool:
-        """Whether a limit is reached: then the question stands in the draft, and the turn waits for it."""
+        """Whether a limit is reached; if so, the question is added to the draft and the turn waits for it."""
         questions = draft.journal.questions
         found = reached(LimitFacts(draft.steps, await self._spent(), questions), self._settings)
         if found is None:
@@ -57,4 +57,4 @@ class TurnLimits:
             return Spent()
         turn, chat = self._claimed.turn.id, self._claimed.session.chat
         since = day_began(self._clock.now())
-        return await self._keeper.surely(lambda: self._store.spent(turn, chat, since))
+        return await self._committer.surely(lambda: self._store.spent(turn, chat, since))

@@ -1,4 +1,4 @@
-"""Asking a model: again while it says that it may answer later, then the end of the turn in words."""
+"""Ask a model; retry while its errors are transient, then end the turn with the reason."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from .tools.foreign_code import called
 
 @dataclass(frozen=True, slots=True)
 class PromptTooLong:
-    """The model cannot read so much at once."""
+    """The model cannot read a prompt of this length."""
 
     words: str
 
 
 class ModelCaller:
-    """One run's way to its model."""
+    """Asks the model of one run."""
 
     def __init__(
         self,
         model: Model,
-        hands: RunTasks,
-        pulse: ProgressTimer,
-        live: RunDisplayPort,
+        run_tasks: RunTasks,
+        progress_timer: ProgressTimer,
+        display: RunDisplayPort,
         partials: Partials,
         rng: Rng,
         settings: TurnSettings,
@@ -46,27 +46,27 @@ class ModelCaller:
         before: Callable[[], Awaitable[None]],
         secrets: Secrets,
     ) -> None:
-        """`before` is done right before each call: a reply with effects is committed as begun."""
+        """`before` runs right before each call whose reply has effects: it commits that the reply begins."""
         self._before = before
         self._secrets = secrets
         self._model = model
-        self._hands = hands
-        self._pulse = pulse
-        self._live = live
+        self._run_tasks = run_tasks
+        self._progress_timer = progress_timer
+        self._display = display
         self._partials = partials
         self._rng = rng
         self._settings = settings
         self._report = report
 
     async def reply(
-        self, prompt: Prompt, next_seq: int, aloud: bool = True
+        self, prompt: Prompt, next_seq: int, visible: bool = True
     ) -> Metered | Finish | PromptTooLong:
         """The model's reply, or how the turn ends without one. A cut or a lack of progress breaks it off.
 
-        What it writes is shown as it comes if that is for people to read.
+        With `visible`, people see the reply while the model writes it.
         """
         for attempt in range(1, self._settings.model_tries + 1):
-            answer = await self._once(prompt, next_seq - 1, aloud)
+            answer = await self._once(prompt, next_seq - 1, visible)
             if isinstance(answer, Metered):
                 return replace(answer, reply=_named(masked(answer.reply, self._secrets()), next_seq))
             if isinstance(answer, Finish):
@@ -75,38 +75,38 @@ class ModelCaller:
                 return PromptTooLong(self._words(answer))
             if not answer.transient or attempt == self._settings.model_tries:
                 return gave_up(FinishReason.MODEL_FAILED, self._words(answer))
-            self._live.over()
+            self._display.over()
             await self._rest(attempt, answer.retry_after)
         raise AssertionError("a model is asked at least once")
 
     def _words(self, error: ModelError) -> str:
         return self._secrets().without(without_secrets(str(error)))
 
-    async def _once(self, prompt: Prompt, after: int, aloud: bool) -> Metered | ModelError | Finish:
-        """One try; what nobody foresaw is for the operator to read, and for the person the turn's end."""
+    async def _once(self, prompt: Prompt, after: int, visible: bool) -> Metered | ModelError | Finish:
+        """Try once. An unexpected fault goes to the log and ends the turn."""
         await self._ready()
         listening, growing = True, GrowingText(self._secrets())
 
         def hear(text: str) -> None:
-            # A model that was cut off and writes on is heard by nobody.
+            # Ignore the text of a model that writes on after the cut.
             if listening:
-                if aloud and (seen := growing.shown(text)):
-                    self._partials.write(seen, after, self._live.show(seen))
-                self._pulse.beat()
+                if visible and (seen := growing.shown(text)):
+                    self._partials.write(seen, after, self._display.show(seen))
+                self._progress_timer.beat()
 
-        task = self._hands.begin(lambda: called(lambda: self._model.reply(prompt, hear)))
+        task = self._run_tasks.begin(lambda: called(lambda: self._model.reply(prompt, hear)))
         try:
             while not task.done():
-                if self._pulse.is_stuck:
+                if self._progress_timer.is_stuck:
                     raise CutOff(STUCK)
-                await self._hands.wait((task,), self._pulse.left)
+                await self._run_tasks.wait((task,), self._progress_timer.left)
         finally:
             listening = False
         try:
             answer: object = task.result()
         except ModelError as error:
             return error
-        except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: the turn ends, told
+        except Exception as fault:  # noqa: BLE001 - the boundary to foreign code: it ends the turn
             self._report("asking the model", fault)
             return gave_up(FinishReason.MODEL_BROKE)
         if isinstance(answer, Replied):
@@ -117,27 +117,27 @@ class ModelCaller:
         return gave_up(FinishReason.MODEL_BROKE)
 
     async def _ready(self) -> None:
-        """Raise what keeps the model from being asked; a reply with effects is committed as begun first."""
-        self._hands.check()
+        """Raise a cut that is due. Before a reply with effects, commit that it begins."""
+        self._run_tasks.check()
         if replies_of(self._model) is EffectClass.EFFECT:
             await self._before()
-            self._hands.check()
+            self._run_tasks.check()
 
     async def _rest(self, attempt: int, retry_after: float | None) -> None:
-        """Wait before the next try, as long as the provider asked for, and only while that may help."""
+        """Wait before the next try, at least as long as the provider asked; raise when the run is stuck."""
         waiting = max(
             float(delay(attempt, self._settings.retry, self._rng.random())), (retry_after or 0) * SECOND
         )
         while waiting > 0:
-            if self._pulse.is_stuck:
+            if self._progress_timer.is_stuck:
                 raise CutOff(STUCK)
-            part = min(waiting, self._pulse.left)
-            await self._hands.rest(part)
+            part = min(waiting, self._progress_timer.left)
+            await self._run_tasks.rest(part)
             waiting -= part
 
 
 def _named(reply: Replied, next_seq: int) -> Replied:
-    """Providers repeat call ids; ours are unique within the session."""
+    """Give each call an id that is unique in the session: providers repeat theirs."""
     calls = tuple(
         replace(call, id=CallId(f"c{next_seq}-{number}")) for number, call in enumerate(reply.calls, start=1)
     )

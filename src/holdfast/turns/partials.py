@@ -1,4 +1,4 @@
-"""What a run has in hand that is not finished: recorded while people see it, so that no cut loses it."""
+"""The unfinished reply and output of a run: recorded while people see them, so that no cut loses them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .cut import LOST
 from .run_tasks import RunTasks
 
 _SOONER = 0.75
-"""What is left of the time in which something is to be recorded goes to the commit."""
+"""The share of the recording interval that the run waits; the rest is time for the commit."""
 
 
 class Partials:
     """The reply that is being written and the output of calls that run.
 
-    One commit holds all that has changed, and there is none while nothing has: a reply that is finished
-    before its time is up costs nothing.
+    One commit holds all changes, and nothing is committed without a change: a reply that is finished within
+    the interval costs no commit.
     """
 
     def __init__(
@@ -32,17 +32,17 @@ class Partials:
         store: Store,
         fence: Fence,
         clock: Clock,
-        hands: RunTasks,
+        run_tasks: RunTasks,
         every: int,
         on_recorded: Callable[[], None],
         report: Report,
         begun: str = "",
     ) -> None:
-        """`begun` is what an earlier run had written: it is this one's until it writes something itself."""
+        """`begun` is the text that an earlier run wrote; it counts until this run writes something itself."""
         self._store = store
         self._fence = fence
         self._clock = clock
-        self._hands = hands
+        self._run_tasks = run_tasks
         self._wait = every / SECOND * _SOONER
         self._on_recorded = on_recorded
         self._report = report
@@ -53,15 +53,15 @@ class Partials:
 
     @property
     def reply(self) -> str:
-        """What was written of a reply that is not in the transcript."""
+        """The text so far of a reply that is not in the transcript."""
         return self._reply
 
     def output(self, call: CallId) -> str:
-        """What a call that runs has put out, or the end of it."""
+        """The output so far of a running call, or the end of it."""
         return self._outputs.get(call, "")
 
     def write(self, text: str, after: int, seen: bool) -> None:
-        """The reply has grown to this; it comes after that entry, and people may see it."""
+        """Take the reply so far; it follows entry `after`, and `seen` says whether people may see it."""
         if not text:
             return
         self._reply = text
@@ -69,27 +69,27 @@ class Partials:
             self._change(Partial(recorded_reply(text), after=after))
 
     def put_out(self, call: CallId, text: str, seen: bool) -> None:
-        """A call has put out something more."""
+        """Take more output of a running call."""
         output = self._outputs[call] = recorded_output(self.output(call) + text)
         if seen:
             self._change(Partial(output, call))
 
     def replied(self) -> None:
-        """The reply is the transcript's from here on."""
+        """The reply is complete: from here on the transcript has it."""
         self._reply = ""
         self._unrecorded.pop(None, None)
 
     def returned(self, call: CallId) -> None:
-        """The call has a result."""
+        """The call has a result: its output so far is not needed any more."""
         self._outputs.pop(call, None)
         self._unrecorded.pop(call, None)
 
     def record(self) -> None:
-        """Record now that the run makes progress, with what people have been shown."""
-        self._hands.begin(self._record)
+        """Record now that the run makes progress, together with what people saw."""
+        self._run_tasks.begin(self._record)
 
     def close(self) -> tuple[Partial, ...]:
-        """Record nothing more; returns what is not recorded yet."""
+        """Stop recording; returns what is not recorded yet."""
         if self._task is not None:
             self._task.cancel()
         return tuple(self._unrecorded.values())
@@ -97,7 +97,7 @@ class Partials:
     def _change(self, partial: Partial) -> None:
         self._unrecorded[partial.call] = partial
         if self._task is None or self._task.done():
-            self._task = self._hands.begin(self._keep_recording)
+            self._task = self._run_tasks.begin(self._keep_recording)
 
     async def _keep_recording(self) -> None:
         while self._unrecorded:
@@ -110,11 +110,11 @@ class Partials:
         try:
             await self._store.progress(self._fence, tuple(shown.values()))
         except StaleWrite:
-            self._hands.cut(LOST)
+            self._run_tasks.cut(LOST)
             return
         except StoreFault as fault:
-            # It is tried again with what has come until then.
-            self._report(f"recording what turn {self._fence.turn} has shown", fault)
+            # The next try records this as well.
+            self._report(f"recording the unfinished output of turn {self._fence.turn}", fault)
             return
         for call, partial in shown.items():
             if self._unrecorded.get(call) is partial:

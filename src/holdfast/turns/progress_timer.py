@@ -1,4 +1,4 @@
-"""Whether a run still moves: its last progress, output journaled now and then, when it is stuck."""
+"""Tracks the progress of a run: when it last moved, when to record that, and whether it is stuck."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from holdfast.policy.turn.progress import RunFacts, Stuck, stuck
 
 
 class ProgressTimer:
-    """Counts on the clock that never jumps: a wall clock set forward makes nothing stuck.
+    """Uses the monotonic clock: a wall clock that jumps forward makes no run stuck.
 
-    A new run has the whole time, whatever its turn did before.
+    A new run has the whole time, also when an earlier run of its turn was stuck.
     """
 
     def __init__(self, clock: Clock, settings: TurnSettings, journal: Callable[[], None]) -> None:
@@ -22,16 +22,16 @@ class ProgressTimer:
         self._moved = self._journaled = self._begun = self._now()
 
     def recorded(self) -> None:
-        """Progress was committed."""
+        """A commit recorded progress."""
         self._moved = self._now()
         self.journaled()
 
     def journaled(self) -> None:
-        """The ledger knows of what has moved until now."""
+        """The ledger knows the progress up to now."""
         self._journaled = self._now()
 
     def beat(self) -> None:
-        """A tool or the model put something out: journaled, unless something was just a moment ago."""
+        """A tool or the model wrote output: record progress, unless that happened a moment ago."""
         self._moved = self._now()
         if self._moved - self._journaled >= self._settings.output_every:
             self._journaled = self._moved
@@ -43,12 +43,12 @@ class ProgressTimer:
         return stuck(facts, self._now(), self._settings.progress) is Stuck.ABORT
 
     def silent(self) -> int:
-        """Milliseconds since something moved."""
+        """Milliseconds since the last progress."""
         return max(0, self._now() - self._moved)
 
     @property
     def left(self) -> int:
-        """Milliseconds until the run counts as stuck, if nothing moves."""
+        """Milliseconds until the run counts as stuck without further progress."""
         return max(0, self._moved + self._settings.progress.abort - self._now())
 
     def _now(self) -> int:

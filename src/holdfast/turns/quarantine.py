@@ -1,4 +1,4 @@
-"""The quarantine lane: a suspect that lives long enough is suspected no more."""
+"""The quarantine lane: a suspect that runs long enough is cleared."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from holdfast.store import Store
 
 
 async def clear_in_time(store: Store, clock: Clock, claimed: Claimed, settings: RecoverySettings) -> None:
-    """Clear a suspect once it has outlived its earlier runs; to be cancelled when the run ends."""
+    """Clear a suspect once it has outlived its earlier runs; the caller cancels this when the run ends."""
     waiting = to_survive(claimed.longest_fatal, settings)
     while True:
         await clock.sleep(waiting / SECOND)
         try:
-            # Refused: the turn has moved on, and its end has settled what was suspected of it.
+            # Refused: this run no longer holds the turn, and its end has already settled the suspicion.
             with suppress(Refused):
                 await store.clear_suspect(claimed.fence)
         except StoreFault:

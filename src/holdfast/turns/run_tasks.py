@@ -1,4 +1,4 @@
-"""Effects as child tasks of a run, waited for beside whatever may cut it."""
+"""Run effects as child tasks of a run, and wait for them and for a cut at the same time."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ T = TypeVar("T")
 
 
 def _nothing() -> None:
-    """Nothing does."""
+    """Bar nothing: the default."""
 
 
 class RunTasks:
-    """What a run has begun, and what it was asked to break off for.
+    """The tasks that a run has begun, and the cut that was requested.
 
-    Nothing here depends on the order in which a set is walked: who asks looks at its own tasks, in order.
+    Nothing depends on the order of a set: each caller looks at its own tasks, in their order.
     """
 
     def __init__(self, clock: Clock, bars: Callable[[], Cut | None] = _nothing) -> None:
-        """`bars` says what keeps anything new from beginning just now, though nobody asked for a cut."""
+        """`bars` returns a cut that forbids any new effect now, also without a request for a cut."""
         self._clock = clock
         self._bars = bars
         self._asked: Cut | None = None
@@ -34,7 +34,7 @@ class RunTasks:
         self._tasks: list[asyncio.Task[Any]] = []
 
     def cut(self, cut: Cut) -> None:
-        """Ask for a cut; one that is not stronger than what is asked for or under way changes nothing."""
+        """Ask for a cut. It has no effect if an equal or stronger cut is requested or under way."""
         known = self._asked or self._under_way
         if known is not None and cut.kind <= known.kind:
             return
@@ -43,14 +43,14 @@ class RunTasks:
             self._signal.set_result(None)
 
     def carrying_out(self, cut: Cut) -> None:
-        """From here on only a stronger cut breaks in, and nothing begins any more."""
+        """Note that this cut is carried out: only a stronger cut breaks in, and no effect begins any more."""
         self._under_way = cut
         if self._asked is not None and self._asked.kind <= cut.kind:
             self._asked = None
             self._signal = _future()
 
     def check(self) -> None:
-        """Raise the cut that was asked for, or what bars it, before anything new begins."""
+        """Raise the requested cut or the bar, if there is one; to be called before any new effect."""
         self._break_off()
         bar = self._bars()
         if bar is not None:
@@ -61,20 +61,20 @@ class RunTasks:
             raise CutOff(self._asked)
 
     def begin(self, effect: Callable[[], Coroutine[Any, Any, T]]) -> asyncio.Task[T]:
-        """Start an effect; it is cancelled at the latest when the run ends, and perhaps never called."""
+        """Start an effect. The end of the run cancels it; a cut may come before it is called at all."""
         task = asyncio.get_running_loop().create_task(self._unless_cut(effect))
         self._tasks = [other for other in self._tasks if not other.done()]
         self._tasks.append(task)
         return task
 
     async def _unless_cut(self, effect: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The effect; but one whose turn comes when the run is cut already never begins."""
+        """Run the effect, unless the run is already cut when the task gets its turn."""
         if self._under_way is not None:
             raise asyncio.CancelledError
         return await effect()
 
     async def wait(self, tasks: Sequence[asyncio.Task[Any]], milliseconds: float | None = None) -> None:
-        """Return when one of the tasks is done or the time is up; raise `CutOff` when a cut comes first."""
+        """Return when a task is done or the time is up; raise `CutOff` when a cut comes first."""
         if any(task.done() for task in tasks):
             return
         self._break_off()
@@ -89,11 +89,11 @@ class RunTasks:
             self._break_off()
 
     async def rest(self, milliseconds: float) -> None:
-        """Let time pass; raise `CutOff` when a cut comes first."""
+        """Sleep; raise `CutOff` when a cut comes first."""
         await self.wait((), milliseconds)
 
     async def end(self, milliseconds: float) -> None:
-        """Cancel every effect and give them that long to end; one that does not is left behind."""
+        """Cancel every effect and give them that long to end; then leave the rest behind."""
         self.cancel()
         timer = self._timer(milliseconds)
         try:
@@ -104,7 +104,7 @@ class RunTasks:
             timer.cancel()
 
     def cancel(self) -> None:
-        """Ask every effect to end, without waiting, and once: one that tidies up is left to it."""
+        """Cancel every effect once, without waiting: a second cancel would disturb one that cleans up."""
         for task in self._tasks:
             if not task.cancelling():
                 task.cancel()

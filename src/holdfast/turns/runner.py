@@ -1,4 +1,4 @@
-"""Running a turn: ask what comes next, commit what that needs, do it. A resumed turn is the same loop."""
+"""Run a turn: decide the next step, commit what it needs, do it. A resumed turn runs the same loop."""
 
 from __future__ import annotations
 
@@ -56,42 +56,42 @@ from .turn_input import TurnInput
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Everything a run needs besides its turn."""
+    """Everything that a run needs besides its turn."""
 
     store: Store
     clock: Clock
     rng: Rng
     agent: Chooser
-    """Who answers: one agent, or several among which each chat has its own."""
+    """Chooses the agent of each chat."""
     workspace: Path
     settings: TurnSettings = TurnSettings()
     report: Report = field(default=unreported)
     longest: Longest = field(default=usual)
-    """What one message to a chat may hold: a longer answer is owed in parts."""
+    """How many characters one message to a chat may have: a longer answer is owed in parts."""
     watch: Watch = field(default=unwatched)
-    """What lets people see a run while it goes on."""
+    """Shows a run to people while it goes on."""
     outputs: LongResults = field(default_factory=Nowhere)
-    """Where results are kept that are too long to be shown."""
+    """Keeps the results that are too long for the model."""
     processes: ProcessPort | None = None
-    """Where background processes run, if they can here."""
+    """Runs background processes; None where they cannot run."""
     more_tools: ToolSource = field(default_factory=NoMoreTools)
-    """Tools that come and go, for every agent."""
+    """Tools that may appear and disappear, for every agent."""
     attachments: Attachments = field(default_factory=NoAttachments)
-    """Where files that people sent are put for the agent."""
+    """Puts received files where the agent finds them."""
     secrets: Secrets = field(default=no_secrets)
-    """What is removed from everything that a tool or a model says, before anybody sees it."""
+    """The secrets that are removed from all output of tools and models before people see it."""
     consent: ConsentPorts = ConsentPorts()
-    """What people are shown and asked before a call runs that needs consent."""
+    """The facts for asking people for consent to a call."""
 
     def begin(self, claimed: Claimed, settings: ClaimSettings) -> Run:
-        """A run of this turn, under the settings it was claimed with; `Run.go` sets it off."""
+        """A run of this turn, under the settings of its claim; `Run.go` starts it."""
         return Run(self, claimed, settings)
 
 
 class Run:
-    """Takes one claimed turn to its next rest: ended, waiting for a person, put back or interrupted.
+    """Runs one claimed turn until it ends, waits for a person, is put back or is interrupted.
 
-    Every write is fenced: a turn taken over meanwhile ends without one.
+    Every write is fenced: if another run takes the turn over, this run ends without a write.
     """
 
     def __init__(self, runner: Runner, claimed: Claimed, claim: ClaimSettings) -> None:
@@ -100,21 +100,23 @@ class Run:
         self._report = runner.report
         self._longest = runner.longest
         self._begun = False
-        """A model call or a tool has started."""
+        """Whether a model call or a tool has started."""
         settings, fence = runner.settings, claimed.fence
         self._draft = draft = Draft(claimed)
         self._choice = choice = runner.agent.choose(claimed.session.chat, claimed.settings)
         draft.take(Step(owe=gone_for(claimed, choice)))
         self._claim = claim
-        self._hands = hands = RunTasks(runner.clock, self._bars)
-        self._pulse = pulse = ProgressTimer(runner.clock, settings, lambda: self._partials.record())
+        self._run_tasks = run_tasks = RunTasks(runner.clock, self._bars)
+        self._progress_timer = progress_timer = ProgressTimer(
+            runner.clock, settings, lambda: self._partials.record()
+        )
         self._partials = partials = Partials(
             store=runner.store,
             fence=fence,
             clock=runner.clock,
-            hands=hands,
+            run_tasks=run_tasks,
             every=settings.progress.recorded,
-            on_recorded=pulse.journaled,
+            on_recorded=progress_timer.journaled,
             report=runner.report,
             begun=claimed.partial,
         )
@@ -144,7 +146,7 @@ class Run:
             runner.longest,
             self._processes,
         )
-        self._toolbox = ToolExecution(
+        self._tool_execution = ToolExecution(
             choice.agent,
             runner.more_tools,
             runner.workspace,
@@ -159,34 +161,38 @@ class Run:
         self._files = AttachedFiles(
             runner.attachments, claimed.session.id, choice.name or ALONE, {}, runner.secrets
         )
-        self._live = live = runner.watch(claimed, pulse.silent)
-        self._tools = ToolWork(self._toolbox, fence, hands, pulse, live, partials, runner.secrets)
+        self._display = display = runner.watch(claimed, progress_timer.silent)
+        self._tools = ToolWork(
+            self._tool_execution, fence, run_tasks, progress_timer, display, partials, runner.secrets
+        )
         rng, report = runner.rng, runner.report
-        self._keeper = keeper = Committer(
-            runner.store, fence, draft, hands, pulse, live, rng, settings, report
+        self._committer = committer = Committer(
+            runner.store, fence, draft, run_tasks, progress_timer, display, rng, settings, report
         )
         asking = ModelCaller(
             choice.agent.model,
-            hands,
-            pulse,
-            live,
+            run_tasks,
+            progress_timer,
+            display,
             partials,
             rng,
             settings,
             report,
-            keeper.begin_reply,
+            committer.begin_reply,
             runner.secrets,
         )
-        self._fitting = ContextWindow(asking, self._keeper, draft, live, choice.agent.room, self._prompt)
-        self._opening = TurnInput(runner.store, runner.clock, self._keeper, claimed, claim)
-        self._limits = TurnLimits(runner.store, runner.clock, self._keeper, claimed, settings.limits)
+        self._fitting = ContextWindow(
+            asking, self._committer, draft, display, choice.agent.room, self._prompt
+        )
+        self._opening = TurnInput(runner.store, runner.clock, self._committer, claimed, claim)
+        self._limits = TurnLimits(runner.store, runner.clock, self._committer, claimed, settings.limits)
         self._cutting = CutWork(
             runner.store,
             claimed,
-            self._keeper,
+            self._committer,
             draft,
-            hands,
-            live,
+            run_tasks,
+            display,
             partials,
             self._tools,
             settings,
@@ -198,21 +204,21 @@ class Run:
         return self.claimed.turn.id
 
     def silent(self) -> int:
-        """Milliseconds since something of it moved."""
-        return self._pulse.silent()
+        """Milliseconds since the last progress of the run."""
+        return self._progress_timer.silent()
 
     def cut(self, cut: Cut) -> None:
-        """Break the run off at the next point where it waits or would begin something."""
-        self._hands.cut(cut)
+        """Break the run off at the next point where it waits or would begin an effect."""
+        self._run_tasks.cut(cut)
 
     async def go(self) -> None:
-        """Run until the turn rests, or until a cut has been carried out."""
+        """Run until the turn ends or waits for a person, or until a cut has been carried out."""
         try:
             await self._until_rest()
-            await self._live.end()
+            await self._display.end()
         finally:
-            self._live.drop()
-            self._hands.cancel()
+            self._display.drop()
+            self._run_tasks.cancel()
 
     async def _until_rest(self) -> None:
         cut: Cut | None = None
@@ -240,45 +246,45 @@ class Run:
                 case Settle(settlements):
                     await self._settle(settlements)
                 case AskConsent(call):
-                    self._hands.check()
+                    self._run_tasks.check()
                     await self._ask_consent(call)
                 case WaitForPerson():
-                    if await self._lay_down():
+                    if await self._wait_for_person():
                         return None
                 case Finish() as end:
                     return await self._finish(end)
 
     async def _gate(self) -> Gate:
-        """What the calls of this turn have to pass, now; the chat's rules are read where they matter."""
+        """The rules that the calls of this turn must pass now; the chat's own are read only if needed."""
         chat, owner = self.claimed.session.chat, self._consent.owner
         gate = Gate(self._approvals, chat, self._clock.now(), owner, self._choice.name or "")
         if not gate.needs_consent(self._draft.journal):
             return gate
-        return replace(gate, allowed=await self._keeper.surely(lambda: self._store.allowed_calls(chat)))
+        return replace(gate, allowed=await self._committer.surely(lambda: self._store.allowed_calls(chat)))
 
     async def _ask_consent(self, call: CallRecord) -> None:
-        """Ask whether the call may run; in doubt about an owner's chat the ledger is asked again."""
+        """Ask a person whether the call may run; a fault of the ledger is retried."""
         said, asked = self._draft.people, self._asked
-        starts_program = self._toolbox.starts_program(call.name)
-        self._draft.take(await self._keeper.surely(lambda: asked.consent(call, said, starts_program)))
+        starts_program = self._tool_execution.starts_program(call.name)
+        self._draft.take(await self._committer.surely(lambda: asked.consent(call, said, starts_program)))
 
     async def _call_model(self) -> Finish | None:
-        """Commit everything so far, then ask the model; its reply is committed before anything of it runs."""
-        self._hands.check()
+        """Commit everything so far, then ask the model; its reply is committed before any call of it runs."""
+        self._run_tasks.check()
         if not self._draft.knows_past:
             session = self.claimed.session.id
-            past = await self._keeper.surely(lambda: self._store.transcript(session))
+            past = await self._committer.surely(lambda: self._store.transcript(session))
             if any(getattr(entry.body, "text", None) == UNREADABLE for entry in past):
-                await self._keeper.surely(lambda: self._store.set_entries_aside(session))
+                await self._committer.surely(lambda: self._store.set_entries_aside(session))
             self._draft.remember(past)
-            await self._mention()
+            await self._report_missed_output()
         await self._opening.take_in(self._draft)
-        await self._keeper.save()
+        await self._committer.save()
         if await self._limits.asks(self._draft):
             return None
-        self._hands.check()
+        self._run_tasks.check()
         self._begun = True
-        self._live.step("thinking")
+        self._display.step("thinking")
         await self._look_for_tools()
         await self._files.get_ready(self._draft)
         answer = await self._fitting.reply()
@@ -288,56 +294,58 @@ class Run:
         return None
 
     async def _look_for_tools(self) -> None:
-        """The model is told of the tools as they are now; what is about to be known is waited for."""
-        if not self._toolbox.settled:
-            await self._hands.wait((self._hands.begin(self._toolbox.settle),), self._pulse.left)
-        self._toolbox.look()
+        """Wait, up to a limit, until it is known which tools there are now, and offer those to the model."""
+        if not self._tool_execution.settled:
+            await self._run_tasks.wait(
+                (self._run_tasks.begin(self._tool_execution.settle),), self._progress_timer.left
+            )
+        self._tool_execution.look()
 
     def _prompt(self) -> Prompt:
         model = self._choice.model
         key = call_key(self.turn, CallId(f"reply-{self._draft.steps + 1}"))
-        messages = self._files.shown(self._draft.messages)
-        return Prompt(messages, self._toolbox.specs, self._instructions, model, key)
+        messages = self._files.described(self._draft.messages)
+        return Prompt(messages, self._tool_execution.specs, self._instructions, model, key)
 
-    async def _mention(self) -> None:
-        """Tell the model, beside its instructions, what its background processes said to nobody."""
-        if self._processes is not None and any(spec.name == LOOK for spec in self._toolbox.specs):
-            words = await self._processes.mention(self.claimed.session.id)
+    async def _report_missed_output(self) -> None:
+        """Add to the model's instructions the matching process output that started no wake-up."""
+        if self._processes is not None and any(spec.name == LOOK for spec in self._tool_execution.specs):
+            words = await self._processes.missed_output(self.claimed.session.id)
             self._instructions = "\n\n".join(filter(None, (self._instructions, words)))
 
     def _take_down(self, answer: Metered) -> None:
         self._partials.replied()
         self._draft.say(answer.reply)
-        self._draft.plan(tuple(self._toolbox.plan(call) for call in answer.reply.calls))
+        self._draft.plan(tuple(self._tool_execution.plan(call) for call in answer.reply.calls))
         if answer.usage is not None:
             self._draft.spend(answer.usage)
 
     async def _run_tools(self, step: RunTools) -> None:
-        """Commit the calls as started, begin them, and take the results of whichever end first.
+        """Commit the calls as started, begin them, and take the results of those that end first.
 
-        Each result is committed as soon as it is there; the last waits for the next step's commit: record of
-        the one, claim of the other.
+        Each result is committed as soon as it is there. The last one waits for the commit of the next step:
+        one commit records the one and claims the other.
         """
         calls = tuple(one.call for one in step.calls)
         if calls:
-            self._hands.check()
+            self._run_tasks.check()
             self._begun = True
             under = tuple((one.call.id, one.rule) for one in step.calls if one.rule is not None)
             self._draft.start(tuple(call.id for call in calls), under)
         try:
-            await self._keeper.save()
+            await self._committer.save()
         except RuleRevoked:
-            # Between the look and the commit: the next look finds out who is to be asked.
+            # The rule was revoked between the look and the commit: the next look finds the person to ask.
             self._draft.hold_back(calls)
             return
-        # The commit may have waited for a disk.
+        # The commit may have taken long, so the person may have lost access meanwhile.
         bar = self._bars() if calls else None
         if bar is not None:
             raise CutOff(bar)
         for call in calls:
             self._tools.run(call)
         if calls:
-            self._live.step(f"running {', '.join(dict.fromkeys(call.name for call in calls))}")
+            self._display.step(f"running {', '.join(dict.fromkeys(call.name for call in calls))}")
         self._draft.take(*await self._tools.next_results())
 
     async def _settle(self, settlements: tuple[Settlement, ...]) -> None:
@@ -347,24 +355,24 @@ class Run:
             if settlement.how is How.WRITE:
                 self._draft.say(Returned(settlement.call, settlement.state, settlement.text))
             else:
-                self._hands.check()
+                self._run_tasks.check()
                 self._begun = True
                 self._tools.ask(calls[settlement.call])
         while self._tools.busy:
             self._draft.take(*await self._tools.next_results())
 
-    async def _lay_down(self) -> bool:
-        """Let go of the turn while a question is open; False when it was closed meanwhile, so it goes on."""
+    async def _wait_for_person(self) -> bool:
+        """Give the turn back while a question is open; False if it was closed meanwhile: the turn goes on."""
         fence = self.claimed.fence
-        await self._keeper.save()
-        await self._live.rest()
+        await self._committer.save()
+        await self._display.rest()
         try:
-            await self._keeper.surely(lambda: self._store.wait(fence))
+            await self._committer.surely(lambda: self._store.wait(fence))
         except WrongState:
             look = self._store.journal
-            self._draft.look_again(await self._keeper.surely(lambda: look(fence.turn, fence.generation)))
+            self._draft.look_again(await self._committer.surely(lambda: look(fence.turn, fence.generation)))
             self._opening.look_again()
-            self._live.go_on()
+            self._display.go_on()
             return False
         return True
 
@@ -372,22 +380,22 @@ class Run:
         """End the turn and owe its answer, in one commit."""
         claimed, step = self.claimed, self._draft.unsaved
         if step.plan:
-            await self._keeper.save()  # an end settles only calls the journal knows
+            await self._committer.save()  # the end settles only calls that the journal knows
             step = self._draft.unsaved
-        # A reply that failed on its way, or that an earlier run had begun, is kept as far as it came.
+        # Keep the part of a reply that failed midway or that an earlier run had begun.
         written = self._partials.reply
         stopped = (Replied(written, Marker.STOPPED),) if written.strip() else ()
         partial = partial_for(claimed, written, self._longest, CUT_OFF_HERE)
         owed = (*step.owe, *partial, owed_for(claimed, end, self._longest))
         append = (*step.append, *stopped)
-        await self._live.rest()
-        await self._keeper.surely(
+        await self._display.rest()
+        await self._committer.surely(
             lambda: self._store.finish(
                 claimed.fence, end.state, append, owed, end.reason, step.tail, step.usage
             )
         )
 
     def _bars(self) -> Cut | None:
-        """Who is let out while their work runs has nothing more begun for them."""
+        """The cut for a person who is no longer allowed: no new effect begins for them."""
         person = self.claimed.cause.person
         return NOT_ALLOWED if person is not None and not self._claim.allows(person) else None

@@ -1,4 +1,4 @@
-"""What goes into a turn before its model is asked: the note about an interruption, and messages that wait."""
+"""The input of a turn before a model call: the note about an interruption, and messages that wait."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ _AT_MOST = 200
 
 
 class TurnInput:
-    """Asked at each step boundary, when all calls are paired.
+    """Adds input at each step boundary, when every call has its result.
 
-    The first time it brings what belongs to the resume; in `steer` mode every time what has come meanwhile.
+    The first time it adds the input of the resume; in `steer` mode it adds the new messages each time.
     """
 
     def __init__(
-        self, store: Store, clock: Clock, keeper: Committer, claimed: Claimed, settings: ClaimSettings
+        self, store: Store, clock: Clock, committer: Committer, claimed: Claimed, settings: ClaimSettings
     ) -> None:
         self._store = store
         self._clock = clock
-        self._keeper = keeper
+        self._committer = committer
         self._claimed = claimed
         self._settings = settings
         self._steers = (claimed.settings.busy or settings.busy) is BusyMode.STEER
         self._noted = claimed.turn.noted
         self._expects = bool(claimed.take)
-        """Rows are known to wait that belong here."""
+        """Whether rows of this turn are known to wait."""
 
     def look_again(self) -> None:
-        """A question was closed while the turn ran: who set it aside wrote something that belongs here."""
+        """A question was closed while the turn ran: the message that set it aside belongs to this turn."""
         self._expects = True
 
     async def take_in(self, draft: Draft) -> None:
-        """Add the note that is due and take the rows that belong here, for the next commit."""
+        """Add the due note and the rows of this turn to the next commit."""
         rows = await self._rows(draft)
         turn = self._claimed.turn
         facts = NoteFacts(
@@ -60,10 +60,10 @@ class TurnInput:
             return ()
         self._expects = False
         key = self._claimed.session.key
-        waiting = await self._keeper.surely(lambda: self._store.waiting(key, _AT_MOST))
+        waiting = await self._committer.surely(lambda: self._store.waiting(key, _AT_MOST))
         asked = tuple(question.id for question in draft.journal.questions)
         belonging = [row for row in waiting if self._belongs(row) or row.question in asked]
-        # Who is allowed no more is passed over; the claim their row waits for refuses it.
+        # Skip a person who is no longer allowed; the claim of their row refuses it later.
         return tuple(row.position for row in belonging if self._settings.allows(row.sender))
 
     def _belongs(self, row: InboxRow) -> bool:

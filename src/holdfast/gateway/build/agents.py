@@ -1,4 +1,4 @@
-"""Who may answer, by the configuration: ours, yours, and those of its tables."""
+"""Build the agents of the configuration: built-in ones, your own, and those of its tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def no_tools(agent: str, names: Sequence[str]) -> tuple[Tool, ...]:
-    """Nobody provides any."""
+    """Provide no tools: the default."""
     return ()
 
 
@@ -27,7 +27,7 @@ def load_agents(
     tools: Tools = no_tools,
     environment: Mapping[str, str] | None = None,
 ) -> Agents:
-    """Everybody who may answer, or `BadConfig` or `BadAgent` with what keeps one of them from it."""
+    """Load every agent that may answer; `BadConfig` or `BadAgent` says why one of them cannot."""
     found = _named(settings, tools, environment) if settings.agents else {}
     for name in (settings.agent.use, *(name for _, name in settings.agent.routes)):
         if name not in found:

@@ -1,4 +1,4 @@
-"""The MCP servers of a configuration, ready to be begun; secrets are read here and given to nobody else."""
+"""Build the MCP servers of a configuration. Their secrets are read here and passed only to them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _VARIABLE = re.compile(r"\$(\w+)")
 def servers_of(
     settings: Settings, launcher: Launcher, clock: Clock, rng: Rng, secrets: Secrets = no_secrets
 ) -> Servers | None:
-    """The servers, or None where none is configured; raises `Unusable` for what a person has to change."""
+    """The servers, or None if none is configured; raises `Unusable` if the operator must change something."""
     if not settings.mcp:
         return None
     line = missing_extra("mcp")
     if line is not None:
         table = next(iter(settings.mcp))
-        raise Unusable(f"[mcp.{table}] needs a package that is not installed; this installs it: {line}")
+        raise Unusable(f"[mcp.{table}] needs a package that is not installed. Install it with: {line}")
     means = {name: _means(name, one, settings) for name, one in settings.mcp.items()}
     home = settings.home
     return Servers(settings.mcp, means, home / FOLDER, home / WORKSPACE, launcher, clock, rng, secrets)

@@ -1,6 +1,6 @@
-"""Platforms outside this process, by the configuration; their tokens are read here and given to nobody else.
+"""Build the platforms of the configuration. Their tokens are read here and passed only to them.
 
-The library of a platform is imported only where that platform is configured.
+The library of a platform is imported only if that platform is configured.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from holdfast.telemetry.secrets import SECRET
 
 _TOKEN = re.compile(r"[0-9]{1,19}:[A-Za-z0-9_-]{1,200}")
 DOWNLOADS = "downloads"
-"""Where files stand of which only a part has come."""
+"""The folder for partly downloaded files."""
 _LATELY = 500
-"""Messages of a chat among which the question of a button is looked for."""
+"""How many of a chat's newest messages are searched for the question of a button."""
 
 
 def check_platforms(settings: Settings) -> tuple[Platform, ...]:
-    """Those of other packages; raises `Unusable` for what a person has to change.
+    """The platforms of other packages; raises `Unusable` when the operator must change something.
 
-    Asked before a ledger is opened.
+    The gateway checks this before it opens the ledger.
     """
     tables = settings.platform_tables
     others = tuple(made(name, settings.home, tables.get(name, {})) for name in settings.platforms)
@@ -41,9 +41,9 @@ def check_platforms(settings: Settings) -> tuple[Platform, ...]:
         return others
     line = missing_extra("telegram")
     if line is not None:
-        raise Unusable(f"[telegram] needs packages that are not installed; this installs them: {line}")
+        raise Unusable(f"[telegram] needs packages that are not installed. Install them with: {line}")
     telegram_token(settings)
-    # Its library takes seconds on a busy machine: here the loop may stand for that long, and later not.
+    # The import takes seconds on a busy machine: here it may block the loop, later it must not.
     import_module("holdfast.platforms.telegram.bot")
     return others
 
@@ -51,12 +51,12 @@ def check_platforms(settings: Settings) -> tuple[Platform, ...]:
 def platforms_of(
     settings: Settings, clock: Clock, store: Store, blobs: BlobFiles, report: Report = to_log
 ) -> tuple[Platform, ...]:
-    """Those of ours that are configured, and are usable as `check_platforms` has found."""
+    """The configured platforms of this package, after `check_platforms` has passed."""
     return (_telegram(settings, clock, store, blobs, report),) if settings.telegram.is_on else ()
 
 
 def telegram_token(settings: Settings, environment: Mapping[str, str] | None = None) -> str:
-    """The bot's token; what stands before its colon is the bot's id, and the name of its account."""
+    """The bot's token; the part before its colon is the bot's id and the name of its account."""
     telegram = settings.telegram
     token = secret("telegram.token", telegram.token_env, telegram.token_file, settings.home, environment)
     if token is None or not _TOKEN.fullmatch(token):
@@ -65,8 +65,8 @@ def telegram_token(settings: Settings, environment: Mapping[str, str] | None = N
 
 
 def _telegram(settings: Settings, clock: Clock, store: Store, blobs: BlobFiles, report: Report) -> Platform:
-    from holdfast.platforms.telegram.bot import telegram_bot  # noqa: PLC0415 - only where it is served
-    from holdfast.platforms.telegram.client import WebhookAddress  # noqa: PLC0415 - only where it is served
+    from holdfast.platforms.telegram.bot import telegram_bot  # noqa: PLC0415 - only if it is configured
+    from holdfast.platforms.telegram.client import WebhookAddress  # noqa: PLC0415 - only if it is configured
 
     given = settings.telegram
     listening = None
@@ -89,7 +89,7 @@ def _telegram(settings: Settings, clock: Clock, store: Store, blobs: BlobFiles, 
 
 
 def kept_in(blobs: BlobFiles) -> Callable[[bytes, str], Awaitable[str]]:
-    """Keeps what people send, and gives its hash."""
+    """A function that keeps a received file and returns its hash."""
 
     async def keep(content: bytes, media_type: str) -> str:
         return str((await blobs.keep(content, media_type))["digest"])
@@ -98,7 +98,7 @@ def kept_in(blobs: BlobFiles) -> Callable[[bytes, str], Awaitable[str]]:
 
 
 def asked_in(store: Store) -> Callable[[ChatAddress], Awaitable[Sequence[QuestionId]]]:
-    """Finds what was asked in a chat lately."""
+    """A function that finds the recent questions of a chat."""
 
     async def asked(chat: ChatAddress) -> Sequence[QuestionId]:
         last = await store.last_number(chat)

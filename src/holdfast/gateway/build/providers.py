@@ -1,6 +1,6 @@
 """One `[agents.NAME]` as an agent: its provider's model, its instructions and its tools.
 
-Imported only where there is such a table: the others do not wait for it when they start.
+Imported only if there is such a table: other gateways start faster without it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from holdfast.tools import Tool
 from holdfast.tools.mcp.tool_names import BETWEEN
 
 Tools = Callable[[str, Sequence[str]], tuple[Tool, ...]]
-"""Gives an agent, by its name, the tools it names; `BadConfig` when there is no such tool."""
+"""Returns the tools that the agent with this name lists; `BadConfig` if there is no such tool."""
 
 INSTRUCTIONS = (
     "You are an assistant whom people write to in a chat. Work on what they ask with your tools, step by "
@@ -38,7 +38,7 @@ def named_agent(
     tools: Tools,
     environment: Mapping[str, str] | None = None,
 ) -> Agent:
-    """The agent that this table describes, or `BadConfig` or `BadAgent` with what keeps it from answering."""
+    """The agent that this table describes; `BadConfig` or `BadAgent` says why it cannot answer."""
     section = f"agents.{name}"
     is_anthropic = table.provider is Provider.ANTHROPIC
     served = RemoteModel(

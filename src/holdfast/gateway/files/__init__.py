@@ -1,1 +1,1 @@
-"""Files beside the ledger: contents of messages by hash, long results, and copies in workspaces."""
+"""Files beside the ledger: attachments by hash, long results, and copies in workspaces."""

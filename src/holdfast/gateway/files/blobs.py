@@ -1,4 +1,4 @@
-"""Files that come or go with messages: kept by the hash of their bytes, in the home's folder `blobs`."""
+"""Files of messages, in and out: each is kept by the hash of its bytes in the home's folder `blobs`."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ _PICTURES: tuple[tuple[re.Pattern[bytes], str], ...] = (
     (re.compile(rb"GIF8[79]a"), "image/gif"),
     (re.compile(rb"RIFF....WEBP", re.DOTALL), "image/webp"),
 )
-"""Types that browsers may know a file by: they hold no script, and their first bytes tell them."""
+"""The only types a browser is told: they hold no script, and their first bytes identify them."""
 _FIRST_BYTES = 12
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class BlobFiles:
-    """The bytes first, synced and under their name; then the row that says that they are there.
+    """Keeps the bytes first, synced and under their name, and then the row that says so.
 
-    To be made once for a home: while one file is on its way to its row none is removed, and the other way
-    round.
+    Make exactly one per home: its lock keeps a sweep from removing a file whose row is not there yet.
     """
 
     def __init__(self, home: Path, store: Store) -> None:
@@ -54,7 +53,7 @@ class BlobFiles:
         return {"digest": digest, "size": len(data), "media_type": kind}
 
     async def find(self, digest: str) -> tuple[Blob, Path]:
-        """What is known of a file, and where it is; raises `NotFound`."""
+        """The row of a file, and its path; raises `NotFound`."""
         if not DIGEST.fullmatch(digest):
             raise NotFound("attachment", digest)
         found, path = await self._store.blob(digest), self.path_of(digest)
@@ -70,7 +69,7 @@ class BlobFiles:
             raise NotFound("attachment", digest) from None
 
     async def sweep(self) -> None:
-        """Remove every file that the ledger does not know, for good; done again, it changes nothing."""
+        """Remove every file that the ledger does not know. A second sweep changes nothing."""
         async with self._alone:
             for folder in await asyncio.to_thread(_below, self._folder):
                 names = [path.name for path in await asyncio.to_thread(_below, folder)]
@@ -83,7 +82,7 @@ class BlobFiles:
 
 
 def reader(home: Path) -> Callable[[str], Awaitable[bytes]]:
-    """Gives the bytes of a file by its digest alone; `LookupError` for one that is no longer kept."""
+    """A function that returns the bytes of a file by its digest; `LookupError` if it is not kept."""
 
     async def read(digest: str) -> bytes:
         try:
@@ -95,7 +94,7 @@ def reader(home: Path) -> Callable[[str], Awaitable[bytes]]:
 
 
 def media_type_of(path: Path) -> str:
-    """As what a browser is given this file: by its own bytes, never by the word of whoever brought it."""
+    """The media type for a browser, from the bytes of the file and never from the claim of its sender."""
     with path.open("rb") as file:
         first = file.read(_FIRST_BYTES)
     return next((kind for pattern, kind in _PICTURES if pattern.match(first)), _PLAIN)
@@ -114,14 +113,14 @@ def _remove(folder: Path, names: Iterable[str]) -> None:
 def _write(path: Path, data: bytes) -> None:
     if not path.exists():
         _make(path, data)
-    # Also for what is there: who made it may have been cut off before its name was certain.
+    # Sync for an existing file too: a crash may have cut off its writer before the sync.
     for folder in (path.parent, path.parent.parent, path.parent.parent.parent):
         sync_folder(folder)
 
 
 def _make(path: Path, data: bytes) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Two who bring the same bytes at once write two files; the name goes to either.
+    # Two writers of the same bytes use two temporary files; either may take the name.
     new = path.with_name(f"{path.name}.{os.getpid()}.{id(data)}.new")
     with new.open("wb") as file:
         file.write(data)

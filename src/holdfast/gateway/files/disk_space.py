@@ -1,4 +1,4 @@
-"""How much room there is where the home is."""
+"""The free space on the disk of the home."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def free_room(home: Path) -> Callable[[], int]:
-    """How many bytes can still be written there."""
+    """A function that returns how many bytes can still be written there."""
 
     def free() -> int:
         found = os.statvfs(home)

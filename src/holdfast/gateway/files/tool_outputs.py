@@ -1,4 +1,4 @@
-"""What tools leave that a ledger does not hold: long results and files for people, kept with other files."""
+"""Output of tools that is too large for the ledger: long results and files for people."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _KIND = "text/plain"
 
 @dataclass(frozen=True, slots=True)
 class OutputFiles:
-    """The text first, synced and under its name, then the row that says so; whatever names it comes last."""
+    """Keeps a text as a synced file first, then its row; a commit may name it only after both."""
 
     blobs: BlobFiles
     secrets: Secrets = no_secrets
-    """A file that holds one of these is not kept. Results come without them."""
+    """A file that holds one of these secrets is refused. Results arrive here already without secrets."""
 
     async def keep(self, name: str, text: str) -> Attachment:
         kept = await self.blobs.keep(text.encode("utf-8", "replace"), _KIND)
@@ -29,8 +29,8 @@ class OutputFiles:
     async def keep_file(self, name: str, media_type: str, content: bytes) -> Attachment:
         if await asyncio.to_thread(self.secrets().are_in, content):
             raise ToolFailed(
-                "the file holds a secret of this gateway (a key, a token, or a variable it was given) and "
-                "was not sent; remove the secret from the file first"
+                "the file was not sent: it holds a secret of this gateway (a key, a token, or a variable it "
+                "was given); remove the secret from the file first"
             )
         kept = await self.blobs.keep(content, media_type)
         return Attachment(str(kept["digest"]), name, str(kept["media_type"]), int(kept["size"]))

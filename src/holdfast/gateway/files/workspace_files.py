@@ -1,4 +1,4 @@
-"""Files that people sent, in the workspaces of their sessions: put there once, gone when forgotten."""
+"""Copies of received files in the workspaces of their sessions: made once, removed when forgotten."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .blobs import BlobFiles
 
 _MINE = 0o600
 _BEFORE = ".before"
-"""The ending of a file of the agent's own that was in the place of one that came."""
+"""The ending that an agent's own file gets when a received file takes its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class WorkspaceFiles:
         return await asyncio.to_thread(_beginning, self.blobs.path_of(file.digest), most)
 
     async def sweep(self) -> None:
-        """Remove the attachments and the private folders of every session that is forgotten.
+        """Remove the attachments and the private folders of every forgotten session.
 
         Done again, it changes nothing.
         """
@@ -70,9 +70,9 @@ class WorkspaceFiles:
                 await asyncio.to_thread(_remove, self.workspace.parent / STATE / session / FOLDER)
 
     def _place(self, session: SessionId, agent: str, name: str, file: Attachment) -> str:
-        """Put it there unless that was done before; an agent may have changed or removed it since."""
+        """Put the file there once: later the agent may have changed or removed it."""
         places = SafePaths(self.sharing, agent)
-        # Sessions that share a workspace may be sent files of one name.
+        # Sessions that share a workspace may receive files with the same name.
         inside = (FOLDER,) if self.sharing is Workspaces.SESSION else (FOLDER, session)
         path = "/".join((*inside, name))
         mark = places.state_of_session(self.workspace, session) / FOLDER / _hash(name)
@@ -118,7 +118,7 @@ def _beginning(path: Path, most: int) -> bytes | None:
 
 
 def _holds(folder: int, name: str, data: bytes) -> bool:
-    """Whether a file of this name and content is there already."""
+    """Whether a file with this name and content is there already."""
     try:
         with os.fdopen(open_file(folder, name, name), "rb") as file:
             return file.read(len(data) + 1) == data

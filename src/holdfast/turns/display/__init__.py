@@ -1,1 +1,1 @@
-"""What people see of a run while it goes on; lossy, and never a delivery."""
+"""What people see of a run while it goes on. Updates may get lost; none is a delivery."""

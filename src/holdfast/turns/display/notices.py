@@ -1,4 +1,4 @@
-"""What people see of turns while they run here, and what of those that ran still says that they do."""
+"""Show running turns to people, and end the progress notices of runs that are over."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .port import RunDisplayPort, Unseen
 from .run import AWAY, MOMENT, RunDisplay
 
 SOON = 2.0
-"""Seconds between two looks while a message of a run that is over has not got its last words."""
+"""Seconds between two looks while the notice of an ended run lacks its last words."""
 LOOK_AGAIN = 60.0
 AT_ONCE = 0.1
 
 
 class Showing:
-    """Shows runs as they go on, and ends the messages of those that are over, whoever ran them.
+    """Shows runs while they go on, and ends the notices of ended runs, also of earlier processes.
 
-    The ledger has one row per session for such a message: the next run's waits until that one is ended.
+    The ledger has one row per session for a notice: the next run's notice waits until that row is ended.
     """
 
     def __init__(
@@ -49,21 +49,21 @@ class Showing:
         self._bell = Bell()
         self._ending: dict[DeliveryId, asyncio.Future[bool]] = {}
         self._none: tuple[int, float] | None = None
-        """When the ledger had no notice: by the topic's version, and on the clock that never jumps."""
+        """When the ledger had no notice: the version of the topic, and the monotonic time."""
 
     def begin(self, claimed: Claimed, silent: Callable[[], int]) -> RunDisplayPort:
-        """Show a run from now on (`Watch`); one on a platform nobody knows is not shown."""
+        """Show a run from now on (implements `Watch`); a run on an unknown platform is not shown."""
         platform = self._platform_of(claimed.session.chat)
         if platform is None:
             return Unseen()
         return RunDisplay(self, platform, claimed, silent)
 
     def poke(self) -> None:
-        """A platform is back, or something else may have changed."""
+        """Look again at once: a platform is back."""
         self._bell.ring()
 
     async def work(self) -> None:
-        """For ever: end the messages of runs that are over, whenever one may be."""
+        """End the notices of ended runs, for ever."""
         faults = 0
         while True:
             rung, seen = self._bell.rung, self.store.version("doubts")
@@ -75,13 +75,13 @@ class Showing:
                 raise
             except StoreFault as fault:
                 self.report("ending notices", fault)
-                # At first at once: whoever sends tries again as well.
+                # Begin with a short pause: the sender retries at the same time.
                 faults += 1
                 wait = min(AWAY, AT_ONCE * 2**faults)
-            # One that may have arrived gets its last words before anybody sends it again.
+            # A notice of unknown outcome must get its last words before the sender repeats it.
             await first_of(self.clock.sleep(wait), self._bell.since(rung), self.store.changed("doubts", seen))
 
-    # What the runs share.
+    # Called by the displays of runs.
 
     def can_show(self, platform: Platform) -> bool:
         return platform.name in self._connected()
@@ -100,7 +100,7 @@ class Showing:
             del self._newest[shown.chat]
 
     async def before_send(self, chat: ChatAddress) -> None:
-        """What a chat is sent comes after the last words of runs that are over there; they get a moment."""
+        """Wait a moment until the ended runs of the chat have their last words; only then comes the send."""
         try:
             seen, now = self.store.version("notices"), self.clock.monotonic()
             if self._none is not None and self._none[0] == seen and now - self._none[1] < LOOK_AGAIN:
@@ -123,14 +123,14 @@ class Showing:
             self._bell.ring()
 
     async def close_notices(self) -> bool:
-        """Give messages of runs that are over their last words; False while some still wait for that."""
+        """Give the notices of ended runs their last words; False while some still lack them."""
         live = await self.store.live_notices()
         return all([await self._close(notice) for notice in live if not notice.running])
 
     async def _close(self, notice: LiveNotice) -> bool:
-        """Take one message a step further; True if it is ended, or nothing can be done for it now.
+        """Take one notice a step further; True if it is ended or cannot be ended now.
 
-        Several may want that at the same moment (its run, a send, the next look): it is done once.
+        Its run, a send and the next look may ask at the same moment: it is done once for all of them.
         """
         id_ = notice.delivery.id
         ending = self._ending.get(id_)
@@ -142,7 +142,7 @@ class Showing:
     def _closed(self, id_: DeliveryId, done: asyncio.Future[bool]) -> None:
         del self._ending[id_]
         if not done.cancelled():
-            # Whoever wanted it may be gone by now.
+            # Read the exception: its caller may have been cancelled.
             done.exception()
 
     async def _close_alone(self, notice: LiveNotice) -> bool:
@@ -172,7 +172,7 @@ class Showing:
             return await in_time(self.clock, AWAY, edit)
         except (PlatformDown, TimeoutError):
             return False
-        except Exception as fault:  # noqa: BLE001 - the boundary to an adapter: tried again, others go on
+        except Exception as fault:  # noqa: BLE001 - a fault of an adapter: the notice is tried again
             self.report(f"ending the notice {notice.delivery.id}", fault)
             return False
 
@@ -181,7 +181,7 @@ class Showing:
             shown = self._left.pop(0)
             try:
                 await in_time(self.clock, AWAY, shown.clear())
-            except Exception as fault:  # noqa: BLE001 - the boundary to an adapter: only eyes miss this
+            except Exception as fault:  # noqa: BLE001 - a fault of an adapter: only the display misses this
                 self.report("clearing what a run showed", fault)
             self.left(shown)
 

@@ -1,4 +1,4 @@
-"""What a run lets people see of itself while it goes on: lossy, never a delivery, over before its turn is."""
+"""The port through which a run shows itself: lossy, never a delivery, and ended before its turn."""
 
 from __future__ import annotations
 
@@ -9,51 +9,51 @@ from holdfast.model import Claimed
 
 
 class RunDisplayPort(Protocol):
-    """What is seen of one run. Nothing of it raises, and nothing of it is waited for longer than a moment."""
+    """Shows one run. No method raises, and none takes longer than a moment."""
 
     def show(self, text: str) -> bool:
-        """The reply in hand has grown to this; whether people may see it."""
+        """Show the reply so far; returns whether people may see it."""
         ...
 
     def over(self) -> None:
-        """What was written is committed, or will never be."""
+        """Remove the reply: it is committed now, or will never be."""
         ...
 
     def step(self, words: str) -> None:
-        """What the run is doing now."""
+        """Say what the run is doing now."""
         ...
 
     def halt(self) -> None:
-        """Show nothing more from here on."""
+        """Show nothing more."""
         ...
 
     async def rest(self) -> None:
-        """The same, and return when nothing is on its way: the turn is about to be let go of."""
+        """The same, and wait for calls to the platform under way: the run is about to give up the turn."""
         ...
 
     def go_on(self) -> None:
-        """The turn was not let go of after all."""
+        """Show the run again: it kept its turn after all."""
         ...
 
     async def stopped(self) -> None:
-        """A person stops the run: its message says so at once, before its tools have ended."""
+        """A person stopped the run: its notice says so at once, before its tools have ended."""
         ...
 
     async def end(self) -> None:
-        """The run is over: take away what was shown, and give its message the last words."""
+        """The run is over: remove everything shown, and give its notice the last words."""
         ...
 
     def drop(self) -> None:
-        """The same for one that has no time to wait."""
+        """The same without waiting."""
         ...
 
 
 Watch = Callable[[Claimed, Callable[[], int]], RunDisplayPort]
-"""Begins to show a run, given how many milliseconds it has made no progress for."""
+"""Begins to show a run. The function it gets returns the milliseconds since the run's last progress."""
 
 
 class Unseen:
-    """Nobody watches."""
+    """Shows nothing of a run."""
 
     def show(self, text: str) -> bool:
         return False
@@ -76,5 +76,5 @@ class Unseen:
 
 
 def unwatched(claimed: Claimed, silent: Callable[[], int]) -> RunDisplayPort:
-    """Show nothing of any run."""
+    """Show no run: the default."""
     return Unseen()

@@ -1,1 +1,1 @@
-"""What tools ask the gateway to do; each is carried out here and committed with the journal."""
+"""Intentions: what tools ask the gateway to do. It is carried out here and committed with the journal."""

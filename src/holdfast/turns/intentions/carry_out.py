@@ -1,4 +1,4 @@
-"""What tools want done, done: each intention becomes what is committed with the journal."""
+"""Carry out the intentions of tools: each becomes a step that is committed with the journal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .send_file import send_file
 
 @dataclass(frozen=True, slots=True)
 class Intentions:
-    """One run's way to carry out what its tools intend."""
+    """Carries out the intentions of one run's tools."""
 
     store: Store
     claimed: Claimed
@@ -41,14 +41,14 @@ class Intentions:
     goals: GoalWork
     outputs: LongResults
     shown: int
-    """Characters of one result that a model is shown."""
+    """How many characters of one result the model sees."""
     longest: Longest
-    """What one message to a chat may hold."""
+    """How many characters one message to a chat may have."""
     processes: ProcessWork | None = None
-    """None where nothing can run in the background."""
+    """None where background processes cannot run."""
 
     async def carry_out(self, intention: Intention, context: ToolContext, call: CallRecord) -> Step:
-        """Do it, and give what is to be committed; `ToolFailed` says why that cannot be."""
+        """Carry it out, and return the step to commit; `ToolFailed` says why that is not possible."""
         match intention:
             case Ask():
                 return self.asked.person(intention, call)
@@ -64,4 +64,4 @@ class Intentions:
                 return await self.goals.report(intention, call)
             case StartProcess() | LookAtProcess() | WriteToProcess() | KillProcess() if self.processes:
                 return await self.processes.carry_out(intention, context, call)
-        raise ToolFailed("nothing can run in the background here")
+        raise ToolFailed("background processes cannot run here")

@@ -1,4 +1,4 @@
-"""What an agent says of the standing goal, written down with its call."""
+"""The agent's report on the goal, committed with its call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.tools import ReportGoal, ToolFailed
 
 @dataclass(frozen=True, slots=True)
 class GoalWork:
-    """One run's way to the goal of its conversation."""
+    """Takes the reports of one run on the goal of its conversation."""
 
     store: Store
     key: Key
@@ -24,5 +24,5 @@ class GoalWork:
         if goal is None or goal.state is not GoalState.ACTIVE:
             raise ToolFailed("there is no standing goal in this conversation")
         state = GoalState.DONE if said.reached else GoalState.BLOCKED
-        text = "Noted. No further turn follows by itself; tell the person in your answer."
+        text = "Noted. The gateway starts no further turn for this goal. Tell the person in your answer."
         return Step((Returned(call.id, CallState.DONE, text),), goal=GoalReport(state, said.words))

@@ -1,4 +1,4 @@
-"""Looking back: what was said in this conversation, earlier sessions included."""
+"""Search this conversation, with its earlier sessions, for words."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from holdfast.tools import SearchHistory, ToolFailed
 
 _MOST = 50
 _AROUND = 150
-"""Characters shown on either side of the first word that was found."""
+"""How many characters are shown on either side of the first word that was found."""
 
 
 async def search_history(store: Store, claimed: Claimed, wanted: SearchHistory, call: CallRecord) -> Step:
-    """Find and show it; the turn that asks is left out, for its model has it before its eyes."""
+    """Find entries that hold all words, except in the turn that asks: its model already sees that turn."""
     words = tuple(wanted.words.split())
     if not words:
         raise ToolFailed("say which words to look for")

@@ -1,4 +1,4 @@
-"""What tools want of background processes, done: started once, looked at, given input, ended."""
+"""Carry out what tools want of background processes: start once, look, write input, kill."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ Wish = StartProcess | LookAtProcess | WriteToProcess | KillProcess
 _LOOK_AGAIN = 0.5
 _SHOWN_BY_POLL = 20
 _MOST_SHOWN = 32_000
-"""Bytes of output that one look shows."""
+"""How many bytes of output one look shows."""
 _LISTED = 20
 
 
 class ProcessWork:
-    """One run's way to background processes of its session."""
+    """The background processes of one session, for one run."""
 
     def __init__(self, store: Store, processes: ProcessPort, clock: Clock, settings: ProcessSettings) -> None:
         self._store = store
@@ -58,10 +58,10 @@ class ProcessWork:
         self._clock = clock
         self._settings = settings
         self._begun: set[ProcessId] = set()
-        """What this run has started, or is starting: not all of it is committed."""
+        """The processes this run has started or is starting, committed or not."""
 
     async def carry_out(self, wish: Wish, context: ToolContext, call: CallRecord) -> Step:
-        """Do it, and give what is to be committed; `ToolFailed` says why that cannot be."""
+        """Carry it out, and return the step to commit; `ToolFailed` says why that is not possible."""
         match wish:
             case StartProcess():
                 return await self._start(wish, context, call)
@@ -76,8 +76,8 @@ class ProcessWork:
             case KillProcess(process):
                 return await self._kill(await self._find(context.session, process), call)
 
-    async def mention(self, session: SessionId) -> str:
-        """What a turn is told, unasked, of output that was watched for and woke nobody."""
+    async def missed_output(self, session: SessionId) -> str:
+        """The words that tell a turn of matching output that started no wake-up; empty if there is none."""
         try:
             missed = {one.id: one.missed for one in await self._all(session) if one.missed}
         except ToolFailed:
@@ -108,8 +108,8 @@ class ProcessWork:
         except ToolFailed:
             self._begun.discard(id)
             raise
-        woken = " You are woken when it ends." if wish.notify else ""
-        text = f"Started as background process {id}.{woken} process_look shows how it stands."
+        woken = " The gateway wakes you when it ends." if wish.notify else ""
+        text = f"Started as background process {id}.{woken} process_look shows its state and output."
         return Step((Returned(call.id, CallState.DONE, text),), spawn=(spawned(launch, identity),))
 
     async def _look(self, wish: LookAtProcess, context: ToolContext, call: CallRecord) -> Step:
@@ -117,17 +117,17 @@ class ProcessWork:
         found = await self._find(context.session, wish.process)
         if wish.how is Looking.WAIT:
             await self._wait(found, wish.seconds, context)
-        standing = await self._stands(found)
+        status = await self._status(found)
         lines = wish.lines if wish.how is Looking.LOG else _SHOWN_BY_POLL
         output = await self._processes.output(found.id, -_MOST_SHOWN, _MOST_SHOWN)
-        text = f"{found.id} ({one_line(found.command)}): {state_text(standing)}.\n{tail_of(output, lines)}"
-        seen = (found.id,) if standing.ended else ()
+        text = f"{found.id} ({one_line(found.command)}): {state_text(status)}.\n{tail_of(output, lines)}"
+        seen = (found.id,) if status.ended else ()
         return Step((Returned(call.id, CallState.DONE, text),), looked_at=(found.id,), consume_processes=seen)
 
     async def _wait(self, found: Process, seconds: float, context: ToolContext) -> None:
-        """Let time pass until it has ended; output of it is progress, as that of a tool is."""
+        """Wait until the process has ended or the time is up; its output counts as progress of the run."""
         until, size = self._clock.monotonic() + seconds, -1
-        while not (await self._stands(found)).ended:
+        while not (await self._status(found)).ended:
             left = until - self._clock.monotonic()
             if left <= 0:
                 return
@@ -138,25 +138,25 @@ class ProcessWork:
             await self._clock.sleep(min(_LOOK_AGAIN, left))
 
     async def _kill(self, found: Process, call: CallRecord) -> Step:
-        standing = await self._stands(found)
-        if not standing.ended:
-            # It may end by itself between these two: then it was not killed, and the watcher writes its end.
-            standing = await self._processes.kill(found.id, identity_of(found))
-        if standing.ended:
-            text = f"{found.id} was not running: {state_text(standing)}."
+        status = await self._status(found)
+        if not status.ended:
+            # It may end by itself before the kill: then it was not killed, and the watcher records its end.
+            status = await self._processes.kill(found.id, identity_of(found))
+        if status.ended:
+            text = f"{found.id} was not running: {state_text(status)}."
         else:
             text = f"Killed {found.id}."
-            # If this cannot be written now, whoever watches it writes that it ended; consumed it is anyway.
+            # If this write fails, the watcher records the end later. This step consumes the process anyway.
             with suppress(StoreFault):
                 await self._store.end_process(found.id, ProcessState.KILLED, None)
         return Step((Returned(call.id, CallState.DONE, text),), consume_processes=(found.id,))
 
     async def _listed(self, session: SessionId) -> str:
         found = sorted(await self._all(session), key=lambda one: one.started_at)[-_LISTED:]
-        lines = [f"{one.id}: {state_text(await self._stands(one))}; {one_line(one.command)}" for one in found]
+        lines = [f"{one.id}: {state_text(await self._status(one))}; {one_line(one.command)}" for one in found]
         return "\n".join(lines) or "There are no background processes in this conversation."
 
-    async def _stands(self, found: Process) -> ProcessStatus:
+    async def _status(self, found: Process) -> ProcessStatus:
         if found.state is not ProcessState.RUNNING:
             return ProcessStatus(found.state, found.exit_code)
         return await self._processes.stands(found.id, identity_of(found))
@@ -177,7 +177,7 @@ class ProcessWork:
 
 
 def spawned(launch: Launch, identity: Identity) -> Spawned:
-    """A process that was started, as the ledger takes it in."""
+    """A started process, as the ledger stores it."""
     return Spawned(
         launch.id,
         identity.pid,
@@ -191,11 +191,11 @@ def spawned(launch: Launch, identity: Identity) -> Spawned:
 
 
 def tail_of(output: Output, lines: int) -> str:
-    """The last lines of some output, and how much there was before them."""
+    """The last lines of the output, and how many bytes came before them."""
     text = output.data.decode(errors="replace").replace("\r\n", "\n")
     shown = text.splitlines()[-lines:] if lines else []
     if not shown:
-        return "It has put out nothing." if not output.size else f"({output.size} bytes of output)"
+        return "It has written no output." if not output.size else f"({output.size} bytes of output)"
     kept = len("\n".join(shown).encode())
     before = max(0, output.size - kept - 1)
     return "\n".join([f"(… {before} bytes of output before this)"] * bool(before) + shown)

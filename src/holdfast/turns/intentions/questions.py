@@ -1,6 +1,6 @@
-"""What a turn asks of people: a durable question and the message that carries it, in one commit.
+"""Ask people: one commit keeps the question and owes the card that carries it.
 
-Nothing of it is kept here: the turn is let go of, and goes on from the answer in whichever process finds it.
+No state is kept here: the run gives the turn back, and any process goes on with it from the answer.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from holdfast.turns.consent import ConsentPorts
 
 
 class Questions:
-    """One run's way to ask, one thing at a time: whatever the person types can then mean nothing else."""
+    """Asks the questions of one run, one at a time, so that it is clear which one a person answers."""
 
     def __init__(
         self,
@@ -58,15 +58,15 @@ class Questions:
         self._ports = ports
         self._agent = agent
         self._asking: CallId | None = None
-        """The call that asked last; what it asks may not be in the journal yet."""
+        """The call that asked last; its question may not be in the journal yet."""
 
     def person(self, wanted: WantsToAsk, call: CallRecord) -> Step:
-        """Ask what a tool wants to know; `ToolFailed` while something else is asked."""
+        """Ask the person a question of a tool; `ToolFailed` while another question is open."""
         questions = self._journal().questions
         is_asked = any(one.state is QuestionState.OPEN for one in questions)
         is_being_asked = self._asking is not None and all(one.call != self._asking for one in questions)
         if is_asked or is_being_asked:
-            raise ToolFailed("the person is being asked something else; ask this when that is answered")
+            raise ToolFailed("another question to the person is open; ask this one after its answer")
         self._asking = call.id
         id_, chat = _id(QuestionKind.CLARIFY, call), self._claimed.session.chat
         expires_at = self._clock.now() + self._settings.questions.expires
@@ -79,10 +79,10 @@ class Questions:
     async def consent(self, call: CallRecord, said: Iterable[PersonId], starts_program: bool) -> Step:
         """Ask whether this one call may run; `said` are the people who wrote in the turn.
 
-        The card of a call that starts a program says how contained that would run.
+        If the call starts a program, its card says how contained the program would run.
 
-        The call of a person who is no owner is asked of an owner, where one can be reached, and their own
-        chat is told that it waits. Where none can, the call is refused.
+        For a person who is not an owner, the gateway asks an owner and tells the person's chat that the call
+        waits. If no owner can be reached, it refuses the call.
         """
         cause, here = self._claimed.cause, self._claimed.session.chat
         person = causing(cause.person, said, self._ports.owner)
@@ -101,7 +101,7 @@ class Questions:
     def _approval(
         self, call: CallRecord, chat: ChatAddress, asked_of: PersonId | None, notes: CardNotes
     ) -> NewQuestion:
-        """The question, and the card that carries it; with `notes.before` it is a question to an owner."""
+        """The question with its card; with `notes.before` it is a question to an owner."""
         offers = self._offer(call) if notes.before or self._is_owner(asked_of) else None
         if offers is not None:
             notes = replace(notes, rule=self._rule_words(offers, chat, asked_of))
@@ -130,7 +130,7 @@ class Questions:
         return person is not None and self._ports.owner(person)
 
     def _offer(self, call: CallRecord) -> Coverage:
-        """What "always allow this" would store; a beginning that is masked on the card is not offered."""
+        """The rule that "always allow this" would store; never a prefix that the card masks."""
         found = coverage(call, self._agent)
         is_masked = found.prefix is not None and self._ports.hide(found.prefix) != found.prefix
         return Coverage(self._agent) if is_masked else found

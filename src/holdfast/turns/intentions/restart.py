@@ -1,4 +1,4 @@
-"""A turn that asks for a restart: a row, carried out once, when its reply is delivered."""
+"""A turn asks for a restart: the gateway carries it out once, after the reply of the turn is delivered."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from holdfast.store import Step, Store
 from holdfast.tools import WantRestart
 
 _RESTART = "restart"
-"""What the gateway carries out by this name."""
+"""The name of this request."""
 ASKED = (
     "The gateway restarts once your reply of this turn is delivered, so finish now and say so. This "
     "conversation goes on afterwards, and the restart happens once: do not ask for it again."
@@ -19,6 +19,6 @@ ASKED_BEFORE = (
 
 
 async def want_restart(store: Store, claimed: Claimed, wanted: WantRestart, call: CallRecord) -> Step:
-    """Ask for it by the call's key: the same call, run again after a crash, asks for nothing new."""
+    """Ask for a restart under the call's key: a repeat of the call after a crash asks for nothing new."""
     fresh = await store.request(_RESTART, f"call:{call.key}", claimed.cause.sender, claimed.turn.id)
     return Step((Returned(call.id, CallState.DONE, ASKED if fresh else ASKED_BEFORE),))

@@ -1,4 +1,4 @@
-"""A file for a person: its bytes are kept first; the commit that settles the call owes it."""
+"""Send a file to a person: its bytes are kept first; the commit that settles the call owes it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from holdfast.turns.tools.long_results import LongResults
 async def send_file(
     outputs: LongResults, claimed: Claimed, longest: Longest, wanted: SendFile, call: CallRecord
 ) -> Step:
-    """Owe it by the call's key: the same call, run again after a crash, owes it once."""
+    """Owe the file under the call's key: a repeat of the call after a crash owes it only once."""
     try:
         file = await outputs.keep_file(wanted.name, wanted.media_type, wanted.content)
     except asyncio.CancelledError:
-        # What is certain is said: nothing is owed before this call is settled.
+        # The outcome is certain: the file is owed only by the commit that settles this call.
         raise ToolFailed("the turn was stopped before the file was kept; nothing was sent") from None
     except (SyncFailed, StoreClosed):
         raise

@@ -1,1 +1,1 @@
-"""Running the tools of a turn: started after their commit, within their time, gathered as they end."""
+"""Run the tools of a turn: start them after their commit, limit their time, collect their results."""

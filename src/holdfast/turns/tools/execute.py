@@ -1,4 +1,4 @@
-"""Running tools for a turn: planned with the class they declare, run with their key, never raising."""
+"""Run tools for a turn: each with its declared effect class and its key. A tool's fault becomes a result."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ from holdfast.tools import (
 
 from .foreign_code import called
 from .long_results import LongResults, bounded
-from .timeout import LastHeard, OutOfTime, within
+from .timeout import OutOfTime, SignOfLife, within
 
 _DANGER = (EffectClass.READ, EffectClass.IDEMPOTENT, EffectClass.RECONCILABLE, EffectClass.EFFECT)
-"""From what may always be run again to what never may."""
+"""From calls that may always run again to calls that never may."""
 
 CarryOut = Callable[[Intention, ToolContext, CallRecord], Awaitable[Step]]
-"""Does what a tool wants done; `ToolFailed` says why that cannot be."""
+"""Carries out an intention of a tool; `ToolFailed` says why that is not possible."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ear:
-    """Where a run of a tool is heard."""
+class ToolListener:
+    """Takes the progress and output of a running tool."""
 
     progress: Callable[[], None]
     output: Callable[[str], None]
 
 
 class ToolExecution:
-    """The tools of an agent and those that come and go, and the folder they work in."""
+    """The agent's own tools, the tools that may appear and disappear, and the folder they work in."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class ToolExecution:
         self._more = more
         self._wanted = agent.more
         self._tools = self._own
-        """Those the model was told of last."""
+        """The tools that the model was last told of."""
         self._workspace = workspace
         self._report = report
         self._carry_out = carry_out
@@ -87,15 +87,15 @@ class ToolExecution:
 
     @property
     def settled(self) -> bool:
-        """Whether it is known what there is now."""
+        """Whether it is known which tools there are now."""
         return self._more.settled
 
     async def settle(self) -> None:
-        """Wait for what is about to be known; bounded."""
+        """Wait, for a bounded time, until it is known which tools there are."""
         await self._more.settle()
 
     def look(self) -> None:
-        """Have the tools as they are now: those the model is told of next. An agent's own come first."""
+        """Take the tools of this moment for the next prompt. The agent's own tools win over others."""
         more = {tool.name: tool for tool in self._more.tools() if self._is_wanted(tool.name)}
         self._tools = {**more, **self._own}
 
@@ -104,67 +104,68 @@ class ToolExecution:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """What the model is told of them."""
+        """The descriptions of the tools for the model."""
         return tuple(spec_of(tool) for tool in self._tools.values())
 
     def plan(self, call: ToolCall) -> PlannedCall:
-        """How a call enters the journal: the class its tool declares now; a name nobody knows is harmless."""
+        """A call for the journal, with the effect class its tool declares now; READ for an unknown name."""
         tool = self._tools.get(call.name)
         effect = tool.effect if tool else EffectClass.READ
         return PlannedCall(call.id, call.name, call.arguments, effect)
 
     def starts_program(self, name: str) -> bool:
-        """Whether a call of that name would have the gateway start or use a program."""
+        """Whether a call of that name makes the gateway start or use a program."""
         own = self._own.get(name)
         tool = self._more.find(name) if own is None and self._is_wanted(name) else own
         return bool(getattr(tool, "starts_program", False))
 
-    async def run(self, fence: Fence, call: CallRecord, ear: Ear) -> Step:
-        """Run a started call and give what came of it, to be committed; a tool's failure is a result as well.
+    async def run(self, fence: Fence, call: CallRecord, listener: ToolListener) -> Step:
+        """Run a started call and return the step to commit; a tool's failure is a result as well.
 
-        What it wants done instead is done here, as a part of its run.
+        If the tool returns an intention, it is carried out here as a part of the run.
         """
-        life = LastHeard(self._clock)
-        context = self._context(fence, call, ear, life)
+        life = SignOfLife(self._clock)
+        context = self._context(fence, call, listener, life)
         step = await self._outcome(context, call, life)
         reader = READ_OUTPUT if READ_OUTPUT in self._tools else None
         return await self._given(step, call, reader)
 
     async def _given(self, step: Step, call: CallRecord, reader: str | None) -> Step:
-        """What came of a call, as it is committed: without secrets, then not longer than a model is shown."""
+        """The step as it is committed: secrets are masked first, then long results are shortened."""
         step = masked(step, self._secrets())
         return await bounded(step, call, self._outputs, self._settings.tools.shown, reader, self._report)
 
-    async def _outcome(self, context: ToolContext, call: CallRecord, life: LastHeard) -> Step:
+    async def _outcome(self, context: ToolContext, call: CallRecord, life: SignOfLife) -> Step:
         tool = await self._found(call.name)
         if tool is None:
             known = ", ".join(sorted(self._tools)) or "none"
             return _failed(call, f"There is no tool {call.name!r}. There are: {known}.")
         if _DANGER.index(call.effect) < _DANGER.index(tool.effect):
-            # What was planned as harmless has passed the rules for that, and would be run again.
+            # The call was planned under a safer class: it passed weaker rules and might be run again.
             return _failed(
-                call, f"{call.name} is another tool than when you called it. Call it again if wanted."
+                call,
+                f"The tool {call.name} has changed since you called it. Call it again if you still want it.",
             )
         try:
             found = await self._in_time(tool, context, call, life)
             if isinstance(found, Intention):
                 return await self._carry_out(found, context, call)
         except ToolFailed as failure:
-            return _failed(call, self._shown(str(failure)))
+            return _failed(call, self._without_secrets(str(failure)))
         except CutShort as cut:
-            return Step((await self._given_up(tool, context, call, self._shown(str(cut))),))
+            return Step((await self._given_up(tool, context, call, self._without_secrets(str(cut))),))
         except (StaleWrite, StoreClosed, SyncFailed):
             raise
-        except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: the fault is the result
+        except Exception as fault:  # noqa: BLE001 - the boundary to foreign code: the fault is the result
             self._report(f"the tool {call.name} in turn {context.turn}", fault)
-            # What it did before its fault nobody knows; of an effect that must not look like a plain failure.
+            # The tool may have done its effect before the fault, so an effect must not look like a failure.
             if call.effect in (EffectClass.READ, EffectClass.IDEMPOTENT):
-                return _failed(call, f"The tool broke: {self._shown(repr(fault))}")
-            return Step((_unknown(call, self._shown(repr(fault))),))
+                return _failed(call, f"The tool failed unexpectedly: {self._without_secrets(repr(fault))}")
+            return Step((_unknown(call, self._without_secrets(repr(fault))),))
         return Step((Returned(call.id, CallState.DONE, str(found)),))
 
-    async def _in_time(self, tool: Tool, context: ToolContext, call: CallRecord, life: LastHeard) -> Outcome:
-        """Stuck means no sign of life, not long duration; whoever names a time means all of it."""
+    async def _in_time(self, tool: Tool, context: ToolContext, call: CallRecord, life: SignOfLife) -> Outcome:
+        """Run the tool within its own time limit, or else within the default since its last sign of life."""
         own, seconds, grace = _own_time(tool), self._seconds(tool), self._settings.grace / SECOND
         work = called(lambda: tool.run(context, call.arguments))
         try:
@@ -174,7 +175,7 @@ class ToolExecution:
             raise CutShort(f"it {why} {seconds:g} seconds") from None
 
     async def _found(self, name: str) -> Tool | None:
-        """What a call runs: the tool as it is now, not as it was when the model was told of it."""
+        """The tool as it is now, not as it was when the model was told of it."""
         own = self._own.get(name)
         if own is not None or not self._is_wanted(name):
             return own
@@ -183,12 +184,12 @@ class ToolExecution:
         return self._more.find(name)
 
     def _seconds(self, tool: Tool) -> float:
-        """How long a run of it may take: as it says itself, else as is configured."""
+        """How many seconds the tool may take: its own limit, or else the configured one."""
         own = _own_time(tool)
         return self._settings.tools.timeout / SECOND if own is None else own
 
     async def _given_up(self, tool: Tool, context: ToolContext, call: CallRecord, why: str) -> Returned:
-        """Settle by its class a call that was ended before it was done, as one that was cut off."""
+        """Settle a call that ran out of time by its class, like a call that a crash cut off."""
         match call.effect:
             case EffectClass.READ | EffectClass.IDEMPOTENT:
                 return Returned(call.id, CallState.FAILED, given_up_text(call, why))
@@ -197,13 +198,15 @@ class ToolExecution:
             case EffectClass.EFFECT:
                 return _unknown(call, why)
 
-    async def ask(self, fence: Fence, call: CallRecord, ear: Ear) -> Step:
-        """Ask a reconcilable tool what became of a call that was cut off; what it cannot tell is unknown."""
+    async def ask(self, fence: Fence, call: CallRecord, listener: ToolListener) -> Step:
+        """Ask a reconcilable tool for the outcome of a cut-off call; without an answer it is unknown."""
         tool = await self._found(call.name)
         result = (
             _unknown(call)
             if tool is None
-            else await self._asked(tool, self._context(fence, call, ear, LastHeard(self._clock)), call, "")
+            else await self._asked(
+                tool, self._context(fence, call, listener, SignOfLife(self._clock)), call, ""
+            )
         )
         return await self._given(Step((result,)), call, None)
 
@@ -214,28 +217,30 @@ class ToolExecution:
             work = called(lambda: cast("Checkable", tool).check(context, call.arguments))
             found = await within(self._clock, self._seconds(tool), self._settings.grace / SECOND, work)
         except (ToolFailed, CutShort) as failure:
-            return _unknown(call, self._shown(str(failure)))
+            return _unknown(call, self._without_secrets(str(failure)))
         except OutOfTime:
-            return _unknown(call, "it could not be asked in time")
-        except Exception as fault:  # noqa: BLE001 - the boundary to other people's code: it could not tell
+            return _unknown(call, "the tool did not answer in time")
+        except Exception as fault:  # noqa: BLE001 - the boundary to foreign code: the outcome stays unknown
             self._report(f"asking the tool {call.name} in turn {context.turn}", fault)
-            return _unknown(call, self._shown(repr(fault)))
+            return _unknown(call, self._without_secrets(repr(fault)))
         if found is None:
             return Returned(call.id, CallState.FAILED, not_happened_text(call))
         return Returned(call.id, CallState.DONE, str(found))
 
-    def _shown(self, words: str) -> str:
-        """A failure as the transcript keeps it. Known values come first: a shape may end inside of one."""
+    def _without_secrets(self, words: str) -> str:
+        """The text of a failure for the transcript. Masks known secrets first: a pattern may cut one."""
         return without_secrets(self._secrets().without(words))
 
-    def _context(self, fence: Fence, call: CallRecord, ear: Ear, life: LastHeard) -> ToolContext:
+    def _context(
+        self, fence: Fence, call: CallRecord, listener: ToolListener, life: SignOfLife
+    ) -> ToolContext:
         def progress() -> None:
-            life.hear()
-            ear.progress()
+            life.note()
+            listener.progress()
 
         def output(text: str) -> None:
-            life.hear()
-            ear.output(text)
+            life.note()
+            listener.output(text)
 
         return ToolContext(
             fence.session,

@@ -1,4 +1,4 @@
-"""The boundary to other people's code: a cancellation of ours is told from one the code raises by itself."""
+"""The boundary to foreign code: it tells the run's own cancellation from one that the code raises itself."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ T = TypeVar("T")
 
 
 class Abandoned(Exception):
-    """Other people's code ended itself as if it had been cancelled, and nobody had."""
+    """Foreign code raised a cancellation although the run did not cancel it."""
 
 
 async def called(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Call a model or a tool and await it; what it raises by itself is an `Exception`, never a cancellation.
+    """Call a model or a tool and await it; its own cancellation is raised as `Abandoned`.
 
-    Called in here: a run that is cut before this begins has not called anything.
+    The call happens inside: a run that is cut before this begins has called nothing.
     """
     try:
         return await work()

@@ -1,4 +1,4 @@
-"""The tools a run has in hand: begun once their start is committed, gathered as they end."""
+"""The running tools of a run: begun after the commit of their start, collected as they end."""
 
 from __future__ import annotations
 
@@ -17,61 +17,61 @@ from holdfast.turns.partials import Partials
 from holdfast.turns.progress_timer import ProgressTimer
 from holdfast.turns.run_tasks import RunTasks
 
-from .execute import Ear, ToolExecution
+from .execute import ToolExecution, ToolListener
 
 _LINES = 12
 _WIDEST = 2_000
-"""What is seen of the output of a tool that runs: the last of its lines."""
+"""People see at most so many characters of a running tool's output, from its last lines."""
 
 
 class ToolWork:
-    """Calls side by side, in the order they were begun."""
+    """Runs calls side by side and keeps them in the order of their start."""
 
     def __init__(
         self,
-        toolbox: ToolExecution,
+        tool_execution: ToolExecution,
         fence: Fence,
-        hands: RunTasks,
-        pulse: ProgressTimer,
-        live: RunDisplayPort,
+        run_tasks: RunTasks,
+        progress_timer: ProgressTimer,
+        display: RunDisplayPort,
         partials: Partials,
         secrets: Secrets,
     ) -> None:
-        self._toolbox = toolbox
+        self._tool_execution = tool_execution
         self._fence = fence
-        self._hands = hands
-        self._pulse = pulse
-        self._live = live
+        self._run_tasks = run_tasks
+        self._progress_timer = progress_timer
+        self._display = display
         self._partials = partials
         self._secrets = secrets
         self._tasks: dict[CallId, asyncio.Task[Step]] = {}
 
     def run(self, call: CallRecord) -> None:
         """Run a call that is committed as started."""
-        self._begin(call, lambda: self._toolbox.run(self._fence, call, self._ear(call)))
+        self._begin(call, lambda: self._tool_execution.run(self._fence, call, self._listener(call)))
 
     def ask(self, call: CallRecord) -> None:
-        """Ask what became of a call that was cut off."""
-        self._begin(call, lambda: self._toolbox.ask(self._fence, call, self._ear(call)))
+        """Ask for the outcome of a call that was cut off."""
+        self._begin(call, lambda: self._tool_execution.ask(self._fence, call, self._listener(call)))
 
     @property
     def busy(self) -> bool:
         return bool(self._tasks)
 
     async def next_results(self) -> tuple[Step, ...]:
-        """Wait until at least one has ended, and take what came of those that have."""
+        """Wait until at least one call has ended, and take the results of all that have."""
         tasks = tuple(self._tasks.values())
         while not any(task.done() for task in tasks):
-            if self._pulse.is_stuck:
+            if self._progress_timer.is_stuck:
                 raise CutOff(STUCK)
-            await self._hands.wait(tasks, self._pulse.left)
+            await self._run_tasks.wait(tasks, self._progress_timer.left)
         return self.results()
 
     def results(self) -> tuple[Step, ...]:
-        """Take what there is now; of a call that was cut off nothing came."""
+        """Take the results that are there now; a cancelled call has none."""
         ended = {call: task for call, task in self._tasks.items() if task.done()}
         self._tasks = {call: task for call, task in self._tasks.items() if call not in ended}
-        self._live.over()
+        self._display.over()
         steps = tuple(
             self._with_output(call, task.result()) for call, task in ended.items() if not task.cancelled()
         )
@@ -82,12 +82,12 @@ class ToolWork:
         return steps
 
     def _with_output(self, call: CallId, step: Step) -> Step:
-        """Of a call whose outcome is unknown, what people saw of its output is kept with that."""
+        """Add to an unknown outcome the output that people saw."""
         output = self._partials.output(call)
         return replace(step, append=tuple(with_output(body, output) for body in step.append))
 
-    def _ear(self, call: CallRecord) -> Ear:
-        """What a tool puts out counts as progress and is seen while it runs, and not a moment longer."""
+    def _listener(self, call: CallRecord) -> ToolListener:
+        """Count the output of a tool as progress and show it, only while the tool runs."""
         seen, stream = "", self._secrets().stream()
 
         def runs() -> bool:
@@ -96,7 +96,7 @@ class ToolWork:
 
         def beat() -> None:
             if runs():
-                self._pulse.beat()
+                self._progress_timer.beat()
 
         def hear(text: str) -> None:
             nonlocal seen
@@ -104,10 +104,10 @@ class ToolWork:
                 return
             if known := stream.feed(text):
                 seen = "\n".join((seen + known).split("\n")[-_LINES:])[-_WIDEST:]
-                self._partials.put_out(call.id, known, self._live.show(f"{call.name}:\n{seen}"))
-            self._pulse.beat()
+                self._partials.put_out(call.id, known, self._display.show(f"{call.name}:\n{seen}"))
+            self._progress_timer.beat()
 
-        return Ear(beat, hear)
+        return ToolListener(beat, hear)
 
     def _begin(self, call: CallRecord, work: Callable[[], Coroutine[Any, Any, Step]]) -> None:
-        self._tasks[call.id] = self._hands.begin(work)
+        self._tasks[call.id] = self._run_tasks.begin(work)

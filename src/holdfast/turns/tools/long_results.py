@@ -1,4 +1,4 @@
-"""Results that are too long for a model: kept whole beside the ledger, shown by their beginning and end."""
+"""Results that are too long for a model: kept whole beside the ledger, shown with beginning and end."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from holdfast.tools import ReadOutput, ToolFailed
 
 
 class LongResults(Protocol):
-    """Where long results are kept, by the hash of what they say."""
+    """Keeps long results by the hash of their text."""
 
     async def keep(self, name: str, text: str) -> Attachment:
-        """Keep it for good before this returns: whatever names it may then be committed."""
+        """Keep the text durably before this returns: after that a commit may name it."""
         ...
 
     async def keep_file(self, name: str, media_type: str, content: bytes) -> Attachment:
-        """The same for a file that goes to a person; `ToolFailed` if it holds a known secret."""
+        """Keep a file for a person in the same way; `ToolFailed` if it holds a known secret."""
         ...
 
     async def read(self, digest: str) -> str:
-        """All of it; raises `NotFound` when it is not, or no longer, kept."""
+        """The whole text; raises `NotFound` when it is not kept."""
         ...
 
 
 class Nowhere:
-    """Long results are shortened, and nothing more of them is kept."""
+    """Keeps nothing: long results are only shortened."""
 
     async def keep(self, name: str, text: str) -> Attachment:
         raise NotFound("place for long results", name)
@@ -45,9 +45,9 @@ class Nowhere:
 async def bounded(
     step: Step, call: CallRecord, outputs: LongResults, most: int, reader: str | None, report: Report
 ) -> Step:
-    """The same step with no result in it that is longer than a model may be shown.
+    """The same step, with every result shortened to what a model may see.
 
-    `reader` is the tool by which the model can read the rest, if it has one.
+    `reader` is the tool with which the model can read the rest, if it has one.
     """
     append = [
         await _short(body, call, outputs, most, reader, report)
@@ -64,7 +64,7 @@ async def _short(
     keeping = asyncio.ensure_future(outputs.keep(f"output of {call.name}", body.text))
     file: Attachment | None = None
     try:
-        # A cut does not break it off: the tool has done its work, and without its result nobody would know.
+        # A cut must not break this off: the tool has done its work, and only its result says so.
         file = await asyncio.shield(keeping)
     except HoldfastError as fault:
         report(f"keeping the output of {call.name}", fault)
@@ -80,5 +80,5 @@ async def read_output(outputs: LongResults, wanted: ReadOutput, call: CallRecord
     try:
         text = await outputs.read(wanted.output)
     except NotFound:
-        raise ToolFailed(f"no output is kept by the name {wanted.output!r} (any more)") from None
+        raise ToolFailed(f"no output is kept under the name {wanted.output!r}") from None
     return Step((Returned(call.id, CallState.DONE, part_of(text, wanted.first_line, wanted.lines, most)),))

@@ -1,4 +1,4 @@
-"""Running a tool within its time: then it is cancelled, has a moment to end, and is given up."""
+"""Run a tool within its time. After that it is cancelled, has a moment to end, and is given up."""
 
 from __future__ import annotations
 
@@ -12,49 +12,49 @@ T = TypeVar("T")
 
 
 class OutOfTime(Exception):
-    """It took longer than it may; what became of it nobody knows."""
+    """The tool took too long; its outcome is not known."""
 
 
-class LastHeard:
-    """When something was heard last of a tool that runs."""
+class SignOfLife:
+    """The time of the last sign of life of a running tool."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self.heard = clock.monotonic()
+        self.at = clock.monotonic()
 
-    def hear(self) -> None:
-        self.heard = self._clock.monotonic()
+    def note(self) -> None:
+        self.at = self._clock.monotonic()
 
 
 async def within(
-    clock: Clock, seconds: float, grace: float, work: Coroutine[Any, Any, T], life: LastHeard | None = None
+    clock: Clock, seconds: float, grace: float, work: Coroutine[Any, Any, T], life: SignOfLife | None = None
 ) -> T:
-    """Return what `work` gives in time, or in the moment after it was told to end; else raise `OutOfTime`.
+    """Return the result of `work` in time, or in the grace after its cancel; else raise `OutOfTime`.
 
-    With a `life`, its time begins anew whenever something is heard of it. Cancelled itself, it passes that on
-    and still returns what the work does. What ignores both is left behind: nobody waits for it any more.
+    With `life`, the time starts again at each sign of life. If this call is cancelled itself, it cancels the
+    work and still returns its result. Work that ignores the cancel is left behind.
     """
-    life = life or LastHeard(clock)
+    life = life or SignOfLife(clock)
     task = asyncio.ensure_future(work)
-    since = life.heard
+    since = life.at
     while not await _done(clock, task, seconds - (clock.monotonic() - since)):
-        if life.heard == since:
+        if life.at == since:
             task.cancel()
             if not await _done(clock, task, grace) or task.cancelled():
                 raise OutOfTime
             break
-        since = life.heard
+        since = life.at
     return task.result()
 
 
 async def _done(clock: Clock, task: asyncio.Future[Any], seconds: float) -> bool:
-    """Wait that long for the end of the task; a cancellation goes to the task, and is waited out with it."""
+    """Wait that long for the end of the task. A cancel of this call goes on to the task, and waits for it."""
     timer = asyncio.ensure_future(_sleep(clock, seconds))
     try:
         await asyncio.wait([task, timer], return_when=asyncio.FIRST_COMPLETED)
     except asyncio.CancelledError:
         task.cancel()
-        # Whoever cancelled us gives us only so long, and then cancels or leaves us as well.
+        # No limit here: the canceller limits this wait itself.
         await asyncio.wait([task])
         return True
     finally:

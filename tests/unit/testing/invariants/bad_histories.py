@@ -27,7 +27,7 @@ Spoil = Callable[[History], None]
 P = "p0123456789ab"
 COMMAND = "run 3 (0.0)"
 END = f"The background process {P} ({COMMAND}) is ended, exit code 0."
-OVER = f"{P} ({COMMAND}): ended, exit code 0.\nIt has put out nothing."
+OVER = f"{P} ({COMMAND}): ended, exit code 0.\nIt has written no output."
 GOAL = "Standing goal: reach 2"
 OWNER = "plain:owner"
 
