@@ -83,7 +83,11 @@ def test_set_up_again_keeps_what_is_in_the_file_and_says_what_to_do(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("token", "words"),
-    [("1000:wrong", "does not know this token"), ("no token at all", "that is no token"), ("", "no token")],
+    [
+        ("1000:wrong", "does not know this token"),
+        ("no token at all", "that is not a token"),
+        ("", "not a token"),
+    ],
 )
 def test_a_token_that_is_none_writes_nothing(tmp_path: Path, address: str, token: str, words: str) -> None:
     done = setup(tmp_path / "home", address, token=token)
