@@ -64,9 +64,7 @@ async def _in_terminal(home: Path, name: str, wait: float) -> None:
     above, screen = Screen(stdout()), Screen(stdout(), typed_so_far)
     async with _line(home, name, wait, screen.event, above.line) as line:
         pid = (await ask(home, "status"))["pid"]
-        above.line(
-            styled((f"The gateway is process {pid}: kill -9 it at any moment: the work goes on.", "dim"))
-        )
+        above.line(styled((f"The gateway is process {pid}. Try `kill -9 {pid}`: the work goes on.", "dim")))
         above.line(styled(("Type a line; /help lists commands; Ctrl-D leaves.", "dim")))
         async for text in read_terminal():
             if text.strip() in GOODBYES:
