@@ -251,3 +251,11 @@ def test_letters_that_run_to_the_left_move_nothing_on_a_card(page: Page) -> None
     }""")
     assert len(places) == len(f"path: {TO_THE_LEFT}")
     assert places == sorted(places), json.dumps(places)
+
+
+@pytest.mark.guards("R22.4")
+def test_the_line_above_a_card_hides_no_character_of_the_call_either(page: Page) -> None:
+    say(page, "delete \u202egpj.yadiloh\u200b \u3164x")
+    named = r"\u{202e}gpj.yadiloh\u{200b} \u{3164}x"
+    expect(page.locator(".question.consent.open pre")).to_contain_text(named)
+    expect(page.locator(".step .tool-name")).to_have_text(f"delete_file {named}")

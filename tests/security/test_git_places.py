@@ -11,7 +11,7 @@ from holdfast.records import dataclass
 from holdfast.tools import ToolFailed
 from holdfast.tools.containment import ALL
 from holdfast.tools.containment.protected import protection
-from tests.support.contained import Scene
+from tests.support.contained import KINDS, Scene
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="code of agents is contained on Linux alone")
 WHO = "-c user.name=a -c user.email=a@b"
@@ -85,7 +85,9 @@ WAYS = {
 }
 
 
-def attacked(root: Path, code: Path, way: Way, containment: Containment | None) -> bool:
+def attacked(
+    root: Path, code: Path, way: Way, containment: Containment | None, kind: str = "command"
+) -> bool:
     """Whether something of the agent's ran with the owner's rights; without containment this proves a way."""
     scene = None if containment is None else Scene(root, containment)
     subprocess.run(way.before, shell=True, cwd=code, check=True)
@@ -95,7 +97,7 @@ def attacked(root: Path, code: Path, way: Way, containment: Containment | None) 
             subprocess.run(words, shell=True, cwd=code, check=False)
             continue
         try:
-            scene.shell("command", f"cd {code}; {words}", write=(code,))
+            scene.shell(kind, f"cd {code}; {words}", write=(code,))
         except ToolFailed:
             assert containment is Containment.LANDLOCK
     done = way.after.replace("{root}", str(root))
@@ -117,6 +119,16 @@ def test_nothing_of_an_agent_runs_by_the_owners_git(
     tmp_path: Path, code: Path, way: str, containment: Containment
 ) -> None:
     assert not attacked(tmp_path, code, WAYS[way], containment)
+
+
+@pytest.mark.guards("R24.2")
+@pytest.mark.parametrize("containment", ALL)
+@pytest.mark.parametrize("way", ["a folder of hooks", "no configuration", "included configuration"])
+@pytest.mark.parametrize("kind", [one for one in KINDS if one != "command"])
+def test_nothing_of_a_background_process_or_mcp_program_runs_by_it_either(
+    tmp_path: Path, code: Path, kind: str, way: str, containment: Containment
+) -> None:
+    assert not attacked(tmp_path, code, WAYS[way], containment, kind)
 
 
 @pytest.mark.parametrize("way", WAYS)

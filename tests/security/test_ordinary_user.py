@@ -13,6 +13,7 @@ from tests.unit.project.tree import ROOT
 FILES = (
     "test_containment.py",
     "test_gateway.py",
+    "test_git_places.py",
     "test_lifetime.py",
     "test_ordinary_work.py",
     "test_owners_folders.py",

@@ -43,6 +43,7 @@ from .sim.scenario import (
     SetClock,
     Stop,
 )
+from .tool_calls import called
 
 __all__ = [
     "INVARIANTS",
@@ -79,6 +80,7 @@ __all__ = [
     "Simulated",
     "Stop",
     "Swept",
+    "called",
     "crash_points",
     "random_world",
     "run_world",

@@ -15,6 +15,7 @@ from holdfast.cli.render.terminal_text import Folded, Part, joined, styled
 from holdfast.model import AskedBy, Attachment, QuestionKind, QuestionState
 from holdfast.model.states import SILENT
 from holdfast.policy.consent.closed_question import closed_words, unanswered_line
+from holdfast.policy.consent.visible_text import visible
 from holdfast.policy.delivery.files import file_line
 from holdfast.policy.intake.parse_input import command_label
 from holdfast.telemetry import controls_named
@@ -166,7 +167,7 @@ def _options(options: list[str]) -> list[str]:
     return [f"{number}. {option}" for number, option in enumerate(options, start=1)]
 
 
-def entry_line(entry: Json, show_said: bool = False) -> Text | None:
+def entry_line(entry: Json, show_said: bool = False) -> ScreenLine | None:
     """A committed step; a final answer is shown when it is delivered, not twice."""
     match entry["kind"]:
         case "said" if entry.get("woken"):
@@ -174,10 +175,14 @@ def entry_line(entry: Json, show_said: bool = False) -> Text | None:
         case "said" if show_said:
             return styled(("you      ", "bold cyan"), entry["text"])
         case "replied" if entry["calls"]:
-            calls = [(f"{call['name']} {_gist(call['arguments'])}", "dim") for call in entry["calls"]]
-            return styled(("agent    ", "bold"), joined(_BELOW, filter(None, (entry["text"], *calls))))
+            calls = [
+                (visible(f"{call['name']} {_gist(call['arguments'])}"), "dim") for call in entry["calls"]
+            ]
+            step = styled(("agent    ", "bold"), joined(_BELOW, filter(None, (entry["text"], *calls))))
+            return Folded(step, len(_INDENT))
         case "returned":
-            return styled(_INDENT, CALL_MARKS[entry["state"]], " ", _lines(entry["text"]))
+            result = styled(_INDENT, CALL_MARKS[entry["state"]], " ", _lines(entry["text"]))
+            return Folded(result, len(_INDENT))
         case "noted":
             return styled((f"{_INDENT}(the agent is told: {one_line(entry['text'], 110)})", "dim"))
     return None

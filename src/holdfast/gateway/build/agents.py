@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from holdfast.agents import Agent, Agents, load_agent
 from holdfast.clock import Clock
+from holdfast.config.settings import Settings
+from holdfast.gateway.files.blobs import reader
 from holdfast.policy.settings import SECOND
 from holdfast.tools import Tool
-
-from holdfast.gateway.files.blobs import reader
-from holdfast.config.settings import Settings
 
 if TYPE_CHECKING:
     from .providers import Tools

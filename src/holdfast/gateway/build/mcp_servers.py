@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 
 from holdfast.clock import Clock, Rng
+from holdfast.config.home import WORKSPACE
+from holdfast.config.load import secret
+from holdfast.config.settings import Settings
 from holdfast.errors import BadConfig, Unusable
 from holdfast.installation import missing_extra
 from holdfast.telemetry import Secrets, no_secrets
 from holdfast.telemetry.log import FOLDER
 from holdfast.tools.containment import Launcher
 from holdfast.tools.mcp import McpSettings, Means, Servers
-
-from holdfast.config.load import secret
-from holdfast.config.home import WORKSPACE
-from holdfast.config.settings import Settings
 
 _VARIABLE = re.compile(r"\$(\w+)")
 

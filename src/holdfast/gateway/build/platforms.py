@@ -10,7 +10,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import import_module
 
 from holdfast.clock import Clock
+from holdfast.config.load import secret
+from holdfast.config.settings import Reading, Settings
 from holdfast.errors import BadConfig, Report, Unusable
+from holdfast.gateway.files.blobs import BlobFiles
+from holdfast.gateway.stage_tasks import to_log
 from holdfast.inbox import COMMANDS
 from holdfast.installation import missing_extra
 from holdfast.model import ChatAddress, OwedKind, QuestionId
@@ -18,11 +22,6 @@ from holdfast.platforms import Platform
 from holdfast.platforms.registry import made
 from holdfast.store import Store
 from holdfast.telemetry.secrets import SECRET
-
-from holdfast.gateway.files.blobs import BlobFiles
-from holdfast.config.load import secret
-from holdfast.gateway.stage_tasks import to_log
-from holdfast.config.settings import Reading, Settings
 
 _TOKEN = re.compile(r"[0-9]{1,19}:[A-Za-z0-9_-]{1,200}")
 DOWNLOADS = "downloads"

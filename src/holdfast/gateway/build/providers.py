@@ -12,13 +12,12 @@ from holdfast.agents import Agent
 from holdfast.agents.anthropic import KEEPING, anthropic_model
 from holdfast.agents.openai import openai_model
 from holdfast.agents.remote_model import Prices, Read, RemoteModel
+from holdfast.config.load import secret
+from holdfast.config.settings import NamedAgent, Provider
 from holdfast.errors import BadConfig
 from holdfast.policy.settings import SECOND
 from holdfast.tools import Tool
 from holdfast.tools.mcp.tool_names import BETWEEN
-
-from holdfast.config.load import secret
-from holdfast.config.settings import NamedAgent, Provider
 
 Tools = Callable[[str, Sequence[str]], tuple[Tool, ...]]
 """Gives an agent, by its name, the tools it names; `BadConfig` when there is no such tool."""

@@ -148,16 +148,29 @@ def one_line(text: str) -> str:
 def _pieces(text: str, room: int) -> Iterator[tuple[str, bool]]:
     """The text cut into pieces, at the ends of lines if one is near; and whether a piece goes on in a line.
 
-    A line end at a cut is the cut itself. Otherwise the pieces are the text, to the letter.
+    A line end at a cut is the cut itself. Otherwise the pieces are the text, to the letter, cut between words
+    if a blank is near.
     """
     goes_on = False
     while width(text) > room:
         end = reach(text, room)
         at = text.rfind("\n", end * 3 // 4, end + 1)
-        piece, text = (text[:at], text[at + 1 :]) if at > 0 else (text[:end], text[end:])
+        cut = _between_words(text, end)
+        piece, text = (text[:at], text[at + 1 :]) if at > 0 else (text[:cut], text[cut:])
         yield piece, goes_on
         goes_on = at <= 0
     yield text, goes_on
+
+
+def _between_words(text: str, end: int) -> int:
+    """The last place before a single blank that is near, else the end.
+
+    The blank begins the next piece: platforms drop those at the end of a message.
+    """
+    for at in range(end, end * 3 // 4, -1):
+        if text[at : at + 1] == " " and " " not in (text[at - 1 : at], text[at + 1 : at + 2]):
+            return at
+    return end
 
 
 def _split(text: str, room: int) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from holdfast.model import CallState, StopKind, StopReason, TurnId, TurnState, partial_key
 from holdfast.policy.intake.admission import Refusal
 from holdfast.policy.turn.partials import MOST_REPLY
-from holdfast.testing.observation.history import History, Writing
+from holdfast.testing.observation.history import History, TurnLine, Writing
 
 RECORDED = 2.5
 """Seconds after which what was written is recorded: two, and a moment for the commit."""
@@ -38,7 +38,7 @@ def seen_is_kept(history: History) -> Iterator[str]:
             continue
         # Only what people may see is recorded while it is written.
         is_recorded = turn.key.partition("/")[0] in history.editing and not _LATE & history.troubles
-        text = _to_keep(written[turn.id], turn.why in _BY_ITS_OWNER, is_recorded)
+        text = _to_keep(written[turn.id], turn, is_recorded)
         if text and not any(reply["text"].startswith(text) for reply in replies[turn.id]):
             yield f"turn {turn.id} ({turn.why}) had written {text[:60]!r}, which its transcript lacks"
         if text.strip() and turn.why not in _FOR_NOBODY and partial_key(TurnId(turn.id)) not in owed:
@@ -66,14 +66,16 @@ def _by_turn(writings: Sequence[Writing]) -> dict[str, list[Writing]]:
     return found
 
 
-def _to_keep(writings: Sequence[Writing], ended: bool, is_recorded: bool) -> str:
+def _to_keep(writings: Sequence[Writing], turn: TurnLine, is_recorded: bool) -> str:
     """What the transcript must hold of the reply that was written last, if that was cut off.
 
-    All of it if its own run has `ended` the turn; else what was recorded by then, if it was.
+    All of it if its own run has ended the turn; else what was recorded by then, if it was.
     """
     last = next((one for one in reversed(writings) if one.shown or one.how not in _CUT), None)
     if last is None or last.how not in _CUT or last.ended_at is None:
         return ""
+    # A turn that was interrupted first was ended later, by others.
+    ended = turn.why in _BY_ITS_OWNER and turn.interruptions == last.interruptions
     whole = ended and last.how == "cut"
     if not (whole or is_recorded):
         return ""

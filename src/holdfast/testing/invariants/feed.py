@@ -24,7 +24,10 @@ def readers_miss_nothing(history: History) -> Iterator[str]:
 
 
 def _steps(history: History, chat: str, reads: list[FeedRead]) -> Iterator[str]:
-    """Every entry of the conversation since the reader was first there, turn by turn."""
+    """Every entry of the conversation since the reader was first there, turn by turn.
+
+    The marker that `/forget` leaves in a session is no step: a page that follows a later session may miss it.
+    """
     first = next((read for read in reads if read.what == "cursor"), None)
     if first is None:
         return
@@ -32,13 +35,20 @@ def _steps(history: History, chat: str, reads: list[FeedRead]) -> Iterator[str]:
     turns = {(line.session, line.seq): line.turn for line in history.ledger.entries}
     # A session that is taken up again goes on after later ones: what is new is told by its turn.
     last = turns.get((first.session, first.number), first.session)
+    erased = {line.session for line in history.ledger.entries if line.body is None}
+    markers = {
+        (line.session, line.seq)
+        for line in history.ledger.entries
+        if line.kind == "undone" and line.session in erased
+    }
     wanted: dict[str, list[int]] = defaultdict(list)
     for line in history.ledger.entries:
         known = line.seq <= first.number if line.session == first.session else line.turn < last
-        if line.session in sessions and not known:
+        if line.session in sessions and not known and (line.session, line.seq) not in markers:
             wanted[line.session].append(line.seq)
     seen: dict[str, list[int]] = defaultdict(list)
-    order = [(read.session, read.number) for read in reads if read.what == "entry"]
+    came = [(read.session, read.number) for read in reads if read.what == "entry"]
+    order = [step for step in came if step not in markers]
     for session, number in order:
         seen[session].append(number)
     began = [turns.get(one, "") for one in order]

@@ -27,7 +27,9 @@ def r8_safe_mode(history: History) -> Iterator[str]:
     for turn in sorted(history.ledger.paused):
         if f"safe_mode:{turn}" not in owed:
             yield f"turn {turn} was held by safe mode, and its chat was not told"
-    asked = {one.turn for one in history.ledger.questions if one.id.startswith(_ASKED)}
+    # Work that its person let go on is held no more; a later question of another kind may end it.
+    questions = [one for one in history.ledger.questions if one.id.startswith(_ASKED)]
+    asked = {one.turn for one in questions if one.answer != "continue"}
     for line in history.ledger.turns:
         if line.id in asked and line.why in _BY_ITSELF:
             yield f"turn {line.id}, which safe mode held, was dropped without an answer ({line.why})"

@@ -111,7 +111,9 @@ def given_up_for_a_reason(history: History) -> Iterator[str]:
             continue
         reason, key = line.reason or "", f"{line.dedupe}/{line.part}"
         platform, _, chat = line.chat.split("/", 2)
-        if line.state == "failed" and key not in tried and (platform, chat) not in chats:
+        # A process that died right after its claim leaves a send of which the next one cannot know.
+        untried = key not in tried and "may have arrived" not in reason
+        if line.state == "failed" and untried and (platform, chat) not in chats:
             yield f"part {line.id} ({line.dedupe}) failed ({reason}) and nobody tried to send it"
         if line.state == "expired" and reason == "too_old" and line.age <= history.windows.delivery:
             yield f"part {line.id} ({line.dedupe}) expired after {line.age} ms"

@@ -151,6 +151,8 @@ class Writing:
     how: str = "died"
     """How it ended: it `replied`, `failed` by itself, was `cut` off, or `died` with its process."""
     ended_at: float | None = None
+    interruptions: int = 0
+    """How often its turn had been interrupted when it began."""
 
 
 class Span(NamedTuple):

@@ -208,6 +208,11 @@ class LedgerView:
         found = self._all(sql, turn=turn)
         return int(found[0][0]) if found else None
 
+    def interruptions_of(self, turn: str) -> int:
+        """How often a turn was interrupted so far."""
+        found = self._all("SELECT interruptions FROM turns WHERE id = :turn", turn=turn)
+        return int(found[0][0]) if found else 0
+
     def is_over(self, turn: str) -> bool:
         """Whether a turn has ended."""
         return bool(self._all("SELECT 1 FROM turns WHERE id = :turn AND ended_at IS NOT NULL", turn=turn))

@@ -119,13 +119,18 @@ class LedgerWatch(LedgerView):
                 self._sessions.get(line[0], (0, 0))[0],
                 running[line],
                 self._ages.age(line[1], cut_off[line[1]], now) if line[1] in cut_off else 0,
-                now.wall - unheard.get(line[1], now.wall),
+                self._silent_for(line[1], unheard, now),
             )
             for line in sorted(self._running - before)
         ]
         for line in found:
             self._ages.see(line[1], line[4], line[6], now)
         return claims
+
+    def _silent_for(self, turn: str, expiries: dict[str, int], now: Now) -> int:
+        """How long ago an approval of this turn expired: not before its last progress, on either clock."""
+        expired_at = expiries.get(turn)
+        return 0 if expired_at is None else min(now.wall - expired_at, self._ages.age(turn, 0, now))
 
     def in_line(self) -> InLine:
         """What waits for a worker to go on, and what the workers do."""

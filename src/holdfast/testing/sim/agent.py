@@ -75,6 +75,8 @@ class Witness:
     trace: Callable[[str], None]
     generation_of: Callable[[str], int | None]
     """The generation of a running turn's session; None if the turn does not run."""
+    interruptions_of: Callable[[str], int]
+    """How often a turn was interrupted so far."""
     turn_saying: Callable[[Sequence[str], str], tuple[str, str, bool] | None]
     """Session, turn and whether it runs, of the turn that holds the last of what people said."""
     barred_for: Callable[[str], float]
@@ -113,7 +115,7 @@ class Witness:
         self, turn: str, life: ProcessLife, replies: EffectClass, on_text: OnText
     ) -> Iterator[OnText]:
         """Write down what a model writes and how its call ends; gives what the model calls as it writes."""
-        one = Writing(turn, replies is EffectClass.EFFECT)
+        one = Writing(turn, replies is EffectClass.EFFECT, interruptions=self.interruptions_of(turn))
         self.history.writings.append(one)
 
         def ended(how: str) -> None:

@@ -35,6 +35,11 @@ class WallClock:
     def now(self) -> int:
         return EPOCH + self._set + round(self._loop.time() * 1_000)
 
+    @property
+    def set_ahead(self) -> int:
+        """Milliseconds by which the clock was set forwards, all in all."""
+        return sum(by for _, by in self.jumps if by > 0)
+
     def jump(self, milliseconds: int) -> None:
         """Set the wall clock forwards or back; no time has passed."""
         self._set += milliseconds

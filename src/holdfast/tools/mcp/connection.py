@@ -131,7 +131,7 @@ class SdkConnection:
             self._client.call_tool(tool, dict(arguments), progress_callback=moved, meta=_meta(key))
         )
         try:
-            return self._means.without(told(result, self._means.known))
+            return told(result, self._means.known)
         except ToolFailed as failure:
             raise ToolFailed(self._means.without(str(failure))) from None
 

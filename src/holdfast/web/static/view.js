@@ -3,7 +3,7 @@
 import { bytes, get } from "./api.js";
 import { showMarkdown } from "./markdown.js";
 import { toast } from "./shell.js";
-import { aroundCut, clock, cutLine, cutStory, dayOf, moment, offered, questionEnd, shortTime, size, span } from "./words.js";
+import { aroundCut, clock, cutLine, cutStory, dayOf, moment, offered, questionEnd, shortTime, size, span, visible } from "./words.js";
 
 export function el(tag, className = "", ...inside) {
   const node = document.createElement(tag);
@@ -208,11 +208,11 @@ function folded(node, className, words, ...inside) {
 function fillStep(node, item) {
   node.className = `step ${item.state}`;
   const words = [item.text || `Step ${item.number}`, " "];
-  for (const call of item.calls) words.push(el("span", "tool-name", `${call.name} ${gist(call.given)}`.trim()), " ");
+  for (const call of item.calls) words.push(el("span", "tool-name", visible(`${call.name} ${gist(call.given)}`.trim())), " ");
   const result = item.state === "done" || item.state === "running" ? "" : STATES[item.state] ?? item.state;
   if (result) words.push(el("span", "result", result));
   const inside = item.calls.flatMap((call) => [
-    el("pre", "given", `${call.name} ${call.given}`.slice(0, LONGEST)),
+    el("pre", "given", visible(`${call.name} ${call.given}`.slice(0, LONGEST))),
     el("pre", "", call.result === null ? "No result yet." : call.result.slice(0, LONGEST) || "It gave back nothing."),
   ]);
   const details = folded(node, "words", words, ...inside);

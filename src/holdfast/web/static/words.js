@@ -40,6 +40,11 @@ const CLOSED = {
   cancelled: "Withdrawn: the work was stopped",
 };
 
+const UNSEEN = /[\p{C}\p{Z}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/u;
+
+/** A text in which characters that are invisible or turn text around are named, as a card names them. */
+export const visible = (text) => text.replace(/[^\n\t -~]/gu, (one) => (UNSEEN.test(one) ? `\\u{${one.codePointAt(0).toString(16)}}` : one));
+
 /** What stands on the button of a command that a notice offers. */
 export const offered = (command) => (command.startsWith("/resume ") ? "Resume it" : command);
 

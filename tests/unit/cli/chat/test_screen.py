@@ -11,6 +11,7 @@ REPLY = {"number": 1, "kind": "reply", "text": "done [x]", "options": [], "files
 FILE = {"digest": "ab" * 32, "name": "a [x].pdf", "media_type": "application/pdf", "size": 1_234_567}
 CALL = {"id": "c1", "name": "note", "arguments": "{}"}
 COMMAND = {"id": "c2", "name": "terminal", "arguments": '{"seconds": 3, "command": "ls -la\\n[x]"}'}
+HIDDEN = {"id": "c3", "name": "terminal", "arguments": '{"command": "rm \\u202egpj\\u200b \\u3164"}'}
 ENTRY = {"seq": 1, "turn": "t", "at": 0}
 
 
@@ -53,6 +54,10 @@ def plain(event: dict[str, Any], show_said: bool = False) -> str | None:
             {"entry": {**ENTRY, "kind": "replied", "text": "", "calls": [COMMAND, CALL]}},
             "agent    terminal ls -la [x]\n         note {}",
         ),
+        (
+            {"entry": {**ENTRY, "kind": "replied", "text": "", "calls": [HIDDEN]}},
+            r"agent    terminal rm \u{202e}gpj\u{200b} \u{3164}",
+        ),
         ({"entry": {**ENTRY, "kind": "replied", "text": "the end", "calls": []}}, None),
         ({"entry": {**ENTRY, "kind": "returned", "state": "done", "text": "3\n"}}, "         ✓ 3"),
         ({"entry": {**ENTRY, "kind": "returned", "state": "unknown", "text": "?"}}, "         ? ?"),
@@ -73,6 +78,30 @@ def plain(event: dict[str, Any], show_said: bool = False) -> str | None:
 )
 def test_each_event_is_one_line_or_none(event: dict[str, Any], line: str | None) -> None:
     assert plain(event) == line
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {
+            "kind": "returned",
+            "state": "skipped",
+            "text": "terminal was not run: the person did not allow it.",
+        },
+        {
+            "kind": "replied",
+            "text": "",
+            "calls": [{**COMMAND, "arguments": '{"command": "a b c d e f g h i j"}'}],
+        },
+    ],
+)
+def test_further_rows_of_a_step_stand_under_its_first(entry: dict[str, Any]) -> None:
+    line = event_line({"entry": {**ENTRY, **entry}})
+    out = Console(file=io.StringIO(), width=30, force_terminal=True, color_system=None, highlight=False)
+    out.print(line)
+    assert isinstance(out.file, io.StringIO)
+    first, *further = out.file.getvalue().splitlines()
+    assert further and all(row.startswith(" " * 9) and not row[9:].startswith(" ") for row in further)
 
 
 def test_what_was_said_is_shown_where_nobody_typed_it() -> None:

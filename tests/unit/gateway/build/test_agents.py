@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.agents import Agents, demo_agent
-from holdfast.gateway.build.agents import load_agents
-from holdfast.config.load import load_settings
 from holdfast.clock import SystemClock
+from holdfast.config.load import load_settings
 from holdfast.errors import BadAgent, BadConfig
+from holdfast.gateway.build.agents import load_agents
 from holdfast.model import ChatAddress, ChatSettings
 from holdfast.tools import Tool
 
@@ -75,9 +75,8 @@ def test_a_gateway_without_such_an_agent_does_not_wait_for_any_providers_library
         "sys.exit(any(n in sys.modules for n in ('openai', 'anthropic', 'holdfast.gateway.build.providers')))"
     )
     assert subprocess.run([sys.executable, "-c", look], timeout=60).returncode == 0
-    look = (
-        "import sys, holdfast.gateway.build.providers; sys.exit(any(n in sys.modules for n in ('openai', 'anthropic')))"
-    )
+    providers = "holdfast.gateway.build.providers"
+    look = f"import sys, {providers}; sys.exit(any(n in sys.modules for n in ('openai', 'anthropic')))"
     assert subprocess.run([sys.executable, "-c", look], timeout=60).returncode == 0, (
         "nor one with it to start"
     )

@@ -64,6 +64,16 @@ def test_the_parts_of_a_card_hold_the_whole_call_to_the_letter(command: str, lon
 
 
 @pytest.mark.guards("R22.4")
+def test_a_part_of_a_card_ends_between_words_and_the_next_begins_with_the_blank() -> None:
+    """Telegram drops blanks at the end of a message."""
+    words = " ".join(f"word{number}" for number in range(300))
+    parts = card({"command": words}).parts(500)
+    inside = [part.partition("```\n")[2].partition("\n```")[0] for part in parts]
+    assert all(piece.startswith(" word") for piece in inside[1:]) and len(inside) > 4
+    assert {word for piece in inside for word in piece.split()} == {"command:", *words.split()}
+
+
+@pytest.mark.guards("R22.4")
 def test_a_call_is_shown_whole_or_not_at_all() -> None:
     assert can_be_shown(call({"command": "x" * (LONGEST_CARD - 100)}))
     assert not can_be_shown(call({"command": "x" * LONGEST_CARD}))
