@@ -83,7 +83,11 @@ def test_set_up_again_keeps_what_is_in_the_file_and_says_what_to_do(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("token", "words"),
-    [("1000:wrong", "does not know this token"), ("no token at all", "that is no token"), ("", "no token")],
+    [
+        ("1000:wrong", "does not know this token"),
+        ("no token at all", "that is not a token"),
+        ("", "not a token"),
+    ],
 )
 def test_a_token_that_is_none_writes_nothing(tmp_path: Path, address: str, token: str, words: str) -> None:
     done = setup(tmp_path / "home", address, token=token)
@@ -126,9 +130,9 @@ def test_a_webhook_that_is_in_the_way_is_found_and_taken_away_on_demand(tmp_path
         httpx.post(
             f"{address}/bot{TOKEN}/setWebhook", data={"url": "http://127.0.0.1:9/x"}
         ).raise_for_status()
-        assert "webhook is set" in setup(tmp_path, address).stdout
+        assert "has a webhook" in setup(tmp_path, address).stdout
         assert command("doctor", "--home", tmp_path).code == 1
-        assert "webhook is set" not in setup(tmp_path, address, "--drop-webhook").stdout
+        assert "has a webhook" not in setup(tmp_path, address, "--drop-webhook").stdout
         assert command("doctor", "--home", tmp_path).code == 0
 
 

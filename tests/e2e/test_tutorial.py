@@ -78,7 +78,7 @@ def test_the_tutorial_is_what_happens(tmp_path: Path) -> None:
                 followed(talk, home, beside)
             finally:
                 talk.drop()
-            assert command("processes", "--home", home).out == "None runs.\n"
+            assert command("processes", "--home", home).out == "No background process runs.\n"
             assert command("verify", "--home", home).code == 0
     (dates,) = (home / "workspace").rglob("dates.txt")
     assert len(dates.read_text().splitlines()) == 1

@@ -39,5 +39,5 @@ def test_a_home_that_was_there_before_is_closed_to_others_at_the_start(house: Ho
     house.home.chmod(0o755)
     gateway = house.up()
     assert house.home.stat().st_mode & 0o777 == 0o700
-    assert "was open to other users" in gateway.words
+    assert "could open the home" in gateway.words
     gateway.stop()

@@ -36,7 +36,7 @@ def test_a_call_that_keeps_the_interpreter_lock_is_ended_from_outside(build: Bui
     else:
         assert gateway.end() == -signal.SIGABRT
     words = gateway.words
-    assert f"the event loop of process {hung} stood still for" in words
+    assert f"the event loop of process {hung} hung for" in words
     assert "Fatal Python error: Aborted" in words and "inside.py" in words, "it says where it stood"
     house.hold()
     gateway = gateway if supervised else house.up()

@@ -64,7 +64,7 @@ def test_other_paths_are_taken_with_their_links_resolved(tmp_path: Path, table: 
 
 @pytest.mark.parametrize("path", ["relative", "/nowhere/at/all"])
 def test_a_path_that_is_not_there_or_relative_is_refused(tmp_path: Path, table: str, path: str) -> None:
-    with pytest.raises(BadConfig, match="a list of paths that are there"):
+    with pytest.raises(BadConfig, match="a list of existing paths"):
         loaded(tmp_path / "home", table, "read", path)
 
 

@@ -21,7 +21,7 @@ from holdfast.cli.render.tables import (
     print_plan,
     print_reports,
     print_sessions,
-    print_standing,
+    print_status,
     print_trace,
 )
 from holdfast.cli.render.terminal_text import joined
@@ -234,7 +234,7 @@ PRINTS: dict[str, Callable[[Console], None]] = {
     "show": lambda out: print_session(out, FOUND),
     "sessions": lambda out: print_sessions(out, [LISTED], NOW, everything=True),
     "trace": lambda out: print_trace(out, TRACE),
-    "status": lambda out: print_standing(out, STANDING, NOW),
+    "status": lambda out: print_status(out, STANDING, NOW),
     "continuity": lambda out: print_reports(out, [STANDING["boot"]], NOW),  # type: ignore[list-item] # JSON
     "restart --plan": lambda out: print_plan(out, [RUNNING]),
     "logs": lambda out: print_table(out, ("at", "level", "what", "about"), [_cells(LOGGED)]),

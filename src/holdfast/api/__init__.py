@@ -1,1 +1,1 @@
-"""Every operation that people and programs can ask of a gateway; the page and the command line share it."""
+"""Every operation of a gateway for people and programs. The page and the command line share them."""

@@ -1,4 +1,4 @@
-"""Who may talk: those of the configuration, and those let in since, as the ledger has them."""
+"""Who may talk: the people and groups of the configuration, and those that the ledger has as let in."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .to_json import Json
 
 _LOOK_AGAIN = 60.0
 REFUSALS = {
-    PairingRefusal.UNKNOWN: "there is no such code; look at it again with whoever gave it to you",
-    PairingRefusal.EXPIRED: "this code is too old; whoever it belongs to gets another one when they write",
-    PairingRefusal.USED: "this code was used before; its person is let in, unless that was taken back since",
-    PairingRefusal.TOO_MANY_TRIES: "too many wrong codes were tried; wait an hour, and look at it again",
+    PairingRefusal.UNKNOWN: "there is no such code; compare it with the one that the person got",
+    PairingRefusal.EXPIRED: "this code has expired; the person gets a new one when they write again",
+    PairingRefusal.USED: "this code was used before; its person is let in, unless removed since",
+    PairingRefusal.TOO_MANY_TRIES: "too many wrong codes were tried; wait an hour, and check the code",
     PairingRefusal.NOT_OWNER: "only an owner may let people in",
 }
 
 
 class AccessCheck:
-    """Knows who may talk now. Read before anything else runs, and again with every change.
+    """Knows who may talk now. It reads the ledger before anything else runs, and again after every change.
 
-    Only this process writes the ledger: what it has read is what is so, but for the instant of a change.
+    Only this process writes the ledger, so what it has read is true, except in the instant of a change.
     """
 
     def __init__(self, store: Store, clock: Clock, configured: Access, settings: PairingSettings) -> None:
@@ -40,21 +40,21 @@ class AccessCheck:
         self._access: Access | None = None
 
     def access(self) -> Access | None:
-        """Everybody who may talk; None, and so nobody, before it was read."""
+        """All who may talk; None before the first read: then no one may."""
         return self._access
 
     async def read(self) -> None:
         self._access = with_grants(self._configured, await self._store.grants())
 
     async def work(self) -> None:
-        """Read again whenever it changes; asking now and then is for the wake-up that never came."""
+        """Read again after every change, and now and then in case a wake-up was lost."""
         while True:
             seen = self._store.version("access")
             await self.read()
             await first_of(self._store.changed("access", seen), self._clock.sleep(_LOOK_AGAIN))
 
     async def pair(self, code: str, owner: bool = False) -> Json:
-        """Let the person in who was given this code; with `owner`, as one who may do everything."""
+        """Let in the person who has this code; with `owner`, as an owner."""
         known = read_code(code)
         if known is None:
             raise BadRequest.value("code", code, "a code of 8 letters and digits, as the bot gave it")
@@ -66,7 +66,7 @@ class AccessCheck:
         return {"person": found.person, "owner": owner}
 
     async def allow(self, who: str, owner: bool = False) -> Json:
-        """Let somebody in by their id, or a group by its address."""
+        """Let a person in by their id, or a group by its address."""
         scope = _scope_of(who)
         if owner and scope is GrantScope.CHAT:
             raise Unwilling("a chat cannot be an owner; name the person")
@@ -75,13 +75,13 @@ class AccessCheck:
         return {"who": who, "owner": owner, "fresh": fresh}
 
     async def remove(self, who: str) -> Json:
-        """Take back what was granted; work of theirs that is not done is not resumed any more."""
+        """Remove a person or a group. Their unfinished work is not resumed any more."""
         scope = _scope_of(who)
         gone = await self._store.revoke(who, LOCAL_PERSON)
         await self.read()
         configured = self._configured
         if who in configured.owners | configured.people or ChatAddress(who) in configured.chats:
-            raise Unwilling(f"{who} stands in the configuration: take it out there and restart the gateway")
+            raise Unwilling(f"the configuration lets {who} in: remove it there and restart the gateway")
         if not gone:
             raise Unwilling(f"this {scope} was not let in, so nothing was changed: {who}")
         return {"who": who, "removed": gone}
@@ -92,17 +92,17 @@ class AccessCheck:
 
 
 async def people_at_rest(settings: Settings, clock: Clock, ids: Ids, do: str, arguments: Json) -> Json:
-    """The same while no gateway runs; what is to be told of it is sent at the next start.
+    """The same while no gateway runs. The next start sends the messages about it.
 
-    Takes the home for that long; raises `HomeLocked` when another process has it.
+    Locks the home meanwhile; raises `HomeLocked` if another process has the lock.
     """
     if not (settings.home / LEDGER).exists():
         raise NotFound("ledger in", settings.home)
     store = await open_ledger(settings.home, clock, ids)
     try:
-        door = AccessCheck(store, clock, settings.access, settings.gateway.pairing)
-        await door.read()
-        verb = of_people(door)[do]
+        people = AccessCheck(store, clock, settings.access, settings.gateway.pairing)
+        await people.read()
+        verb = of_people(people)[do]
         check(verb.arguments, arguments)
         return await verb.run(arguments)
     finally:

@@ -1,4 +1,4 @@
-"""The rules that owners gave with "always allow this": what the command line and the page show and revoke."""
+"""The rules that owners stored with "always allow this", for the command line and the page."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .to_json import Json, shown
 
 
 def rule_shown(rule: AllowedCall) -> Json:
-    """A rule as JSON: its row, and what it covers in words, in one line in which everything is visible."""
+    """A rule as JSON: its row, and one line that says what it covers, with every character visible."""
     return {"covers": one_line(described(rule)), **shown(rule)}
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Takes rules back, as the owner of this machine."""
+    """Revokes rules, as the owner of this machine."""
 
     store: Store
 
@@ -38,7 +38,7 @@ class Rules:
 
 
 async def revoke_at_rest(settings: Settings, clock: Clock, ids: Ids, rule: int) -> Json:
-    """The same while no gateway runs; raises `HomeLocked` when another process has the home."""
+    """The same while no gateway runs; raises `HomeLocked` if another process has the lock of the home."""
     if not (settings.home / LEDGER).exists():
         raise NotFound("ledger in", settings.home)
     store = await open_ledger(settings.home, clock, ids)

@@ -1,4 +1,4 @@
-"""What can be asked of a gateway by name: the arguments of each thing, how they are checked and refused."""
+"""The arguments of the operations of a gateway: how they are checked and refused."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Unwilling(HoldfastError):
 
 
 class MessageTooLong(Unwilling):
-    """A message with more text than is taken; nothing of it was kept."""
+    """A message that is too long. Nothing of it was kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that can be asked: its arguments with their types (`?` for those that may be left out).
+    """One operation: its arguments with their types (`?` for an optional one).
 
-    A type is a name of those below, or `=` and the words that may be given, with bars between them.
+    A type is one of the names below, or `=` and the allowed words with bars between them.
     """
 
     arguments: Mapping[str, str]
@@ -36,7 +36,7 @@ class Operation:
 
 
 def check(arguments: Mapping[str, str], given: Json) -> None:
-    """Every argument is known, of its type, and none that is needed is missing."""
+    """Refuse unknown arguments, values of another type, and missing arguments."""
     for name, value in given.items():
         if name not in arguments:
             known = ", ".join(arguments) or "none"
@@ -51,15 +51,15 @@ def check(arguments: Mapping[str, str], given: Json) -> None:
 
 
 _MOST = 2**63 - 1
-"""The largest number that the ledger knows."""
+"""The largest number that the ledger can hold."""
 _MOST_FILES = 20
 LONGEST_NAME = 100
-"""Characters of a chat's name, or of an event's."""
+"""Characters of a chat's name or of an event id, at most."""
 _LONGEST_ADDRESS = 1_000
 
 
 def _is_file(value: object) -> bool:
-    """What was stored under a digest, and, if it is given, the name it goes by."""
+    """Whether this names a stored file by its digest, with or without a file name."""
     return isinstance(value, str) or (
         isinstance(value, dict)
         and isinstance(value.get("digest"), str)
@@ -69,7 +69,7 @@ def _is_file(value: object) -> bool:
 
 
 def _is_chat(value: object) -> bool:
-    """A chat of the web by its name, or any by its address, whose parts stand between slashes."""
+    """Whether this is the name of a web chat, or the address of any chat, which has slashes."""
     most = _LONGEST_ADDRESS if isinstance(value, str) and "/" in value else LONGEST_NAME
     return isinstance(value, str) and 0 < len(value) <= most and value.isprintable()
 
@@ -99,7 +99,7 @@ _WORDS = {
 
 
 def choices(kind: str) -> list[str]:
-    """The words that may be given, if the type is a list of them."""
+    """The allowed words, if the type is a list of them."""
     return kind.strip("=?").split("|") if kind.startswith("=") else []
 
 
@@ -119,7 +119,7 @@ _CODES: tuple[tuple[type[Exception], str], ...] = (
 
 
 def refusal(fault: Exception) -> tuple[str, str]:
-    """Code and words for whoever asked; what nobody foresaw is in the log, and tells nothing."""
+    """Code and words for the caller. An unexpected fault goes to the log; the words tell nothing of it."""
     for kind, code in _CODES:
         if isinstance(fault, kind):
             return code, str(fault)

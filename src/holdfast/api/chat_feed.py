@@ -1,4 +1,4 @@
-"""Following a chat: what it is owed, by number, and what its turns commit, as it is committed."""
+"""Follow a chat: its deliveries by number, and each step of its turns as it is committed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .to_json import Json, delivery, entry
 
 _PAGE = 100
 _LOOK_AGAIN = 5.0
-"""Seconds after which the ledger is looked at unasked: a wake-up is a hint."""
+"""Seconds until the next look at the ledger without a wake-up: a wake-up is only a hint."""
 _PREVIEW_EVERY = 0.1
-"""Seconds between two looks at what a model is writing."""
+"""Seconds between two looks at a model's draft."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatFeed:
-    """Reads for one who listens; everything comes once and in order."""
+    """Reads for one listener. Every event comes once and in order."""
 
     store: Store
     clock: Clock
@@ -31,13 +31,13 @@ class ChatFeed:
     async def follow(
         self, chat: str, after: int = 0, session: str | None = None, seq: int = 0
     ) -> AsyncGenerator[Json, None]:
-        """For ever: everything the chat is owed after that number, and the steps of its turns.
+        """Without end: every delivery of the chat after that number, and the steps of its turns.
 
-        The steps are those from now on, or those after `seq` of `session`: who was cut off misses none. A
-        `session` without a name is that of a reader who came before there was any: all steps are new. The
-        first event says that somebody listens. Also what the model is writing, as it grows: some of it and
-        never all, and no text when that is committed or given up; and that a turn is at work here, with the
-        words for one that takes long, and with nothing once it is over.
+        The steps are those from now on, or those after `seq` of `session`, so that a reader who reconnects
+        misses none. An empty `session` means that the reader came before there was a session: all steps are
+        new. The first event says that the reader is connected. Other events show the model's draft as it
+        grows (in part, and empty once it is committed or given up), and that a turn is at work, with the
+        notice of a long one (and nothing once the turn is over).
         """
         address, watched = address_of(chat), _Steps(self.store, key_of(chat))
         topics = (chat_topic(address), "steps")
@@ -62,7 +62,7 @@ class ChatFeed:
                 )
 
     def _is_time(self, versions: list[tuple[str, int]], until: float) -> bool:
-        """Whether the ledger is to be looked at again."""
+        """Whether to look at the ledger again."""
         news = any(self.store.version(topic) > seen for topic, seen in versions)
         return news or self.clock.monotonic() >= until
 
@@ -74,7 +74,7 @@ class ChatFeed:
 
 
 class _Live:
-    """How much of what a chat is shown of a run has been passed on."""
+    """How much of a run's draft and notice this reader has got."""
 
     def __init__(self, previews: DraftCache, chat: ChatAddress) -> None:
         self._previews = previews
@@ -85,7 +85,7 @@ class _Live:
         self._not_before = 0.0
 
     def new(self, now: float) -> list[Json]:
-        """What has changed, if it is time: text grows faster than people read."""
+        """The changes since the last look, if it is time: text grows faster than people read."""
         rung, working = self._previews.bell.rung, self._previews.of(self._chat)
         draft = working.draft if working is not None else ""
         work: Json | None = {"notice": working.notice} if working is not None else None
@@ -108,10 +108,10 @@ class _Live:
 
 
 class _Steps:
-    """How far the steps of a conversation have been shown, in the order of its turns.
+    """Which steps of a conversation the reader has got, in the order of its turns.
 
-    A session that is taken up again goes on after later ones. So the turn of the last step that was shown
-    says what is new in every session: the steps of all later turns.
+    A resumed session continues after later ones. So the turn of the last step that was sent says what is new
+    in every session: the steps of all later turns.
     """
 
     def __init__(self, store: Store, key: Key) -> None:
@@ -120,31 +120,31 @@ class _Steps:
         self._session: SessionId | None = None
         self._seq = 0
         self._turn = ""
-        """The turn of that last step; for a session without one its own id, which its turns come after."""
+        """The turn of that last step. Without a step: the id of the session, which sorts before its turns."""
         self._live: tuple[SessionId, int] | None = None
-        """The live session and its incarnation, when all sessions were last looked at."""
+        """The live session and its incarnation at the last look at all sessions."""
 
     async def skip(self, session: str | None = None, seq: int = 0) -> None:
-        """What was seen, or without a word on that what is there already, is history."""
+        """Start after the steps that the reader has, or without `session` after all existing steps."""
         if session is not None:
             self._session, self._seq = SessionId(session), seq
             shown = await self._store.transcript(self._session, seq - 1) if seq > 0 else ()
             self._turn = shown[0].turn if shown else session
             return
         for _, newest in sorted(await self._last_turns())[-1:]:
-            # Its last turn knows how far the transcript goes: however long that is, none of it is read.
+            # The last turn knows how long the transcript is, so the transcript itself is not read.
             (last,) = await self._store.turns(newest.id, 1)
             self._session, self._seq, self._turn = newest.id, last.last_seq, last.id
 
     @property
     def cursor(self) -> Json:
-        """What to give back after a break."""
+        """What the reader sends back after a break."""
         return {"session": self._session, "seq": self._seq} if self._session else {}
 
     async def new(self) -> AsyncIterator[Json]:
-        """Every step since the last look, of all sessions that were live meanwhile, in their order."""
+        """Every step since the last look, of all sessions that were live meanwhile, in order."""
         rest = await self._store.transcript(self._session, self._seq) if self._session else ()
-        # Asked after the steps were read: they are all there is while the same session stays live.
+        # Read after the steps: if the same session is still live, there are no other new steps.
         live = await self._store.live_session(self._key)
         now = None if live is None else (live.id, live.incarnation)
         if now is not None and now == self._live and now[0] == self._session:
@@ -159,7 +159,7 @@ class _Steps:
             yield self._show(line.id, one)
 
     async def _later(self) -> list[tuple[SessionLine, Entry]]:
-        """The steps after the one that was shown. What begins during this look is left to the next one."""
+        """The steps after the last one sent. The next look finds what begins during this one."""
         found = await self._last_turns()
         until = max((turn for turn, _ in found), default="")
         steps: list[tuple[SessionLine, Entry]] = []
@@ -173,7 +173,7 @@ class _Steps:
         return sorted(steps, key=lambda step: step[1].turn)
 
     async def _last_turns(self) -> list[tuple[TurnId, SessionLine]]:
-        """All sessions of the conversation that have turns, each by its last one."""
+        """The sessions of the conversation that have turns, each with its last turn."""
         found: list[SessionLine] = []
         while page := await self._store.sessions(found[-1].id if found else None, _PAGE, key=self._key):
             found += page

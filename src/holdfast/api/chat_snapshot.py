@@ -1,4 +1,4 @@
-"""How a chat stands, in one look: what a page shows before it listens, and whenever something has changed."""
+"""The state of a chat in one look: a page shows it before it listens, and after every change."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ from .to_json import Json, delivery, shown
 
 _WEB = WebChat()
 _ENTRIES = 400
-"""Entries of the transcript that are looked at for what people said."""
+"""Entries of the transcript that are searched for what people wrote."""
 _TURNS = 50
-"""Turns looked at for interruptions."""
+"""Turns that are searched for interruptions."""
 _EARLIER = 5
-"""Other sessions of the chat that are named, for who wants to read on."""
+"""Other sessions of the chat that are listed, for a reader who wants to read more."""
 _LONGEST_TITLE = 80
 _MOST = 500
 _TOPICS = ("inbox", "turns", "steps", "stops", "recovery", "questions", "processes")
 _LOOK_AGAIN = 5.0
 _EVERY = 0.1
-"""Seconds between two looks at the least: a busy ledger changes faster than people read."""
+"""The fewest seconds between two looks: a busy ledger changes faster than people read."""
 _AT_WORK = (TurnState.QUEUED, TurnState.RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
 class ChatSnapshots:
-    """Read actions about chats; each is as true as the last commit."""
+    """Queries about chats. Each shows the state of the last commit."""
 
     store: Queries
     home: Path | None = None
-    """Where background processes leave what they put out, if that may be looked at."""
+    """The home with the output of background processes, if this may read it."""
     secrets: Secrets = no_secrets
 
     async def chats(self, before: str | None = None, limit: int = 100) -> Json:
-        """A page of the web's chats that go on, newest work first; `next` is where the page after begins."""
+        """A page of the web's chats with a live session, newest work first; `next` begins the next page."""
         most, after = min(limit, _MOST), TurnId(before) if before else None
         found = await self.store.chats(_WEB.name, _WEB.account, after, most + 1)
         page = found[:most]
@@ -81,7 +81,7 @@ class ChatSnapshots:
         }
 
     async def _permissions(self) -> list[Json]:
-        """The chat where the owner is asked about the work of others, once there is anything in it."""
+        """The chat with the owner's questions about the work of others, if it has any."""
         asked = await self._of_owner(PERMISSIONS)
         if not asked:
             return []
@@ -90,24 +90,24 @@ class ChatSnapshots:
         return [{**line, "last_at": asked[-1].asked_at or 0, "asks": asks}]
 
     async def _of_owner(self, chat: str) -> tuple[QuestionRecord, ...]:
-        """What the page's owner is asked about the work of others; in one chat, and in no other."""
+        """The questions to the page's owner about the work of others. Only one chat has them."""
         return await self.store.owner_questions(address_of(chat)) if chat == PERMISSIONS else ()
 
     async def messages(self, chat: str, after: int = 0, limit: int = 100) -> Json:
-        """What a chat was told after a number, in order and without a gap; `after` is where to go on."""
+        """The deliveries of a chat after a number, in order, without a gap; `after` begins the next page."""
         page = await self.store.deliveries(address_of(chat), after, min(limit, _MOST))
         return {"messages": [delivery(one) for one in page], "after": page[-1].order if page else after}
 
     async def chat(self, chat: str) -> Json:
-        """One chat: its session, its unfinished turn, what waits, was asked, was said, runs beside it.
+        """One chat: its session, unfinished turn, messages, questions and background processes.
 
-        And the rules that owners gave it with "always allow this".
+        Also the rules that owners stored for it with "always allow this".
         """
         address, key = address_of(chat), key_of(chat)
         live = await self.store.live_session(key)
         found = await self._session(live) if live is not None else _NO_SESSION
         waiting = await self.store.waiting(key)
-        # A session that was taken up again is live although others began after it.
+        # A resumed session is live although others began after it.
         others = await self.store.sessions(None, _EARLIER + 1, key=key)
         return {
             "chat": chat,
@@ -130,18 +130,18 @@ class ChatSnapshots:
         }
 
     async def mark(self, chat: str) -> tuple[object, ...]:
-        """Something that is another when a chat stands otherwise, and costs little to read."""
+        """A value that changes whenever the state of the chat changes, and that is cheap to read."""
         key = key_of(chat)
         live = await self.store.live_session(key)
         last = await self.store.turns(live.id, 1) if live is not None else ()
-        stands = tuple(turn._replace(progress_at=None) for turn in last)
-        beside = await self._processes(live) if live is not None else []
+        turns = tuple(turn._replace(progress_at=None) for turn in last)
+        processes = await self._processes(live) if live is not None else []
         asked = (*await self.store.questions(_ids(last)), *await self._of_owner(chat))
         allowed = await self.store.allowed_calls(address_of(chat))
-        return live, stands, beside, asked, allowed, await self.store.waiting(key)
+        return live, turns, processes, asked, allowed, await self.store.waiting(key)
 
     async def _processes(self, live: Session) -> list[Json]:
-        """What of the session runs in the background now."""
+        """The background processes of the session that run now."""
         return [
             {
                 "id": one.id,
@@ -178,7 +178,7 @@ class ChatSnapshots:
 async def watch(
     store: Store, clock: Clock, chat: str, home: Path | None = None, secrets: Secrets = no_secrets
 ) -> AsyncGenerator[Json, None]:
-    """For ever: how the chat stands, at once and whenever that has changed."""
+    """Without end: the state of the chat, at once and after every change."""
     chats = ChatSnapshots(store, home, secrets)
     topics = (*_TOPICS, chat_topic(ChatAddress(address_of(chat))))
     known: Json = {}
@@ -186,7 +186,7 @@ async def watch(
     rang = False
     while True:
         versions = [(topic, store.version(topic)) for topic in topics]
-        # Most of what rings is of other chats, and a whole look takes ten times as long as one at the mark.
+        # Most wake-ups are for other chats, and a whole look takes ten times as long as reading the mark.
         if (now := await chats.mark(chat)) != mark or not rang:
             mark, found = now, await chats.chat(chat)
             if (news := _news(found)) != known:
@@ -198,7 +198,7 @@ async def watch(
 
 
 def _news(found: Json) -> Json:
-    """What is worth being told again; of the rest the entries tell that are committed."""
+    """The part whose change is worth a new snapshot. The feed of entries tells the rest."""
     turn = found["turn"] and {**found["turn"], "progress_at": None}
     return {**found, "turn": turn, "said": None, "cursor": None}
 
@@ -228,7 +228,7 @@ def _turn(turn: Turn, partials: Iterable[Partial]) -> Json:
         "cut_off": [
             {"call": one.call, "text": one.text}
             for one in partials
-            # What the run in hand has shown is seen as it grows.
+            # The feed shows the output of the current run as it grows.
             if turn.state is not TurnState.RUNNING or one.generation != turn.generation
         ],
     }
@@ -239,7 +239,7 @@ def _ids(turns: Iterable[Turn]) -> tuple[TurnId, ...]:
 
 
 def _question(asked: QuestionRecord) -> Json:
-    """A question as a card shows it: what can be answered, or how it was closed."""
+    """A question as a card shows it: the possible answers, or how it was closed."""
     return {
         "id": asked.id,
         "kind": asked.kind.value,
@@ -262,7 +262,7 @@ def _title(text: str) -> str:
 
 
 def _said(entries: Iterable[Entry], turns: Iterable[Turn]) -> Iterator[Json]:
-    """What people said; the first words of a turn are those of the message that caused it."""
+    """What people wrote. The first entry of a turn is the message that caused it."""
     causes: dict[TurnId, int | None] = {turn.id: turn.cause for turn in turns}
     for one in entries:
         if isinstance(one.body, Said):
@@ -279,9 +279,9 @@ def _said(entries: Iterable[Entry], turns: Iterable[Turn]) -> Iterator[Json]:
 
 
 def _interruptions(turn: Turn, story: tuple[Happening, ...]) -> Iterator[Json]:
-    """Each time the turn was cut: why, and when and with how many settled steps it went on.
+    """Each interruption of the turn: why it came, when the turn resumed, and with how many settled steps.
 
-    A crash is noticed by the process after it (`at`); `progress_at` is when the work was last known to move.
+    The next process notices a crash (`at`); `progress_at` is the last time at which the work made progress.
     """
     cut: Json | None = None
     step, progress_at = 0, turn.begun_at

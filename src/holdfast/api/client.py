@@ -1,6 +1,6 @@
-"""Talking to the running gateway of a home: its HTTP API over the home's socket, with the token of the home.
+"""A client for the running gateway of a home: its HTTP API over the home's socket, with the home's token.
 
-Requests are HTTP/1.0: an answer then has no parts, so that a few lines can read it.
+Requests are HTTP/1.0: then an answer has no chunks, and a few lines can read it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from holdfast.errors import HoldfastError
 from .to_json import Json
 
 _LONGEST_LINE = 100_000_000
-"""Bytes of one event at the most."""
+"""Most bytes of one event."""
 _FAULTS = 400
-"""The status from which on an answer is an error."""
+"""The lowest status of an error."""
 
 
 class NotRunning(HoldfastError):
@@ -32,7 +32,7 @@ class NotRunning(HoldfastError):
 
 
 class NoToken(HoldfastError):
-    """A gateway runs on this home, and its token cannot be read by this user."""
+    """A gateway runs on this home, but this user cannot read its token."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(
@@ -42,7 +42,7 @@ class NoToken(HoldfastError):
 
 
 class RequestDeclined(HoldfastError):
-    """The gateway answered with an error; `code` says of which sort."""
+    """The gateway answered with an error; `code` names its kind."""
 
     def __init__(self, code: str, words: str) -> None:
         super().__init__(words)
@@ -50,7 +50,7 @@ class RequestDeclined(HoldfastError):
 
 
 class Heard(NamedTuple):
-    """One server-sent event; `id` is what to give back to go on behind it."""
+    """One server-sent event. A client sends `id` back to continue after it."""
 
     name: str
     data: Json
@@ -58,19 +58,19 @@ class Heard(NamedTuple):
 
 
 async def ask(home: Path, do: str, **arguments: Any) -> Json:
-    """Ask one thing by its name and give the answer; raises `NotRunning` or `RequestDeclined`."""
+    """Ask for one operation by its name and return the answer; raises `NotRunning` or `RequestDeclined`."""
     return await request(home, "POST", f"/local/{do}", arguments)
 
 
 async def request(home: Path, method: str, path: str, body: Json | None = None) -> Json:
-    """One request of the HTTP API and its answer; raises `NotRunning` or `RequestDeclined`."""
+    """Send one request to the HTTP API and return the answer; raises `NotRunning` or `RequestDeclined`."""
     async with _connected(home) as (reader, writer):
         await _send(writer, method, path, _key(home), "" if body is None else json.dumps(body))
         return await _answer(reader, *await _head(reader))
 
 
 async def listen(home: Path, path: str, behind: str | None = None) -> AsyncGenerator[Heard, None]:
-    """The events of a stream, behind the one with this id, until the gateway goes."""
+    """The events of a stream after the one with this id, until the gateway closes it."""
     async with _connected(home) as (reader, writer):
         headers = {**_key(home), **({"Last-Event-ID": behind} if behind else {})}
         await _send(writer, "GET", path, headers)
@@ -97,18 +97,18 @@ async def _connected(home: Path) -> AsyncIterator[tuple[asyncio.StreamReader, as
     try:
         yield reader, writer
     except (ConnectionError, asyncio.IncompleteReadError):
-        # It went in the middle of a word.
+        # The gateway ended in the middle of an answer.
         raise NotRunning(home) from None
     finally:
         writer.close()
 
 
 def _key(home: Path) -> dict[str, str]:
-    """What proves that we may ask; read for each request, since the token can be replaced meanwhile."""
+    """The header with the token, read for each request: a person may replace the token at any time."""
     try:
         token = (home / TOKEN).read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as fault:
-        raise NoToken(home / TOKEN, getattr(fault, "strerror", None) or "it is no text") from None
+        raise NoToken(home / TOKEN, getattr(fault, "strerror", None) or "it is not text") from None
     return {"Authorization": f"Bearer {token}"}
 
 
@@ -130,7 +130,7 @@ async def _head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
 
 async def _answer(reader: asyncio.StreamReader, status: int, headers: dict[str, str]) -> Json:
     if headers.get("content-type") != "application/json":
-        # The server's own words when it is cut off in its work, not the gateway's.
+        # An answer of the HTTP server itself, which was stopped in its work; not of the gateway.
         raise ConnectionAbortedError
     answer: Json = json.loads(await reader.readexactly(int(headers["content-length"])))
     if status >= _FAULTS:

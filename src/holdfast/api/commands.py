@@ -1,4 +1,4 @@
-"""What an operator can do to a running gateway; the command line and the web share these."""
+"""What an operator can do to a running gateway. The command line and the web share these operations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from .queries import GatewayQueries, address_of
 from .to_json import Json
 
 ACCOUNT = "holdfast"
-"""The account under which what operators ask for is accepted."""
+"""The account of the operators' requests in the inbox."""
 _LOOK_AGAIN = 0.2
 _PATIENCE = 10.0
 _MANY = 10_000
@@ -48,7 +48,7 @@ SETTLEMENTS = ("sent", "retry", "drop")
 
 @dataclass(frozen=True, slots=True)
 class GatewayCommands:
-    """Each returns after its commit: what it says is so, also after a crash."""
+    """Each command returns after its commit: its answer stays true after a crash."""
 
     store: Store
     clock: Clock
@@ -56,11 +56,11 @@ class GatewayCommands:
     web: WebChat
     looks: GatewayQueries
     stop_all: Callable[[], str]
-    """Asks whoever supervises this process for its end; says who that is."""
+    """Asks the supervisor of this process to stop it; returns the supervisor's name."""
     arrival: Callable[[], ArrivalSettings]
-    """What an arriving message is admitted under now."""
+    """The settings for messages that arrive now."""
     patience: float = 5.0
-    """Seconds in which a message is kept, or its sender is told to try again."""
+    """Seconds in which a message is kept; after that its sender is told to try again."""
 
     async def say(
         self,
@@ -70,9 +70,9 @@ class GatewayCommands:
         question: str | None = None,
         attachments: Sequence[str | Mapping[str, str]] = (),
     ) -> Json:
-        """Say something in a chat of the web, as a person would; the same event again changes nothing."""
+        """Write in a web chat, as a person would. The same event again changes nothing."""
         if "/" in chat:
-            raise Unwilling("say speaks in chats of the web; their names have no slash")
+            raise Unwilling("say writes only in web chats; their names have no slash")
         if text.strip() or not attachments:
             self._check_text(text)  # A file may come without words.
         event = event_id or self.ids.new()
@@ -91,8 +91,8 @@ class GatewayCommands:
             raise Unwilling(str(refusal)) from None
         except TimeoutError:
             self.web.give_up(event)
-            words = f"this was not confirmed as kept within {self.patience:g} s"
-            raise StoreUnavailable(f"{words}; send it again, as event {event}: it is taken once") from None
+            words = f"the gateway could not confirm within {self.patience:g} s that it kept this"
+            raise StoreUnavailable(f"{words}; send it again as event {event}, which counts once") from None
         return {"event_id": event, **_answer(accepted)}
 
     def _check_text(self, text: str) -> None:
@@ -100,7 +100,7 @@ class GatewayCommands:
             raise BadRequest.value("text", text, "text that is more than spaces")
         most = self.arrival().queue.longest
         if len(text) > most:
-            words = f"nothing was kept: this has {len(text)} characters, and {most} are taken at most"
+            words = f"nothing was kept: this has {len(text)} characters, and at most {most} are allowed"
             raise MessageTooLong(f"{words}. Send it in parts, or as a file")
 
     async def _attachment(self, given: str | Mapping[str, str]) -> Attachment:
@@ -109,7 +109,7 @@ class GatewayCommands:
         return Attachment(digest, short_name(name) or digest[:12], blob.media_type, blob.size)
 
     async def revise(self, chat: str, position: int, text: str) -> Json:
-        """Change what a message says that still waits."""
+        """Change the text of a message that still waits."""
         return await self._revise(chat, position, text)
 
     async def withdraw(self, chat: str, position: int) -> Json:
@@ -128,16 +128,16 @@ class GatewayCommands:
             raise NotFound("message of this chat", position)
         edit = Edit(address, row.message_id, text, row.attachments)
         if await self.store.revise(edit, self.arrival()) is None:
-            raise Unwilling("it no longer waits: it is being answered, or was settled before")
+            raise Unwilling("this message no longer waits: the agent is answering it, or it is settled")
         found = await self.store.row(Position(position))
         return {"position": position, "state": found.state.value, "text": found.text}
 
     async def command(
         self, words: str, session: str | None, chat: str | None, event_id: str | None = None
     ) -> Json:
-        """Give a command in the place of the people of a conversation, and wait until it is carried out.
+        """Give a command in a conversation, as its people could, and wait until it is carried out.
 
-        It is a row like theirs: carried out once, past the queue, with its reply in their chat.
+        It is a row like theirs: carried out once, before queued messages, with its reply in their chat.
         """
         found = await self._one_session(session, chat)
         row = Inbound(
@@ -156,7 +156,7 @@ class GatewayCommands:
         return {**_answer(accepted), "state": state.value, "reason": reason}
 
     async def restart(self, when_quiet: bool = False, event_id: str | None = None) -> Json:
-        """Ask for a restart, at once or when no turn runs; the same request again asks for nothing more."""
+        """Ask for a restart, at once or when no turn runs. The same request again changes nothing."""
         what = RESTART_WHEN_QUIET if when_quiet else RESTART
         fresh = await self.store.request(what, f"local:{event_id or self.ids.new()}", LOCAL_PERSON)
         return {"asked": what, "fresh": fresh}
@@ -164,47 +164,47 @@ class GatewayCommands:
     async def resume(
         self, session: str | None = None, chat: str | None = None, event_id: str | None = None
     ) -> Json:
-        """Let a session go on that was parked, is held, was left behind or has ended."""
+        """Resume a session that is parked, held or ended, or whose interrupted work was not resumed."""
         found = await self._one_session(session, chat)
         return await self.command(f"/resume {found.id}", found.id, None, event_id)
 
     async def cancel(
         self, session: str | None = None, chat: str | None = None, event_id: str | None = None
     ) -> Json:
-        """End the unfinished turn of this very session; the session is kept."""
+        """Stop the unfinished turn of exactly this session. The session is kept."""
         found = await self._one_session(session, chat)
         if found.ended_at is not None:
             raise Unwilling(f"session {found.id} has ended, so nothing in it is unfinished")
         return await self.command("/stop", found.id, None, event_id)
 
     async def forget(self, session: str, event_id: str | None = None) -> Json:
-        """Erase the content of one session for good; its skeleton stays. What runs in it is stopped first."""
+        """Stop what runs in a session, and erase its content for good. Rows without content stay."""
         found = await self._one_session(session, None)
         return await self.command(f"/forget session {found.id}", found.id, None, event_id)
 
     async def safe_mode(self, on: bool, event_id: str | None = None) -> Json:
-        """Put safe mode on, or end it; it stays as it is asked for across restarts."""
+        """Turn safe mode on or off. It stays so across restarts."""
         what = SAFE_MODE_ON if on else SAFE_MODE_OFF
         fresh = await self.store.request(what, f"local:{event_id or self.ids.new()}", LOCAL_PERSON)
         return {"asked": "on" if on else "off", "fresh": fresh}
 
     async def settle(self, delivery: int, how: str) -> Json:
-        """Settle a part whose outcome nobody knows: it was `sent`, it is to `retry`, or it is left: `drop`.
+        """Settle a part with an unknown outcome: it was `sent`, `retry` sends it again, `drop` gives it up.
 
-        Refused when it is settled already. What is sent again is marked as possibly repeated, and what is
-        left is replaced by a line that says so: neither goes unseen.
+        Refused if it is settled already. A part that is sent again is marked as a possible repeat. A line in
+        the chat says that a part was given up. So the person sees both.
         """
         if how not in SETTLEMENTS:
             raise Unwilling(f"how = {how!r} is not allowed; allowed: {', '.join(SETTLEMENTS)}")
         found = next((one for one in await self.store.in_doubt(_MANY) if one.id == delivery), None)
         if found is None:
-            raise Unwilling(f"part {delivery} has no unknown outcome: it is settled, or there is none such")
+            raise Unwilling(f"part {delivery} has no unknown outcome: it is settled, or it does not exist")
         result, repeated, owe = _settlement(found, how, self.clock.now())
         await self.store.settle_delivery(found.id, result, repeated, owe)
         return {"delivery": delivery, "settled": how}
 
     async def shutdown(self) -> Json:
-        """Ask for the end of this gateway, of whoever would start it again."""
+        """Stop this gateway and its supervisor."""
         return {"asked": self.stop_all()}
 
     async def _one_session(self, session: str | None, chat: str | None) -> Session:
@@ -214,7 +214,7 @@ class GatewayCommands:
         return found
 
     async def _carried_out(self, position: Position) -> tuple[InboxState, str | None]:
-        """How a command ended; one that a message is made of is done by that, however long that waits."""
+        """How a command ended. A command that became a message is done, even if the message waits."""
         while True:
             row = await self.store.row(position)
             if row.kind is not InboxKind.COMMAND:

@@ -1,4 +1,4 @@
-"""What is to be seen of runs just now, for people who watch: in memory, lossy, and never a delivery."""
+"""The current drafts of runs, for people who watch: in memory, possibly incomplete, and never a delivery."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from holdfast.platforms import Working
 
 
 class DraftCache:
-    """Keeps the newest of what each chat is shown of a run, and nothing of what is committed."""
+    """Keeps the newest draft for each chat, and nothing that is committed."""
 
     def __init__(self) -> None:
         self._shown: dict[ChatAddress, Working] = {}
         self._newest: dict[ChatAddress, Fence] = {}
-        """Whose run was shown last, also when it is over: what an earlier one says comes too late."""
+        """The run that was shown last, also when it is over: drafts of earlier runs come too late."""
         self.bell = Bell()
-        """Rings whenever what is shown changes."""
+        """Rings after every change."""
 
     def show(self, chat: ChatAddress, working: Working) -> None:
-        """Take what a run shows of itself; without anything in it, that the run is over."""
+        """Take the draft of a run. An empty one means that the run is over."""
         known, newest = self._shown.get(chat), self._newest.get(chat)
         if newest is not None and _is_stale(working.by, newest):
             return
@@ -30,13 +30,13 @@ class DraftCache:
         self.bell.ring()
 
     def of(self, chat: ChatAddress) -> Working | None:
-        """What is shown in this chat now; None when nothing runs that shows itself."""
+        """The current draft of this chat; None if no run shows one."""
         return self._shown.get(chat)
 
 
 def _is_stale(by: Fence, newest: Fence) -> bool:
-    """A run of an earlier turn, or of an earlier generation, shows nothing any more.
+    """Whether the run belongs to an earlier turn or an earlier generation: its drafts come too late.
 
-    Turns sort by when they began. Sessions do not: an earlier one may be taken up again.
+    Turns sort by their beginning. Sessions do not: a person may resume an earlier one.
     """
     return (by.turn, by.generation) < (newest.turn, newest.generation)

@@ -1,4 +1,4 @@
-"""What a gateway's process opens for people, and what stands open to whoever listens there."""
+"""The seam between a gateway's process and its page: what the process opens, and what the page gets."""
 
 from __future__ import annotations
 
@@ -20,54 +20,54 @@ from .arguments import Operation
 from .chat_feed import ChatFeed
 
 _BEATS_MISSED = 3
-"""Signs of life that may fail to come before the one who writes counts as dead."""
+"""Heartbeats that may be missing before the ledger's writer counts as hanging."""
 
 
 class Open(Protocol):
-    """Something that listens until it is closed; closing it leaves nobody hanging."""
+    """Something that listens until it is closed. Closing it ends every open connection."""
 
     async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ListeningSocket:
-    """The socket for people, which outlives a process where its keeper holds it."""
+    """The socket of the page. It outlives the process if the supervisor holds it."""
 
     held: socket.socket | None
-    """The one that the process before this one listened on."""
+    """The socket on which the process before this one listened."""
     hold: Callable[[socket.socket], None]
-    """Have this one held for the next process."""
+    """Asks the supervisor to hold this socket for the next process."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunningGateway:
-    """A gateway as those who listen for people know it."""
+    """A gateway as the page sees it."""
 
     settings: Settings
     store: Store
     clock: Clock
     verbs: Mapping[str, Operation]
-    """Everything that can be asked of it."""
+    """Every operation of the gateway, by name."""
     following: ChatFeed
     state: Callable[[], RunState]
     counts: ProcessTotals
     recovered: Callable[[], bool]
-    """Whether it has been decided what becomes of all that the run before left."""
+    """Whether recovery has decided about all work that the last run left."""
     blobs: BlobFiles
     listening: ListeningSocket
     secrets: Secrets = no_secrets
 
     def is_ready(self) -> bool:
-        """Whether turns are begun here."""
+        """Whether this gateway starts turns."""
         return self.state() is RunState.RUNNING and self.recovered()
 
     def silence(self) -> float:
-        """Seconds since the ledger last kept a sign of life beyond the time it has for one; 0 if in time."""
+        """Seconds since the ledger's last heartbeat, if that is too long ago; else 0."""
         late = self.clock.monotonic() - self.counts.beat_at
         return late if late > _BEATS_MISSED * self.settings.gateway.heartbeat / SECOND else 0.0
 
 
 class Door(Protocol):
-    """Opens what listens for people; raises `Unusable` when a person has to change something first."""
+    """Opens the page; raises `Unusable` if a person must change something first."""
 
     async def __call__(self, inside: RunningGateway) -> Open: ...

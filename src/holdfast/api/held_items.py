@@ -1,4 +1,4 @@
-"""What waits for the operator goes on or is dropped: one thing at a time, each in a commit of its own."""
+"""Release or drop the items that wait for the operator, one at a time, each in its own commit."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ TOLD = (
 
 
 async def release_at_rest(home: Path, clock: Clock, ids: Ids, items: str | None, drop: bool) -> Json:
-    """The same while no gateway runs: nothing of it begins before the next start.
+    """The same while no gateway runs: released work starts at the next start.
 
-    Takes the home for that long; raises `HomeLocked` when another process has it.
+    Locks the home meanwhile; raises `HomeLocked` if another process has the lock.
     """
     if not (home / LEDGER).exists():
         raise NotFound("ledger in", home)
@@ -60,32 +60,32 @@ def item_of(one: OnHold) -> HeldItem:
 
 @dataclass(frozen=True, slots=True)
 class HeldItems:
-    """What an operator does after a restore or too many parks; the same asked again finds nothing to do."""
+    """What an operator does after a restore or too many parks. A repeated request finds nothing to do."""
 
     store: Store
     clock: Clock
 
     async def release(self, items: str | None = None, drop: bool = False) -> Json:
-        """Release or drop these, named as `held` names them with blanks between; without names, all."""
+        """Release or drop these items, with the names of `held` and blanks between; without names, all."""
         held = {one.name: one for one in await self.store.restored()}
         held |= {one.name: one for one in map(item_of, await self.store.on_hold(_MANY))}
         wanted = items.split() if items else list(held)
         for name in wanted:
             if name not in held:
-                raise NotFound("held item by the name", name)
+                raise NotFound("held item named", name)
         done: list[str] = []
         refused: dict[str, str] = {}
-        # Messages last: they are answered after the work that was before them.
+        # Messages last: the agent answers them after the work that came before them.
         for name in sorted(wanted, key=lambda name: held[name].kind == "message"):
             try:
-                await (self._drop if drop else self._let_go)(held[name])
+                await (self._drop if drop else self._release)(held[name])
                 done.append(name)
             except Refused as refusal:
-                # It moved since the look: what the ledger says stands.
+                # The item changed since it was listed: the ledger decides.
                 refused[name] = str(refusal)
         return {"dropped" if drop else "released": done, "refused": refused}
 
-    async def _let_go(self, one: HeldItem) -> None:
+    async def _release(self, one: HeldItem) -> None:
         match one.kind:
             case "turn":
                 await self.store.revive(SessionId(str(one.session)), None, "")
@@ -110,12 +110,12 @@ class HeldItems:
                     await self.store.settle_row(row.position, InboxState.DROPPED, DROPPED_ON_HOLD, _told(row))
                 await self.store.release_conversation(Key(one.id), None)
             case _:
-                # The person may have had an answer after the backup was made: the chat is told nothing.
+                # The person may have got an answer after the backup was made, so the chat gets no message.
                 await self.store.settle_row(Position(int(one.id)), InboxState.DROPPED, DROPPED)
 
 
 def _told(row: InboxRow) -> tuple[Owed, ...]:
-    """What the chat of a dropped message is told; a wake-up has no person who waits for an answer."""
+    """The notice for the chat of a dropped message. For a wake-up no person waits, so it gets none."""
     if row.kind is not InboxKind.MESSAGE:
         return ()
     return (Owed(row.place.address, f"dropped:{row.position}", (TOLD,), OwedKind.NOTICE, row.message_id),)

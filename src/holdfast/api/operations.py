@@ -1,4 +1,4 @@
-"""What the local API can be asked: names, arguments, and the actions behind them."""
+"""The operations of the local API: names, arguments, and the functions behind them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .queries import SESSION_STATES, GatewayQueries
 from .to_json import Json
 
 if TYPE_CHECKING:
-    # Looking needs none of the stages, and begins sooner without them.
+    # Queries need none of the stages, and start sooner without them.
     from .access import AccessCheck
     from .commands import GatewayCommands
 
@@ -23,7 +23,7 @@ _WHERE = {"session": "text?", "chat": "chat?", "event_id": "name?"}
 
 
 def looking(looks: GatewayQueries) -> dict[str, Operation]:
-    """What needs no running gateway."""
+    """The operations that need no running gateway."""
     chats = ChatSnapshots(looks.store, looks.home, looks.secrets)
     return {
         "runs": _verb(looks.runs, limit="count?"),
@@ -54,20 +54,20 @@ def looking(looks: GatewayQueries) -> dict[str, Operation]:
     }
 
 
-def of_people(door: AccessCheck) -> dict[str, Operation]:
-    """Who may talk."""
+def of_people(people: AccessCheck) -> dict[str, Operation]:
+    """The operations on who may talk."""
     return {
-        "pair": _verb(door.pair, code="text", owner="flag?"),
-        "allow": _verb(door.allow, who="text", owner="flag?"),
-        "remove": _verb(door.remove, who="text"),
+        "pair": _verb(people.pair, code="text", owner="flag?"),
+        "allow": _verb(people.allow, who="text", owner="flag?"),
+        "remove": _verb(people.remove, who="text"),
     }
 
 
-def all_verbs(actions: GatewayCommands, status: Look, door: AccessCheck) -> Mapping[str, Operation]:
-    """Everything, by name; a running gateway knows more of itself than the ledger says."""
+def all_verbs(actions: GatewayCommands, status: Look, people: AccessCheck) -> Mapping[str, Operation]:
+    """Every operation of a running gateway, by name."""
     return {
         **looking(actions.looks),
-        **of_people(door),
+        **of_people(people),
         "status": _verb(status),
         "say": _verb(
             actions.say,
@@ -108,5 +108,5 @@ def _command(actions: GatewayCommands, words: str) -> Operation:
 
 
 def _said(given: Json) -> Json:
-    """What was left out and what was given as null are the same."""
+    """The arguments that are not null: null means the same as leaving an argument out."""
     return {name: value for name, value in given.items() if value is not None}

@@ -1,4 +1,4 @@
-"""What operators are shown, in their words: process runs, the pace of work, and why recovery decided so."""
+"""What operators see, in words: process runs, the pace of work, and the reasons of recovery's decisions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OPEN = frozenset({TurnState.QUEUED, TurnState.RUNNING, TurnState.WAITING, TurnS
 
 
 def counts(found: Overview) -> Json:
-    """How many turns are open and how they stand, and what waits, is owed and needs somebody."""
+    """The numbers of open turns by state, and of everything that waits, is owed or needs a person."""
     by_state = dict.fromkeys(("queued", "running", "waiting", "interrupted"), 0)
     for one in found.open_turns:
         by_state[one.state.value] += one.count
@@ -37,7 +37,7 @@ def counts(found: Overview) -> Json:
 
 
 def pace(begun: Iterable[TurnsPerMinute], since: int) -> Json:
-    """Turns begun in each minute, oldest first, and how those stand now."""
+    """The turns begun in each minute, oldest first, with their states now."""
     done, unfinished, other = ([0] * MINUTES for _ in range(3))
     for one in begun:
         place = (one.minute - since) // MINUTE
@@ -48,15 +48,15 @@ def pace(begun: Iterable[TurnsPerMinute], since: int) -> Json:
 
 
 def runs(instances: Sequence[Instance], reports: Iterable[KeptReport]) -> list[Json]:
-    """Process runs, newest first: how each ended, what it left, and what its successor made of that.
+    """Process runs, newest first: how each ended, what it left, and what the next run did about that.
 
-    The newest has no end while nobody knows of one; any other without a word for its end crashed.
+    The newest run may still run, so it may have no end. Any other run without a recorded end crashed.
     """
-    told = {one.instance: report(one) for one in reports}
+    known = {one.instance: report(one) for one in reports}
     shown = []
     for place, run in enumerate(instances):
-        own = told.get(run.id)
-        after = told.get(instances[place - 1].id) if place else None
+        own = known.get(run.id)
+        after = known.get(instances[place - 1].id) if place else None
         before = instances[place + 1] if place + 1 < len(instances) else None
         shown.append(
             {
@@ -81,7 +81,7 @@ def _since(seen: int, run: Instance) -> int:
 
 
 def _left(after: Json) -> Json:
-    """What a run left, as the boot after it found it, and what became of that."""
+    """What a run left, as the next start found it, and what became of that."""
     counted = after.get("counts", [])
     return {
         "became": [{"outcome": outcome, "count": count} for outcome, count in counted],
@@ -92,12 +92,12 @@ def _left(after: Json) -> Json:
 
 
 def fates(found: Json) -> list[Json]:
-    """The first turns a boot found open, as its report lists them."""
+    """The first turns that a start found open, as its report lists them."""
     return [dict(fate) for fate in found.get("fates", [])[:LISTED_FATES]]
 
 
 def last_report(found: Json, where: Mapping[TurnId, Whereabouts]) -> Json:
-    """The report of the last boot, with the session of every turn it lists."""
+    """The report of the last start, with the session of every turn it lists."""
     listed = []
     for fate in fates(found):
         place = where.get(TurnId(fate["turn"]))
@@ -114,16 +114,16 @@ def last_report(found: Json, where: Mapping[TurnId, Whereabouts]) -> Json:
 
 
 def decisions(happenings: Sequence[Happening]) -> list[Json]:
-    """What interrupted turns and what was decided about them, newest first: the row, and the facts it saw.
+    """What interrupted turns, and what recovery decided, newest first: the row, and the facts it saw.
 
-    Waiting for a person and going on with the answer is neither.
+    A turn that waits for a person and continues with the answer is neither.
     """
-    told = [_decision(one) for one in happenings]
-    return [one for one in told if one["row"] is not None or not _is_ordinary(one)]
+    found = [_decision(one) for one in happenings]
+    return [one for one in found if one["row"] is not None or not _is_ordinary(one)]
 
 
 def _is_ordinary(decision: Json) -> bool:
-    """Whether it says only that the turn waits for a person, goes on with the answer, or needed none."""
+    """Whether it says only that the turn waits for a person, continues with the answer, or needed none."""
     claimed = decision["what"] == "claimed"
     ordinary = ("waiting", "queued", RULE_USED)
     return decision["what"] in ordinary or (claimed and "resumed" not in decision["detail"])
@@ -155,7 +155,7 @@ def _loaded(detail: str | None) -> Json:
 
 
 def _facts(kept: object) -> RecoveryFacts | None:
-    """The facts a decision saw; those of a version with other facts are not guessed at."""
+    """The facts that a decision saw; None if a version with other facts recorded them."""
     if not isinstance(kept, list) or len(kept) != len(RecoveryFacts._fields):
         return None
     *rest, counted = kept
@@ -181,7 +181,7 @@ _TAILS = {
     "question": "the transcript ended in a question to the person",
     "message": "the transcript ended in a message of the person",
     "work": "the transcript ended in unfinished work",
-    "partial": "the transcript ended in a reply that was cut off",
+    "partial": "the transcript ended in an interrupted reply",
 }
 
 
@@ -194,9 +194,11 @@ def _of_the_work(facts: RecoveryFacts, at: int) -> Iterable[str | None]:
     else:
         yield f"last progress {_seconds(at - facts.progress_at)} before"
     yield (
-        f"{_seconds(facts.quarantined_for)} of waiting in line not counted" if facts.quarantined_for else None
+        f"{_seconds(facts.quarantined_for)} of waiting in the lane not counted"
+        if facts.quarantined_for
+        else None
     )
-    yield "that resume ended by itself with nothing" if facts.resume_ended_empty else None
+    yield "the last resume ended without a result" if facts.resume_ended_empty else None
     yield f"strikes of the session: {facts.strikes}{_came_from(facts.record)}"
 
 
@@ -204,7 +206,7 @@ def _of_the_gateway(facts: RecoveryFacts) -> Iterable[str | None]:
     yield "its session was parked" if facts.suspended else None
     yield f"a person had asked for: {facts.stop}" if facts.stop else None
     yield "its sender is allowed" if facts.sender_allowed else "its sender is not allowed"
-    yield "its last owner was still alive" if facts.owner_alive else "nobody worked on it any more"
+    yield "its last owner was still alive" if facts.owner_alive else "its last owner was gone"
     yield None if facts.origin_known else "the gateway was not configured for the bot account of its chat"
     yield "its platform was connected" if facts.platform_connected else "its platform was not connected"
     yield "a message waited behind it" if facts.message_waiting else None
@@ -215,7 +217,7 @@ def _of_the_gateway(facts: RecoveryFacts) -> Iterable[str | None]:
 
 
 def _came_from(record: StrikeRecord) -> str:
-    """What the strikes came from, as far as that was counted."""
+    """The causes of the strikes, as far as they were counted."""
     parts = (
         f"{record.deaths} by crashes" if record.deaths else "",
         f"{record.cuts} by restarts" if record.cuts else "",

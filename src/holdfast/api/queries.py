@@ -1,4 +1,4 @@
-"""What an operator can look at, with or without a gateway running."""
+"""What an operator can look at, with or without a running gateway."""
 
 from __future__ import annotations
 
@@ -41,32 +41,32 @@ from .to_json import Json, delivery, entry, report, shown
 
 _WEB = WebChat()
 _LAST_WORDS = 2_000
-"""Bytes of output in which the last line is looked for."""
+"""Bytes at the end of an output that are searched for its last line."""
 MOST_LISTED = 500
-"""Lines of one page at the most, whatever is asked for."""
+"""Most lines of one page, whatever the request says."""
 SESSION_STATES = (*(state.value for state in TurnState), "held")
-"""What sessions can be looked for by: the state of the last turn, or that it waits for somebody."""
+"""The states by which sessions can be searched: that of the last turn, or `held`."""
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayQueries:
-    """Read actions; each is one look at the last commit, as JSON."""
+    """Queries. Each shows the state of the last commit, as JSON."""
 
     store: Queries
     clock: Clock
     platforms: tuple[str, ...] = (_WEB.name,)
-    """Those that are served here; the ledger may know more."""
+    """The platforms that this gateway serves; the ledger may know more."""
     home: Path | None = None
-    """Where background processes leave what they put out, if that may be looked at."""
+    """The home with the output of background processes, if this may read it."""
     secrets: Secrets = no_secrets
-    """What is removed from that."""
+    """Secrets that are masked in that output."""
 
     async def people(self) -> Json:
-        """Who was let in besides the configuration, and who asks to be."""
+        """Who was let in besides the configuration, and who asks to be let in."""
         return {"grants": shown(await self.store.grants()), "asking": shown(await self.store.asking())}
 
     async def allowed(self, chat: str | None = None) -> Json:
-        """The rules that owners gave with "always allow this" and that are in force; of a chat, or all."""
+        """The rules in force that owners stored with "always allow this": of one chat, or all."""
         found = await self.store.allowed_calls(address_of(chat) if chat is not None else None)
         return {"allowed": [rule_shown(one) for one in found]}
 
@@ -74,7 +74,7 @@ class GatewayQueries:
         return {"runs": shown(await self.store.instances(min(limit, MOST_LISTED)))}
 
     async def overview(self, runs: int = 24) -> Json:
-        """The gateway at a glance: counts, the pace of the last hour, its runs and what became of each."""
+        """The gateway at a glance: counts, the pace of the last hour, its runs and how each ended."""
         now = self.clock.now()
         since = (now // MINUTE - MINUTES + 1) * MINUTE
         found = await self.store.overview(since, min(runs, MOST_LISTED))
@@ -97,10 +97,10 @@ class GatewayQueries:
         platform: str | None = None,
         q: str | None = None,
     ) -> Json:
-        """A page of sessions, newest first, of those that fit; `next` is where the page after it begins.
+        """A page of the sessions that match, newest first; `next` is where the next page begins.
 
-        With a filter a page may come short, or empty, and there is more as long as it has a `next`. Raises
-        `BadRequest` for a state or platform that there is not: it would find nothing for ever.
+        With a filter a page may be short or empty; there is more as long as it has a `next`. Raises
+        `BadRequest` for an unknown state or platform, which could never match.
         """
         await self._check_filters(state, platform)
         wanted = Wanted(state, platform, q, live)
@@ -117,7 +117,7 @@ class GatewayQueries:
                 raise BadRequest.value("platform", platform, ", ".join(known))
 
     async def session(self, session: str, entries: int = 200) -> Json:
-        """One session: its row, its turns and what they did, the end of its transcript, what waits for it."""
+        """One session: its row, turns, calls and deliveries, the end of its transcript, what waits for it."""
         found = await self.store.inspect(SessionId(session), entries)
         return {
             "session": shown(found.session),
@@ -133,9 +133,9 @@ class GatewayQueries:
         }
 
     async def processes(self, session: str | None = None, chat: str | None = None) -> Json:
-        """Background processes that run; of one session, or of a chat's, also those that have ended.
+        """The background processes that run. For one session or chat, also those that have ended.
 
-        Each with the last line it put out, as far as that is kept.
+        Each comes with the last line of its output, if that is still kept.
         """
         found = await self.find(session, chat)
         if found is None and (session is not None or chat is not None):
@@ -149,15 +149,15 @@ class GatewayQueries:
         }
 
     async def set_aside(self, before: int | None = None, limit: int = 50) -> Json:
-        """Input that could not be read, newest first."""
+        """Input that the gateway could not read, newest first."""
         return {"set_aside": shown(await self.store.set_aside(before, min(limit, MOST_LISTED)))}
 
     async def outbox(
         self, chat: str | None = None, unknown: bool = False, after: int = 0, limit: int = 100
     ) -> Json:
-        """What a chat is owed and was sent, after a number; without one what all are owed, after an id.
+        """All deliveries of a chat after a number; without a chat, the owed ones of all chats after an id.
 
-        With `unknown` only what has an unknown outcome.
+        With `unknown`, only deliveries with an unknown outcome.
         """
         most = min(limit, MOST_LISTED)
         if chat is not None:
@@ -176,14 +176,14 @@ class GatewayQueries:
         }
 
     async def continuity(self, limit: int = 1) -> Json:
-        """What the run before left, and the reports of the last boots: what became of it, and why."""
+        """What the last run left, and the reports of the last starts: what became of it, and why."""
         return {
             "continuity": shown(await self.store.continuity()),
             "reports": [report(one) for one in await self.store.continuity_reports(min(limit, MOST_LISTED))],
         }
 
     async def held(self) -> Json:
-        """What waits for the operator: what a restore holds, and conversations that were parked too often."""
+        """What waits for the operator: items that a restore holds, and conversations parked too often."""
         held = [*await self.store.restored(), *(item_of(one) for one in await self.store.on_hold())]
         return {"held": [{"item": one.name, **shown(one)} for one in held]}
 
@@ -192,7 +192,7 @@ class GatewayQueries:
         return {"sound": not problems, "problems": list(problems)}
 
     async def plan(self) -> Json:
-        """What a restart would cut now: every running turn, and how long it has shown no progress."""
+        """What a restart would interrupt now: every running turn, and its time without progress."""
         now = self.clock.now()
         return {
             "running": [
@@ -206,14 +206,14 @@ class GatewayQueries:
         }
 
     async def find(self, session: str | None, chat: str | None) -> Session | None:
-        """The session that is named, or the one a chat would go on in."""
+        """The session with this id, or the live session of this chat."""
         if session is not None:
             return await self.store.session(SessionId(session))
         return await self.store.live_session(key_of(chat)) if chat is not None else None
 
 
 async def last_words(home: Path | None, process: ProcessId, secrets: Secrets = no_secrets) -> str:
-    """The last line that a background process of this home put out."""
+    """The last line of output of a background process of this home."""
     if home is None:
         return ""
     folder = home / FOLDER / process
@@ -221,13 +221,13 @@ async def last_words(home: Path | None, process: ProcessId, secrets: Secrets = n
         output = await asyncio.to_thread(read_output, folder, -_LAST_WORDS, _LAST_WORDS)
     except OSError:
         return ""
-    # Masked before the line is shortened: half of a secret is not known for one.
+    # Mask before the line is shortened: half of a secret would not be recognized.
     text = secrets().without(output.data.decode(errors="replace"))
     return last_line(without_secrets(text).encode())
 
 
 def address_of(chat: str) -> ChatAddress:
-    """A full address as it is; a plain name is a chat of the web."""
+    """A full address unchanged; a plain name as the address of a web chat."""
     return ChatAddress(chat) if "/" in chat else Place(_WEB.name, _WEB.account, chat).address
 
 

@@ -1,4 +1,4 @@
-"""The ledger's values as JSON shows them: to the local API, to `--json`, to pages."""
+"""The ledger's values as JSON: for the local API, for `--json`, for the page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 def shown(value: Any) -> Any:
-    """Any value of the model as JSON can say it: records become objects, enums their words."""
+    """Any value of the model as JSON: records become objects, enums their values."""
     if is_dataclass(value) and not isinstance(value, type):
         return shown(asdict(value))
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
@@ -32,7 +32,7 @@ def shown(value: Any) -> Any:
 
 
 def entry(found: Entry) -> Json:
-    """One entry of a transcript: its place, and its body under the word for its kind."""
+    """One entry of a transcript: its place, its kind, and its body."""
     return {
         "seq": found.seq,
         "turn": found.turn,
@@ -43,7 +43,7 @@ def entry(found: Entry) -> Json:
 
 
 def delivery(found: Delivery) -> Json:
-    """One part of what a chat is owed, with its number: the reader's cursor."""
+    """One part that a chat is owed. Its number is the reader's cursor."""
     return {
         "id": found.id,
         "chat": found.chat,
@@ -69,7 +69,7 @@ def delivery(found: Delivery) -> Json:
 
 
 def report(found: KeptReport) -> Json:
-    """A continuity report with the run that made it; one that cannot be read says so in its lines."""
+    """A continuity report with the run that made it. The lines of an unreadable report say so."""
     try:
         said = dict(json.loads(found.report))
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""The command line. Nothing heavy is imported here: `up` has to be quick, and stays small."""
+"""The command line. Nothing heavy is imported here: `up` has to start quickly and stay small."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line; what went wrong is said in words, and the exit code says whose fault it is."""
+    """Run the command line. An error is one readable message; the exit code says whose fault it is."""
     arguments = sys.argv[1:]
     if arguments[:1] == ["up"]:
         from .commands.up import parse_up, run_up  # noqa: PLC0415 - only the command that is asked for is imported

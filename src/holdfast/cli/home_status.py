@@ -1,4 +1,4 @@
-"""How a home stands: who runs on it, what they work on, what the run before left."""
+"""The status of a home: the gateway that runs on it, its work, and how the last run ended."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from holdfast.store import LEDGER
 from .options import looking
 
 
-async def standing_of(home: Path) -> Json:
-    """One look at everything; a home where nothing has run yet is no fault."""
+async def status_of(home: Path) -> Json:
+    """Collect the status. A home where no gateway has run yet is not an error."""
     found: Json = {"home": str(home), "gateway": None, "supervisor": supervisor_of(home), "last_run": None}
     found["page"] = None
     if not (home / LEDGER).exists():
@@ -32,10 +32,10 @@ async def standing_of(home: Path) -> Json:
             "counts": (await looks.overview(runs=1))["counts"],
             "boot": next(iter((await looks.continuity())["reports"]), None),
         }
-    told = await _told(home) if runs else None
+    answer = await _status(home) if runs else None
     if runs:
-        found["last_run" if told is None else "gateway"] = _run(runs[0])
-    known = told or {}
+        found["last_run" if answer is None else "gateway"] = _run(runs[0])
+    known = answer or {}
     return {
         **found,
         "page": known.get("url"),
@@ -47,13 +47,13 @@ async def standing_of(home: Path) -> Json:
     }
 
 
-async def answers(home: Path) -> bool:
+async def is_running(home: Path) -> bool:
     """Whether a gateway listens on this home."""
-    return await _told(home) is not None
+    return await _status(home) is not None
 
 
-async def _told(home: Path) -> Json | None:
-    """What a gateway that listens on this home says of itself; None when none does."""
+async def _status(home: Path) -> Json | None:
+    """What the gateway on this home answers; None if no gateway listens."""
     try:
         return await ask(home, "status")
     except NotRunning:

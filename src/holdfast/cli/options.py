@@ -1,4 +1,4 @@
-"""Options that every command has, and what stands around each of them."""
+"""The options that every command has, and helpers that every command uses."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ T = TypeVar("T")
 
 Home = Annotated[
     Path | None,
-    typer.Option("--home", help="Where everything is kept.", show_default="$HOLDFAST_HOME, else ~/.holdfast"),
+    typer.Option(
+        "--home", help="The home folder of the gateway.", show_default="$HOLDFAST_HOME, else ~/.holdfast"
+    ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs; times are milliseconds UTC.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs. Times are milliseconds UTC.")]
 
 
 @asynccontextmanager
 async def looking(home: Path) -> AsyncIterator[tuple[ReadOnlyLedger, GatewayQueries]]:
-    """Look into a ledger, whether a gateway runs on it or not; nothing is locked and nothing written."""
+    """Open a ledger for reading, with or without a running gateway. It takes no lock and writes nothing."""
     clock = SystemClock()
     ledger = ReadOnlyLedger(home / LEDGER, clock)
     try:
@@ -36,5 +38,5 @@ async def looking(home: Path) -> AsyncIterator[tuple[ReadOnlyLedger, GatewayQuer
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Carry one command out."""
+    """Run the coroutine of one command."""
     return asyncio.run(work)

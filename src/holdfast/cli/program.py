@@ -1,4 +1,4 @@
-"""The command line in full: every command, its help, and what stands around all of them."""
+"""The whole command line: every command with its help, and the message and exit code of each error."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ for _panel, _commands in (
         ),
     ),
     ("Step in", (intervene.resume, intervene.cancel)),
-    ("Keep it", (backup.backup, backup.restore, backup.release)),
-    ("Trust it", (drill, incident.export, incident.replay)),
+    ("Back it up", (backup.backup, backup.restore, backup.release)),
+    ("Prove it", (drill, incident.export, incident.replay)),
 ):
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
@@ -67,7 +67,7 @@ app.command("sign-ins", rich_help_panel="Let people in")(lifecycle.sign_ins)
 app.command("safe-mode", rich_help_panel="Step in")(intervene.safe_mode)
 app.add_typer(outbox.app, name="outbox", rich_help_panel="Step in")
 app.command(rich_help_panel="Let people in")(people.pair)
-app.command("guarantees", rich_help_panel="Trust it")(print_guarantees)
+app.command("guarantees", rich_help_panel="Prove it")(print_guarantees)
 app.add_typer(setup.app, name="setup", rich_help_panel="Run it")
 app.command(rich_help_panel="Look at it")(doctor)
 app.add_typer(people.app, name="people", rich_help_panel="Let people in")
@@ -84,7 +84,7 @@ app.add_typer(service, name="service", rich_help_panel="Run it")
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command; its exit code: 0 done, 1 not done, 75 restart wanted, 78 to be changed first."""
+    """Run one command. Exit codes: 0 done, 1 failed, 75 restart requested, 78 a person must act first."""
     as_json = "--json" in arguments
     try:
         code = get_command(app).main(arguments, prog_name="holdfast", standalone_mode=False)
@@ -93,7 +93,7 @@ def run(arguments: list[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever read us has seen enough; a closing flush would complain once more.
+        # The reader closed the pipe. Flushing at exit would print a second error.
         sys.stderr.close()
         return FAILED
     except NotRunning as error:
@@ -105,7 +105,7 @@ def run(arguments: list[str]) -> int:
     except HoldfastError as error:
         complain(str(error), as_json)
         return FAILED
-    except Exception as error:  # noqa: BLE001 - usage errors of the parser know how to show themselves
+    except Exception as error:  # noqa: BLE001 - the parser's usage errors have a method that prints them
         return _usage(error)
     return code if isinstance(code, int) else 0
 

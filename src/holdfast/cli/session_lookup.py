@@ -1,4 +1,4 @@
-"""Which session somebody means."""
+"""Find the session that the argument of a command names."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from holdfast.store import ReadOnlyLedger
 
 _PAGE = 500
 _LOOKED_AT = 20
-"""Pages looked through for the beginning of an id: ten thousand sessions."""
+"""Pages that are searched for the beginning of an id: ten thousand sessions."""
 
 
 class SeveralSessions(Refused):
-    """More than one session begins like this."""
+    """The ids of several sessions begin with these characters."""
 
     def __init__(self, prefix: str, found: list[SessionId]) -> None:
         shown = ", ".join(found[:3])
@@ -26,8 +26,8 @@ class SeveralSessions(Refused):
 
 
 async def find_session(ledger: ReadOnlyLedger, looks: GatewayQueries, which: str) -> Session:
-    """The session with this id, with an id that begins so, or the live one of a chat of that name."""
-    # No id of a session: it is the name of a chat, or the beginning of an id.
+    """The session with this id, with an id that begins so, or the live session of the chat of this name."""
+    # Not a whole id: then it is the name of a chat, or the beginning of an id.
     with suppress(NotFound):
         return await ledger.session(SessionId(which))
     live = await looks.find(None, which)

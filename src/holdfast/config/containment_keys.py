@@ -1,4 +1,4 @@
-"""The keys that say what programs of agents see; path lists stand in the tables of agents and MCP servers."""
+"""The keys that say what programs of agents see. The tables of agents and MCP servers hold the path lists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .kinds import KeyKind, choice, switch
 
 
 def place_patterns() -> KeyKind:
-    """Patterns of paths inside a folder, in the order given."""
+    """Patterns of paths inside a folder, in the given order."""
 
     def read(value: object) -> tuple[str, ...]:
         given = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
@@ -20,7 +20,7 @@ def place_patterns() -> KeyKind:
             raise ValueError
         return found
 
-    return KeyKind('a list of paths from the workspace on, like ["Makefile", ".github/*"]', read, list)
+    return KeyKind('a list of paths inside the workspace, like ["Makefile", ".github/*"]', read, list)
 
 
 CONTAINMENT_KEYS: tuple[Key, ...] = (
@@ -28,13 +28,14 @@ CONTAINMENT_KEYS: tuple[Key, ...] = (
         "tools.containment",
         "gateway.tools.containment",
         choice(Requirement),
-        "required: commands, background processes and MCP programs run contained or not at all; off: none is",
+        "required: commands, background processes and MCP programs run contained or not at all; "
+        "off: they run without containment",
     ),
     Key("tools.network", "gateway.tools.network", switch(), "whether contained programs reach the network"),
     Key(
         "tools.protected",
         "gateway.tools.protected",
         place_patterns(),
-        "places in workspaces that neither contained programs nor the file tools change",
+        "paths in workspaces that contained programs and the file tools cannot change",
     ),
 )

@@ -1,4 +1,4 @@
-"""Writing `holdfast.toml` for somebody: what stands in it stays as it is, and all is written or nothing."""
+"""Edit `holdfast.toml`: everything else in it stays unchanged, and either all is written or nothing."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SECRET_MODE = 0o600
 
 
 class NotWritten(Unusable):
-    """The configuration could not be changed; everything is as it was."""
+    """The configuration could not be changed. Nothing was changed."""
 
 
 def with_lines(text: str, top: Mapping[str, object], table: str, keys: Mapping[str, object]) -> str:
     """The file with these keys at its top and these in a table; raises `NotWritten` with what to do by hand.
 
-    A key that is there already is given its new value where it stands. Comments and order stay.
+    A key that the file has already gets its new value in its place. Comments and order stay.
     """
     wanted = tomllib.loads(text)
     text = text if not text or text.endswith("\n") else f"{text}\n"
@@ -44,7 +44,9 @@ def with_lines(text: str, top: Mapping[str, object], table: str, keys: Mapping[s
     if not _reads_as(made, wanted):
         lines = "".join(_line(name, value) for name, value in top.items())
         lines += f"[{table}]\n" + "".join(_line(name, value) for name, value in keys.items())
-        raise NotWritten(f"the file is written in a way that is not changed by machine; add these:\n{lines}")
+        raise NotWritten(
+            f"this command cannot edit the file without changing more; add these lines yourself:\n{lines}"
+        )
     return made
 
 
@@ -72,7 +74,7 @@ def _reads_as(text: str, wanted: Mapping[str, object]) -> bool:
 
 
 def write_all(files: Mapping[Path, str], secret: frozenset[Path] = frozenset()) -> None:
-    """Put all of these in their places, synced, or none; raises `NotWritten`. Secrets are their owner's."""
+    """Write all of these files, synced, or none; raises `NotWritten`. Only their owner can read secrets."""
     beside: dict[Path, Path] = {}
     before: dict[Path, bytes | None] = {}
     try:
@@ -108,7 +110,7 @@ def _write(path: Path, content: bytes, mode: int) -> None:
 
 
 def _put_back(path: Path, was: bytes | None) -> None:
-    """As it was before; a file that is as it was is not touched."""
+    """Restore a file. A file that has not changed is not touched."""
     now = path.read_bytes() if path.exists() else None
     if now == was:
         return

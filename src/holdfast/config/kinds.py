@@ -1,4 +1,4 @@
-"""The kinds of values that keys of `holdfast.toml` take: how each is read, refused and shown."""
+"""The kinds of values that the keys of `holdfast.toml` take: how each is read, refused and shown."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _RICH = 1_000_000.0
 
 @dataclass(frozen=True, slots=True)
 class KeyKind:
-    """What values a key takes: how they are read (a `ValueError` refuses), and how they are shown."""
+    """The values that a key takes: how they are read (a `ValueError` refuses), and how they are shown."""
 
     allowed: str
     read: Callable[[object], object]
     show: Callable[[Any], object] = lambda value: value
     private: bool = False
-    """Whether what is refused may be a secret that somebody wrote in the wrong place: it is not repeated."""
+    """Whether a refused value may be a secret in the wrong place: then no message repeats it."""
 
 
 def duration(least: int = 0, most: int = _WEEKS, never: bool = False) -> KeyKind:
-    """A time, in seconds or with its unit; with `never` also the word, read as None."""
+    """A time, in seconds or with its unit. With `never`, that word is allowed too, and read as None."""
     words = f"a time from {shown_time(least)} to {shown_time(most)}, like 90, 90s or 10m"
 
     def read(value: object) -> int | None:
@@ -58,7 +58,7 @@ def duration(least: int = 0, most: int = _WEEKS, never: bool = False) -> KeyKind
 
 
 def shown_time(value: int | None) -> str:
-    """A time as people write it: the largest unit that says it in a whole number."""
+    """A time as people write it: a whole number of the largest unit that fits."""
     if value is None:
         return "never"
     unit = next(unit for unit in ("d", "h", "m", "s", "ms") if value % _UNITS[unit] == 0)
@@ -95,7 +95,7 @@ def choice(options: type[StrEnum]) -> KeyKind:
 
 
 def agent_name() -> KeyKind:
-    """Ours, or one of the file, by its name; or anybody's, of which more is known when it is loaded."""
+    """The name of a built-in or configured agent, or `module:object`, which is checked when it is loaded."""
 
     def read(value: object) -> str:
         if not _AGENT.fullmatch(_text(value)) and not _OBJECT.fullmatch(_text(value)):
@@ -106,7 +106,7 @@ def agent_name() -> KeyKind:
 
 
 def routes() -> KeyKind:
-    """A table of patterns and who answers there, in the order given: the first that fits decides."""
+    """A table of patterns and agents, in the given order: the first pattern that matches decides."""
     agent = agent_name()
 
     def read(value: object) -> tuple[tuple[str, str], ...]:
@@ -135,7 +135,7 @@ def switch() -> KeyKind:
 
 
 def inherited() -> KeyKind:
-    """Somebody's word, or none: then it follows from something else."""
+    """True, false, or `auto`: then the value follows from another setting."""
     said = switch()
 
     def read(value: object) -> object:
@@ -154,7 +154,7 @@ def host() -> KeyKind:
 
 
 def names(form: re.Pattern[str], make: Callable[[str], T], words: str) -> KeyKind:
-    """A list, in the environment with commas between; nothing in it is guessed."""
+    """A list; in the environment with commas between. Every name in it must match the form."""
 
     def read(value: object) -> frozenset[T]:
         given = (
@@ -179,7 +179,7 @@ def address() -> KeyKind:
 
 
 def is_person(text: str) -> bool:
-    """Whether somebody can be called that."""
+    """Whether this can be the id of a person."""
     return PERSON.fullmatch(text) is not None
 
 
@@ -189,7 +189,7 @@ def is_chat(text: str) -> bool:
 
 
 def _text(value: object) -> str:
-    """A number or text as text; a switch reads as neither."""
+    """A number or text as text."""
     if not isinstance(value, (int, float, str)):
         raise ValueError
     return str(value).strip()

@@ -1,4 +1,4 @@
-"""Configuration: `holdfast.toml` in the home, then the environment; the only place that reads the latter."""
+"""Configuration: `holdfast.toml` in the home, then the environment, which only this module reads."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _OTHER_VARIABLES = (HOME_VARIABLE, CHANNEL_VARIABLE, LISTENING_VARIABLE)
 _FIRST_OF_SYSTEMD = 3
 _LOOPBACK = re.compile(r"localhost|::1|127(?:\.\d{1,3}){3}")
 _ALIKE = 0.85
-"""How close a variable's name must be to one of ours to be a slip rather than somebody else's."""
+"""How close the name of a variable must be to a known one to count as a misspelling of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """One key as it stands: its value, where that comes from, and what it is without anybody's word."""
+    """One key with its value, the source of the value, and its default."""
 
     key: str
     value: object
@@ -58,31 +58,31 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The settings, and where each of them was said."""
+    """The settings, and the source of each."""
 
     settings: Settings
     sources: Mapping[str, str]
-    """By key, only those that were set."""
+    """By key; only for keys that were set."""
     keys: tuple[Key, ...] = _ALL_KEYS
-    """All there are: also those of the tables that the file has."""
+    """All keys, with those of the tables in the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartContext:
-    """What whoever started this process told it."""
+    """What the parent of this process told it."""
 
     notify_socket: str | None = None
     watchdog_seconds: float | None = None
-    """How often systemd wants to hear from us at the least."""
+    """systemd expects a sign of life at least this often."""
     under_systemd: bool = False
     channel: int | None = None
-    """The open socket over which our own supervisor hears from us."""
+    """The open socket to Holdfast's supervisor."""
     listening: int | None = None
-    """The open socket that the gateway before listened on, if its supervisor has held it."""
+    """The open socket on which the gateway before listened, if its supervisor has held it."""
 
 
 def find_home(home: Path | None = None, environment: Mapping[str, str] | None = None) -> Path:
-    """The folder that holds everything."""
+    """The home folder."""
     return Path(home_at(home, environment))
 
 
@@ -104,13 +104,13 @@ def load_settings(home: Path | None = None, environment: Mapping[str, str] | Non
     settings = _with_model(settings, sources)
     _check_needed(settings, sources)
     _check_together(settings)
-    # Who can open the home's socket could as well write the ledger: there is nothing to keep them out of.
+    # A person who can open the home's socket can also write the ledger, so there is nothing to protect.
     owners = settings.access.owners | {LOCAL_PERSON}
     return Loaded(with_value(settings, "access.owners", owners), sources, keys)
 
 
 def describe(loaded: Loaded) -> tuple[Described, ...]:
-    """Every key, in the order of the reference; those of tables as often as there are such tables."""
+    """Every key, in the order of the reference. The keys of tables occur once for each table."""
     given = {section: list(_records(loaded.settings, section)) for section in SECTIONS}
     defaults, _ = _with_tables(Settings(loaded.settings.home), given)
     return tuple(
@@ -128,13 +128,13 @@ def describe(loaded: Loaded) -> tuple[Described, ...]:
 
 
 def reference() -> tuple[Described, ...]:
-    """Every key there can be; in tables whose names people give, with NAME in the place of that."""
+    """Every possible key. The keys of tables that people name have NAME in the place of the name."""
     settings, keys = _with_tables(Settings(Path()), {section: [NAME] for section in SECTIONS})
     return describe(Loaded(settings, {}, keys))
 
 
 def needed() -> frozenset[str]:
-    """Keys of such tables that have no default."""
+    """The keys of named tables that have no default."""
     return frozenset(f"{section.name}.{NAME}.{key}" for section in SECTIONS for key in section.needed)
 
 
@@ -145,9 +145,9 @@ def secret(
     home: Path,
     environment: Mapping[str, str] | None = None,
 ) -> str | None:
-    """What the keys `name`_env and `name`_file stand for; None if neither is set.
+    """The secret that the keys `name`_env and `name`_file point to; None if neither is set.
 
-    Raises `BadConfig` if they name what does not hold anything. Whoever asks keeps it out of every record.
+    Raises `BadConfig` if the variable or file is empty or missing. The caller must not record the secret.
     """
     known = os.environ if environment is None else environment
     if variable is not None and file is not None:
@@ -177,18 +177,18 @@ def secret_files(settings: Settings) -> tuple[Path, ...]:
 
 
 def variable(name: str, environment: Mapping[str, str] | None = None) -> str:
-    """What a variable holds; nothing if it is not set."""
+    """The value of a variable; an empty text if it is not set."""
     known = os.environ if environment is None else environment
     return known.get(name, "").strip()
 
 
 def surroundings(environment: Mapping[str, str] | None = None) -> StartContext:
-    """Who started us, as far as they said so."""
+    """What the parent of this process told it in the environment."""
     known = os.environ if environment is None else environment
-    # A watchdog time meant for another process (an inherited variable) is not ours.
+    # An inherited watchdog time may be meant for another process.
     ours = known.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
     micros = known.get("WATCHDOG_USEC", "") if ours else ""
-    # The session of a desktop is a service as well, and every shell in it has its variables.
+    # The session of a desktop is a service too, and every shell in it has its variables.
     service = known.get("SYSTEMD_EXEC_PID", str(os.getpid())) == str(os.getpid())
     return StartContext(
         known.get("NOTIFY_SOCKET") or None,
@@ -200,13 +200,13 @@ def surroundings(environment: Mapping[str, str] | None = None) -> StartContext:
 
 
 def _held_by_systemd(known: Mapping[str, str]) -> int | None:
-    """The first socket that systemd passes to us, as it does for `FDSTORE=1` and for a socket unit."""
+    """The first socket that systemd passes, as it does for `FDSTORE=1` and for a socket unit."""
     ours = known.get("LISTEN_PID") == str(os.getpid()) and known.get("LISTEN_FDS", "0") != "0"
     return _inherited(str(_FIRST_OF_SYSTEMD)) if ours else None
 
 
 def _inherited(number: str | None) -> int | None:
-    """An open socket that we were started with; from now on no program that we start has it."""
+    """An open socket that this process was started with. Programs that it starts do not inherit it."""
     if number is None or not number.isdigit():
         return None
     with suppress(OSError):
@@ -217,7 +217,7 @@ def _inherited(number: str | None) -> int | None:
 
 
 def commands_see(settings: ToolSettings, known: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What commands of an agent see of this process's environment: what is allowed, and no secret."""
+    """The part of the environment that commands of an agent see: allowed variables, and no secret."""
     return environment(os.environ if known is None else known, settings.terminal.env)
 
 
@@ -234,7 +234,7 @@ def _tree(path: Path) -> dict[str, object]:
 
 
 def _tables(tree: Mapping[str, object], section: Section) -> list[str]:
-    """The names of the tables of this kind that the file has."""
+    """The names of the file's tables of this kind."""
     found = tree.get(section.name, {})
     if not isinstance(found, dict):
         raise BadConfig(section.name, found, f"tables: [{section.name}.{NAME}] and key = value lines")
@@ -247,7 +247,7 @@ def _tables(tree: Mapping[str, object], section: Section) -> list[str]:
 
 
 def _platform_tables(tree: dict[str, object]) -> dict[str, Mapping[str, object]]:
-    """Taken out of the tree: the tables of platforms that others make, as they stand."""
+    """Take the tables of platforms from other packages out of the tree, unchanged."""
     found = tree.get(PLATFORMS)
     if not isinstance(found, dict):
         return {}
@@ -262,7 +262,7 @@ def _platform_tables(tree: dict[str, object]) -> dict[str, Mapping[str, object]]
 def _with_tables(
     settings: Settings, given: Mapping[Section, Sequence[str]]
 ) -> tuple[Settings, tuple[Key, ...]]:
-    """The settings with those tables in which nothing is said yet, and all keys there are then."""
+    """The settings with these tables, still empty, and all keys with those of the tables."""
     keys = [*_ALL_KEYS]
     for section, names in given.items():
         settings = with_value(settings, section.path, {name: section.make() for name in names})
@@ -282,7 +282,7 @@ def _from_file(
     by_name = {key.name: key for key in keys}
     for name, value in _flat(tree, by_name):
         if name not in by_name:
-            # In such a table it may be a key somebody wrote where its variable should be named.
+            # In a named table this may be a secret in the place of its variable's name.
             shown = SECRET if _in_table(name) or is_secret_name(name) else value
             raise BadConfig(name, shown, _known_keys(name, by_name))
         yield by_name[name], value, source
@@ -303,7 +303,7 @@ def _in_table(name: str) -> bool:
 
 
 def _known_keys(name: str, known: Iterable[str]) -> str:
-    """What may have been meant; in a table whose name somebody gave only the key can be the slip."""
+    """The key that may have been meant. In a named table, only the last part can be misspelled."""
     table = ".".join(name.split(".")[:2]) + "." if _in_table(name) else ""
     meant = {one.removeprefix(table): one for one in known if one.startswith(table)}
     near = difflib.get_close_matches(name.removeprefix(table), meant, n=1, cutoff=0.5)
@@ -330,16 +330,16 @@ def _read(key: Key, value: object, source: str) -> object:
     except (ValueError, KeyError, OverflowError):
         where = "" if source == key.variable else f" (in {source})"
         name = key.variable if source == key.variable else key.name
-        # An address with a user may hold a password, or a key in the place of the user.
+        # An address with a user may contain a password, or a key in the place of the user.
         private = key.kind.private or ("://" in str(value) and "@" in str(value))
         raise BadConfig(name, SECRET if private else value, key.kind.allowed + where) from None
 
 
 def _with_model(settings: Settings, said: Container[str]) -> Settings:
-    """What follows, unless it is said otherwise, from a model in the file: it answers, and asks first.
+    """The defaults that follow from an [agents.NAME]: the first such agent answers, effects need consent.
 
-    An agent of somebody's own asks as well, once it is given tools of ours, among them a shell, or tools of
-    MCP servers, whose effects only their owner knows.
+    Effects also need consent if the agent of another module gets built-in tools, such as a shell, or tools of
+    MCP servers: only the owner of a server knows what its tools do.
     """
     if settings.agents and "agent.use" not in said:
         settings = with_value(settings, "agent.use", next(iter(settings.agents)))
@@ -358,21 +358,21 @@ def _check_needed(settings: Settings, said: Container[str]) -> None:
 
 
 def _check_together(settings: Settings) -> None:
-    """What is allowed by itself and makes no sense together."""
+    """Refuse values that are allowed alone but make no sense together."""
     for key, name in (
         ("agent.use", settings.agent.use),
         *(("routes", name) for _, name in settings.agent.routes),
     ):
         if name not in OUR_AGENTS and ":" not in name and name not in settings.agents:
             there = ", ".join(settings.agents) or "none"
-            raise BadConfig(key, name, f"{AGENT_NAMES} (of those there are: {there})")
+            raise BadConfig(key, name, f"{AGENT_NAMES} (there are: {there})")
     for name, server in settings.mcp.items():
         _check_server(f"mcp.{name}", server)
     for name, agent in settings.agents.items():
         for pattern in agent.mcp:
             if pattern != "*" and not fnmatch.filter(settings.mcp, pattern):
                 there = ", ".join(settings.mcp) or "none"
-                raise BadConfig(f"agents.{name}.mcp", pattern, f"an [mcp.NAME] (of those there are: {there})")
+                raise BadConfig(f"agents.{name}.mcp", pattern, f"an [mcp.NAME] (there are: {there})")
     _check_paths(settings)
     progress = settings.gateway.progress
     if progress.abort < progress.warn:
@@ -385,7 +385,7 @@ def _check_together(settings: Settings) -> None:
 
 
 def _check_paths(settings: Settings) -> None:
-    """No path list opens the gateway's home, nor its installation or a home for writing."""
+    """Refuse a path list that opens the gateway's home, or its installation or a user's home for writing."""
     contains = bubblewrap(os.environ.get("PATH", os.defpath))
     run = () if contains is None else (Path(contains).parent, Path(os.path.realpath(contains)))
     kept = ClosedFolders(
@@ -401,7 +401,7 @@ def _check_paths(settings: Settings) -> None:
 
 
 def _opened(settings: Settings) -> Iterator[tuple[str, Path, bool]]:
-    """Each path that a list opens: the key, the path, and whether it may be changed."""
+    """Each path that a list opens: the key, the path, and whether programs may change it."""
     for name, agent in settings.agents.items():
         yield from ((f"agents.{name}.read", path, False) for path in agent.read)
         yield from ((f"agents.{name}.write", path, True) for path in agent.write)
@@ -411,7 +411,7 @@ def _opened(settings: Settings) -> Iterator[tuple[str, Path, bool]]:
 
 
 def _run_in(settings: Settings) -> Iterator[tuple[str, Path, bool]]:
-    """Folders elsewhere than in the workspace in which programs of MCP servers run."""
+    """The folders outside of the workspace in which programs of MCP servers run."""
     workspace = Path(os.path.realpath(settings.home / WORKSPACE))
     for name, server in settings.mcp.items():
         cwd = Path(os.path.realpath(workspace / server.cwd)) if server.cwd else workspace
@@ -432,7 +432,7 @@ def _check_telegram(telegram: TelegramSettings) -> None:
 
 
 def _check_server(table: str, server: McpSettings) -> None:
-    """A program, or an address, and nothing that is meant for the other."""
+    """A server has a program or an address, and only keys that belong to it."""
     if (server.command is None) == (server.url is None):
         raise BadConfig(f"{table}.command", server.command or "none", "one of command and url, and not both")
     if server.url is None and server.headers:

@@ -1,7 +1,6 @@
-"""Tables of `holdfast.toml` whose names people give, `[agents.NAME]` and `[mcp.NAME]`: a kind, its keys.
+"""The tables of `holdfast.toml` that people name, `[agents.NAME]` and `[mcp.NAME]`, and their keys.
 
-A secret is never a value of the file: a key names the variable of the environment, or another file, that
-holds it.
+A secret is never a value of the file: a key names the variable, or another file, that holds the secret.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from .kinds import KeyKind, choice, count, dollars, duration, inherited, switch
 from .settings import Effort, NamedAgent, Provider
 
 NAME = "NAME"
-"""What stands for a table's name where none is meant in particular."""
+"""The placeholder for the name of a table."""
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -36,19 +35,19 @@ _BY_VARIABLE = re.compile(r"(?:[A-Za-z]+ )?\$[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Tables of one kind. Their records stand in `Settings` as a mapping by name."""
+    """Tables of one kind. `Settings` has their records in a mapping by name."""
 
     name: str
     path: str
-    """Where that mapping stands in `Settings`, attribute by attribute."""
+    """The place of that mapping in `Settings`, attribute by attribute."""
     make: Callable[[], Any]
-    """A record of it in which nothing is said; the paths of `keys` begin there."""
+    """Makes a record with default values; the paths of `keys` begin there."""
     keys: tuple[Key, ...]
     needed: frozenset[str] = frozenset()
-    """Keys that have no default: a table without them is refused."""
+    """Keys without a default: a table must have them."""
 
     def keys_of(self, table: str) -> Iterator[Key]:
-        """Its keys as they are called in one of the tables: `agents.main.model`."""
+        """Its keys with the names they have in this table: `agents.main.model`."""
         for key in self.keys:
             yield Key(
                 f"{self.name}.{table}.{key.name}", f"{self.path}.{table}.{key.path}", key.kind, key.help
@@ -56,7 +55,7 @@ class Section:
 
 
 def is_name(text: str) -> bool:
-    """Whether a table may be called that."""
+    """Whether a table may have this name."""
     return _NAME.fullmatch(text) is not None
 
 
@@ -70,12 +69,12 @@ def _said(value: object) -> str:
 
 
 def word(words: str) -> KeyKind:
-    """A name without spaces in it."""
+    """A name without spaces."""
     return matching(_WORD, words)
 
 
 def matching(form: re.Pattern[str], words: str) -> KeyKind:
-    """A text of that form."""
+    """A text of this form."""
 
     def read(value: object) -> str:
         if not form.fullmatch(_said(value)):
@@ -86,7 +85,7 @@ def matching(form: re.Pattern[str], words: str) -> KeyKind:
 
 
 def optional(kind: KeyKind) -> KeyKind:
-    """The same, or nothing, which is said as `none`."""
+    """The same, or nothing, which people write as `none`."""
 
     def read(value: object) -> object:
         return None if value in ("", "none") else kind.read(value)
@@ -98,12 +97,12 @@ def optional(kind: KeyKind) -> KeyKind:
 
 
 def url() -> KeyKind:
-    """Where something is served. No secret belongs in it: there is room for no user, query or fragment."""
+    """The address of a server. It has no place for a secret: no user, no query, no fragment."""
     return matching(_URL, 'an address without user and password, like "http://127.0.0.1:11434/v1"')
 
 
 def variable() -> KeyKind:
-    """The name of a variable; its value is read by `config.load.secret` and stands nowhere else."""
+    """The name of a variable. Only `config.load.secret` reads its value."""
     kind = matching(_VARIABLE, 'the name of a variable of the environment, like "OPENAI_API_KEY"')
     return replace(kind, private=True)
 
@@ -115,7 +114,7 @@ def file() -> KeyKind:
 
 
 def paths() -> KeyKind:
-    """Files and folders that are there, with every link in their paths resolved."""
+    """Existing files and folders, with every link in their paths resolved."""
 
     def read(value: object) -> tuple[Path, ...]:
         given = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
@@ -126,12 +125,12 @@ def paths() -> KeyKind:
             raise ValueError
         return tuple(Path(os.path.realpath(one)) for one in found)
 
-    words = 'a list of paths that are there, from / or ~ on, like ["~/data"]'
+    words = 'a list of existing paths that begin with / or ~, like ["~/data"]'
     return KeyKind(words, read, lambda value: [str(one) for one in value])
 
 
 def texts(words: str, form: re.Pattern[str] = _WORD) -> KeyKind:
-    """A list in the order given; in the environment with commas between."""
+    """A list in the given order; in the environment with commas between."""
 
     def read(value: object) -> tuple[str, ...]:
         given = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
@@ -149,45 +148,50 @@ AGENTS = Section(
     "agents",
     NamedAgent,
     (
-        Key("provider", "provider", choice(Provider), "whose protocol it speaks; openai is spoken by many"),
-        Key("model", "model", word("the name of a model, as its provider calls it"), "which one answers"),
-        Key("models", "models", texts("a list of models' names"), "others that /model may choose in a chat"),
-        Key(
-            "base_url", "base_url", optional(url()), "where it is served; none: at its provider's own address"
-        ),
+        Key("provider", "provider", choice(Provider), "the protocol of the model; many servers speak openai"),
+        Key("model", "model", word("the name of a model at its provider"), "the model that answers"),
+        Key("models", "models", texts("a list of models' names"), "other models that /model may choose"),
+        Key("base_url", "base_url", optional(url()), "the server's address; none: the provider's own"),
         Key("key_env", "key_env", optional(variable()), "the variable that holds the provider's key"),
-        Key("key_file", "key_file", optional(file()), "a file that holds it, instead"),
+        Key("key_file", "key_file", optional(file()), "a file that holds the key instead"),
         Key("instructions", "instructions", optional(file()), "a text that says who it is and how it works"),
-        Key("tools", "tools", texts("a list of tools' names"), "what it may use"),
-        Key("mcp", "mcp", texts('a list of patterns of [mcp.NAME], like ["git"]'), "whose tools it gets"),
+        Key("tools", "tools", texts("a list of tools' names"), "the tools that it may use"),
+        Key(
+            "mcp",
+            "mcp",
+            texts('a list of patterns of [mcp.NAME], like ["git"]'),
+            "the MCP servers whose tools it gets",
+        ),
         Key("read", "read", paths(), "what its commands may read besides the workspace and the system"),
-        Key("write", "write", paths(), "what they may change besides the workspace"),
-        Key("images", "images", switch(), "whether it is shown pictures; others are told that there was one"),
+        Key("write", "write", paths(), "what its commands may change besides the workspace"),
+        Key(
+            "images", "images", switch(), "whether the model gets pictures, or only a note that there was one"
+        ),
         Key(
             "context",
             "context",
             count(1_000, 100_000_000),
-            "tokens it can read at once; older ones are summed up",
+            "tokens that the model can read at once; the agent sums up older text",
         ),
         Key("max_output", "max_output", count(1, 10_000_000), "most tokens of one reply"),
-        Key("effort", "effort", optional(choice(Effort)), "how hard it thinks; none: as its provider has it"),
-        Key("timeout", "timeout", duration(SECOND, HOUR), "for the next sign of life of a reply"),
-        Key("price_input", "price_input", dollars(), "dollars for a million tokens read"),
-        Key("price_cached", "price_cached", optional(dollars()), "the same for those its provider had kept"),
-        Key("price_output", "price_output", dollars(), "the same for those written"),
+        Key("effort", "effort", optional(choice(Effort)), "how hard it thinks; none: the provider's default"),
+        Key("timeout", "timeout", duration(SECOND, HOUR), "time until the next sign of life of a reply"),
+        Key("price_input", "price_input", dollars(), "price of a million tokens that the model reads"),
+        Key("price_cached", "price_cached", optional(dollars()), "the same for tokens from a cache"),
+        Key("price_output", "price_output", dollars(), "the same for tokens that the model writes"),
     ),
     needed=frozenset({"model"}),
 )
 
 
 def variables() -> KeyKind:
-    """Names of variables, in the order given; a value written in their place is not repeated."""
+    """Names of variables, in the given order. No message repeats a value that was written instead."""
     kind = texts('a list of names of variables of the environment, like ["GITHUB_TOKEN"]', _VARIABLE)
     return replace(kind, private=True)
 
 
 def headers() -> KeyKind:
-    """Headers and what they hold; a secret only by the name of its variable."""
+    """Headers and their values. A secret is given only by the name of its variable."""
 
     def read(value: object) -> tuple[tuple[str, str], ...]:
         if not isinstance(value, dict):
@@ -202,7 +206,7 @@ def headers() -> KeyKind:
 
 
 def effects() -> KeyKind:
-    """Patterns of tools and their classes; the first that fits counts."""
+    """Patterns of tools and their effect classes; the first pattern that matches counts."""
     known = tuple(one for one in EffectClass if one is not EffectClass.RECONCILABLE)
 
     def read(value: object) -> tuple[tuple[str, EffectClass], ...]:
@@ -218,19 +222,24 @@ MCP = Section(
     "mcp",
     McpSettings,
     (
-        Key("command", "command", optional(matching(_LINE, "a program")), "the program of a server; or url"),
-        Key("args", "args", texts("a list of texts", _LINE), "what it is started with"),
-        Key("env", "env", variables(), "variables it is given; of the others only PATH, HOME and the like"),
-        Key("cwd", "cwd", optional(file()), "the folder it runs in, from the agents' workspace if relative"),
+        Key(
+            "command",
+            "command",
+            optional(matching(_LINE, "a program")),
+            "the program of a server; or use url",
+        ),
+        Key("args", "args", texts("a list of texts", _LINE), "the arguments of the program"),
+        Key("env", "env", variables(), "variables the program gets besides PATH, HOME and the like"),
+        Key("cwd", "cwd", optional(file()), "its working folder, from the agents' workspace if relative"),
         Key("read", "read", paths(), "what it may read besides the workspace, its installation, the system"),
         Key("write", "write", paths(), "what it may change besides the workspace"),
-        Key("network", "network", inherited(), "whether it reaches the network; auto: as tools.network"),
-        Key("url", "url", optional(url()), "where a server is that is run elsewhere (streamable HTTP)"),
-        Key("headers", "headers", headers(), "what it is sent with every request"),
+        Key("network", "network", inherited(), "whether it reaches the network; auto: like tools.network"),
+        Key("url", "url", optional(url()), "the address of a server that runs elsewhere (streamable HTTP)"),
+        Key("headers", "headers", headers(), "headers of every request to it"),
         Key("tools", "tools", texts("a list of patterns"), "which of its tools agents get; none: all"),
-        Key("effects", "effects", effects(), "what a cut-off call means, against the server's own word"),
-        Key("timeout", "timeout", duration(SECOND, DAY), "for an answer, or the next word of progress"),
-        Key("wait", "wait", duration(0, 10 * MINUTE), "of a call for a server that is down"),
+        Key("effects", "effects", effects(), "the classes of its tools, instead of what the server says"),
+        Key("timeout", "timeout", duration(SECOND, DAY), "time for an answer, or for the next progress"),
+        Key("wait", "wait", duration(0, 10 * MINUTE), "how long a call waits for a server that is down"),
     ),
 )
 

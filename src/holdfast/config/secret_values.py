@@ -1,4 +1,4 @@
-"""Which values are secrets of this gateway, by its configuration; read here and shown to nobody."""
+"""Which values are secrets of this gateway, by its configuration. No output of the gateway shows them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _HARMLESS = frozenset({"TERM", "COLORTERM", "EDITOR", "VISUAL", "PAGER", "DISPLA
 _WORDS = frozenset(
     {"production", "development", "localhost", "127.0.0.1", "disabled", "required", "optional", "critical"}
 )
-"""Values of eight characters and more that switch programs; shorter ones are never masked."""
+"""Common setting values of eight characters and more. Shorter values are never masked."""
 _Stamp = tuple[int, int, int] | None
 
 
 class HomeSecrets:
-    """The secrets of one home (`Secrets`): the keys of its configuration, and the token as its file is now.
+    """The secrets of one home (`Secrets`): the keys of its configuration, and the token in its file now.
 
-    The token can be replaced while the gateway runs. A replaced one stays masked until the gateway ends.
+    A person can replace the token while the gateway runs. The old one stays masked until the gateway ends.
     """
 
     def __init__(self, token: Path, values: frozenset[str]) -> None:
@@ -50,12 +50,12 @@ class HomeSecrets:
 
 
 def secrets_of(settings: Settings, environment: Mapping[str, str] | None = None) -> HomeSecrets:
-    """What this configuration names; a variable that is not set is no secret."""
+    """The secrets that this configuration names. A variable that is not set is not a secret."""
     return HomeSecrets(settings.home / TOKEN, frozenset(_values(settings, environment)))
 
 
 def secrets_at(home: Path) -> HomeSecrets:
-    """The same for a command beside the gateway: also where the configuration cannot be used."""
+    """The same for a command outside of the gateway; works also if the configuration is broken."""
     try:
         return secrets_of(load_settings(home).settings)
     except Unusable:
@@ -81,7 +81,7 @@ def _values(settings: Settings, environment: Mapping[str, str] | None) -> Iterat
 
 
 def _variables(settings: Settings) -> Iterator[str]:
-    """Variables of the environment that MCP servers and commands are given by name."""
+    """The variables that MCP servers and commands get by name."""
     for server in settings.mcp.values():
         yield from server.env
         for _, value in server.headers:
@@ -90,15 +90,15 @@ def _variables(settings: Settings) -> Iterator[str]:
 
 
 def _is_harmless(name: str) -> bool:
-    """Whether a variable of this name never holds a secret: what commands see anyway, and the like."""
+    """Whether a variable of this name never holds a secret: commands see it anyway, or it is harmless."""
     return name in USUAL or name in _HARMLESS or name.startswith("LC_")
 
 
 def _is_setting(value: str) -> bool:
-    """Whether a value is plainly no secret: a place on this machine, a server without anything after it, or
-    one of the words that programs are switched with.
+    """Whether a value is clearly not a secret: a path on this machine, the bare address of a server, or a
+    common setting value.
 
-    Such values stand in many texts, and a command without them would be another command.
+    Many texts contain such values, and a command with one of them masked would be another command.
     """
     parts = _address(value)
     if parts is not None:
@@ -107,14 +107,14 @@ def _is_setting(value: str) -> bool:
 
 
 def _is_place(value: str) -> bool:
-    """A path that is written as one. A key may begin with a slash as well: then no such folder is there."""
+    """Whether this is a path. A key may begin with a slash too, but then there is no such folder."""
     if value.startswith("/"):
         return os.path.lexists("/".join(value.split("/")[:2]))
     return value.startswith(("~/", "./", "../"))
 
 
 def _passwords(value: str) -> Iterator[str]:
-    """The password inside of an address, as it is written there and as it is meant."""
+    """The password inside of an address, as written and decoded."""
     parts = _address(value)
     if parts is not None and parts.password:
         yield parts.password

@@ -1,4 +1,4 @@
-"""Everything a gateway can be told before it starts, as one frozen tree; times are milliseconds."""
+"""Every setting of a gateway, as one frozen tree. Times are milliseconds."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from holdfast.store import Keep
 from holdfast.tools.mcp import McpSettings
 
 LOCAL_PERSON = PersonId("web:local")
-"""Whoever can open the home's socket: the file's owner, and nobody else."""
+"""The person who can open the home's socket: only the owner of the file can."""
 
 TOOLS = ("terminal", "files", "fetch", "todo", "history", "ask", "processes", "goal")
-"""What an agent of the configuration may use unless that says otherwise."""
+"""The tools that a configured agent may use by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,42 +43,42 @@ class DrainSettings:
     """How long an orderly stop may take."""
 
     wait: int = 60 * SECOND
-    """For running turns and owed replies, before what is left is cut."""
+    """Time for running turns and owed replies, before the gateway interrupts the rest."""
     teardown: int = 9 * SECOND
-    """For letting go of platforms and stages, after that."""
+    """Time to close platforms and stages after that."""
     reply: int = 30 * SECOND
-    """For the reply of a turn that asked for a restart, before the restart begins."""
+    """Time for the reply of a turn that asked for a restart, before the restart begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlertSettings:
-    """When the owner is told of what may need a hand."""
+    """When the gateway sends the owner an alert."""
 
     deaf: int = 5 * MINUTE
-    """A platform could not be reached for so long."""
+    """A platform was unreachable for so long."""
     disk: int = 500
-    """Fewer megabytes are left."""
+    """Fewer megabytes than this are free."""
     hung: int = 2 * MINUTE
-    """All workers but those kept for new messages have not moved for so long."""
+    """All workers but those kept for new messages made no progress for so long."""
     unsettled: int = MINUTE
-    """So long after a start something of the run before is still unsettled."""
+    """So long after a start, work of the last run is still unsettled."""
 
 
 @dataclass(frozen=True, slots=True)
 class GatewaySettings:
-    """What the stages follow; the same under the simulator."""
+    """The settings of the stages; the simulator uses the same."""
 
     workers: int = WorkerSettings().workers
     resume_counts: int = WorkerSettings().counts
-    """For so long a resumed turn counts towards the half of the workers that resumed turns may hold."""
+    """How long a resumed turn counts towards the half of the workers that resumed turns may hold."""
     grace: int = 5 * SECOND
-    """Given to running tools when their turn is stopped."""
+    """Time for running tools when their turn is stopped."""
     heartbeat: int = 10 * SECOND
     reconcile: int = 5 * SECOND
     busy: BusyMode = BusyMode.QUEUE
     on_interruption: OnInterruption = OnInterruption.RESUME
     owner_chat: ChatAddress | None = None
-    """Where the owner is told of what may need a hand."""
+    """The chat where the owner gets alerts."""
     alerts: AlertSettings = AlertSettings()
     drain: DrainSettings = DrainSettings()
     recovery: RecoverySettings = RecoverySettings()
@@ -103,37 +103,37 @@ class WatchdogSettings:
     """When a process that hangs is ended."""
 
     loop: int = 30 * SECOND
-    """The event loop has not turned for so long."""
+    """The event loop has hung for so long."""
     slack: int = 5 * SECOND
-    """Beyond what an orderly stop may take."""
+    """A stop takes so much longer than it may."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """Where the page is, and for whom."""
+    """The address of the page, and who reaches it."""
 
     port: int = 8787
-    """0 is any free one."""
+    """0 is any free port."""
     host: str = "127.0.0.1"
     allow_remote: bool = False
-    """Whether the page may be where other machines reach it."""
+    """Whether the page may have an address that other machines reach."""
     hosts: frozenset[str] = frozenset()
-    """Names under which a proxy or another machine may ask for it."""
+    """Host names under which a proxy or another machine may ask for the page."""
     patience: int = 5 * SECOND
-    """A message that could not be kept in that time is answered: try again."""
+    """If the gateway cannot keep a message in this time, it answers: try again."""
     demo: bool | None = None
-    """Whether people may kill the gateway to see what happens; None: when the demonstration answers."""
+    """Whether the page has a button that kills the gateway; None: only with the demonstration agent."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """Who answers."""
+    """Which agent answers."""
 
     use: str = "demo"
     routes: tuple[tuple[str, str], ...] = ()
-    """Who answers where: a pattern of addresses and an agent each; the first that fits."""
+    """Patterns of addresses, each with the agent that answers there; the first that matches decides."""
     pace: int = SECOND // 2
-    """Per beat of the demonstration's work."""
+    """Length of one beat of the demonstration agent."""
 
 
 class Effort(StrEnum):
@@ -145,7 +145,7 @@ class Effort(StrEnum):
 
 
 class Provider(StrEnum):
-    """Whose protocol a model is spoken to in."""
+    """The protocol of a model."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
@@ -160,16 +160,16 @@ class NamedAgent:
     models: tuple[str, ...] = ()
     base_url: str | None = None
     key_env: str | None = None
-    """The name of the variable that holds the key; the key itself stands in no settings."""
+    """The name of the variable that holds the key. Settings never contain the key itself."""
     key_file: Path | None = None
     instructions: Path | None = None
     tools: tuple[str, ...] = TOOLS
     mcp: tuple[str, ...] = ("*",)
-    """Patterns of the names of servers whose tools it gets besides."""
+    """Patterns of the names of MCP servers whose tools it also gets."""
     read: tuple[Path, ...] = ()
-    """What its commands and background processes see besides their workspace."""
+    """What its commands and background processes may read besides their workspace."""
     write: tuple[Path, ...] = ()
-    """What they may change as well."""
+    """What they may change besides their workspace."""
     images: bool = True
     context: int = 128_000
     max_output: int = 8_192
@@ -181,7 +181,7 @@ class NamedAgent:
 
 
 class Reading(StrEnum):
-    """How what people write reaches us."""
+    """How messages from Telegram reach the gateway."""
 
     POLLING = "polling"
     WEBHOOK = "webhook"
@@ -189,7 +189,7 @@ class Reading(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TelegramSettings:
-    """One bot; its token stands in no settings."""
+    """One bot. Settings never contain its token."""
 
     token_env: str | None = None
     token_file: Path | None = None
@@ -201,31 +201,31 @@ class TelegramSettings:
 
     @property
     def is_on(self) -> bool:
-        """Whether there is a bot to be served."""
+        """Whether the gateway serves a bot."""
         return self.token_env is not None or self.token_file is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One gateway, as configured."""
+    """The settings of one gateway."""
 
     home: Path
     gateway: GatewaySettings = GatewaySettings()
     agent: AgentSettings = AgentSettings()
     agents: Mapping[str, NamedAgent] = field(default_factory=dict)
-    """By the names people gave them."""
+    """By the names of their tables."""
     mcp: Mapping[str, McpSettings] = field(default_factory=dict)
-    """Servers of tools, by the names people gave them."""
+    """MCP servers, by the names of their tables."""
     watchdog: WatchdogSettings = WatchdogSettings()
     web: WebSettings = WebSettings()
     telegram: TelegramSettings = TelegramSettings()
     platforms: tuple[str, ...] = ()
-    """Platforms of other packages, by the names under which they are offered."""
+    """Platforms from other packages, by the names that the packages give them."""
     platform_tables: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """What the file says for each of them; only they know what it means, and whether it is a secret."""
+    """The file's table for each of them. Only the platform knows what it means, and whether it is secret."""
     access: Access = field(default_factory=lambda: Access(owners=frozenset({LOCAL_PERSON})))
 
     @property
     def demo(self) -> bool:
-        """Whether this gateway is there to be tried out."""
+        """Whether this gateway is for trying Holdfast out."""
         return self.agent.use == "demo" if self.web.demo is None else self.web.demo

@@ -1,4 +1,4 @@
-"""The keys of `[telegram]`. Like those of the tables that people name, none of them holds a secret."""
+"""The keys of `[telegram]` and of platforms from other packages. None of them holds a secret."""
 
 from __future__ import annotations
 
@@ -15,34 +15,36 @@ PLATFORM_KEYS: tuple[Key, ...] = (
     Key(
         "platforms.use",
         "platforms",
-        texts("a list of names, as their packages offer them"),
-        "platforms of other packages that are served",
+        texts("a list of names that the packages give them"),
+        "platforms from other packages that the gateway serves",
     ),
     Key(
         "telegram.token_env",
         "telegram.token_env",
         optional(variable()),
-        "the variable that holds the bot's token; with it, or token_file, the bot is served",
+        "the variable that holds the bot's token; with it, or with token_file, the gateway serves the bot",
     ),
-    Key("telegram.token_file", "telegram.token_file", optional(file()), "a file that holds it, instead"),
+    Key(
+        "telegram.token_file", "telegram.token_file", optional(file()), "a file that holds the token instead"
+    ),
     Key(
         "telegram.base_url",
         "telegram.base_url",
         url(),
-        "where the Bot API is: Telegram's own, or a server of yours",
+        "the address of the Bot API: Telegram's own, or your own server's",
     ),
     Key(
         "telegram.reading",
         "telegram.reading",
         choice(Reading),
-        "whether we ask for what people write, or Telegram brings it",
+        "polling: the gateway asks Telegram for messages; webhook: Telegram sends them to webhook_url",
     ),
     Key(
         "telegram.webhook_url",
         "telegram.webhook_url",
         optional(matching(_PUBLIC, 'an address, like "https://bot.example.org/telegram"')),
-        "where Telegram brings it; a proxy of yours hands it on to webhook_port",
+        "the address to which Telegram sends messages; your proxy passes them on to webhook_port",
     ),
-    Key("telegram.webhook_host", "telegram.webhook_host", host(), "the address we listen at for it"),
-    Key("telegram.webhook_port", "telegram.webhook_port", count(1, 65_535), "and the port"),
+    Key("telegram.webhook_host", "telegram.webhook_host", host(), "the address the gateway listens on"),
+    Key("telegram.webhook_port", "telegram.webhook_port", count(1, 65_535), "the port it listens on"),
 )

@@ -1,7 +1,7 @@
-"""A home in one file, and a home made from one.
+"""Write a home into one file, and make a home from such a file.
 
 A backup is a tar file: `ledger.db`, `holdfast.toml` without secrets, `blobs/…`, and `manifest.json`, which
-names each of them with its size and SHA-256. It is made beside its place and moved there when it is whole.
+lists each of them with its size and SHA-256. It is written beside its place and moved there when complete.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ FORMAT, VERSION = "holdfast-backup", 1
 _CHUNK = 1024 * 1024
 
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it, and of how much."""
+"""Called with the current step, how much of it is done, and how much there is."""
 
 
 class NotDone(HoldfastError):
-    """A backup or a restore was refused; the words say why, and nothing was changed."""
+    """A backup or a restore was refused. The words say why; nothing was changed."""
 
 
 class BackupDamaged(Unusable):
-    """A backup is not what it was when it was made."""
+    """A backup has changed since it was made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A backup that is whole and on the disk."""
+    """A complete backup on the disk."""
 
     path: Path
     size: int
     schema: int
     blobs: int
     left_out: tuple[str, ...]
-    """Keys of the configuration that are secrets: to be set anew after a restore."""
+    """The secret keys of the configuration, which a person must set again after a restore."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,13 @@ class Restored:
     made_at: int
     held: dict[str, int]
     before: Path | None
-    """Where the home that stood there is now."""
+    """Where the previous home is now."""
 
 
 def make_backup(home: Path, target: Path, clock: Clock, force: bool, progress: Progress) -> Made:
     """Write a backup of this home, with or without a gateway running on it; `target` may be a folder.
 
-    What stands there is replaced only when `force` says so, and then at once by the whole new file.
+    An existing file is replaced only with `force`, and then at once by the complete new file.
     """
     if not (home / LEDGER).exists():
         raise NotDone(f"there is no ledger in {home}; nothing has run there yet")
@@ -115,7 +115,7 @@ def _write(home: Path, target: Path, work: Path, clock: Clock, progress: Progres
             if text is not None:
                 packing.add_text(CONFIG, text)
             for number, blob in enumerate(blobs, 1):
-                # A person may have had it forgotten since it was listed.
+                # A person may have erased the file since it was listed.
                 with suppress(FileNotFoundError):
                     packing.add(f"{BLOBS}/{blob.relative_to(home / BLOBS)}", blob)
                 progress("blobs", number, len(blobs))
@@ -137,7 +137,7 @@ def _write(home: Path, target: Path, work: Path, clock: Clock, progress: Progres
 
 
 class _Packing:
-    """Adds files to a tar and remembers what they were."""
+    """Adds files to a tar, and records the size and hash of each."""
 
     def __init__(self, tar: tarfile.TarFile, at: int) -> None:
         self._tar = tar
@@ -161,7 +161,7 @@ class _Packing:
 
 
 class _Hashing:
-    """A file that is hashed as it is read."""
+    """A file that hashes its bytes as they are read."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -174,7 +174,7 @@ class _Hashing:
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
-    """What is stored there, each under its hash; other names are files that are still being written."""
+    """The files that are stored under their hash. Files with other names are still being written."""
     if folder.is_dir():
         for path in folder.rglob("*"):
             if DIGEST.fullmatch(path.name) and path.is_file():
@@ -182,7 +182,7 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 
 def config_without_secrets(path: Path) -> tuple[str | None, list[str]]:
-    """The configuration file as it may leave the home, and the keys that were left out of it."""
+    """The configuration file without its secrets, and the keys that were left out."""
     try:
         text = path.read_text(encoding="utf-8")
         tree = tomllib.loads(text)
@@ -208,7 +208,7 @@ def _flat(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 @contextmanager
 def _workshop(parent: Path, name: str) -> Iterator[Path]:
-    """A folder for half-made things beside their place; what a killed one left is cleared away first."""
+    """A folder for unfinished files beside their place. What a killed process left is removed first."""
     prefix, suffix = f".{name}.", ".partial"
     for left in parent.glob(f"{prefix}*{suffix}"):
         with suppress(OSError), _locked(left):
@@ -236,7 +236,7 @@ def _publish(made: Path, target: Path, force: bool) -> None:
         os.replace(made, target)
     else:
         try:
-            # Unlike a rename, a link never replaces what came to be there meanwhile.
+            # Unlike a rename, a link never replaces a file that another process put there meanwhile.
             os.link(made, target)
         except FileExistsError:
             raise NotDone(f"{target} exists and was not touched") from None
@@ -244,7 +244,7 @@ def _publish(made: Path, target: Path, force: bool) -> None:
 
 
 def restore(source: Path, home: Path, clock: Clock, ids: Ids, force: bool, progress: Progress) -> Restored:
-    """Make a home from a backup, whole or not at all; nothing that was open in it goes on by itself.
+    """Make a home from a backup, completely or not at all. Open work in it does not resume by itself.
 
     Raises `HomeLocked` while a gateway runs there, `BackupDamaged`, `SchemaTooNew` or `NotDone`.
     """
@@ -271,7 +271,7 @@ def restore(source: Path, home: Path, clock: Clock, ids: Ids, force: bool, progr
 
 
 def _unpack(source: Path, new: Path, progress: Progress) -> int:
-    """Every file the manifest names, and nothing else, each as it was; says when the backup was made."""
+    """Unpack the files of the manifest, and check each. Returns the time at which the backup was made."""
     try:
         with tarfile.open(source, "r:") as tar:
             manifest = _manifest(tar, source)
@@ -286,7 +286,7 @@ def _unpack(source: Path, new: Path, progress: Progress) -> int:
         raise NotDone(f"{source} is a folder; name the backup in it") from None
     except (tarfile.TarError, EOFError, KeyError, TypeError, ValueError) as error:
         raise BackupDamaged(
-            f"{source} is no backup, or a damaged one ({error}); nothing was changed"
+            f"{source} is not a backup, or it is damaged ({error}); nothing was changed"
         ) from None
 
 
@@ -295,7 +295,7 @@ def _manifest(tar: tarfile.TarFile, source: Path) -> dict[str, Any]:
     assert file is not None
     manifest: dict[str, Any] = json.load(file)
     if manifest["format"] != FORMAT or LEDGER not in manifest["files"]:
-        raise ValueError("its manifest is another one's")
+        raise ValueError("its manifest has another format")
     if manifest["version"] > VERSION:
         raise NotDone(f"{source} was made by a newer Holdfast ({manifest['holdfast']}); nothing was changed")
     return manifest
@@ -307,7 +307,7 @@ def _unpack_one(tar: tarfile.TarFile, name: str, told: dict[str, Any], new: Path
         raise ValueError(f"{name} does not belong there")
     file = tar.extractfile(name)
     if file is None:
-        raise ValueError(f"{name} is no file")
+        raise ValueError(f"{name} is not a file")
     place = new / name
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     hashed = _Hashing(file)
@@ -315,7 +315,7 @@ def _unpack_one(tar: tarfile.TarFile, name: str, told: dict[str, Any], new: Path
         os.fchmod(out.fileno(), 0o600)
         copyfileobj(hashed, out, _CHUNK)
     if place.stat().st_size != told["size"] or hashed.digest.hexdigest() != told["sha256"]:
-        raise ValueError(f"{name} is not what it was")
+        raise ValueError(f"{name} has changed since the backup was made")
 
 
 def _sync_all(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Looking a gateway over: the facts are gathered here, what they mean is `policy.health`."""
+"""Check a gateway: this module collects the facts, and `policy.health` says what they mean."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _MOST_DAMAGE = 5
 
 
 async def look_over(settings: Settings, clock: Clock, units: Sequence[Path]) -> tuple[Finding, ...]:
-    """Everything there is to say of this gateway and its platforms; changes nothing and disturbs nobody."""
+    """All findings about this gateway and its platforms. The check changes nothing."""
     status = await _status(settings.home)
     access, ahead, damage, on_hold = await _kept(settings, clock)
     found = tuple(of_extras(missing_extras(settings)))
@@ -64,7 +64,7 @@ async def _containment(settings: Settings) -> Finding:
 
 
 def missing_extras(settings: Settings) -> dict[str, str]:
-    """The tables of the configuration whose optional part is not installed, each with the line that does."""
+    """Tables of the configuration whose packages are not installed, each with the install command."""
     needed = {f"agents.{name}": one.provider.value for name, one in settings.agents.items()}
     needed |= {f"mcp.{name}": "mcp" for name in settings.mcp}
     if settings.telegram.is_on:
@@ -73,7 +73,7 @@ def missing_extras(settings: Settings) -> dict[str, str]:
 
 
 def unit_files(home: Path) -> tuple[Path, ...]:
-    """Where systemd's units of this machine, and of whoever has this home folder, stand."""
+    """The systemd units of this machine, and of the user with this home folder."""
     folders = (home / ".config" / "systemd" / "user", Path("/etc/systemd/system"))
     return tuple(path for folder in folders for path in sorted(folder.glob("*.service")))
 
@@ -86,8 +86,8 @@ async def _status(home: Path) -> Json | None:
 
 
 async def _kept(settings: Settings, clock: Clock) -> tuple[Access, int, tuple[str, ...], int]:
-    """Who is let in, by how much the ledger is ahead of the clock, what of it was set aside, and how many
-    conversations are on hold."""
+    """Facts of the ledger: who may talk, how far it is ahead of the clock, its damaged rows, and the number
+    of conversations on hold."""
     path = settings.home / LEDGER
     if not path.exists():
         return settings.access, 0, (), 0
@@ -131,14 +131,14 @@ def _home(
 
 
 def _is_open(ledger: Path) -> bool:
-    """Whether others can read it."""
+    """Whether other users can read the ledger."""
     if not ledger.exists():
         return False
     return bool(ledger.stat().st_mode & 0o044) and bool(ledger.parent.stat().st_mode & 0o011)
 
 
 def _unit(path: Path, home: Path) -> tuple[str, float] | None:
-    """A unit that keeps this home up, and the seconds it gives a stop."""
+    """The unit's path and the seconds it gives a stop, if it runs a gateway on this home."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -208,7 +208,7 @@ def _connected(status: Json | None) -> bool | None:
 
 
 async def _read_elsewhere(asking: SetupChecks, settings: Settings, status: Json | None, hook: str) -> bool:
-    """Whether another program reads the bot: a gateway of ours knows, and is not disturbed by our asking."""
+    """Whether another program reads the bot. A running gateway knows; else this asks Telegram."""
     if status is not None:
         troubles = [one["trouble"] or "" for one in status["platforms"] if one["name"] == "telegram"]
         return not hook and any("(409)" in trouble for trouble in troubles)
@@ -218,7 +218,7 @@ async def _read_elsewhere(asking: SetupChecks, settings: Settings, status: Json 
 
 
 def _groups(access: Access, account: str) -> list[ChatAddress]:
-    """Groups of this bot that are let in."""
+    """The groups of this bot that are let in."""
     places = {chat: place_at(chat) for chat in access.chats}
     ours = [
         chat for chat, place in places.items() if (place.platform, place.account) == ("telegram", account)

@@ -1,8 +1,8 @@
-"""One session as a file that says nothing of what people said: for a report, and to be replayed as a test.
+"""One session as a file without any text of people: for a report, and to replay it as a test.
 
-Of every row its shape is kept: states, times since the beginning, lengths, effect classes, order. Names are
-numbered, texts are as long as they were, and whatever came from outside (a platform's reason, arguments,
-names of tools) is left out. The format is described in docs/reference/incidents.md.
+The file has the shape of every row: states, times since the beginning, lengths, effect classes, order.
+Numbers replace names, and filler of the same length replaces texts. Everything from outside (a platform's
+reason, arguments, names of tools) is left out. docs/reference/incidents.md describes the format.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _OUR_COMMANDS = frozenset(
     ("new", "stop", "retry", "undo", "status", "sessions", "resume", "queue", "restart", "help", "goal")
 )
 _OUR_REASONS = frozenset({*Interruption, RESTORED, *(row.name for row in table())})
-"""Words of the gateway's own; any other reason may hold somebody else's."""
+"""Reasons in the gateway's own words. Any other reason may contain words from outside."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Every name gets a number, the same wherever it stands."""
+    """Gives every name a number, the same at each place."""
 
     given: dict[tuple[str, str], str]
 
@@ -57,7 +57,7 @@ class _Names:
 
 
 async def collect(ledger: ReadOnlyLedger, session: Session) -> Json:
-    """Everything the ledger holds of a session, in shape alone."""
+    """The shape of everything that the ledger has of a session."""
     turns = tuple(reversed(await ledger.turns(session.id, limit=1_000)))
     inbox = await ledger.arrivals_of(session.id)
     stories = {turn.id: await ledger.trace(turn.cause) for turn in turns}
@@ -94,7 +94,7 @@ async def collect(ledger: ReadOnlyLedger, session: Session) -> Json:
 
 
 def hidden(text: str) -> str:
-    """A text of the same length that says nothing."""
+    """Filler of the same length."""
     return FILLER * len(text)
 
 
@@ -154,7 +154,7 @@ def _entry(entry: Entry, names: _Names, zero: int) -> Json:
 
 
 def _calls(turn: Turn, journal: Journal, story: Sequence[Happening], names: _Names, zero: int) -> list[Json]:
-    """Each call with its class, what became of it and when it was last started."""
+    """Each call with its class, its state, and the time of its last start."""
     started = {
         one.subject.removeprefix("call:"): one
         for one in story
@@ -178,7 +178,7 @@ def _calls(turn: Turn, journal: Journal, story: Sequence[Happening], names: _Nam
 
 
 def _events(stories: Iterable[Sequence[Happening]], names: _Names, zero: int) -> list[Json]:
-    """What happened to the turns; of the rest the rows above tell."""
+    """What happened to the turns. The other rows of the file tell the rest."""
     lines = []
     for story in stories:
         for one in story:
@@ -194,7 +194,7 @@ def _events(stories: Iterable[Sequence[Happening]], names: _Names, zero: int) ->
 
 
 def _runs(runs: Iterable[Instance], zero: int, names: _Names) -> list[Json]:
-    """The process runs that had to do with it, and how each ended: no word means that it died."""
+    """The process runs that worked on the session, and how each ended: None means that it crashed."""
     known = {which for kind, which in names.given if kind == "run"}
     return [
         {
@@ -209,7 +209,7 @@ def _runs(runs: Iterable[Instance], zero: int, names: _Names) -> list[Json]:
 
 
 def load(path: Path) -> Json:
-    """Read an incident; raises `Unusable` for anything else, or one of a newer version."""
+    """Read an incident; raises `Unusable` for any other file, and for one of a newer version."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["format"] != FORMAT:
@@ -218,7 +218,7 @@ def load(path: Path) -> Json:
     except OSError as error:
         raise Unusable(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise Unusable(f"{path} is no incident that `holdfast export` wrote ({error})") from None
+        raise Unusable(f"{path} is not an incident from `holdfast export` ({error})") from None
     if version > VERSION:
         raise Unusable(f"{path} is an incident of version {version}; this Holdfast knows up to {VERSION}")
     incident: Json = found

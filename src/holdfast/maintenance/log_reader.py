@@ -1,4 +1,4 @@
-"""Reading the gateway's log, with or without a gateway running."""
+"""Read the gateway's log, with or without a running gateway."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOOK_AGAIN = 0.25
 
 
 def last_lines(home: Path, count: int) -> list[Json]:
-    """The last lines, oldest first, also of files that were put aside."""
+    """The last lines, oldest first, also from rotated files."""
     found: deque[Json] = deque(maxlen=count)
     log = home / FOLDER / FILE
     for path in (*(log.with_name(f"{FILE}.{number}") for number in range(KEPT, 0, -1)), log):
@@ -27,7 +27,7 @@ def last_lines(home: Path, count: int) -> list[Json]:
 
 
 async def follow(home: Path, clock: Clock) -> AsyncIterator[Json]:
-    """Every line that is written from now on, over rotations and restarts; ends when nobody reads it."""
+    """Every line that is written from now on, over rotations and restarts, without end."""
     path = home / FOLDER / FILE
     where = _end_of(path)
     kept = b""
@@ -42,7 +42,7 @@ async def follow(home: Path, clock: Clock) -> AsyncIterator[Json]:
 
 
 class _Found:
-    """What was read, and the place after it: which file, and how far in it."""
+    """The lines that were read, and the place after them: the file, and the offset in it."""
 
     def __init__(self, lines: list[bytes], where: tuple[int, int]) -> None:
         self.lines = lines
@@ -58,7 +58,7 @@ def _end_of(path: Path) -> tuple[int, int]:
 
 
 def _more(path: Path, where: tuple[int, int]) -> _Found:
-    """What came after this place; the rest of a file that was put aside meanwhile goes first."""
+    """The lines after this place. If the file was rotated meanwhile, the rest of the old one comes first."""
     lines: list[bytes] = []
     try:
         with path.open("rb") as file:
@@ -82,7 +82,7 @@ def _rest_of(path: Path, where: tuple[int, int]) -> list[bytes]:
 
 
 def read_line(line: bytes) -> Json:
-    """One line as what it says; one that a kill cut off, or that is not ours, is shown as it stands."""
+    """One line of the log. A line that is cut off or not JSON is returned as plain text."""
     text = line.decode("utf-8", "replace").rstrip("\n")
     try:
         found = json.loads(text)

@@ -1,4 +1,4 @@
-"""How a gateway is started: known cheaply, for whoever turns into one or keeps one up."""
+"""The command that starts a gateway. Few imports: `holdfast up` and the supervisor use it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 import sys
 
 GATEWAY_MODULE = "holdfast.web"
-"""Run with `python -m`: one gateway in this very process, for whoever supervises it."""
+"""Run with `python -m`: one gateway in this process, under any supervisor."""
 
 
 def gateway_command(home: str | os.PathLike[str]) -> list[str]:
-    """How a supervisor starts a gateway on this home.
+    """The command with which a supervisor starts a gateway on this home.
 
-    Nothing is imported from the folder it happens to be in: code of an agent may write there.
+    With -P, Python imports nothing from the current folder: code of an agent may write there.
     """
     return [sys.executable, "-P", "-m", GATEWAY_MODULE, os.path.join(os.getcwd(), home)]

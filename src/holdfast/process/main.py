@@ -1,6 +1,6 @@
 """One gateway in one process: the only place that knows signals, exit codes, threads and supervisors.
 
-What listens for people (`Door`) is given to it: it stands above, and is run as python -m holdfast.web HOME.
+The page (`Door`) belongs to a higher layer, so the caller passes it in: python -m holdfast.web HOME.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ log = logging.getLogger(__name__)
 
 
 def main(arguments: list[str], door: Door) -> int:
-    """Run a gateway on this home until its end; the exit code says how that came."""
-    # The home may be open to others; what people said is not.
+    """Run a gateway on this home until its end. The exit code says how it ended."""
+    # Other users may be able to open the home, but no file that this process writes in it.
     os.umask(0o077)
     keep_memory_private()
-    # Whoever ends us because our loop stands still aborts us first: this says where every thread stood.
+    # A watcher ends a process that hangs with SIGABRT first: Python then prints the stack of every thread.
     faulthandler.enable()
     try:
         loaded = load_settings(Path(arguments[0]) if arguments else None)
@@ -79,13 +79,13 @@ def main(arguments: list[str], door: Door) -> int:
         written = Log(loaded.settings.home, secrets)
         written.begin()
         if close_to_others(loaded.settings.home):
-            log.warning("the home was open to other users of this machine; it is closed to them now")
+            log.warning("other users of this machine could open the home; it is closed to them now")
         try:
             return run_gateway(loaded.settings, surroundings(), door, secrets)
         finally:
             written.end()
     except HomeLocked as error:
-        # Nothing is wrong with us: whoever starts us tries again until the other one is gone.
+        # The other gateway may end soon, so the supervisor should try again.
         sys.stderr.write(f"holdfast: {error}\n")
         return FAILED
     except Unusable as error:
@@ -99,8 +99,8 @@ def main(arguments: list[str], door: Door) -> int:
 def run_gateway(settings: Settings, around: StartContext, door: Door, secrets: HomeSecrets) -> int:
     """Run a gateway in this process; raises `Unusable` before anything is changed if it cannot start."""
     watchdog = Watchdog()
-    # Not `asyncio.run`: it waits for every task and thread that is left, also for one that never ends. An
-    # orderly stop has let go of them, and the loop is kept as it is until the process ends.
+    # Not `asyncio.run`: it waits for every remaining task and thread, also for one that never ends. An
+    # orderly stop has ended or given up all of them, and the loop stays open until the process ends.
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     return loop.run_until_complete(_serve(settings, around, watchdog, door, secrets))
@@ -109,7 +109,7 @@ def run_gateway(settings: Settings, around: StartContext, door: Door, secrets: H
 async def _serve(
     settings: Settings, around: StartContext, watchdog: Watchdog, door: Door, secrets: HomeSecrets
 ) -> int:
-    """Start, run, and stop in the reverse order; the exit code."""
+    """Start, run, and stop in the reverse order. Returns the exit code."""
     signals = Signals()
     signals.listen()
     clock = SystemClock()
@@ -123,7 +123,7 @@ async def _serve(
     )
     agent = load_agents(settings, clock, _tools(settings, clock, launcher))
     others = check_platforms(settings)
-    # Only now: an agent may take its time to be imported, and the loop stands meanwhile.
+    # Only now: the import of an agent may take long, and the loop hangs meanwhile.
     link = watching(settings.home, around)
     limit = (longest_stop(settings.gateway.drain, settings.gateway.grace) + settings.watchdog.slack) / SECOND
 
@@ -157,7 +157,7 @@ async def _serve(
 def _tools(
     settings: Settings, clock: Clock, launcher: Launcher
 ) -> Callable[[str, Sequence[str]], tuple[Tool, ...]]:
-    """The built-in tools an agent is given, by their names."""
+    """Makes the built-in tools of an agent, by their names."""
     ours = settings.gateway.tools
     known = commands_see(ours)
 
@@ -178,7 +178,7 @@ def _tools(
 
 
 def _meanwhile(ending: AsyncExitStack, work: Coroutine[Any, Any, None]) -> None:
-    """Have this done beside everything else, until the end."""
+    """Run this beside everything else until the end."""
     ending.callback(asyncio.ensure_future(work).cancel)
 
 
@@ -195,7 +195,7 @@ async def _composed(
     secrets: HomeSecrets,
     launcher: Launcher,
 ) -> tuple[Gateway, RunningGateway]:
-    """The gateway on this ledger, and what those who listen for people know of it."""
+    """The gateway on this ledger, and the page's view of it."""
     store, counts = counted(store, clock)
     people = AccessCheck(store, clock, settings.access, settings.gateway.pairing)
     await people.read()
@@ -214,7 +214,7 @@ async def _composed(
         settings.gateway,
         people.access,
         settings.home / WORKSPACE,
-        on_request=lambda why: keeper.carry_out(why),
+        on_request=lambda why: parent.carry_out(why),
         on_state=on_state,
         sweep=blobs.sweep,
         free=free_room(settings.home),
@@ -233,16 +233,16 @@ async def _composed(
         ),
         beside=(("people", people.work), *((("mcp", servers.work),) if servers else ())),
         secrets=secrets,
-        # The first look tries it out with real programs: not on the loop.
+        # The first probe runs real programs, so it does not run on the loop.
         consent=ConsentPorts(contained=lambda: asyncio.to_thread(launcher.card_words)),
     )
-    keeper = ParentProcess(around, gateway.request, settings.home)
+    parent = ParentProcess(around, gateway.request, settings.home)
     following = ChatFeed(store, clock, previews)
     inside = _inside(
         settings,
         gateway,
         web,
-        keeper,
+        parent,
         following,
         counts,
         blobs,
@@ -256,11 +256,11 @@ async def _composed(
 
 
 async def _open(door: Door, inside: RunningGateway) -> Open:
-    """Listen for people and for the command line."""
+    """Open the page and the socket of the command line."""
     try:
         return await door(inside)
     except Unusable:
-        # A person has to change something first; that is no crash, and none is to be counted.
+        # A person must change something first. That is not a crash, so it must not count as one.
         await inside.store.end_instance(Stopped.FAILED)
         raise
 
@@ -270,12 +270,12 @@ def _code(how: Stopped) -> int:
 
 
 async def _report_boot(gateway: Gateway) -> None:
-    """What the run before this one left and what became of it, in the log, once recovery has looked."""
+    """Log what the last run left and what became of it, once recovery has looked."""
     while (report := gateway.continuity) is None:
         await gateway.clock.sleep(_LOOK_AGAIN)
     turns = {fate.turn for fate in report.fates}
     for line in report.lines():
-        # A line about one turn names it first; what it is about can be asked for by that.
+        # A line about one turn begins with its id, so the log can name the turn.
         named = line.removeprefix("- ").partition(",")[0]
         log.info("%s", line, extra={"turn": named} if named in turns else None)
 
@@ -284,7 +284,7 @@ def _inside(
     settings: Settings,
     gateway: Gateway,
     web: WebChat,
-    keeper: ParentProcess,
+    parent: ParentProcess,
     following: ChatFeed,
     counts: ProcessTotals,
     blobs: BlobFiles,
@@ -304,7 +304,7 @@ def _inside(
         gateway.ids,
         web,
         looks,
-        keeper.stop_all,
+        parent.stop_all,
         gateway.arrival_settings,
         settings.web.patience / SECOND,
     )
@@ -318,7 +318,7 @@ def _inside(
             "pid": os.getpid(),
             "version": __version__,
             "instance": store.instance,
-            "kept_up_by": keeper.name,
+            "kept_up_by": parent.name,
             "agent": settings.agent.use,
             "demo": settings.demo,
             "platforms": shown(gateway.connections()),
@@ -349,7 +349,7 @@ def _inside(
 
 
 def run_and_exit(arguments: list[str], door: Door) -> None:
-    """Run, then end the process for certain: a thread that hangs does not keep it."""
+    """Run, then end the process in any case: a thread that hangs cannot keep it alive."""
     code = main(arguments, door)
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""From outside: looking at a home whether or not a gateway runs on it, and ending what keeps one up."""
+"""Read a home with or without a running gateway, and stop a gateway together with its supervisor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PATIENCE = 10.0
 
 
 async def look(home: Path, do: str, **arguments: Any) -> Json:
-    """Ask the running gateway, or read the ledger by itself: no lock is taken, nothing is written.
+    """Ask the running gateway, or else read the ledger, without a lock and without writing.
 
     Raises `NotRunning` for what only a running gateway can do, `RequestDeclined` for what it would refuse.
     """
@@ -50,12 +50,12 @@ async def _read(home: Path, do: str, arguments: Json) -> Json:
 
 
 async def stop_gateway(home: Path) -> str:
-    """Ask whoever keeps this gateway up for its end, never only the gateway; says who was asked."""
+    """Stop the gateway together with its supervisor. Returns the name of the process that was asked."""
     try:
         asked: str = (await in_time(SystemClock(), _PATIENCE, ask(home, "shutdown")))["asked"]
         return asked
     except (NotRunning, TimeoutError):
-        # Between two runs, or one that hangs: the supervisor is there all the same.
+        # No gateway answers (between two runs, or it hangs), but the supervisor may still live.
         parent = supervisor_of(home)
         if parent is None:
             raise NotRunning(home) from None

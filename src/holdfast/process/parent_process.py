@@ -1,4 +1,4 @@
-"""The process or service that keeps this gateway up: it hears that the loop turns, and ends us when asked."""
+"""The parent of this gateway: the process or service that starts it again, stops it, and watches its loop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BEATS_PER_LIMIT = 8
 
 @dataclass(frozen=True, slots=True)
 class ParentProcess:
-    """Whoever starts this process again when it ends, and is to be asked for its end."""
+    """The supervisor or systemd: it starts this process again, so a request to stop must go to it."""
 
     around: StartContext
     drain: Callable[[Drain], None]
@@ -39,25 +39,25 @@ class ParentProcess:
         return "systemd" if self.around.under_systemd else None
 
     def carry_out(self, why: Drain) -> None:
-        """Begin a drain; for a stop the supervisor is asked, since it would start us again."""
+        """Begin a drain. A stop goes to the supervisor, which would otherwise start the gateway again."""
         supervisor = supervisor_of(self.home) if why is Drain.SHUTDOWN else None
         if supervisor is not None:
             os.kill(supervisor, signal.SIGTERM)
-        # One that is not our parent waits for our end to begin with a child of its own, and asks only that.
+        # A supervisor that is not our parent passes the signal on only to a child of its own, not to us.
         if supervisor != os.getppid():
             self.drain(why)
 
     def stop_all(self) -> str:
-        """Ask for the end of this gateway for good; says who was asked."""
+        """Stop this gateway for good. Returns the name of the process that was asked."""
         if self.around.under_systemd and supervisor_of(self.home) is None:
-            raise Unwilling("systemd keeps this gateway up and would start it again: use systemctl stop")
+            raise Unwilling("systemd supervises this gateway and would start it again: use systemctl stop")
         asked = self.name or "the gateway itself"
         self.carry_out(Drain.SHUTDOWN)
         return asked
 
 
 def watching(home: Path, around: StartContext) -> SupervisorLink:
-    """Who ends us, from outside, when our loop stands still: our supervisor, or a watcher of our own."""
+    """A link to the process that ends this one if its loop hangs: the supervisor, or a watcher of its own."""
     return watcher(home) if around.channel is None else SupervisorLink(socket.socket(fileno=around.channel))
 
 
@@ -79,7 +79,7 @@ async def beat(
     notifier: Notifier,
     around: StartContext,
 ) -> None:
-    """Show that the loop turns, to whoever ends us when it does not."""
+    """Tell the watching process regularly that the loop still turns; it ends this one if it does not."""
     limit = settings.watchdog.loop / SECOND
     every = limit / _BEATS_PER_LIMIT
     watching.say(may_stand_still(limit))

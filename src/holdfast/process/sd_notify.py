@@ -1,4 +1,4 @@
-"""Telling whoever keeps this process up how it is: systemd or our own supervisor, in the same words."""
+"""Messages to systemd or to the supervisor about the state of this process. Both use systemd's words."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ READY = "READY=1"
 STOPPING = "STOPPING=1"
 ALIVE = "WATCHDOG=1"
 HOLD = "FDSTORE=1"
-"""Comes with the socket that we listen on: it is to be held for the next process."""
+"""Comes with the socket of the page: the receiver holds it for the next process."""
 
 
 def may_stand_still(seconds: float) -> str:
-    """For so long our loop may stand still before we are ended."""
+    """The message that sets how long the loop may hang before the watcher ends this process."""
     return f"WATCHDOG_USEC={round(seconds * 1_000_000)}"
 
 
 class Notifier:
-    """systemd: a datagram to the socket it named, or nothing; that nobody hears it is no fault of ours."""
+    """Sends datagrams to the socket that systemd named. Without a socket or a reader it does nothing."""
 
     def __init__(self, address: str | None) -> None:
-        # A leading @ stands for an abstract socket, whose name begins with a zero byte.
+        # A leading @ means an abstract socket, whose name begins with a zero byte.
         self._address = "\0" + address[1:] if address and address.startswith("@") else address
 
     def say(self, *words: str, files: Sequence[int] = ()) -> bool:
-        """Send one message; False when there was nobody to hear it."""
+        """Send one message. False if there was no reader."""
         if not self._address:
             return False
         try:
@@ -44,7 +44,7 @@ class Notifier:
 
 
 class SupervisorLink:
-    """Our own supervisor, or a watcher that we start: a socket that no other process has."""
+    """A socket to the supervisor, or to the watcher that this process starts. No other process has it."""
 
     def __init__(self, ours: socket.socket) -> None:
         self._ours = ours
@@ -63,12 +63,12 @@ def _beside(files: Sequence[int]) -> list[tuple[int, int, array[int]]]:
 
 
 def watcher(home: Path) -> SupervisorLink:
-    """Start a small process that ends this one when its loop stands still; it ends with this one."""
+    """Start a small process that ends this one if its loop hangs. It ends with this one."""
     ours, theirs = socket.socketpair()
     with theirs:
         os.set_inheritable(theirs.fileno(), True)
         command = [sys.executable, "-I", "-S", supervisor.__file__, supervisor.WATCH]
-        # Without our environment, which has secrets, and in a group that no terminal interrupts.
+        # Without this environment, which has secrets, and in a process group that no terminal interrupts.
         command += [str(home), str(os.getpid()), str(theirs.fileno())]
         os.posix_spawn(command[0], command, {}, setpgroup=0)
     return SupervisorLink(ours)

@@ -10,7 +10,7 @@ from holdfast.policy.intake.admission import Drain
 
 
 class Signals:
-    """The first signal begins a drain; every further one ends the waiting."""
+    """The first signal begins a drain. The next one ends the waiting."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -18,15 +18,15 @@ class Signals:
 
     def listen(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self.heard)
+            asyncio.get_running_loop().add_signal_handler(number, self.receive)
 
     def attach(self, gateway: Gateway) -> None:
-        """From now on this gateway is meant; what came before is passed on to it."""
+        """Signals go to this gateway from now on. It also gets the signals that came before."""
         self._gateway = gateway
         if self._count:
             gateway.request(Drain.SHUTDOWN, at_once=self._count > 1)
 
-    def heard(self) -> None:
+    def receive(self) -> None:
         self._count += 1
         if self._gateway is not None:
             self._gateway.request(Drain.SHUTDOWN, at_once=self._count > 1)

@@ -1,13 +1,14 @@
-"""The parent of a gateway: starts it again after every exit that was not asked for, and when its loop hangs.
+"""The parent of a gateway: starts it again after every exit that was not requested, and when its loop hangs.
 
-The gateway speaks to it over a socket that it inherits, in systemd's words: `WATCHDOG_USEC=` for how long its
-loop may stand still, `WATCHDOG=1` that the loop turns, `FDSTORE=1` with the socket that it listens on. The
-supervisor holds that socket across restarts: no other process can take the port, and requests wait meanwhile.
+The gateway speaks to it over an inherited socket, in systemd's words: `WATCHDOG_USEC=` says how long the loop
+may hang, `WATCHDOG=1` says that the loop turns, and `FDSTORE=1` brings the socket on which the gateway
+listens. The supervisor holds that socket across restarts: no other process can take the port, and requests
+wait meanwhile.
 
-It needs little more than what every interpreter has loaded, so that a gateway begins to start at once, and so
-that what stays beside it is small and has next to nothing that could break. It runs as a file as well:
-python supervisor.py HOME COMMAND...  `HOME/supervisor` says who it is, and the operating system's lock on
-that file says whether it lives.
+It imports almost nothing that the interpreter has not loaded already. So the gateway starts at once, and the
+process beside it stays small, with very little that could break. It also runs as a file: python supervisor.py
+HOME COMMAND...  The file `HOME/supervisor` contains its process id, and the operating system's lock on that
+file says whether it lives.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 Home = str | os.PathLike[str]
-"""`pathlib` alone would take longer than everything else before the gateway's start."""
+"""Not a `Path`: importing `pathlib` takes longer than everything else before the gateway's start."""
 
 NOTE = "supervisor"
 STOOD_STILL = "stood-still"
-"""The file that names the process that was ended because its loop stood still."""
+"""The file that names a process that was ended because its loop hung."""
 WATCH = "--watch"
-"""Run as a file with this, a home, a process id and an open socket: `watch_over`."""
+"""The first argument for `watch_over`; then come a home, a process id and an open socket."""
 CHANNEL_VARIABLE = "HOLDFAST_SUPERVISOR_FD"
 """The socket over which a gateway speaks to its supervisor."""
 LISTENING_VARIABLE = "HOLDFAST_LISTENING_FD"
@@ -43,20 +44,20 @@ BAD_CONFIG = 78
 FIRST_DELAY = 1.0
 LONGEST_DELAY = 60.0
 GOOD_RUN = 60.0
-"""Seconds a run must last for the ones before it to be forgotten."""
+"""Seconds that a run must last; then earlier failures no longer count."""
 
 _ASKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _AS_ASKED = (STOPPED, RESTART, 128 + signal.SIGTERM, 128 + signal.SIGINT)
-"""Ends of a run that was asked to end: in order, about to restart, or before it could listen to us."""
+"""Exit codes of a run that was asked to end: in order, about to restart, or before it handled signals."""
 _LAST_WORDS = 2.0
-"""Seconds in which a gateway that stands still must have said where, before it is killed."""
+"""Seconds in which a hanging gateway can print its stacks before it is killed."""
 _PR_SET_DUMPABLE = 4
-_UNHEARD_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
-"""What an interpreter ignores, and a program that it starts should not."""
+_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+"""Signals that the interpreter ignores. A program that it starts should not inherit that."""
 
 
 def delay_after(code: int, ran_for: float, failures: int) -> tuple[float, int]:
-    """How long to wait before the next start, and how many bad runs there have been in a row."""
+    """Seconds to wait before the next start, and the number of bad runs in a row."""
     if code == RESTART:
         return 0.0, 0
     failures = 1 if ran_for >= GOOD_RUN else failures + 1
@@ -64,26 +65,26 @@ def delay_after(code: int, ran_for: float, failures: int) -> tuple[float, int]:
 
 
 def keep_memory_private() -> None:
-    """From now on no other process of this user reads this one's memory and environment; root still does.
+    """Stop other processes of this user from reading this one's memory and environment; root still can.
 
-    On Linux only. It also keeps them out of core dumps.
+    Only on Linux. It also keeps them out of core dumps.
     """
     if sys.platform != "linux":
         return
     import ctypes  # noqa: PLC0415 - only here: the supervisor imports next to nothing
-    import resource  # noqa: PLC0415 - as well
+    import resource  # noqa: PLC0415 - for the same reason
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 class LoopWatch:
-    """Knows for how long the loop of a process has stood still; one that a signal stopped is not to blame."""
+    """Knows how long the loop of a process has hung. Time in which a signal has stopped it does not count."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._limit: float | None = None
-        """None until the process has said that it shows signs of life."""
+        """None until the process has sent its limit."""
         self._beat = self._looked = time.monotonic()
 
     def heard(self, words: bytes) -> None:
@@ -95,10 +96,10 @@ class LoopWatch:
                 self._beat = time.monotonic()
 
     def stood_still(self) -> float | None:
-        """Seconds for which it has, if that is longer than it may; to be asked several times per limit."""
+        """Seconds for which the loop has hung, if longer than allowed. Call this several times per limit."""
         now = time.monotonic()
         if self._limit is None or now - self._looked > self._limit / 2 or _is_stopped(self._pid):
-            # Nothing is promised yet, or we stood still as well (the machine slept), or somebody stopped it.
+            # There is no limit yet, or this process slept too (the machine did), or a signal stopped it.
             self._beat = now
         self._looked = now
         still = now - self._beat
@@ -106,36 +107,38 @@ class LoopWatch:
 
     @property
     def patience(self) -> float | None:
-        """How long to wait for the next look."""
+        """Seconds to wait until the next look."""
         return None if self._limit is None else min(self._limit / 10, _LAST_WORDS)
 
 
 def _is_stopped(pid: int) -> bool:
-    """Whether a signal or a debugger has stopped this process; False where that cannot be known."""
+    """Whether a signal or a debugger has stopped this process; False if that is unknown."""
     with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
         return file.read().rpartition(b")")[2].split()[0] in (b"T", b"t")
     return False
 
 
 def abort(home: Home, pid: int, still: float) -> None:
-    """End a process whose loop stands still; Python then says where each of its threads stood.
+    """End a process whose loop hangs. Python then prints the stack of each of its threads.
 
-    A note tells the next start of it: a tool that ran meanwhile makes its session a suspect.
+    A file tells the next start about it: a tool that ran at that time makes its session a suspect.
     """
     with suppress(OSError), open(os.path.join(home, STOOD_STILL), "w", encoding="ascii") as note:
         note.write(f"{pid}\n")
-    _say(f"the event loop of process {pid} stood still for {still:.0f} s; ending it, the next start recovers")
+    _say(
+        f"the event loop of process {pid} hung for {still:.0f} s; ending the process, the next start recovers"
+    )
     kill(pid, signal.SIGABRT)
 
 
 def kill(pid: int, number: int) -> None:
-    """Send a signal to a process that may have just ended."""
+    """Send a signal to a process, which may have just ended."""
     with suppress(ProcessLookupError):
         os.kill(pid, number)
 
 
 class Channel:
-    """Our end of what a gateway says."""
+    """The supervisor's end of the socket to a gateway."""
 
     def __init__(self, ours: _socket.socket) -> None:
         self._ours = ours
@@ -147,7 +150,7 @@ class Channel:
         return self._ours.fileno()
 
     def hear(self) -> tuple[bytes, list[int]]:
-        """What was said since the last time, and the files that came with it."""
+        """What the gateway has sent since the last call, and the file descriptors that came with it."""
         said, files = b"", b""
         with suppress(BlockingIOError, ConnectionError):
             while True:
@@ -164,7 +167,7 @@ class Channel:
 
 
 class Supervisor:
-    """One gateway at a time, until somebody asks for the end or its configuration is bad."""
+    """Runs one gateway at a time, until a person stops it or its configuration is bad."""
 
     def __init__(self, home: Home, command: list[str], environment: Mapping[str, str]) -> None:
         self._command = command
@@ -172,21 +175,21 @@ class Supervisor:
         self._environment = dict(environment)
         self._child: int | None = None
         self._listening: int | None = None
-        """The socket on which the gateway listens; ours as well, so that it outlives the gateway."""
+        """The socket on which the gateway listens. The supervisor has it too, so it outlives the gateway."""
         self._asked = False
         self._unsent = False
-        """Asked while there was nobody to forward it to."""
+        """A stop was requested while there was no child to forward it to."""
         self._wake, wakes = os.pipe()
         for end in (self._wake, wakes):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
         for number in _ASKING:
             signal.signal(number, self._forward)
-        # Only so that the end of the child wakes us.
+        # The handler does nothing: with it, the end of the child wakes this process.
         signal.signal(signal.SIGCHLD, lambda *_: None)
 
     def run(self) -> int:
-        """Keep the gateway up; the exit code is the gateway's, when it was asked to end or cannot start."""
+        """Run the gateway again and again. Returns its exit code once it was asked to end or cannot start."""
         failures = 0
         while True:
             began = time.monotonic()
@@ -204,13 +207,13 @@ class Supervisor:
         ours, theirs = _socket.socketpair()
         os.set_inheritable(theirs.fileno(), True)
         try:
-            # A group of its own: the terminal's interrupt reaches us alone, and the child once, through us.
+            # A group of its own: Ctrl-C reaches only the supervisor, which forwards it to the child once.
             self._child = child = os.posix_spawnp(
                 self._command[0],
                 self._command,
                 self._environment | self._inherited(theirs.fileno()),
                 setpgroup=0,
-                setsigdef=_UNHEARD_BY_PYTHON,
+                setsigdef=_IGNORED_BY_PYTHON,
             )
         except OSError as error:
             _say(f"the gateway cannot be started: {error}")
@@ -230,10 +233,10 @@ class Supervisor:
         return found if self._listening is None else {**found, LISTENING_VARIABLE: str(self._listening)}
 
     def _watched(self, child: int, channel: Channel) -> int:
-        """Wait for the child's end, or end it when its loop stands still; the exit code."""
+        """Wait for the child's end, or end it if its loop hangs. Returns the exit code."""
         watch = LoopWatch(child)
         last: float | None = None
-        """When it is killed, if it does not end by itself before."""
+        """The time at which the child is killed, if it has not ended before."""
         while not (ended := os.waitpid(child, os.WNOHANG))[0]:
             self._until_signal(watch.patience, *([channel.fileno()] if channel.is_open else []))
             said, files = channel.hear()
@@ -251,14 +254,14 @@ class Supervisor:
         return os.waitstatus_to_exitcode(ended[1])
 
     def _hold(self, listening: int) -> None:
-        """Keep this socket for the gateways to come, instead of the one before."""
+        """Hold this socket for the next gateways, instead of the socket before."""
         if self._listening is not None:
             os.close(self._listening)
         os.set_inheritable(listening, True)
         self._listening = listening
 
     def _forward(self, _number: int, _frame: object) -> None:
-        """Whatever we heard, the child is told to end: an interrupt would break into its imports."""
+        """Forward every signal as SIGTERM: an interrupt could break the imports of the child."""
         self._asked = True
         if self._child is None:
             self._unsent = True
@@ -268,7 +271,7 @@ class Supervisor:
                 os.kill(self._child, signal.SIGTERM)
 
     def _pause(self, seconds: float) -> bool:
-        """Wait that long, or until asked to end; says whether that was asked."""
+        """Wait so long, or until a stop is requested. Returns whether it was."""
         until = time.monotonic() + seconds
         while not self._asked and (left := until - time.monotonic()) > 0:
             self._until_signal(left)
@@ -280,7 +283,7 @@ class Supervisor:
 
 
 def take_lock(home: Home) -> int | None:
-    """Be the one supervisor of this home; None if another lives. Held until the process ends."""
+    """Become the only supervisor of this home; None if another one lives. The process holds the lock."""
     os.makedirs(home, mode=0o700, exist_ok=True)
     note = os.open(os.path.join(home, NOTE), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -310,25 +313,25 @@ def supervisor_of(home: Home) -> int | None:
 
 
 def _say(words: str) -> None:
-    # Nobody may be reading any more, which is no reason to leave the gateway alone.
+    # If standard error is closed, the supervisor still has to look after the gateway.
     with suppress(OSError):
         os.write(2, f"holdfast supervisor: {words}\n".encode())
 
 
 def supervise(home: Home, command: list[str], environment: Mapping[str, str]) -> int:
-    """Keep one gateway up, unless another process does so already; the exit code says how it ended."""
+    """Supervise one gateway, unless another process does so already. The exit code says how it ended."""
     lock = take_lock(home)
     if lock is None:
-        _say(f"{home} is supervised already, by process {supervisor_of(home)}; nothing was changed")
+        _say(f"process {supervisor_of(home)} already supervises {home}; nothing was changed")
         return FAILED
     keep_memory_private()
     return Supervisor(home, command, environment).run()
 
 
 def watch_over(home: Home, pid: int, file: int) -> None:
-    """End this process when its loop stands still; returns when it ends.
+    """End the process `pid` if its loop hangs. Returns when that process ends.
 
-    For a gateway that no supervisor and no systemd watches: it starts this beside itself.
+    A gateway that has no supervisor starts this process beside itself.
     """
     for number in _ASKING:
         signal.signal(number, signal.SIG_IGN)

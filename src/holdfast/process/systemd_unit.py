@@ -1,4 +1,4 @@
-"""The systemd unit that keeps a gateway up, sized after its settings."""
+"""The systemd unit that supervises a gateway, with times from its settings."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _WATCHDOG_MARGIN = 2
 
 
 def stop_seconds(settings: Settings) -> int:
-    """The longest an orderly stop may take, so that nobody kills it before."""
+    """Seconds that an orderly stop may take. systemd must not kill the gateway earlier."""
     gateway = settings.gateway
     total = longest_stop(gateway.drain, gateway.grace) + settings.watchdog.slack
     return -(-total // SECOND)
 
 
 def unit_text(settings: Settings) -> str:
-    """A systemd unit for this home: started again after every exit nobody asked for, but for exit 78."""
+    """A systemd unit for this home. systemd starts the gateway again after every exit but 78."""
     watchdog = _WATCHDOG_MARGIN * -(-settings.watchdog.loop // SECOND)
     command = " ".join(_quoted(part) for part in gateway_command(settings.home))
     return f"""\
@@ -38,7 +38,7 @@ Restart=always
 RestartSec=1
 RestartPreventExitStatus={BAD_CONFIG}
 SuccessExitStatus={RESTART}
-# Longer than a drain and its teardown: a kill before that would cut turns off without a mark.
+# Longer than a drain and its teardown: an earlier kill would interrupt turns without a notice.
 TimeoutStopSec={stop_seconds(settings) + 5}
 # The gateway's own watcher acts after half of this.
 WatchdogSec={watchdog}
@@ -58,6 +58,6 @@ def _plain(text: str) -> str:
 
 
 def _quoted(part: str) -> str:
-    """One argument as systemd reads it: quoted when it must be, `%` and `$` doubled, for both mean more."""
+    """One argument as systemd reads it: quoted if needed, with the special `%` and `$` doubled."""
     escaped = part.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return f'"{escaped}"' if escaped != part or any(c.isspace() for c in part) or not part else part

@@ -1,4 +1,4 @@
-"""Ends a process whose stop hangs, from a thread that the event loop cannot hold up."""
+"""Ends a process whose stop hangs, from a thread that the event loop cannot block."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from contextlib import suppress
 from .exit_codes import FAILED
 
 LAST_WORDS = 2.0
-"""Seconds in which what there is to say must have been said."""
+"""Seconds in which the last message must be written."""
 _STDERR = 2
 
 
 def end_now(why: str) -> None:
-    """End the process at once, saying why and where every thread stood; the next start recovers."""
-    # Whoever reads may be gone, or hold up everybody who writes: the end does not wait for that.
-    saying = threading.Thread(target=_say, args=(why,), name="last words", daemon=True)
-    saying.start()
-    saying.join(LAST_WORDS)
+    """End the process at once, with the reason and the stack of every thread; the next start recovers."""
+    # The reader of standard error may block every writer: the end must not wait for it.
+    writer = threading.Thread(target=_say, args=(why,), name="last words", daemon=True)
+    writer.start()
+    writer.join(LAST_WORDS)
     os._exit(FAILED)
 
 
 def _say(why: str) -> None:
-    words = f"holdfast: {why}; ending at once, the next start recovers\n" + "".join(_standing())
+    words = f"holdfast: {why}; ending at once, the next start recovers\n" + "".join(_stacks())
     left = words.encode()
-    # Past `sys.stderr`: the loop may stand still with its lock.
+    # Not through `sys.stderr`: the hanging loop may hold its lock.
     with suppress(OSError):
         while left:
             left = left[os.write(_STDERR, left) :]
 
 
-def _standing() -> Iterator[str]:
+def _stacks() -> Iterator[str]:
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     for ident, frame in sys._current_frames().items():
         yield f"Thread {names.get(ident, ident)}, last call at the end:\n"
@@ -44,7 +44,7 @@ def _standing() -> Iterator[str]:
 class Watchdog:
     """Ends the process when an announced stop takes too long.
 
-    Whether the loop stands still is watched from outside the process: a thread in it may stand still as well.
+    Another process watches for a hanging event loop: a thread in this one may hang with it.
     """
 
     def __init__(self, end: Callable[[str], None] = end_now) -> None:
@@ -53,13 +53,13 @@ class Watchdog:
         self._waiting: threading.Thread | None = None
 
     def expect_end(self, within: float) -> None:
-        """The process is to end within so many seconds; the first word counts."""
+        """The process must end within so many seconds. Only the first call counts."""
         if self._waiting is None:
             self._waiting = threading.Thread(target=self._wait, args=(within,), name="watchdog", daemon=True)
             self._waiting.start()
 
     def stop(self) -> None:
-        """Nothing is expected any more."""
+        """Stop waiting for the end."""
         self._over.set()
 
     def _wait(self, within: float) -> None:

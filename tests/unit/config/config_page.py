@@ -14,15 +14,15 @@ HEAD = """\
 
 <!-- Written by tests/unit/config/config_page.py from holdfast.config.keys; do not edit by hand. -->
 
-`holdfast.toml` in the home folder (`HOLDFAST_HOME`, else `~/.holdfast`), TOML. A key with a dot may stand
-in a section: `drain.wait = 60` is `[drain]` with `wait = 60`. Every key has a variable in the environment,
-which wins over the file: `HOLDFAST_DRAIN_WAIT` for `drain.wait`; lists have commas there. A value that is
-not allowed, or a key nobody knows, keeps the gateway from starting: it says key, value and what is allowed,
-and ends with exit code 78.
+The configuration is the file `holdfast.toml` in the home folder (`HOLDFAST_HOME`, else `~/.holdfast`). You
+can write a key with a dot in a section: `drain.wait = 60` is `[drain]` with `wait = 60`. Every key has a
+variable in the environment, which wins over the file: `HOLDFAST_DRAIN_WAIT` for `drain.wait`. Lists have
+commas there. If a value is not allowed or a key is unknown, the gateway does not start: it prints the key,
+the value and what is allowed, and ends with exit code 78.
 
-NAME in a key is a name you give: `agents.NAME.model` is `[agents.main]` with `model = "..."`, and there may
-be several such tables. Their names have small letters, digits and dashes. A secret never stands in the
-file: `key_env` says in which variable of the environment it is, `key_file` in which file.
+NAME in a key is a name you give: `agents.NAME.model` is `[agents.main]` with `model = "..."`. You can have
+several such tables. Their names have small letters, digits and dashes. The file never contains a secret:
+`key_env` names the variable that holds it, `key_file` the file.
 
 Times are seconds, or a number with its unit: `500ms`, `90s`, `10m`, `24h`, `7d`.
 

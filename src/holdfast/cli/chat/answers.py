@@ -1,4 +1,4 @@
-"""Waiting until a message is answered: its row is settled and everything owed for it has been shown."""
+"""Wait until a message is answered: its row is settled, and the screen has shown all its deliveries."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from holdfast.store import LEDGER, ReadOnlyLedger
 from .client import Line
 
 _LOOK_AGAIN = 0.5
-"""Seconds after which the ledger is looked at unasked."""
+"""Seconds until the next look at the ledger if no event comes."""
 _GOOD = (TurnState.DONE, TurnState.WAITING)
 
 
 class Answers:
-    """Looks into the ledger whenever the line has something new: the screen may be behind, never ahead."""
+    """Looks into the ledger after each event of the chat. The screen may be behind it, never ahead."""
 
     def __init__(self, home: Path, line: Line) -> None:
         self._clock = SystemClock()
@@ -25,7 +25,7 @@ class Answers:
         self._line = line
 
     async def wait_for(self, position: int) -> bool:
-        """Return when nothing more is to come for it now; False if it was not done."""
+        """Return when nothing more comes for this message now. False if it was not done."""
         while True:
             rung = self._line.heard.rung
             settled = await self._settled(Position(position))
@@ -37,7 +37,7 @@ class Answers:
         await self._ledger.close()
 
     async def _settled(self, position: Position) -> bool | None:
-        """None while it is under way, else whether it was done."""
+        """None while the message is in work, else whether it was done."""
         row = await self._ledger.row(position)
         if row.state is InboxState.WAITING:
             return None
@@ -48,7 +48,7 @@ class Answers:
         return row.state is InboxState.EXECUTED
 
     async def _turn_of(self, row: InboxRow) -> Turn | None:
-        """The turn that took it; for an answer to a question the one that asked, the session's last."""
+        """The turn that took the message. For an answer: the turn that asked, which is the session's last."""
         session = await self._ledger.live_session(Key(row.key))
         turns = await self._ledger.turns(session.id) if session else ()
         if row.turn is None:

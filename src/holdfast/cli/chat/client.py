@@ -1,4 +1,4 @@
-"""One chat over the HTTP API that survives the gateway: it reconnects, and what is said is said once."""
+"""One chat over the HTTP API that outlives the gateway: it reconnects, and sends each message once."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ FIRST_WAIT = 0.05
 LONGEST_WAIT = 0.2
 _AGAIN = "try_again"
 _CONTEXT = 3
-"""Deliveries from before that are shown when a chat begins."""
+"""Earlier deliveries that the client shows when a chat begins."""
 
 Hear = Callable[[Json], None]
 
 
 class Line:
-    """Follows a chat for ever and speaks in it; `hear` gets every event, once and in order.
+    """Follows a chat without end, and sends messages to it. `hear` gets every event, once and in order.
 
-    Besides the gateway's own events these are `{"lost": words}` and `{"reconnected": true}`. A message has
-    its event id before it is sent first, so sending it again after a break changes nothing.
+    Besides the gateway's own events these are `{"lost": words}` and `{"reconnected": true}`. A message gets
+    its event id before the first attempt to send it, so sending it again after a break changes nothing.
     """
 
     def __init__(self, home: Path, chat: str, clock: Clock, ids: Ids, hear: Hear) -> None:
         self.chat = chat
         self.seen = 0
-        """Number of the last delivery heard."""
+        """Number of the last delivery received."""
         self.heard = Bell()
         """Rings after every event."""
         self.connected = False
@@ -40,11 +40,11 @@ class Line:
         self._ids = ids
         self._hear = hear
         self._behind: str | None = None
-        """Id of the last event that had one: a new connection goes on behind it."""
+        """Id of the last event that had one: a new connection continues after it."""
         self._before = False
 
     async def skip(self) -> tuple[Json, ...]:
-        """Begin after what is there already; gives the last few of those."""
+        """Begin after the deliveries that exist already, and return the last few of them."""
         self.seen = (await request(self._home, "GET", self._path))["cursor"]["number"]
         self._behind = str(self.seen)
         path = f"{self._path}/messages?after={max(0, self.seen - _CONTEXT)}&limit={_CONTEXT}"
@@ -52,7 +52,7 @@ class Line:
         return tuple(one for one in messages if one["number"] <= self.seen)
 
     async def follow(self) -> None:
-        """Hear everything, through every restart of the gateway."""
+        """Receive every event, through every restart of the gateway."""
         wait = FIRST_WAIT
         while True:
             try:
@@ -67,14 +67,14 @@ class Line:
             wait = min(wait * 2, LONGEST_WAIT)
 
     async def say(self, text: str, event_id: str | None = None) -> Json:
-        """Have it kept, however often the gateway goes meanwhile, or raise `RequestDeclined`."""
+        """Send until the gateway has kept the message, across its restarts, or raise `RequestDeclined`."""
         said = {"text": text, "event_id": event_id or self._ids.new()}
         wait = FIRST_WAIT
         while True:
             try:
                 return await request(self._home, "POST", f"{self._path}/messages", said)
             except NotRunning:
-                # Kept or not, nobody knows: the same event again is the answer to both.
+                # The message may be kept or not. Sending the same event again is right in both cases.
                 await self._clock.sleep(wait)
             except RequestDeclined as refusal:
                 if refusal.code != _AGAIN:
@@ -108,5 +108,5 @@ class Line:
 
 
 def _as_said(event: Heard) -> Json:
-    """The event as one object, in which its name stands."""
+    """The event as one object that contains its name."""
     return event.data if event.name in event.data else {event.name: event.data}

@@ -1,4 +1,4 @@
-"""`holdfast chat`: a terminal client; with input from a pipe it says each line and waits for its answer."""
+"""`holdfast chat`: a terminal client. With input from a pipe it sends each line and waits for the answer."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from .screen import Screen, ScreenLine, delivery_line
 
 GOODBYES = ("exit", "quit", "/exit", "/quit")
 _PASSING = ("preview", "working", "standing")
-"""Events for eyes only: some are left out, and none is kept."""
+"""Events that are only for display. Some may be missing, and the ledger keeps none of them."""
 
 
 def chat(
     name: Annotated[
-        str, typer.Option("--chat", help="Which conversation; each name is one of its own.")
+        str, typer.Option("--chat", help="The name of the chat. Each name is its own conversation.")
     ] = "terminal",
     wait: Annotated[
         float, typer.Option(help="Seconds to wait for a gateway that is not up yet.", min=0)
@@ -43,15 +43,15 @@ def chat(
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Talk to the agent in this terminal. The gateway may restart or die meanwhile: the chat goes on.
+    """Talk to the agent in this terminal. The chat survives a restart or a crash of the gateway.
 
-    Type a line; see what the agent is writing, its committed steps, its replies and notices. /help lists what
-    a chat can do; Ctrl-D or `exit` ends the chat, not the work. With input from a pipe
-    (`echo "Do 4 steps." | holdfast chat`) each line is said and answered before the next, and the exit code
-    is 1 if one was not.
+    Type a line. You see what the agent is writing, its committed steps, its replies and notices. /help lists
+    the commands of a chat; Ctrl-D or `exit` ends the chat, not the work. With input from a pipe
+    (`echo "Do 4 steps." | holdfast chat`) the command sends each line and waits for the answer before the
+    next. The exit code is 1 if a line was not answered.
     """
     if "/" in name:
-        raise typer.BadParameter("a chat of the terminal has no slash in its name", param_hint="--chat")
+        raise typer.BadParameter("the name of a terminal chat has no slash", param_hint="--chat")
     where = find_home(home)
     with contextlib.suppress(KeyboardInterrupt):
         if sys.stdin.isatty() and not as_json:
@@ -64,9 +64,7 @@ async def _in_terminal(home: Path, name: str, wait: float) -> None:
     above, screen = Screen(stdout()), Screen(stdout(), typed_so_far)
     async with _line(home, name, wait, screen.event, above.line) as line:
         pid = (await ask(home, "status"))["pid"]
-        above.line(
-            styled((f"The gateway is process {pid}: kill -9 it at any moment, and see it go on.", "dim"))
-        )
+        above.line(styled((f"The gateway is process {pid}. Try `kill -9 {pid}`: the work goes on.", "dim")))
         above.line(styled(("Type a line; /help lists commands; Ctrl-D leaves.", "dim")))
         async for text in read_terminal():
             if text.strip() in GOODBYES:
@@ -79,7 +77,7 @@ async def _say(line: Line, text: str, screen: Screen) -> None:
     try:
         await line.say(text)
     except RequestDeclined as refusal:
-        screen.line(styled(("not taken:", "red"), f" {refusal}"))
+        screen.line(styled(("not accepted:", "red"), f" {refusal}"))
 
 
 async def _from_pipe(home: Path, name: str, wait: float, as_json: bool) -> bool:
@@ -99,7 +97,7 @@ async def _from_pipe(home: Path, name: str, wait: float, as_json: bool) -> bool:
                 try:
                     accepted = await line.say(text)
                 except RequestDeclined as refusal:
-                    complain(f"not taken: {refusal}", as_json)
+                    complain(f"not accepted: {refusal}", as_json)
                     answered = False
                     continue
                 answered = await answers.wait_for(accepted["position"]) and answered
@@ -109,7 +107,7 @@ async def _from_pipe(home: Path, name: str, wait: float, as_json: bool) -> bool:
 
 
 def _no_context(line: ScreenLine) -> None:
-    """A pipe gets answers to what it said, and nothing from before."""
+    """Show nothing: a pipe gets only the answers to its own lines."""
 
 
 @asynccontextmanager
@@ -120,7 +118,7 @@ async def _line(
     hear: Hear,
     context: Callable[[ScreenLine], None] = _no_context,
 ) -> AsyncIterator[Line]:
-    """A line that is followed while it is used; the first connection has to work within `wait` seconds."""
+    """Open a chat and follow it while it is used. The first connection must work within `wait` seconds."""
     clock = SystemClock()
     line = Line(home, name, clock, SystemIds(clock), hear)
     for one in await _begin(line, wait, clock):
@@ -135,12 +133,12 @@ async def _line(
 
 
 async def _over(following: asyncio.Future[None]) -> None:
-    """Only a refusal ends the following; it is raised here."""
+    """Raise the refusal that ended the following. Nothing else ends it."""
     await asyncio.shield(following)
 
 
 async def _begin(line: Line, wait: float, clock: Clock) -> tuple[Json, ...]:
-    """The first connection: tried until it works, for so long."""
+    """Try the first connection until it works, for at most `wait` seconds."""
     until = clock.monotonic() + wait
     while True:
         try:

@@ -14,7 +14,7 @@ from .screen import PROMPT
 
 
 def typed_so_far() -> str:
-    """What stands on the input line."""
+    """The text on the input line."""
     return readline.get_line_buffer()
 
 

@@ -1,4 +1,4 @@
-"""How a chat looks: what the agent does step by step, what it answers, what the gateway has to say."""
+"""How a chat looks in the terminal: the agent's steps and answers, and the gateway's notices."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from holdfast.telemetry import controls_named
 _INDENT = "         "
 _BELOW = f"\n{_INDENT}"
 _FURTHER_ROWS = len(_INDENT) + 4
-"""Blanks before the further rows of a long line of a card; the lines themselves begin further left."""
+"""Blanks before the further rows of a long line of a card. The lines themselves begin further left."""
 _MOST_LINES = 12
-"""Of what a tool gave back."""
+"""Lines that are shown of a tool's result."""
 _LIVE = "agent    "
 _SPOKEN = "gateway  "
 _GATEWAY = (_SPOKEN, "bold yellow")
@@ -34,27 +34,27 @@ ScreenLine = Text | Folded
 
 
 class Screen:
-    """Prints events as they come, above the line somebody may be typing."""
+    """Prints events as they come, above the line that a person may be typing."""
 
     def __init__(
         self, console: Console, typed: Callable[[], str] | None = None, show_said: bool = False
     ) -> None:
         self._console = console
         self._typed = typed
-        """What stands on the input line now; None when nobody types here."""
+        """Returns the text on the input line now. None if this screen has no input line."""
         self._show_said = show_said
         self._draft = self._notice = ""
         self._open: set[str] | None = None
-        """Questions that wait for an answer, as far as is known; None before the first word on that."""
+        """Questions that are known to wait for an answer; None before the first `standing` event."""
 
     def event(self, event: Json) -> None:
-        """Show one event of the chat; those that say nothing to a person show nothing."""
+        """Show one event of the chat, if it says something to a person."""
         if "preview" in event:
             self._draft = event["preview"]["text"]
             self.live(self._draft or self._notice, _LIVE if self._draft else _SPOKEN)
             return
         if "working" in event:
-            self._speak((event["working"] or {}).get("notice", ""))
+            self._show_notice((event["working"] or {}).get("notice", ""))
             return
         if "standing" in event:
             for question in self._unanswered(event["standing"]):
@@ -77,7 +77,7 @@ class Screen:
     def _unanswered(self, standing: Json) -> list[Json]:
         """Questions that were closed without an answer since the last look.
 
-        At the first look: the last one asked, if nothing was said since; a pipe hears of none before it.
+        At the first look this is the last question, if no person wrote after it. A pipe does not get it.
         """
         questions, said = standing["questions"], 0
         waited = self._open or set()
@@ -88,15 +88,15 @@ class Screen:
         silent = [one for one in questions if one["id"] in waited and one["state"] in SILENT]
         return [one for one in silent if (one["closed_at"] or 0) >= said]
 
-    def _speak(self, notice: str) -> None:
-        """Take the words for a turn that takes long; what the model is writing says more than they do."""
+    def _show_notice(self, notice: str) -> None:
+        """Show the notice of a long turn, unless there is a draft of the model, which says more."""
         if notice != self._notice:
             self._notice = notice
             if not self._draft:
                 self.live(notice, _SPOKEN)
 
     def live(self, text: str, who: str = _LIVE) -> None:
-        """Show the end of unfinished text where the next line will be; what is being typed goes first."""
+        """Show the end of unfinished text where the next line will be, unless the person is typing."""
         if self._typed is None or not self._console.is_terminal:
             return
         typed = self._typed()
@@ -111,7 +111,7 @@ class Screen:
         self._console.file.flush()
 
     def prompt(self) -> None:
-        """Show that something can be typed."""
+        """Print the prompt: the person can type."""
         if self._typed:
             self._console.file.write(PROMPT)
             self._console.file.flush()
@@ -131,7 +131,7 @@ def event_line(event: Json, show_said: bool = False) -> ScreenLine | None:
 
 
 def unanswered_words(question: Json) -> Text:
-    """That a question was closed without an answer, and how to go on."""
+    """The words that say that a question was closed without an answer, and how to continue."""
     state, kind = QuestionState(question["state"]), QuestionKind(question["kind"])
     words = (
         unanswered_line(question["text"], was_shown=state is QuestionState.EXPIRED)
@@ -163,7 +163,7 @@ def _file(file: Json) -> str:
 
 
 def _options(options: list[str]) -> list[str]:
-    """What can be chosen, each with its number: that is enough to type."""
+    """The choices, each with its number: a person only has to type the number."""
     return [f"{number}. {option}" for number, option in enumerate(options, start=1)]
 
 
@@ -189,7 +189,7 @@ def entry_line(entry: Json, show_said: bool = False) -> ScreenLine | None:
 
 
 def _gist(arguments: str) -> str:
-    """What a call was given, in a line: its first text says the most (a command, a path, a question)."""
+    """The arguments of a call in one line: the first text says the most (a command, a path, a question)."""
     try:
         given = json.loads(arguments)
     except ValueError:

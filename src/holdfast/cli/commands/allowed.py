@@ -1,4 +1,4 @@
-"""The rules that owners gave with "always allow this": listing them, and taking one back."""
+"""List and revoke the rules that owners stored with "always allow this"."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ def allowed(
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the calls that run without a question because an owner said "always allow this"; revoke one.
+    """List the rules that owners stored with "always allow this"; revoke one.
 
-    What the configuration allows (`approvals.rules`) is not among them.
+    The agent makes the calls that a rule covers without asking. The list does not contain the rules of the
+    configuration (`approvals.rules`).
     """
     if context.invoked_subcommand is not None:
         return
@@ -60,7 +61,7 @@ def allowed(
 
 @app.command()
 def revoke(
-    rule: Annotated[int, typer.Argument(metavar="ID", min=1, help="Its number, as the list shows it.")],
+    rule: Annotated[int, typer.Argument(metavar="ID", min=1, help="The number of the rule in the list.")],
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
@@ -78,7 +79,7 @@ async def _allowed(home: Home, chat: str | None) -> Json:
 
 
 async def _revoke(settings: Settings, rule: int) -> Json:
-    """Ask the running gateway; without one the ledger is written here, under its lock."""
+    """Ask the running gateway. Without one, write the ledger here, under its lock."""
     try:
         return await ask(settings.home, "revoke_allowed", rule=rule)
     except NotRunning:

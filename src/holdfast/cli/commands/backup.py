@@ -1,4 +1,4 @@
-"""Commands that keep a home: a backup, a restore, and what the operator does after one."""
+"""Commands for backups: make one, restore one, and release or drop the work that a restore holds."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from holdfast.maintenance import backup as keeping
 from holdfast.process.exit_codes import FAILED
 from holdfast.process.offline import look
 
-Force = Annotated[bool, typer.Option("--force", help="Replace what stands there.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
 
 
 @contextmanager
-def _shown(quiet: bool) -> Iterator[keeping.Progress]:
-    """A bar on a terminal; nothing where nobody looks."""
+def _progress_bar(quiet: bool) -> Iterator[keeping.Progress]:
+    """Show a progress bar if standard error is a terminal."""
     console = stderr()
     if quiet or not console.is_terminal:
         yield lambda what, done, of: None
         return
-    from rich.progress import (  # noqa: PLC0415 - no other command waits for it
+    from rich.progress import (  # noqa: PLC0415 - only these two commands need it
         BarColumn,
         Progress,
         TaskID,
@@ -63,10 +63,10 @@ def backup(
 ) -> None:
     """Write the whole home into one file: ledger, attachments, and the configuration without secrets.
 
-    Works while the gateway runs and does not hold it up: the ledger is copied as it stands at one instant.
-    The copy is checked like `verify` does, synced, and only then put in its place.
+    This works while the gateway runs, and does not block it: the copy shows the ledger at one instant. The
+    command checks the copy like `verify` does, syncs it, and only then puts the file in its place.
     """
-    with _shown(as_json) as progress:
+    with _progress_bar(as_json) as progress:
         made = keeping.make_backup(find_home(home), target, SystemClock(), force, progress)
     if as_json:
         print_json(
@@ -83,38 +83,38 @@ def backup(
     wrote = f"Wrote {made.path} ({made.size:,} bytes): the ledger is "
     out.print(styled(wrote, ("sound", "green"), f", {plural(made.blobs, 'attachment')}."))
     if made.left_out:
-        out.print(f"Secrets are not in it; set them anew after a restore: {', '.join(made.left_out)}.")
+        out.print(f"Secrets are not in it. Set them again after a restore: {', '.join(made.left_out)}.")
 
 
 def restore(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `holdfast backup` wrote.")],
     force: Annotated[
-        bool, typer.Option("--force", help="The home is not empty: move it aside, whole, under another name.")
+        bool, typer.Option("--force", help="If the home is not empty, move the whole folder aside first.")
     ] = False,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a home from a backup. Refused while a gateway runs there, and for a damaged or newer backup.
+    """Make a home from a backup. Not while a gateway runs there, and not from a damaged or newer backup.
 
-    What was open when the backup was made (turns, replies on their way, messages waiting) may have gone on
-    since. None of it is run or sent by itself: `holdfast release` lists it, lets it go on, or drops it.
+    Turns, replies and messages that were open in the backup may have been finished since then. So the gateway
+    holds them: it runs and sends none of them by itself. `holdfast release` lists, releases or drops them.
     """
     clock = SystemClock()
-    with _shown(as_json) as progress:
+    with _progress_bar(as_json) as progress:
         done = keeping.restore(source, find_home(home), clock, SystemIds(clock), force, progress)
     if as_json:
         before = str(done.before) if done.before else None
         print_json({"home": str(done.home), "made_at": done.made_at, "held": done.held, "before": before})
         return
     out = stdout()
-    out.print(f"{done.home} stands as it was at {moment(done.made_at)} ({ago(done.made_at, clock.now())}).")
+    out.print(f"Restored {done.home} as of {moment(done.made_at)} ({ago(done.made_at, clock.now())}).")
     if done.before:
-        out.print(f"What stood there before is kept in {done.before}.")
+        out.print(f"The previous home is kept in {done.before}.")
     numbers = [plural(count, kind[:-1]) for kind, count in done.held.items() if count]
     if numbers:
         words = (
-            ", open when the backup was made. Nothing of it is run or sent by itself: `holdfast release` "
-            "lists it, and lets it go on or drops it."
+            ", open when the backup was made. The gateway runs and sends none of it by itself: "
+            "`holdfast release` lists, releases or drops it."
         )
         out.print(styled("Held for you: ", (", ".join(numbers), "yellow"), words))
     else:
@@ -123,20 +123,20 @@ def restore(
 
 def release(
     items: Annotated[
-        list[str] | None, typer.Argument(metavar="ITEM", help="Names as the list shows them.")
+        list[str] | None, typer.Argument(metavar="ITEM", help="The names of items in the list.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All that is held.")] = False,
-    drop: Annotated[bool, typer.Option("--drop", help="Leave them for good instead of going on.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Every item in the list.")] = False,
+    drop: Annotated[bool, typer.Option("--drop", help="Drop the items for good.")] = False,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what waits for you, let it go on, or drop it: what a restore holds, and conversations on hold.
+    """List, release or drop what waits for you: work that a restore holds, and conversations on hold.
 
-    A conversation is on hold after its third park within a day: once it is released, its messages are
-    answered in a fresh session; --drop drops those that wait. Of what a restore holds, a turn goes on from
-    its exact step (or delivers its answer), a part is sent, marked as a possible repeat where the platform
-    cannot tell, and a message is answered. What happened after the backup was made nobody here knows: look
-    into the chats first. Without a running gateway it begins at the next start.
+    A conversation is on hold after its third park within a day. When you release it, the agent answers its
+    waiting messages in a fresh session; --drop drops these messages. After a restore, a released turn resumes
+    from its exact step (or delivers its answer), a released message is answered, and a released part is sent,
+    marked as a possible repeat if the platform cannot tell. The ledger does not know what happened after the
+    backup: look into the chats first. Without a running gateway, released work starts at the next start.
     """
     where = find_home(home)
     if not items and not everything:
@@ -149,7 +149,7 @@ def release(
             now = SystemClock().now()
             rows = [(one["item"], one["chat"], ago(one["since"], now), one_line(one["text"])) for one in held]
             print_table(stdout(), ("item", "chat", "since", "begins"), rows)
-            stdout().print(f"{counted(held)}: name some, or --all; --drop leaves them for good.")
+            stdout().print(f"{counted(held)} held. Name items, or use --all; --drop drops them for good.")
         return
     found = run(_release(where, " ".join(items or ()) or None, drop))
     if as_json:

@@ -1,4 +1,4 @@
-"""Looking a gateway over: what is well, what is not, and what to do about it."""
+"""`holdfast doctor`: check a gateway, and say what to do about each problem."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _COLOURS = {Grade.WELL: "green", Grade.WARN: "yellow", Grade.BAD: "red"}
 
 
 def doctor(home: Home = None, as_json: AsJson = False) -> None:
-    """Look over the gateway, its home and its platforms; says of each thing that is not well what to do.
+    """Check the gateway, its home and its platforms, and say what to do about each problem.
 
-    Nothing is changed and nobody disturbed: it can be run at any time. Exit code 1 when something is bad.
+    The check changes nothing, so you can run it at any time. Exit code 1 if something is bad.
     """
     settings = load_settings(home).settings
     found = run(look_over(settings, SystemClock(), unit_files(Path.home())))

@@ -1,4 +1,4 @@
-"""A file that came with a message or went with one, out of the gateway's home."""
+"""`holdfast file`: copy an attachment out of the gateway's home."""
 
 from __future__ import annotations
 
@@ -19,26 +19,29 @@ _DIGEST = re.compile(r"[0-9a-f]{8,64}")
 
 
 def file(
-    digest: Annotated[str, typer.Argument(metavar="HASH", help="Of its bytes; the first 8 digits or more.")],
+    digest: Annotated[
+        str, typer.Argument(metavar="HASH", help="The file's hash: its first 8 digits or more.")
+    ],
     to: Annotated[
-        Path | None, typer.Argument(metavar="PATH", help="Where to copy it; nothing is replaced.")
+        Path | None,
+        typer.Argument(metavar="PATH", help="Where to copy it. An existing file is not replaced."),
     ] = None,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Copy a file that came with a message or went with one; without PATH, say where it is kept.
+    """Copy a file that a person or an agent sent. Without PATH, print where it is in the home.
 
-    Works with and without a running gateway.
+    This works with and without a running gateway.
     """
     if not _DIGEST.fullmatch(digest):
         raise BadRequest.value("HASH", digest, "at least 8 digits of the file's hash, in small letters")
     found = sorted((find_home(home) / FOLDER / digest[:2]).glob(f"{digest}*"))
-    # What is being written has more than its hash for a name.
+    # The name of a file that is still being written is more than the hash.
     kept = [one for one in found if "." not in one.name]
     if not kept:
         raise NotFound("file", digest)
     if len(kept) > 1:
-        raise BadRequest(f"{digest} begins the hashes of {len(kept)} files; give more of it")
+        raise BadRequest(f"the hashes of {len(kept)} files begin with {digest}; give more digits")
     place = kept[0] if to is None else _copied(kept[0], to)
     if as_json:
         print_json({"path": str(place)})

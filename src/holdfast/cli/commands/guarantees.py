@@ -1,4 +1,4 @@
-"""What is promised on each platform, and what not."""
+"""`holdfast guarantees`: what Holdfast promises on each platform, and what it cannot promise."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ _COLOURS = {Holds.YES: "green", Holds.PARTLY: "yellow", Holds.NO: "red"}
 
 def print_guarantees(
     platform: Annotated[
-        str | None, typer.Argument(help="Only this one.", show_default="every platform there is")
+        str | None, typer.Argument(help="Only this platform.", show_default="every platform")
     ] = None,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what is promised on each platform and what is not, as it follows from what the platform can do.
+    """Print what Holdfast promises on each platform, and what it cannot promise there.
 
-    A promise holds through crashes, restarts and power cuts unless its words name a limit.
+    The promises follow from what the platform can do. A promise holds through crashes, restarts and power
+    cuts, unless its words name a limit.
     """
     found = [one for one in known() if platform in (None, one.name)]
     if not found:
         there = ", ".join(one.name for one in known())
-        raise typer.BadParameter(f"{platform!r} is no platform here; there are: {there}")
+        raise typer.BadParameter(f"there is no platform {platform!r} here; there are: {there}")
     if as_json:
         print_json({"platforms": [_shown(one) for one in found]})
         return

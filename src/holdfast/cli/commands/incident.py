@@ -1,6 +1,6 @@
-"""`holdfast export` and `holdfast replay`: an incident as a file, without a word of what was said in it.
+"""`holdfast export` and `holdfast replay`: an incident as a file that contains no text of people or agents.
 
-A replay also plays the files that runs of random worlds write when a promise is broken in one.
+`replay` also plays the files that the random tests write when they find a broken promise.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ def export(
     which: Annotated[
         str, typer.Argument(metavar="POSITION|SESSION", help="A message's position, or a session.")
     ],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace what stands there.")] = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a session down as an incident: what happened in which order, and no word of what was said.
+    """Write a session to a file as an incident: what happened, in which order, without any text.
 
-    Texts are replaced by ones of the same length, people, chats and ids by numbers; arguments, names of tools
-    and reasons that platforms gave are left out. `holdfast replay` plays it again. For example
+    Filler of the same length replaces each text, and numbers replace people, chats and ids. The file has no
+    arguments, no names of tools and no reasons from platforms. `holdfast replay` plays it again. For example
     `holdfast export 1 incident.json`.
     """
     if file.exists() and not force:
@@ -52,9 +52,9 @@ def export(
     if as_json:
         print_json({"path": str(file), **numbers})
         return
-    told = f"{plural(numbers['turns'], 'turn')}, {plural(numbers['calls'], 'call')}"
+    work = f"{plural(numbers['turns'], 'turn')}, {plural(numbers['calls'], 'call')}"
     stdout().print(
-        f"Wrote {file}: {plural(numbers['inbox'], 'message')}, {told}; no text and no name is in it."
+        f"Wrote {file}: {plural(numbers['inbox'], 'message')}, {work}. It contains no text and no name."
     )
 
 
@@ -72,18 +72,18 @@ async def _collect(home: Path, which: str) -> Json:
 
 def replay(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="From `holdfast export`, or a world that was kept.")
+        Path, typer.Argument(metavar="FILE", help="From `holdfast export`, or a world that a test saved.")
     ],
-    seed: Annotated[int, typer.Option(help="Another order of what happens side by side.")] = 0,
+    seed: Annotated[int, typer.Option(help="Choose another order for simultaneous events.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Play an incident again on a simulated gateway: the same arrivals, replies, tools and deaths.
+    """Play an incident again on a simulated gateway: the same messages, replies, tools and crashes.
 
-    Shows what became of each turn then and now, what could not be played (questions to people, wake-ups), and
-    whether any promise was broken. A world that was written down because one was is played as it was found.
-    Exit code 1 if a promise is broken.
+    Prints how each turn ended then and now, what could not be played (questions to people, wake-ups), and
+    whether a promise was broken. A world that a test saved is played exactly as the test found it. Exit code
+    1 if a promise is broken.
     """
-    # A simulator, which nothing else needs.
+    # Only this command needs the simulator.
     from holdfast.testing.explore.replay import replay as play  # noqa: PLC0415 - see above
     from holdfast.testing.explore.replay import replay_world  # noqa: PLC0415 - see above
     from holdfast.testing.explore.saved import is_world  # noqa: PLC0415 - see above

@@ -1,4 +1,4 @@
-"""Commands that only look: they work with and without a running gateway, and never disturb one."""
+"""Commands that only read: they work with and without a running gateway, and change nothing."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import typer
 
 from holdfast.api.queries import GatewayQueries
 from holdfast.api.to_json import Json, shown
-from holdfast.cli.home_status import standing_of
+from holdfast.cli.home_status import status_of
 from holdfast.cli.options import AsJson, Home, looking, run
 from holdfast.cli.render.output import print_json, print_table, stdout
-from holdfast.cli.render.tables import print_reports, print_standing, print_trace
+from holdfast.cli.render.tables import print_reports, print_status, print_trace
 from holdfast.cli.render.terminal_text import styled
 from holdfast.cli.session_lookup import find_session
 from holdfast.clock import SystemClock
@@ -30,21 +30,21 @@ Which = Annotated[
 
 
 def status(home: Home = None, as_json: AsJson = False) -> None:
-    """Whether a gateway runs, what it works on, what is owed, and how the run before it ended.
+    """Show whether a gateway runs, what it works on, what chats are owed, and how the last run ended.
 
-    Exit code 0 if one runs, 1 if none does.
+    Exit code 0 if a gateway runs, 1 if not.
     """
-    found = run(standing_of(find_home(home)))
+    found = run(status_of(find_home(home)))
     if as_json:
         print_json(found)
     else:
-        print_standing(stdout(), found, SystemClock().now())
+        print_status(stdout(), found, SystemClock().now())
     if found["gateway"] is None:
         raise typer.Exit(FAILED)
 
 
 def show(session: Which, home: Home = None, as_json: AsJson = False) -> None:
-    """Show one session: transcript, turns, tool calls, what recovery decided and why, what its chat was told.
+    """Show one session: transcript, turns, tool calls, recovery's decisions with reasons, and deliveries.
 
     For example `holdfast show terminal` for the chat of that name, or `holdfast show 01m7h` for an id.
     """
@@ -66,15 +66,15 @@ def trace(
         str,
         typer.Argument(
             metavar="POSITION|SESSION",
-            help="A message's position (`show` names it), or a session for all of its.",
+            help="A message's position (`show` prints it), or a session for all its messages.",
         ),
     ],
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell one message's whole life, across restarts: accepted, claimed, every step, answered, delivered.
+    """Show everything that happened to a message, across restarts: accepted, each step, answered, delivered.
 
-    For example `holdfast trace 1` for the first message there ever was.
+    For example `holdfast trace 1` for the first message of all.
     """
     found = run(_trace(find_home(home), which))
     if as_json:
@@ -98,13 +98,13 @@ async def _life(looks: GatewayQueries, position: int) -> Json:
 
 
 def continuity(
-    limit: Annotated[int, typer.Option(help="How many starts.", min=1)] = STARTS_SHOWN,
+    limit: Annotated[int, typer.Option(help="How many starts to show.", min=1)] = STARTS_SHOWN,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell how the run before each of the last starts ended, what was open then, and what became of it.
+    """Show what each of the last starts found: how the run before it ended, what was open, what recovery did.
 
-    Kept in the ledger, so that it can be read with and without a running gateway.
+    The ledger keeps these reports, so this works with and without a running gateway.
     """
     found = run(_continuity(find_home(home), limit))
     if as_json:
@@ -120,14 +120,14 @@ async def _continuity(home: Path, limit: int) -> list[Json]:
 
 
 def verify(home: Home = None, as_json: AsJson = False) -> None:
-    """Check every invariant of the ledger. Exit code 1 if one is broken; nothing is repaired or changed."""
+    """Check every invariant of the ledger, and change nothing. Exit code 1 if one is broken."""
     found = run(_verify(find_home(home)))
     if as_json:
         print_json(found)
     elif found["sound"]:
         stdout().print(styled("The ledger is ", ("sound", "green"), "."))
     else:
-        words = "; nothing was changed. Keep a copy before you start it again:"
+        words = "; nothing was changed. Copy the home before you start the gateway again:"
         stdout().print(styled("The ledger is ", ("broken", "red"), words))
         for problem in found["problems"]:
             stdout().print(f"  {problem}")
@@ -141,7 +141,7 @@ async def _verify(home: Path) -> Json:
 
 
 def config(home: Home = None, as_json: AsJson = False) -> None:
-    """Show every setting, its value and where that is from: holdfast.toml, the environment or the default."""
+    """Show every setting, its value and the value's source: holdfast.toml, the environment or the default."""
     loaded = load_settings(home)
     found = describe(loaded)
     if as_json:

@@ -1,4 +1,4 @@
-"""Commands by which an operator steps in: they ask the running gateway, which carries each out once."""
+"""Commands with which an operator steps in. They ask the running gateway, which carries out each one once."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from .inspect import Which
 
 _LOOK_AGAIN = 0.1
 _PATIENCE = 10.0
-_SESSIONS_REPLY = "what was said of it stands in its chat: `holdfast outbox --chat CHAT`"
+_SESSIONS_REPLY = "its chat has the full answer: `holdfast outbox --chat CHAT`"
 
 
 def resume(session: Which, home: Home = None, as_json: AsJson = False) -> None:
-    """Let a session go on that was parked, is held, was left behind or has ended.
+    """Resume a session that is parked, held or ended, or whose interrupted work was not resumed.
 
-    Given as the command /resume in its conversation, whose people read the answer.
+    This gives the command /resume in the session's conversation, so its people see the answer.
     """
     found = run(_give(find_home(home), "resume", session))
-    _tell(found, as_json, "It goes on. All that was said and done in it is kept.")
+    _print_result(found, as_json, "The session is resumed. Its transcript is complete.")
 
 
 def cancel(session: Which, home: Home = None, as_json: AsJson = False) -> None:
-    """Stop the unfinished turn of a session, whether it runs, waits or is held; the session is kept.
+    """Stop the unfinished turn of a session, whether it runs, waits or is held. The session is kept.
 
-    Given as the command /stop in its conversation, whose people read the answer.
+    This gives the command /stop in the session's conversation, so its people see the answer.
     """
     found = run(_give(find_home(home), "cancel", session))
-    _tell(found, as_json, "Stopped, if anything was unfinished. The session is kept.")
+    _print_result(found, as_json, "Stopped, if anything was unfinished. The session is kept.")
 
 
 def delete(
@@ -50,24 +50,24 @@ def delete(
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Erase all that was said and done in a session, for good; that it took place stays in the ledger.
+    """Erase the content of a session for good. The ledger keeps only the fact that it took place.
 
-    What runs in it is stopped first. The ledger's file is rewritten, so that nothing of it stays behind in
-    the home; backups are yours to erase.
+    The gateway first stops what runs in the session. Then it rewrites the ledger's file, so that no content
+    stays in the home. Backups may still contain it: erase them yourself.
     """
     where = find_home(home)
     found = run(_look_at(where, session))
     if not sure and not as_json:
         much = plural(found["entries"], "entry", "entries")
-        words = f"Erase session {found['id']} of {found['key']} with {much}? Nobody can bring it back."
+        words = f"Erase session {found['id']} of {found['key']} with {much}? This cannot be undone."
         typer.confirm(words, abort=True)
     elif not sure:
-        raise typer.BadParameter("with --json this needs --yes: nobody can be asked")
-    _tell(run(ask(where, "forget", session=found["id"])), as_json, "Erased.")
+        raise typer.BadParameter("--json needs --yes here, because it cannot ask you")
+    _print_result(run(ask(where, "forget", session=found["id"])), as_json, "Erased.")
 
 
 class Switch(StrEnum):
-    """What can be done about safe mode."""
+    """What `holdfast safe-mode` does."""
 
     STATUS = "status"
     ON = "on"
@@ -75,14 +75,14 @@ class Switch(StrEnum):
 
 
 def safe_mode(
-    what: Annotated[Switch, typer.Argument(help="Look at it, put it on, or end it.")] = Switch.STATUS,
+    what: Annotated[Switch, typer.Argument(help="Show it, turn it on, or turn it off.")] = Switch.STATUS,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show safe mode, put it on or end it. While it is on nothing that was cut off goes on by itself.
+    """Show safe mode, turn it on or off. While it is on, the gateway resumes no interrupted work by itself.
 
-    The gateway puts it on after several crashes and ends it after good running; what you put on stays on,
-    also after a restart, until you end it.
+    The gateway turns it on after several crashes, and off when it has run well for some time. If you turn it
+    on, it stays on, also after a restart, until you turn it off.
     """
     found = run(_safe_mode(find_home(home), what))
     if as_json:
@@ -94,7 +94,7 @@ def safe_mode(
     else:
         stdout().print("Safe mode is off.")
     if what is not Switch.STATUS and found["active"] is not (what is Switch.ON):
-        complain("it was asked for and is not so yet; `holdfast safe-mode` shows when it is", as_json)
+        complain("requested, but not done yet; `holdfast safe-mode` shows when it is", as_json)
         raise typer.Exit(FAILED)
 
 
@@ -121,14 +121,14 @@ async def _look_at(home: Path, which: str) -> Json:
         return {"id": session.id, "key": session.key, "entries": len(entries)}
 
 
-def _tell(found: Json, as_json: bool, done: str) -> None:
-    """How a command ended that was given in a conversation."""
+def _print_result(found: Json, as_json: bool, done: str) -> None:
+    """Print how a command ended that was given in a conversation."""
     if as_json:
         print_json(found)
     elif found["state"] == "executed":
         stdout().print(done)
     elif found["state"] == "waiting":
-        stdout().print("It is asked for and not done yet; it will be, also after a restart.")
+        stdout().print("Requested, but not done yet. The gateway will do it, also after a restart.")
     else:
         stdout().print(f"Refused: {found['reason'].replace('_', ' ')}; {_SESSIONS_REPLY}.")
     if found["state"] == "refused":

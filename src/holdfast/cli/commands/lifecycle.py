@@ -1,4 +1,4 @@
-"""Commands that start, stop and restart the gateway, or have a machine do so."""
+"""Commands that start, stop and restart the gateway, or make it a service of the machine."""
 
 from __future__ import annotations
 
@@ -28,31 +28,35 @@ def up(
     agent: Annotated[
         str | None,
         typer.Option(
-            help="Who answers: demo, echo, or yours as module:object.",
+            help="The agent that answers: demo, echo, or your own as module:object.",
             show_default="agent.use of holdfast.toml",
         ),
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option(help="Where the page is; 0 is any free one.", show_default="web.port of holdfast.toml"),
+        typer.Option(
+            help="The port of the page; 0 takes any free port.", show_default="web.port of holdfast.toml"
+        ),
     ] = None,
     supervise: Annotated[
         bool,
-        typer.Option("--supervise/--no-supervise", help="Start it again after every exit nobody asked for."),
+        typer.Option(
+            "--supervise/--no-supervise", help="Start it again after every exit, unless it was asked to stop."
+        ),
     ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Run the gateway in the foreground; what happens is logged to standard error.
+    """Run the gateway in the foreground. It logs to standard error.
 
-    Ctrl-C, SIGTERM or `holdfast stop` end it in good order: what runs is given time, and what is cut goes on
-    at the next start, from the exact step. Exit codes: 0 stopped as asked, 75 restart wanted, 78 to be
-    changed first, 1 anything else.
+    Ctrl-C, SIGTERM or `holdfast stop` stop it in order: running turns get time to finish. The next start
+    resumes interrupted turns from their exact step. Exit codes: 0 stopped as requested, 75 restart requested,
+    78 you have to change something first (the message says what), 1 anything else.
     """
     raise typer.Exit(run_up(Up(home, agent, supervise, None if port is None else str(port))))
 
 
 def link(home: Home = None, as_json: AsJson = False) -> None:
-    """Print a link that signs a browser in to the page: good once, for a quarter of an hour."""
+    """Print a link that signs a browser in to the page. It works once, within 15 minutes."""
     found = carry_out(ask(find_home(home), "link"))
     if as_json:
         print_json(found)
@@ -69,7 +73,7 @@ def sign_ins(
 ) -> None:
     """List the browsers that are signed in to the page, or end a sign-in at once.
 
-    A replaced token (the file `token` in the home) ends all of them as well, and every program's access.
+    A new token (the file `token` in the home) also ends every sign-in, and the access of every program.
     """
     where = find_home(home)
     if revoke is not None:
@@ -88,27 +92,29 @@ def sign_ins(
 
 
 def stop(home: Home = None, as_json: AsJson = False) -> None:
-    """Stop the gateway, and whoever would start it again; waits until it has ended.
+    """Stop the gateway and its supervisor, and wait until both have ended.
 
-    Running turns are given time to finish (`drain.wait`); what is not done by then goes on at the next start,
-    from the exact step.
+    Running turns get time to finish (`drain.wait`). The next start resumes the others from their exact step.
     """
     _tell(carry_out(stop_restart.stop(find_home(home))), as_json)
 
 
 def restart(
-    plan: Annotated[bool, typer.Option("--plan", help="Only show what a restart would cut now.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Only show which turns a restart would wait for now.")
+    ] = False,
     when_quiet: Annotated[bool, typer.Option("--when-quiet", help="Wait until no turn runs.")] = False,
     wait: Annotated[bool, typer.Option(help="Wait until the new gateway answers.")] = True,
     sure: Annotated[
-        bool, typer.Option("--yes", help="Also when nobody starts it again: it ends, and stays down.")
+        bool,
+        typer.Option("--yes", help="Also without a supervisor: the gateway stops, and you start it again."),
     ] = False,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Restart the gateway: running turns get time to finish, and go on afterwards if they did not.
+    """Restart the gateway. Running turns get time to finish; the new gateway resumes the others.
 
-    Refused when nobody (our parent, systemd) would start it again, unless you say --yes.
+    Refused if no supervisor (`holdfast up`, systemd) would start it again, unless you add --yes.
     """
     if plan:
         _plan(find_home(home), as_json)
@@ -139,7 +145,7 @@ def _tell(outcome: stop_restart.StopReport, as_json: bool) -> None:
 
 
 def print_service(home: Home = None, as_json: AsJson = False) -> None:
-    """Print a systemd unit that keeps this gateway up; it says itself where to put it."""
+    """Print a systemd unit that runs this gateway. The output says where to put it."""
     text = unit_text(load_settings(home).settings)
     if as_json:
         print_json({"unit": text})

@@ -1,4 +1,4 @@
-"""Commands that list: sessions by what is asked for, and input that could not be read."""
+"""Commands that list sessions, background processes, and input that the gateway could not read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from holdfast.config.load import find_home
 
 SHOWN = 50
 
-Limit = Annotated[int | None, typer.Option("--limit", "-n", help="How many at the most.", min=1)]
+Limit = Annotated[int | None, typer.Option("--limit", "-n", help="How many to show at most.", min=1)]
 
 
 def _known(state: str | None) -> str | None:
@@ -31,29 +31,32 @@ def _known(state: str | None) -> str | None:
 def sessions(
     context: typer.Context,
     everything: Annotated[
-        bool, typer.Option("--all", help="Ended sessions, too, and without a limit.")
+        bool, typer.Option("--all", help="Show ended sessions too, without a limit.")
     ] = False,
     state: Annotated[
         str | None,
-        typer.Option(callback=_known, help=f"Only those that stand so: {', '.join(SESSION_STATES)}."),
+        typer.Option(callback=_known, help=f"Only sessions in this state: {', '.join(SESSION_STATES)}."),
     ] = None,
-    platform: Annotated[str | None, typer.Option(help="Only those of this platform.")] = None,
+    platform: Annotated[str | None, typer.Option(help="Only sessions of this platform.")] = None,
     search: Annotated[
         str | None,
-        typer.Option("--search", "-q", help="Only those with this in the name of their conversation."),
+        typer.Option(
+            "--search", "-q", help="Only sessions with this text in the name of their conversation."
+        ),
     ] = None,
     limit: Limit = None,
     before: Annotated[
-        str | None, typer.Option(metavar="SESSION", help="The page after this one, the last you have seen.")
+        str | None,
+        typer.Option(metavar="SESSION", help="Show the page after this session, the last you saw."),
     ] = None,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """List sessions, newest first: whose they are, and where their last turn stands.
+    """List sessions, newest first: the conversation, and the state of the last turn.
 
-    Shows 50 live ones unless told otherwise; what is asked for by state, platform or name is looked for among
-    ended ones, too. A parked session stays listed as parked when the next message of its chat has begun a
-    fresh one, until it is resumed or deleted. For example `holdfast sessions --state failed -q terminal`.
+    Without options it shows 50 live sessions. With --state, --platform or --search it also finds ended ones.
+    A parked session stays in the list until a person resumes or deletes it, also when its chat has a new
+    session. For example `holdfast sessions --state failed -q terminal`.
     """
     if context.invoked_subcommand is not None:
         return
@@ -66,11 +69,11 @@ def sessions(
         print_json(found)
         return
     print_sessions(stdout(), found["sessions"], SystemClock().now(), everything)
-    _tell_more(found["next"])
+    _print_more(found["next"])
 
 
 async def _sessions(home: Path, most: int | None, before: str | None, wanted: Json) -> Json:
-    """So many of them, from as many pages as it takes: one may come short while there are more."""
+    """Up to `most` sessions, from several pages: a page may be short although more sessions follow."""
     async with looking(home) as (_, looks):
         found: list[Json] = []
         while most is None or len(found) < most:
@@ -85,32 +88,34 @@ async def _sessions(home: Path, most: int | None, before: str | None, wanted: Js
 
 def processes(
     session: Annotated[
-        str | None, typer.Option(metavar="SESSION", help="Those of this session, ended ones too.")
+        str | None, typer.Option(metavar="SESSION", help="All processes of this session, ended ones too.")
     ] = None,
-    chat: Annotated[str | None, typer.Option(help="Those of this chat's session, ended ones too.")] = None,
+    chat: Annotated[str | None, typer.Option(help="All of this chat's session, ended ones too.")] = None,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """List background processes that agents started and that still run, whoever runs the gateway.
+    """List background processes that agents started and that still run, with or without a running gateway.
 
-    Each has its folder in the home, with what it put out: processes/ID.
+    Each process has a folder in the home with its output: processes/ID.
     """
     found = run(_processes(find_home(home), session, chat))
     if as_json:
         print_json(found)
     elif not found["processes"]:
-        stdout().print("No background process is known here." if session or chat else "None runs.")
+        stdout().print(
+            "No background process is known here." if session or chat else "No background process runs."
+        )
     else:
         now = SystemClock().now()
         rows = [
-            (one["id"], str(one["pid"]), one["session"], ago(one["started_at"], now), _stands(one))
+            (one["id"], str(one["pid"]), one["session"], ago(one["started_at"], now), _state(one))
             + (one_line(one["command"]), one_line(one["last_line"]))
             for one in found["processes"]
         ]
-        print_table(stdout(), ("id", "pid", "session", "started", "stands", "command", "last line"), rows)
+        print_table(stdout(), ("id", "pid", "session", "started", "state", "command", "last line"), rows)
 
 
-def _stands(process: Json) -> str:
+def _state(process: Json) -> str:
     code = process["exit_code"]
     return str(process["state"]) if code is None else f"{process['state']} ({code})"
 
@@ -123,14 +128,15 @@ async def _processes(home: Path, session: str | None, chat: str | None) -> Json:
 def set_aside(
     limit: Limit = None,
     before: Annotated[
-        int | None, typer.Option(metavar="ID", help="The page after this one, the last you have seen.")
+        int | None, typer.Option(metavar="ID", help="Show the page after this row, the last you saw.")
     ] = None,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """List input that could not be read, newest first: where it came from and why it was set aside.
+    """List input that the gateway could not read, newest first: where it came from, and why it is set aside.
 
-    It is kept as it came (--json shows all of it), and the rest went on. Nothing needs to be done about it.
+    The gateway keeps it unchanged (--json shows all of it) and went on with all other input. You do not have
+    to do anything about it.
     """
     most = min(limit or SHOWN, MOST_LISTED)
     found = run(_set_aside(find_home(home), before, most))
@@ -146,7 +152,7 @@ def set_aside(
             for one in found
         ]
         print_table(stdout(), ("id", "from", "came", "why", "begins"), rows)
-        _tell_more(more)
+        _print_more(more)
 
 
 async def _set_aside(home: Path, before: int | None, most: int) -> list[Json]:
@@ -155,6 +161,6 @@ async def _set_aside(home: Path, before: int | None, most: int) -> list[Json]:
         return found
 
 
-def _tell_more(following: object) -> None:
+def _print_more(following: object) -> None:
     if following is not None:
         stderr().print(styled((f"There may be more: --before {following}", "dim")))

@@ -1,4 +1,4 @@
-"""`holdfast logs`: what the gateway said about itself."""
+"""`holdfast logs`: the gateway's own log."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _COLUMNS = ("time", "level", "what", "about")
 
 def logs(
     following: Annotated[
-        bool, typer.Option("-f", "--follow", help="Go on showing lines as they come, until Ctrl-C.")
+        bool, typer.Option("-f", "--follow", help="Keep printing new lines until Ctrl-C.")
     ] = False,
     number: Annotated[int, typer.Option("-n", "--lines", help="How many of the last lines.", min=0)] = SHOWN,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the gateway's log: when, how grave, what, and which turn or session it is about.
+    """Show the gateway's log: the time, the level, what happened, and the turn or session it is about.
 
-    Kept in logs/gateway.log of the home, one JSON object a line (`--json` prints them so); also there while
-    no gateway runs. Secrets are left out of it.
+    The log is the file logs/gateway.log in the home, one JSON object per line (`--json` prints these lines).
+    This also works while no gateway runs. The log contains no secrets.
     """
     where = find_home(home)
     lines = last_lines(where, number)

@@ -1,4 +1,4 @@
-"""What chats are owed, and settling what nobody knows the outcome of."""
+"""List the deliveries that chats are owed, and settle those with an unknown outcome."""
 
 from __future__ import annotations
 
@@ -25,17 +25,20 @@ app = typer.Typer(invoke_without_command=True)
 @app.callback()
 def outbox(
     context: typer.Context,
-    unknown: Annotated[bool, typer.Option("--unknown", help="Only sends of unknown outcome.")] = False,
+    unknown: Annotated[
+        bool, typer.Option("--unknown", help="Only deliveries with an unknown outcome.")
+    ] = False,
     chat: Annotated[
         str | None,
-        typer.Option("--chat", help="All that one chat was told: a web chat's name, or an address."),
+        typer.Option("--chat", help="All deliveries of one chat: a web chat's name, or an address."),
     ] = None,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what chats are owed and what may not have arrived; settle sends of unknown outcome.
+    """Show what chats are owed and what may not have arrived; settle deliveries with an unknown outcome.
 
-    With --chat all that one chat was told. Works with and without a running gateway; settling needs one.
+    With --chat, show all deliveries of one chat. This works with and without a running gateway; settling
+    needs one.
     """
     if context.invoked_subcommand is not None:
         return
@@ -86,21 +89,22 @@ def _why(one: Json) -> Text:
 
 @app.command()
 def settle(
-    part: Annotated[int, typer.Argument(metavar="ID", help="As `outbox --unknown` shows it.", min=1)],
+    part: Annotated[int, typer.Argument(metavar="ID", help="The id that `outbox --unknown` shows.", min=1)],
     sent: Annotated[bool, typer.Option("--sent", help="It arrived.")] = False,
     retry: Annotated[
         bool, typer.Option("--retry", help="Send it again, marked as possibly repeated.")
     ] = False,
     drop: Annotated[
-        bool, typer.Option("--drop", help="Leave it; a line in the chat says that something is missing.")
+        bool,
+        typer.Option("--drop", help="Do not send it; a line in the chat says that something is missing."),
     ] = False,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what became of a send whose outcome nobody knows: --sent, --retry or --drop.
+    """Settle a delivery with an unknown outcome: --sent, --retry or --drop.
 
-    Look into the chat first. Refused if it was settled meanwhile: the gateway goes on settling by itself what
-    its platform lets it.
+    Look into the chat first. Refused if the delivery is settled already: the gateway also settles deliveries
+    by itself when the platform lets it.
     """
     chosen = [name for name, given in (("sent", sent), ("retry", retry), ("drop", drop)) if given]
     if len(chosen) != 1:
@@ -114,6 +118,6 @@ def settle(
 
 _SETTLED = {
     "sent": "Settled: it counts as sent.",
-    "retry": "Settled: it is sent again, marked as possibly repeated where the platform would show it twice.",
-    "drop": "Settled: it is left, and a line in its chat says so.",
+    "retry": "Settled: the gateway sends it again, marked as a possible repeat if it may be shown twice.",
+    "drop": "Settled: the gateway does not send it, and a line in its chat says so.",
 }

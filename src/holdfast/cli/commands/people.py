@@ -1,4 +1,4 @@
-"""Who may talk: letting people and groups in, and taking that back."""
+"""Commands that let people and groups in, and remove them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from holdfast.store import LEDGER
 app = typer.Typer(invoke_without_command=True)
 
 AsOwner = Annotated[
-    bool, typer.Option("--owner", help="As one who may do everything, /restart and consent included.")
+    bool, typer.Option("--owner", help="As an owner, who may do everything: also /restart and consent.")
 ]
 Who = Annotated[
     str, typer.Argument(help='A person, like "telegram:123456", or a group, like "telegram/1000/-100123".')
@@ -31,28 +31,28 @@ _IN_FILE = "holdfast.toml"
 
 
 def pair(
-    code: Annotated[str, typer.Argument(help="The code somebody was given when they wrote to the bot.")],
+    code: Annotated[str, typer.Argument(help="The code that the bot gave the person.")],
     owner: AsOwner = False,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let somebody in by the code the bot gave them; they are told so in their chat.
+    """Let a person in by the code that the bot gave them. The bot tells them in their chat.
 
-    A code is good once and for an hour. What they wrote before was not kept.
+    A code works once, within an hour (`pairing.lasts`). The gateway did not keep what they wrote before.
     """
     found = run(_do(load_settings(home).settings, "pair", code=code, owner=owner))
     if as_json:
         print_json(found)
     else:
         role = "an owner now" if owner else "let in"
-        stdout().print(f"{found['person']} is {role}, and is told so.")
+        stdout().print(f"{found['person']} is {role}. The bot tells them in their chat.")
 
 
 @app.callback()
 def people(context: typer.Context, home: Home = None, as_json: AsJson = False) -> None:
-    """List who may talk, and who asks to; let a person or a group in, or take that back.
+    """List who may talk, and who asks to. Let a person or a group in, or remove one.
 
-    In a group both have to be let in: the chat, and whoever writes there.
+    In a group, both must be let in: the group, and each person who writes there.
     """
     if context.invoked_subcommand is not None:
         return
@@ -69,13 +69,13 @@ def people(context: typer.Context, home: Home = None, as_json: AsJson = False) -
             (one["person"], ago(one["asked_at"], now), span(max(0, one["expires_at"] - now)))
             for one in found["asking"]
         ]
-        print_table(stdout(), ("asks to be let in", "asked", "code good for"), asking)
-        stderr().print(styled(("They have a code: `holdfast pair CODE` lets its person in.", "dim")))
+        print_table(stdout(), ("asks to be let in", "asked", "code valid for"), asking)
+        stderr().print(styled(("Each person has a code: `holdfast pair CODE` lets them in.", "dim")))
 
 
 @app.command()
 def allow(who: Who, owner: AsOwner = False, home: Home = None, as_json: AsJson = False) -> None:
-    """Let somebody in by their id, or a group by its address."""
+    """Let a person in by their id, or a group by its address."""
     found = run(_do(load_settings(home).settings, "allow", who=who, owner=owner))
     if as_json:
         print_json(found)
@@ -85,10 +85,9 @@ def allow(who: Who, owner: AsOwner = False, home: Home = None, as_json: AsJson =
 
 @app.command()
 def remove(who: Who, home: Home = None, as_json: AsJson = False) -> None:
-    """Let somebody, or a group, in no more: from now on what they write is refused.
+    """Remove a person or a group: from now on the gateway refuses what they write.
 
-    What of their work waits or was cut off is not begun with either. Whoever stands in holdfast.toml is taken
-    out there.
+    Their queued and interrupted work is not run either. To remove an entry of holdfast.toml, edit that file.
     """
     found = run(_do(load_settings(home).settings, "remove", who=who))
     if as_json:
@@ -118,7 +117,7 @@ async def _people(settings: Settings) -> Json:
 
 
 async def _do(settings: Settings, do: str, **arguments: Any) -> Json:
-    """Ask the running gateway; without one the ledger is written here, under its lock."""
+    """Ask the running gateway. Without one, write the ledger here, under its lock."""
     home: Path = settings.home
     try:
         return await ask(home, do, **arguments)

@@ -1,4 +1,4 @@
-"""Setting a platform up: its token is asked for and checked before anything is written."""
+"""Set up a platform: ask for its token, and check it before anything is written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from holdfast.api.to_json import Json
-from holdfast.cli.home_status import answers
+from holdfast.cli.home_status import is_running
 from holdfast.cli.options import AsJson, Home, run
 from holdfast.cli.render.output import print_json, stdout
 from holdfast.cli.render.terminal_text import styled
@@ -25,7 +25,7 @@ from .setup_tools import tools
 
 TOKEN_FILE = Path("telegram.token")
 app = typer.Typer(
-    help="Set a platform or the tools up: ask, check, write the configuration.", no_args_is_help=True
+    help="Set up a platform or the tools: ask, check, write the configuration.", no_args_is_help=True
 )
 app.command()(tools)
 
@@ -39,28 +39,29 @@ def telegram(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The token is in this variable, also where the gateway is started; no file is written.",
+            help="The variable with the token, here and where the gateway starts. No file is written.",
         ),
     ] = None,
     base_url: Annotated[
-        str | None, typer.Option(help="A Bot API server of yours.", show_default="Telegram's own")
+        str | None,
+        typer.Option(help="The address of your own Bot API server.", show_default="Telegram's own"),
     ] = None,
     owner: Annotated[
         str | None,
-        typer.Option(help="Your numeric id on Telegram; without it you are let in by a code."),
+        typer.Option(help="Your numeric id on Telegram. Without it, a code lets you in."),
     ] = None,
     drop_webhook: Annotated[
         bool,
-        typer.Option("--drop-webhook", help="Take a webhook away that is set; nothing that waits is lost."),
+        typer.Option("--drop-webhook", help="Remove the bot's webhook. Waiting messages are not lost."),
     ] = False,
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Set a Telegram bot up: ask for its token, check it, write the configuration, say what is next.
+    """Set up a Telegram bot: ask for its token, check it, write the configuration, say what is next.
 
-    The token comes from @BotFather. It is kept in a file that only you can read, or in a variable, never in
-    holdfast.toml. Nothing is written unless Telegram knows it. Without a terminal, give --token-stdin or
-    --token-env.
+    The token comes from @BotFather. The command stores it in a file that only you can read, or leaves it in a
+    variable; it is never in holdfast.toml. The command writes nothing unless Telegram accepts the token.
+    Without a terminal, give --token-stdin or --token-env.
     """
     _check_packages()
     settings = load_settings(home).settings
@@ -72,7 +73,7 @@ def telegram(
         stdout().print(styled("This is ", (bot.name, "bold"), f", @{bot.username}."))
         owner = owner or _asked_owner()
     written = _write(settings, bot, where, token, token_env, _owner(owner))
-    running = run(answers(settings.home))
+    running = run(is_running(settings.home))
     if as_json:
         print_json({**written, "running": running, "webhook": hook.url, "waiting": hook.waiting})
     else:
@@ -80,7 +81,7 @@ def telegram(
 
 
 def _check_packages() -> None:
-    """Before anything is asked: a bot that is set up without them would keep the gateway from starting."""
+    """Refuse before any question: a bot without its packages would keep the gateway from starting."""
     line = missing_extra("telegram")
     if line is not None:
         raise Unusable(
@@ -98,15 +99,17 @@ def _token(settings: Settings, from_stdin: bool, variable: str | None, asks: boo
     elif asks:
         token = typer.prompt("The bot's token, from @BotFather (it is not shown)", hide_input=True).strip()
     else:
-        raise typer.BadParameter("nobody can be asked here: give --token-stdin or --token-env NAME")
+        raise typer.BadParameter(
+            "this command cannot ask for the token here: give --token-stdin or --token-env NAME"
+        )
     if not TOKEN.fullmatch(token):
-        raise Unusable("that is no token: one looks like 123456789:AAE… ; nothing was written")
+        raise Unusable("that is not a token (a token looks like 123456789:AAE…); nothing was written")
     return token
 
 
 def _asked_owner() -> str | None:
     said: str = typer.prompt(
-        "Your own numeric id on Telegram, if you know it (empty: you are let in by a code)",
+        "Your own numeric id on Telegram, if you know it (empty: a code lets you in)",
         default="",
         show_default=False,
     )
@@ -114,7 +117,7 @@ def _asked_owner() -> str | None:
 
 
 def _owner(owner: str | None) -> str | None:
-    """The id of a person; names change hands, so none is taken."""
+    """The id of a person. A name can pass to another person, so this takes no names."""
     if owner is None:
         return None
     number = owner.removeprefix("telegram:")
@@ -134,7 +137,7 @@ async def _checked(where: str, token: str, drop_webhook: bool) -> tuple[Bot, Hoo
 def _write(
     settings: Settings, bot: Bot, where: str, token: str, variable: str | None, owner: str | None
 ) -> Json:
-    """The configuration, and the token in a file of its own: both or neither."""
+    """Write the configuration, and the token in a file of its own: both or neither."""
     home, path = settings.home, settings.home / FILE
     keys: dict[str, object] = {"token_env": variable} if variable else {"token_file": str(TOKEN_FILE)}
     telegram = settings.telegram
@@ -175,11 +178,11 @@ def _tell(bot: Bot, hook: Hook, written: Json, running: bool) -> None:
     out.print(f"@{bot.username} is set up in {written['config']}; {token}.")
     if hook.url:
         out.print(
-            "A webhook is set for this bot: while it is, nothing can be asked for. If it is not there on "
-            "purpose, say: holdfast setup telegram --drop-webhook",
+            "This bot has a webhook. As long as it has one, the gateway cannot fetch messages. If you do not "
+            "need the webhook, run: holdfast setup telegram --drop-webhook",
         )
     if hook.waiting:
-        out.print(f"{hook.waiting} updates wait for it already; they are fetched, none is dropped.")
+        out.print(f"{hook.waiting} updates already wait for it. The gateway will fetch all of them.")
     out.print(f"Next: {'holdfast restart' if running else 'holdfast up'}")
     if written["owner"] is None:
         out.print(
@@ -187,9 +190,9 @@ def _tell(bot: Bot, hook: Hook, written: Json, running: bool) -> None:
             "you in.",
         )
     else:
-        out.print(f"Then write to @{bot.username}. `holdfast doctor` looks whether all is well.")
+        out.print(f"Then write to @{bot.username}. `holdfast doctor` checks that all is well.")
     if not bot.reads_groups:
         out.print(
-            "In groups it sees only commands and replies to it; for more, turn privacy off with /setprivacy "
-            "at @BotFather, and add it to the group anew.",
+            "In groups it sees only commands and replies to it. For more, turn privacy off with /setprivacy "
+            "at @BotFather, then remove it from the group and add it again.",
         )

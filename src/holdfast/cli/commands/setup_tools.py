@@ -1,4 +1,4 @@
-"""Setting tools up: how contained programs of agents run here, and what a person chooses about it."""
+"""Set up the tools: report whether this machine can contain programs of agents, and store the choice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli.home_status import answers
+from holdfast.cli.home_status import is_running
 from holdfast.cli.options import AsJson, Home, run
 from holdfast.cli.render.output import print_json, stdout
 from holdfast.config.edit_file import NotWritten, with_lines, write_all
@@ -32,14 +32,14 @@ def tools(
     home: Home = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say how contained the programs of agents run here, and choose what happens where they cannot be.
+    """Report whether this machine can contain programs of agents, and choose what happens if it cannot.
 
-    Without --containment, a terminal asks only where this machine cannot contain programs. Nothing is
-    written unless you choose.
+    Without --containment, the command asks only in a terminal, and only if this machine cannot contain
+    programs. It writes nothing unless you choose.
     """
     settings = load_settings(home).settings
     known = settings.gateway.tools
-    # Asked of the machine, whatever is configured: a person chooses by what it could do.
+    # Probe the machine, whatever the configuration says: a person chooses by what the machine can do.
     required = replace(known, containment=Requirement.REQUIRED)
     probe = Launcher(required, commands_see(known), settings.home).probe()
     asks = containment is None and not as_json and sys.stdin.isatty()
@@ -55,9 +55,9 @@ def tools(
             {"possible": probe.containment.value, "trouble": probe.trouble, "containment": chosen.value}
         )
     elif chosen is not known.containment:
-        line = f'tools.containment = "{chosen.value}" stands in {settings.home / FILE}.'
+        line = f'Wrote tools.containment = "{chosen.value}" to {settings.home / FILE}.'
         stdout().print(line if chosen is Requirement.REQUIRED else f"{line} {_OFF}")
-        if run(answers(settings.home)):
+        if run(is_running(settings.home)):
             stdout().print("Next: holdfast restart")
 
 
@@ -74,7 +74,7 @@ def _tell(probe: Probe, chosen: Requirement) -> None:
 
 def _asked() -> Requirement:
     out = stdout()
-    out.print("Agents can talk, fetch pages and use files as they are. You can also let them run programs:")
+    out.print("Agents can talk, fetch pages and use files anyway. You can also let them run programs:")
     out.print(_OFF)
     if typer.confirm("Run programs without containment on this machine?", default=False):
         return Requirement.OFF

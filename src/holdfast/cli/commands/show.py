@@ -1,4 +1,4 @@
-"""One session with everything the ledger knows of it."""
+"""`holdfast show`: one session with everything that the ledger knows of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.model import Delivery, Session, Turn
 from holdfast.store import ReadOnlyLedger
 
 SHORTEST_ID = 16
-"""Digits a position never has: what is longer is the beginning of an id."""
+"""A position never has so many digits: an argument of this length is the beginning of an id."""
 
 _PAGE = 500
 _TAB = "  "
@@ -37,16 +37,16 @@ async def _calls(ledger: ReadOnlyLedger, turn: Turn) -> list[Json]:
 
 
 async def _outbox(ledger: ReadOnlyLedger, session: Session) -> list[Delivery]:
-    """What was owed in the name of this session, and what the gateway itself said in its chat meanwhile."""
+    """The deliveries of this session, and the gateway's own notices in its chat during the session."""
     found: list[Delivery] = []
     after = 0
     while page := await ledger.deliveries(session.chat, after, _PAGE):
-        found += [one for one in page if one.session == session.id or _meanwhile(one, session)]
+        found += [one for one in page if one.session == session.id or _is_notice(one, session)]
         after = page[-1].order
     return found
 
 
-def _meanwhile(one: Delivery, session: Session) -> bool:
+def _is_notice(one: Delivery, session: Session) -> bool:
     during = session.began_at <= one.created_at and (
         session.ended_at is None or one.created_at <= session.ended_at
     )
@@ -54,7 +54,7 @@ def _meanwhile(one: Delivery, session: Session) -> bool:
 
 
 def print_session(console: Console, found: Json) -> None:
-    """The session as a person reads it, from top to bottom."""
+    """Print the session for a person, from top to bottom."""
     session = found["session"]
     state = "parked" if session["suspended_at"] else "ended" if session["ended_at"] else "live"
     print_pairs(
@@ -85,7 +85,7 @@ def print_session(console: Console, found: Json) -> None:
         ]
         print_table(console, ("state", "tool", "class", "arguments"), calls)
     if found["decisions"]:
-        _heading(console, "Cuts, and what recovery decided")
+        _heading(console, "Interruptions, and what recovery decided")
         for one in reversed(found["decisions"]):
             console.print(_decision(one))
     if found["outbox"]:
@@ -103,10 +103,10 @@ def _heading(console: Console, words: str) -> None:
 
 def _line(entry: Json) -> Text:
     when = (f"{entry['seq']:>4} {moment(entry['at'])} ", "dim")
-    return styled(when, *_told(entry))
+    return styled(when, *_entry_parts(entry))
 
 
-def _told(entry: Json) -> tuple[Part, ...]:
+def _entry_parts(entry: Json) -> tuple[Part, ...]:
     match entry["kind"]:
         case "said":
             who = ("gateway", "bold yellow") if entry["woken"] else (entry["sender"], "bold cyan")
@@ -139,7 +139,7 @@ def _turn_row(turn: Json) -> tuple[Cell, ...]:
 
 
 def _decision(one: Json) -> Text:
-    """What happened to a turn beside its work, why, and the facts that were known."""
+    """One interruption or decision of recovery: what happened, why, and the facts that recovery knew."""
     when = (f"{_TAB}{moment(one['at'])} {one['turn']}  ", "dim")
     lines: list[Part] = [styled(when, _headline(one))]
     if one["sentence"]:
@@ -154,7 +154,9 @@ def _decision(one: Json) -> Text:
 def _headline(one: Json) -> str:
     detail = one["detail"]
     if one["what"] == "interrupted":
-        return f"cut off: {_WHY_CUT.get(detail.get('reason'), detail.get('reason', 'no reason kept'))}"
+        return (
+            f"interrupted: {_WHY_CUT.get(detail.get('reason'), detail.get('reason', 'no reason recorded'))}"
+        )
     if one["what"] == "claimed":
         return f"resumed after interruption {detail['resumed']}"
     return str(one["what"]).replace("_", " ")
@@ -162,8 +164,8 @@ def _headline(one: Json) -> str:
 
 _WHY_CUT = {
     "restart_interrupted": "the process died",
-    "restart_timeout": "a restart did not wait any longer",
-    "shutdown_timeout": "a stop did not wait any longer",
+    "restart_timeout": "the time to finish before a restart was over",
+    "shutdown_timeout": "the time to finish before a stop was over",
 }
 
 

@@ -1,4 +1,4 @@
-"""Asking a gateway for its end or a new beginning, and waiting for that."""
+"""Ask a gateway to stop or to restart, and wait until it has done so."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from holdfast.records import dataclass
 
 _LOOK_AGAIN = 0.1
 _PATIENCE = 300.0
-"""Seconds a restart may take: a drain, a teardown and a start, with room; quiet may be longer in coming."""
+"""Seconds a restart may take: a drain, a teardown and a start. With --when-quiet it may take any time."""
 
-_NOBODY = (
-    "Nobody keeps this gateway up: a restart would end it and leave it down. Nothing was changed. "
-    "Say --yes if you start it again yourself, or run it under `holdfast up` or systemd."
+_NO_SUPERVISOR = (
+    "This gateway has no supervisor: a restart would stop it and leave it down. Nothing was changed. "
+    "Add --yes if you start it again yourself, or run it under `holdfast up` or systemd."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class StopReport:
-    """What came of it, in words, and as facts for programs."""
+    """The result, in words for a person and as facts for programs."""
 
     done: bool
     words: str
@@ -35,7 +35,7 @@ class StopReport:
 
 
 async def stop(home: Path) -> StopReport:
-    """Stop gateway and supervisor, and wait for both ends."""
+    """Stop the gateway and its supervisor, and wait until both have ended."""
     gateway, supervisor = await _status(home), supervisor_of(home)
     try:
         asked = await stop_gateway(home)
@@ -43,12 +43,12 @@ async def stop(home: Path) -> StopReport:
         return StopReport(True, f"No gateway runs on {home}; there is nothing to stop.", {"asked": None})
     except RequestDeclined as refusal:
         return StopReport(False, f"{refusal}; nothing was changed", {"asked": None})
-    await _ended(supervisor)
-    await _ended(gateway["pid"] if gateway else None)
+    await _wait_for_end(supervisor)
+    await _wait_for_end(gateway["pid"] if gateway else None)
     running = gateway["running"] if gateway else 0
-    words = f"Stopped; {asked} was asked."
+    words = f"Stopped (the request went to {asked})."
     if running:
-        words += f" {plural(running, 'turn')} ran then; what did not finish goes on at the next start."
+        words += f" {plural(running, 'turn')} ran then; the next start resumes what did not finish."
     return StopReport(True, words, {"asked": asked, "running": running})
 
 
@@ -60,25 +60,27 @@ async def _status(home: Path) -> Json | None:
 
 
 async def restart(home: Path, when_quiet: bool, wait: bool, sure: bool = False) -> StopReport:
-    """Ask for a restart, as a row that is carried out once, and wait for the gateway that comes after.
+    """Ask for a restart, as a row that is carried out once, and wait for the new gateway.
 
-    A gateway that nobody starts again is only ended by it: that is done for who is sure, and else refused.
+    Without a supervisor, a restart only stops the gateway: it is refused unless the operator is `sure`.
     """
     before = await ask(home, "status")
-    keeper = before["kept_up_by"]
-    facts: Json = {"pid": before["pid"], "kept_up_by": keeper, "when_quiet": when_quiet}
-    if keeper is None and not sure:
-        return StopReport(False, _NOBODY, facts)
+    supervisor = before["kept_up_by"]
+    facts: Json = {"pid": before["pid"], "kept_up_by": supervisor, "when_quiet": when_quiet}
+    if supervisor is None and not sure:
+        return StopReport(False, _NO_SUPERVISOR, facts)
     await ask(home, "restart", when_quiet=when_quiet)
-    if keeper is None:
-        words = "Asked. Nobody keeps this gateway up: it ends with exit code 75, and you start it again."
+    if supervisor is None:
+        words = (
+            "Requested. This gateway has no supervisor: it ends with exit code 75, and you start it again."
+        )
         return StopReport(True, words, facts)
     if not wait:
-        return StopReport(True, f"Asked; {keeper} starts it again.", facts)
+        return StopReport(True, f"Requested; {supervisor} starts it again.", facts)
     after = await _next(home, before["instance"], None if when_quiet else _PATIENCE)
     if after is None:
         words = (
-            "Asked, and no new gateway answers yet; `holdfast status` shows how it stands. Nothing is lost."
+            "Requested, but no new gateway answers yet. Nothing is lost; `holdfast status` shows its state."
         )
         return StopReport(False, words, facts)
     facts["new_pid"] = after["pid"]
@@ -86,7 +88,7 @@ async def restart(home: Path, when_quiet: bool, wait: bool, sure: bool = False) 
 
 
 async def _next(home: Path, instance: str, patience: float | None) -> Json | None:
-    """The status of the gateway that comes after that one, once it answers; None when that takes too long."""
+    """The status of the gateway after this instance, once it answers; None if that takes too long."""
     clock = SystemClock()
     until = None if patience is None else clock.monotonic() + patience
     while until is None or clock.monotonic() < until:
@@ -97,7 +99,7 @@ async def _next(home: Path, instance: str, patience: float | None) -> Json | Non
     return None
 
 
-async def _ended(pid: int | None) -> None:
+async def _wait_for_end(pid: int | None) -> None:
     """Return once that process has ended."""
     if pid is None:
         return

@@ -1,7 +1,7 @@
-"""`holdfast up`: become the gateway, or the parent that keeps one up.
+"""`holdfast up`: become the gateway, or its supervisor.
 
-Nothing is imported here that either could do without: the gateway waits for it, and the parent keeps it in
-memory for the months a gateway runs.
+This module imports only what both need: the gateway's start waits for the imports, and the supervisor keeps
+them in memory for the months a gateway runs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from holdfast.process.supervisor import supervise
 
 
 class Up:
-    """What `up` was asked for; no record, since the standard library's dataclasses are costly to import."""
+    """The options of `up`. Not a dataclass, because that module is slow to import."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class Up:
 
 
 def parse_up(arguments: list[str]) -> Up | None:
-    """Read the arguments; None for anything but plain ones, which the full command line explains."""
+    """Read the arguments. None means that the full command line has to read them, and explain errors."""
     up = Up()
     rest = iter(arguments)
     for argument in rest:
@@ -46,13 +46,13 @@ def parse_up(arguments: list[str]) -> Up | None:
                 return None
             setattr(up, name[2:], value)
         elif argument != "--json":
-            # Of which there is none: what it says, it says to the log.
+            # `--json` changes nothing: `up` writes only to the log.
             return None
     return up
 
 
 def run_up(up: Up) -> int:
-    """Turn into the gateway or be its parent; the exit code says how it ended."""
+    """Become the gateway or its supervisor. The exit code says how the gateway ended."""
     try:
         home = home_at(up.home)
         command, environment = gateway_command(home), environment_with(up.agent, up.port)

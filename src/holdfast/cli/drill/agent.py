@@ -1,6 +1,6 @@
 """The drill's agent: several steps per message, every second one an effect that a witness counts.
 
-What it does next follows from the messages alone: whatever it is shown after a kill, it goes on there.
+Its next step follows from the messages alone, so after a kill it continues where the messages end.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ WITNESS = "witness.sock"
 _ASKED = re.compile(r"drill (\S+) (\d+)")
 _NAMES = re.compile(r"answer to (.*)")
 _BEAT = 0.02
-"""Seconds a step takes, about."""
+"""Seconds that a step takes, on average."""
 
 
 def asking(name: str, steps: int) -> str:
-    """A message that asks for so many steps."""
+    """A message that asks for this many steps."""
     return f"drill {name} {steps}"
 
 
@@ -53,7 +53,7 @@ class DrillModel:
 
 
 def drill_reply(messages: Sequence[Message]) -> Replied:
-    """The next call nobody has made yet, or the answer."""
+    """The next call that the agent has not made yet, or the answer."""
     asked, done = _open_work(messages)
     for name, steps in asked.items():
         for step in range(1, steps + 1):
@@ -96,7 +96,7 @@ class LookTool:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Tells the witness, in the middle of its time: a kill falls before it, or after it, or between."""
+    """Tells the witness in the middle of its run, so that a kill may come before that or after it."""
 
     clock: Clock
     name: str = "mark"
@@ -117,5 +117,5 @@ class Mark:
 
 
 def _beat(what: str) -> float:
-    """Between half of a beat and one and a half, always the same for the same work."""
+    """Between 0.5 and 1.5 beats, always the same for the same work."""
     return _BEAT * (0.5 + zlib.crc32(what.encode()) / 2**32)

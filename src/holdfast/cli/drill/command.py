@@ -1,4 +1,4 @@
-"""`holdfast drill`: prove it on this machine."""
+"""`holdfast drill`: prove on this machine that a crash loses nothing."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class SabotageName(StrEnum):
 
 
 def drill(
-    kills: Annotated[int, typer.Option(min=1, max=100_000, help="How often to kill it.")] = 20,
+    kills: Annotated[int, typer.Option(min=1, max=100_000, help="How often to kill the gateway.")] = 20,
     sabotage: Annotated[
-        SabotageName | None, typer.Option(help="Plant a known bug first: the drill has to notice it.")
+        SabotageName | None, typer.Option(help="Plant a known bug first: the drill must notice it.")
     ] = None,
     seed: Annotated[
         int | None, typer.Option(help="The same seed kills after the same delays.", show_default="random")
@@ -49,13 +49,15 @@ def drill(
     people: Annotated[int, typer.Option(min=1, max=100, help="How many people write.")] = 4,
     minutes: Annotated[
         float | None,
-        typer.Option(min=0.01, max=1_000, help="Spread the kills over so long.", show_default="at once"),
+        typer.Option(
+            min=0.01, max=1_000, help="Spread the kills over so many minutes.", show_default="at once"
+        ),
     ] = None,
     defaults: Annotated[
         bool,
         typer.Option(
             "--defaults",
-            help="With default settings: safe mode and parks are on, and nothing may be dropped by them.",
+            help="Use default settings: safe mode and parks are on, and must not drop anything.",
         ),
     ] = False,
     home: Annotated[
@@ -66,13 +68,13 @@ def drill(
 ) -> None:
     """Kill a real gateway N times under load, and count what people lost, got twice or never asked for.
 
-    It runs `holdfast up` in a home of its own, never yours, while several people write to an agent whose
-    steps have effects; SIGKILL falls at random moments. What is counted comes from outside: the people's own
-    logs, and a separate process that writes down every effect. Exit code 1 if anything is not as it should
-    be.
+    The drill runs `holdfast up` in a home of its own, never yours. Several simulated people write to an agent
+    whose steps have effects, and SIGKILL comes at random moments. The counts come from outside the gateway:
+    from the people's own logs, and from a separate process that records every effect. Exit code 1 if
+    anything is wrong.
     """
     # The other commands are quicker without the drill's agents and processes.
-    from .exercise import Plan, exercise  # noqa: PLC0415 - it buys start-up time
+    from .exercise import Plan, exercise  # noqa: PLC0415 - this saves start-up time
 
     chosen = int(SystemRng().random() * 1_000_000) if seed is None else seed
     plan = Plan(kills, chosen, sabotage.value if sabotage else None, people, minutes, defaults)
@@ -99,7 +101,7 @@ def _workplace(home: Path | None) -> Iterator[Path]:
         return
     home.mkdir(parents=True, exist_ok=True)
     if any(home.iterdir()):
-        raise BadConfig("--home", str(home), "an empty folder: a drill never touches anybody's ledger")
+        raise BadConfig("--home", str(home), "an empty folder: a drill never touches an existing ledger")
     yield home.absolute()
 
 
@@ -140,12 +142,12 @@ def _print(console: Console, result: Result) -> None:
             str(result.plan.kills),
             f"{result.kills_in_start} of them while it started, {result.kills_in_work} while turns ran",
         ),
-        ("messages", str(counts.messages), "the gateway said it keeps"),
-        ("answers", str(counts.answers), "seen by those who asked"),
-        ("effects", str(counts.effects), "written down by the witness"),
+        ("messages", str(counts.messages), "confirmed by the gateway"),
+        ("answers", str(counts.answers), "seen by the people who asked"),
+        ("effects", str(counts.effects), "recorded by the witness"),
         ("lost", _good(counts.lost), "messages never answered"),
         ("duplicated", _good(counts.duplicated), "answers or parts seen twice"),
-        ("phantom", _good(counts.phantom), "answers or effects nobody asked for"),
+        ("phantom", _good(counts.phantom), "answers or effects without a request"),
         ("effects doubled", _good(counts.effects_doubled), "the same step had its effect again"),
         (
             "ledger",
@@ -169,10 +171,10 @@ def _held(result: Result) -> list[tuple[Cell, ...]]:
     fates = result.fates
     mode = "in safe mode" if result.safe_mode else "without safe mode"
     return [
-        ("paused", str(result.paused), f"waited after the last kill, {mode}, and their chats knew it"),
+        ("paused", str(result.paused), f"waited after the last kill, {mode}, and their chats were told"),
         ("waiting", str(len(fates.waiting)), "wait after safe mode, for an answer or an owner"),
-        ("parked", str(len(fates.parked)), "parked for the owner, and their chats knew it"),
-        ("dropped", _good(len(fates.wrong)), "messages dropped, or waiting in silence"),
+        ("parked", str(len(fates.parked)), "parked for the owner, and their chats were told"),
+        ("dropped", _good(len(fates.wrong)), "messages dropped, or waiting while their chats were not told"),
     ]
 
 

@@ -1,4 +1,4 @@
-"""What went wrong, counted from what people saw and what the witness wrote: the ledger is not asked."""
+"""Count what went wrong, from what people saw and what the witness recorded, without the ledger."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class PersonLog:
     sent: list[str] = field(default_factory=list)
     """Names of messages, in order."""
     kept: set[str] = field(default_factory=set)
-    """Those the gateway said it has."""
+    """Names of the messages that the gateway confirmed."""
     replies: list[tuple[int, str]] = field(default_factory=list)
     """Number and text of every reply, as it came."""
     notices: list[tuple[int, str]] = field(default_factory=list)
 
     def unanswered(self) -> list[str]:
-        """Messages the gateway has said it keeps, and has not answered."""
+        """Messages that the gateway has confirmed and not answered."""
         done = {name for _, text in self.replies for name in answered(text)}
         return [name for name in self.sent if name in self.kept and name not in done]
 
@@ -38,11 +38,11 @@ class DrillCounts:
     answers: int = 0
     effects: int = 0
     lost: int = 0
-    """Kept, said the gateway, and never answered; or a number of the chat that never came."""
+    """Confirmed messages without an answer, and delivery numbers of a chat that never came."""
     duplicated: int = 0
-    """Answered more than once, or shown again."""
+    """Messages answered more than once, and deliveries shown again."""
     phantom: int = 0
-    """An answer or an effect nobody asked for."""
+    """Answers and effects without a request."""
     effects_doubled: int = 0
     examples: tuple[str, ...] = ()
 
@@ -54,9 +54,9 @@ class DrillCounts:
 def count(
     people: Iterable[PersonLog], effects: Iterable[str], excused: frozenset[str] = frozenset()
 ) -> DrillCounts:
-    """Count over everybody; `effects` are the witness's lines, `MESSAGE STEP`.
+    """Count over all people; `effects` are the witness's lines, `MESSAGE STEP`.
 
-    Messages that are `excused` wait for somebody who knows it: they are not lost.
+    Messages that are `excused` wait, and their chats were told so: they are not lost.
     """
     people = list(people)
     asked = {name for seen in people for name in seen.sent}

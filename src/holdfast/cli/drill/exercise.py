@@ -1,4 +1,4 @@
-"""One drill: people talk, the gateway is killed again and again, all is let finish, then it is counted."""
+"""One drill: people write, the drill kills the gateway again and again, lets all work finish, and counts."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ _START_TAKES = 0.5
 _WORK_COMES = 3.0
 """Seconds a kill waits for a turn to run, where people make pauses."""
 _PATIENCE = 15.0
-"""Seconds without anything new after which what is missing counts as lost."""
+"""Seconds without news after which a missing answer counts as lost."""
 _LOOK_AGAIN = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done."""
+    """What a drill does."""
 
     kills: int
     seed: int
     sabotage: str | None = None
     people: int = 4
     minutes: float | None = None
-    """The kills are spread over so long; None: one follows the other."""
+    """The kills are spread over this time; None: one directly after the other."""
     defaults: bool = False
-    """With default settings: then work may be held or parked, as long as its chat knows that."""
+    """With default settings: then work may be held or parked, as long as its chat is told."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of it."""
+    """The result of a drill."""
 
     plan: Plan
     counts: DrillCounts
@@ -58,11 +58,11 @@ class Result:
     """What the ledger's own check found."""
     seconds: float
     paused: int = 0
-    """Messages that waited after the last kill, in safe mode, and whose chats knew it."""
+    """Messages that waited after the last kill, in safe mode, and whose chats were told."""
     safe_mode: bool = False
     """Safe mode was on after the last kill."""
     fates: Fates = field(default_factory=Fates)
-    """What became of those that were not answered at the end."""
+    """The messages that had no answer at the end."""
 
     @property
     def sound(self) -> bool:
@@ -73,7 +73,7 @@ Progress = Callable[[int, DrillCounts], None]
 
 
 async def exercise(home: Path, plan: Plan, progress: Progress) -> Result:
-    """Carry the drill out in an empty home; raises `DrillFailed` when that is not possible."""
+    """Carry out the drill in an empty home; raises `DrillFailed` if that is not possible."""
     clock = SystemClock()
     processes = DrillProcesses(home, clock, plan.sabotage, DEFAULTS if plan.defaults else SETTINGS)
     rng = SystemRng(plan.seed)
@@ -107,7 +107,7 @@ async def exercise(home: Path, plan: Plan, progress: Progress) -> Result:
             fates = await look_for(home, clock, seen)
             paused, safe_mode = len(fates.waiting), (await ask(home, "status"))["safe_mode"]["active"]
             wrong = fates.wrong
-            # What was held goes on by itself now, and nothing of it is missing.
+            # Held work resumes by itself now, and none of it may be missing.
             await ask(home, "safe_mode", on=False)
             await _let_finish(home, people, clock)
             fates = await look_for(home, clock, seen)
@@ -132,12 +132,12 @@ async def exercise(home: Path, plan: Plan, progress: Progress) -> Result:
 
 
 def _habits(plan: Plan) -> Habits:
-    """With default settings people write as people do: with pauses, and again where nothing is answered."""
+    """With default settings, people pause between messages, and write again if no answer comes."""
     return Habits(steps=(3, 12), patience=4.0, pause=8.0) if plan.defaults else Habits()
 
 
 async def _kill(processes: DrillProcesses, clock: Clock, rng: Rng, patience: float) -> tuple[bool, bool]:
-    """Kill at a random moment, or at the next one with work to cut; whether in its start, whether at work."""
+    """Kill at a random moment, or when a turn runs. Returns: was it in the start, and did a turn run."""
     in_start, at_work = rng.random() < _IN_ITS_START, False
     if in_start:
         await clock.sleep(rng.random() * _START_TAKES)
@@ -150,30 +150,30 @@ async def _kill(processes: DrillProcesses, clock: Clock, rng: Rng, patience: flo
 
 
 async def _let_finish(home: Path, people: list[DrillPerson], clock: Clock) -> None:
-    """Until everything kept is answered and nothing is under way, or nothing new comes any more."""
+    """Wait until every confirmed message is answered and nothing runs, or until no more news comes."""
     await asyncio.gather(*(person.enough() for person in people))
-    heard, since = -1, clock.monotonic()
+    rung, since = -1, clock.monotonic()
     while clock.monotonic() - since < _PATIENCE:
         now = sum(person.line.heard.rung for person in people)
-        if now != heard:
-            heard, since = now, clock.monotonic()
+        if now != rung:
+            rung, since = now, clock.monotonic()
         if not any(person.seen.unanswered() for person in people) and await _is_quiet(home, people):
             return
         await clock.sleep(_LOOK_AGAIN)
 
 
 async def _is_quiet(home: Path, people: list[DrillPerson]) -> bool:
-    """Nothing runs, waits or is owed, and everybody has heard everything."""
+    """Nothing runs, waits or is owed, and every person has seen every delivery."""
     try:
         status = await ask(home, "status")
-        unheard = [
+        unseen = [
             await ask(home, "outbox", chat=person.seen.chat, after=person.line.seen, limit=1)
             for person in people
         ]
     except (NotRunning, RequestDeclined):
         return False
     under_way = status["open_turns"] or status["waiting"] or status["owed"] or status["unknown"]
-    return not under_way and not any(one["deliveries"] for one in unheard)
+    return not under_way and not any(one["deliveries"] for one in unseen)
 
 
 async def _problems(home: Path, clock: Clock) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
-"""What became of messages that were kept: those without an answer wait visibly, or they are gone.
+"""The fate of each message that the gateway kept: one without an answer must wait visibly.
 
-An answer alone proves nothing. Work that was let go stays in the transcript, and the drill's agent does it
-with the next message: the person sees an answer although the gateway dropped the work. So the ledger is asked
-about every message.
+An answer alone proves nothing. Dropped work stays in the transcript, and the drill's agent does it with the
+next message: the person sees an answer although the gateway dropped the work. So the drill looks up every
+message in the ledger.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .count import PersonLog
 
 _MANY = 10_000
 _OPEN = frozenset({TurnState.QUEUED, TurnState.RUNNING, TurnState.WAITING, TurnState.INTERRUPTED})
-_LET_GO = frozenset({TurnState.CANCELLED, TurnState.EXPIRED, TurnState.FAILED})
+_DROPPED = frozenset({TurnState.CANCELLED, TurnState.EXPIRED, TurnState.FAILED})
 
 
 @dataclass(slots=True)
@@ -28,11 +28,11 @@ class Fates:
     """Messages without an answer, by name, and what went wrong with any."""
 
     waiting: list[str] = field(default_factory=list)
-    """They wait, alone or in work that is held, and the chat was told so."""
+    """They wait, alone or in held work, and the chat was told so."""
     parked: list[str] = field(default_factory=list)
     """Their work is parked: kept for an owner, and the chat was told so."""
     wrong: list[str] = field(default_factory=list)
-    """In words: those that wait in silence, those that are gone, and those whose work was let go."""
+    """In words: messages that wait while the chat was not told, that are gone, or whose work was dropped."""
 
     @property
     def excused(self) -> frozenset[str]:
@@ -40,7 +40,7 @@ class Fates:
 
 
 async def look_for(home: Path, clock: Clock, people: Iterable[PersonLog]) -> Fates:
-    """Look each of them up in the ledger, and whether its chat was told."""
+    """Look up each message in the ledger, and whether its chat was told."""
     found = Fates()
     ledger = ReadOnlyLedger(home / LEDGER, clock)
     try:
@@ -63,7 +63,7 @@ async def _sort(ledger: ReadOnlyLedger, seen: PersonLog, found: Fates) -> None:
         rows |= {row.event_id: row for row in await ledger.arrivals_of(line.id)}
     held = [turn for turn in turns.values() if turn.state in _OPEN]
     if any(one.key == key for one in await ledger.on_hold(_MANY)):
-        # The words of the park that put the conversation on hold say that its messages wait for an owner.
+        # The notice of the park that put the conversation on hold says that its messages wait for an owner.
         held += sorted((turn for turn in turns.values() if turn.state is TurnState.PARKED), key=_id)[-1:]
     left = set(seen.unanswered())
     for name in sorted(seen.kept):
@@ -73,7 +73,7 @@ async def _sort(ledger: ReadOnlyLedger, seen: PersonLog, found: Fates) -> None:
             found.wrong.append(f"{seen.chat}: {name} was kept, and the ledger does not know it")
         elif name in left:
             _sort_one(seen.chat, row, turn, held, told, found)
-        elif turn is not None and turn.state in _LET_GO:
+        elif turn is not None and turn.state in _DROPPED:
             ended = f"{turn.state} ({turn.why})"
             found.wrong.append(f"{seen.chat}: {name} is {ended}, and later work answered it")
 

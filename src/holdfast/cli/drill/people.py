@@ -16,7 +16,7 @@ from .count import PersonLog
 _AT_ONCE = 3
 """Messages a person sends before the first of them is answered."""
 _MOST_LEFT = 30
-"""Messages without an answer after which also the impatient wait."""
+"""Messages without an answer after which even impatient people wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Habits:
     steps: tuple[int, int] = (2, 5)
     """Steps a message asks for."""
     patience: float | None = None
-    """Seconds without news after which a person writes again, whatever is unanswered; None: never."""
+    """Seconds without news after which a person writes again, also without an answer; None: never."""
     pause: float = 0.0
     """Seconds between two messages, at most."""
 
@@ -55,7 +55,7 @@ class DrillPerson:
         self._talking = asyncio.create_task(self._talk())
 
     async def enough(self) -> None:
-        """Write no more; returns once the last message is confirmed."""
+        """Stop writing. Returns once the last message is confirmed."""
         self._enough = True
         self.line.heard.ring()
         assert self._talking is not None
@@ -81,7 +81,7 @@ class DrillPerson:
                 await self._clock.sleep(self._rng.random() * self._habits.pause)
 
     async def _may_write(self) -> bool:
-        """Whether it is time for the next message; waits for news, or loses patience, if it is not."""
+        """Whether it is time for the next message. If not, waits for news or until patience runs out."""
         rung, left = self.line.heard.rung, len(self.seen.unanswered())
         if left < _AT_ONCE:
             return True

@@ -21,7 +21,7 @@ _STARTS_WITHIN = 30.0
 _STOPS_WITHIN = 90.0
 _LOOK_AGAIN = 0.01
 
-# A drill kills on purpose: nothing may be parked or slowed down for dying often.
+# A drill kills on purpose: the gateway must not park work or turn safe mode on because of that.
 SETTINGS = """\
 agent.use = "holdfast.cli.drill.agent:agent"
 resume.strikes = 20
@@ -33,7 +33,7 @@ web.port = 0
 """
 
 
-# As a gateway runs at home: it may be in safe mode, hold work and park it.
+# With default settings the gateway may turn safe mode on, hold work and park it.
 DEFAULTS = """\
 agent.use = "holdfast.cli.drill.agent:agent"
 web.port = 0
@@ -41,11 +41,11 @@ web.port = 0
 
 
 class DrillFailed(HoldfastError):
-    """The drill itself could not be carried out."""
+    """The drill itself did not work; this says nothing about the gateway's promises."""
 
 
 class DrillProcesses:
-    """Starts, kills and ends them; whatever happens, `end` leaves none behind."""
+    """Starts, kills and ends the processes; `end` leaves none behind in any case."""
 
     def __init__(self, home: Path, clock: Clock, sabotage: str | None, settings: str = SETTINGS) -> None:
         self._home = home
@@ -56,7 +56,7 @@ class DrillProcesses:
         self._gateway: Process | None = None
 
     async def prepare(self) -> None:
-        """Write the settings, and have the witness ready."""
+        """Write the settings and start the witness."""
         (self._home / "holdfast.toml").write_text(self._settings, encoding="utf-8")
         module = "holdfast.cli.drill.witness"
         self._witness = await asyncio.create_subprocess_exec(
@@ -67,7 +67,7 @@ class DrillProcesses:
             raise DrillFailed("the witness could not be started")
 
     async def start(self) -> None:
-        """Start a gateway like anybody does; a sabotaged one through its own door."""
+        """Start a gateway as people do; a sabotaged one through a module of its own."""
         command = ["-m", "holdfast", "up", "--no-supervise", "--home", str(self._home)]
         if self._sabotage is not None:
             command = ["-m", "holdfast.cli.drill.sabotage", self._sabotage, str(self._home)]
@@ -77,11 +77,11 @@ class DrillProcesses:
             )
 
     async def kill(self) -> None:
-        """SIGKILL, in whatever it is doing."""
+        """Send SIGKILL to the gateway, at any point of its work."""
         assert self._gateway is not None
         if self._gateway.returncode is not None:
             raise DrillFailed(
-                f"the gateway ended by itself with {self._gateway.returncode}; {self._last_words()}"
+                f"the gateway ended by itself with {self._gateway.returncode}; {self._end_of_log()}"
             )
         self._gateway.kill()
         await self._gateway.wait()
@@ -91,10 +91,10 @@ class DrillProcesses:
         try:
             return await in_time(self._clock, _STARTS_WITHIN, self._answered())
         except TimeoutError:
-            raise DrillFailed(f"the gateway did not start; {self._last_words()}") from None
+            raise DrillFailed(f"the gateway did not start; {self._end_of_log()}") from None
 
     async def until_at_work(self, within: float) -> bool:
-        """Wait until a turn runs, no longer than so many seconds; whether one does."""
+        """Wait at most `within` seconds until a turn runs. Returns whether one does."""
         until = self._clock.monotonic() + within
         while not (await self.until_ready())["running"]:
             if self._clock.monotonic() >= until:
@@ -103,13 +103,13 @@ class DrillProcesses:
         return True
 
     async def stop(self) -> None:
-        """End the gateway in good order."""
+        """Stop the gateway in order."""
         assert self._gateway is not None
         self._gateway.terminate()
         try:
             await in_time(self._clock, _STOPS_WITHIN, self._gateway.wait())
         except TimeoutError:
-            raise DrillFailed(f"the gateway did not stop; {self._last_words()}") from None
+            raise DrillFailed(f"the gateway did not stop; {self._end_of_log()}") from None
 
     async def end(self) -> None:
         """Leave nothing running."""
@@ -126,15 +126,15 @@ class DrillProcesses:
     async def _answered(self) -> Json:
         assert self._gateway is not None
         while True:
-            # It does not answer yet, or cannot: whether it still lives is looked at below.
+            # The gateway may not answer yet. Whether it still lives is checked below.
             with suppress(NotRunning, RequestDeclined):
                 status = await ask(self._home, "status")
                 if status["pid"] == self._gateway.pid and status["state"] == "running":
                     return status
             if self._gateway.returncode is not None:
-                raise DrillFailed(f"the gateway ended with {self._gateway.returncode}; {self._last_words()}")
+                raise DrillFailed(f"the gateway ended with {self._gateway.returncode}; {self._end_of_log()}")
             await self._clock.sleep(_LOOK_AGAIN)
 
-    def _last_words(self) -> str:
+    def _end_of_log(self) -> str:
         lines = (self._home / LOG).read_text(encoding="utf-8", errors="replace").splitlines()
-        return "its last words: " + " | ".join(lines[-3:]) if lines else "it said nothing"
+        return "the end of its log: " + " | ".join(lines[-3:]) if lines else "its log is empty"

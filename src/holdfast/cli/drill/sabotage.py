@@ -1,4 +1,4 @@
-"""Known bugs, planted: a gateway with one function of the product replaced. The drill has to notice each.
+"""Known bugs to plant: a gateway with one function of the product replaced. The drill must notice each.
 
 python -m holdfast.cli.drill.sabotage NAME HOME    runs a gateway with that bug
 """
@@ -41,13 +41,13 @@ from holdfast.web import open_page
 from .agent import asking
 
 _WINDOW = 0.2
-"""Seconds a planted gap stays open: in the wild it is a millisecond, and a few dozen kills are to hit it."""
+"""Seconds that a planted gap stays open. A real one lasts a millisecond; a few dozen kills must hit it."""
 
 _clock = SystemClock()
 
 
 def ack_before_commit() -> None:
-    """Tells people that their message is kept a moment before it is."""
+    """Confirms a message a moment before it is kept."""
     post = WebChat.post
     later: set[asyncio.Task[Accepted]] = set()
 
@@ -65,7 +65,7 @@ def ack_before_commit() -> None:
 
 
 def forget_events() -> None:
-    """Knows an event only by a name of its own making: what is sent again is new to it."""
+    """Gives every event a new id, so that an event that is sent again looks new."""
     post = WebChat.post
     count = iter(range(1, sys.maxsize))
 
@@ -94,7 +94,7 @@ def lose_replies() -> None:
 
 
 def rerun_effects() -> None:
-    """Takes every tool for one that changes nothing, and runs it again when it was cut off."""
+    """Treats every tool as one that changes nothing, and runs an interrupted call again."""
     plan = ToolExecution.plan
 
     def careless(self: ToolExecution, call: ToolCall) -> PlannedCall:
@@ -117,7 +117,7 @@ def resend_unmarked() -> None:
 
 
 def phantom_turn() -> None:
-    """Makes up a message at each start, to have the agent go on."""
+    """Invents a message at each start, so that the agent works."""
 
     async def make_up(store: Store) -> None:
         for session in await store.sessions(limit=1):
@@ -130,7 +130,7 @@ def phantom_turn() -> None:
 
 
 def lose_waiting() -> None:
-    """Keeps its queue in memory: what waits is gone with the process."""
+    """Behaves as if the queue were in memory: waiting messages are gone after a crash."""
 
     async def drop(store: Store) -> None:
         for session in await store.sessions():
@@ -173,12 +173,12 @@ SABOTAGES: Mapping[str, Sabotage] = {
 
 
 def _replace(owner: type | ModuleType, name: str, bug: object) -> None:
-    assert hasattr(owner, name), f"{owner.__name__} has no {name} any more: this sabotage is to be rewritten"
+    assert hasattr(owner, name), f"{owner.__name__} has no {name} any more: rewrite this sabotage"
     setattr(owner, name, bug)
 
 
 def _at_start(before: Callable[[Store], Any]) -> None:
-    """Do something bad as recovery begins."""
+    """Run `before` whenever recovery begins."""
     work = Reconciler.work
 
     async def worse(self: Reconciler) -> None:

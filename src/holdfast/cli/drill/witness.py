@@ -1,4 +1,4 @@
-"""A process nobody kills, that writes down every effect it is told of before it says so.
+"""A process that the drill never kills. It records every effect on the disk before it confirms it.
 
 python -m holdfast.cli.drill.witness SOCKET FILE    ends when its standard input does
 """
@@ -14,7 +14,7 @@ async def witness(socket: str, path: str) -> None:
     """Serve until standard input ends."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
-    async def told(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def record(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         line = await reader.readline()
         if line.endswith(b"\n"):
             os.write(file, line)
@@ -22,7 +22,7 @@ async def witness(socket: str, path: str) -> None:
             writer.write(b"ok\n")
         writer.close()
 
-    server = await asyncio.start_unix_server(told, socket)
+    server = await asyncio.start_unix_server(record, socket)
     async with server:
         print("ready", flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)

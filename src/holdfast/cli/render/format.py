@@ -57,7 +57,7 @@ def span(milliseconds: int) -> str:
 
 
 def ago(at: int | None, now: int) -> str:
-    """How long ago a moment was; one that a clock running ahead wrote was just now."""
+    """How long ago a moment was. A moment in the future (from a clock that ran ahead) is 0 ms ago."""
     return "–" if at is None else f"{span(max(0, now - at))} ago"
 
 
@@ -72,12 +72,12 @@ def coloured(state: str) -> Text:
 
 
 def one_line(text: str, most: int = 72) -> str:
-    """A text in one line, cut where it gets long."""
+    """A text in one line of at most so many characters."""
     line = " ".join(controls_named(text).split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def owed_words(part: Json, most: int = 72) -> str:
-    """What a part of something owed says, and the names of the files that go with it, in one line."""
+    """The text of a delivery and the names of its files, in one line."""
     names = [f"[{file['name']}]" for file in part.get("files", ())]
     return one_line(" ".join(filter(None, (part["text"], *names))), most)

@@ -18,11 +18,11 @@ from holdfast.telemetry import controls_named
 from .terminal_text import Cell, styled
 
 WIDE = 10_000
-"""Columns of a pipe: what is read by a program is never wrapped."""
+"""Columns of a pipe: lines for a program are never wrapped."""
 
 
 class PlainConsole(Console):
-    """Takes a string for what it is: nothing in it is markup, and nothing controls the terminal."""
+    """Prints every string literally: nothing in it is markup, and nothing controls the terminal."""
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(controls_named(text), **{**options, "markup": False})
@@ -34,7 +34,7 @@ def stdout() -> Console:
 
 
 def stderr() -> Console:
-    """Where complaints and progress go."""
+    """Where errors and progress go."""
     return _console(stderr=True)
 
 
@@ -64,12 +64,12 @@ def print_table(console: Console, columns: Sequence[str], rows: Iterable[Sequenc
 
 
 def _print_cells(console: Console, cells: Sequence[Cell]) -> None:
-    """One line for a program; past the console, which would turn tabs into blanks."""
+    """Write one line for a program, past the console, which would turn tabs into blanks."""
     console.file.write("\t".join(styled(cell).plain for cell in cells) + "\n")
 
 
 def print_pairs(console: Console, pairs: Iterable[tuple[str, Cell]]) -> None:
-    """Names and what they stand at, one a line."""
+    """Names and their values, one pair per line."""
     if not console.is_terminal:
         for pair in pairs:
             _print_cells(console, pair)
@@ -83,7 +83,7 @@ def print_pairs(console: Console, pairs: Iterable[tuple[str, Cell]]) -> None:
 
 
 def complain(words: str, as_json: bool = False) -> None:
-    """Say what is wrong, where complaints belong."""
+    """Print an error to standard error."""
     if as_json:
         sys.stderr.write(json.dumps({"error": words}) + "\n")
     else:

@@ -1,4 +1,4 @@
-"""What the looking commands print for people."""
+"""What the commands that only read print for people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .output import Json, print_pairs, print_table
 from .terminal_text import Cell, Part, joined, styled
 
 
-def print_standing(console: Console, found: Json, now: int) -> None:
+def print_status(console: Console, found: Json, now: int) -> None:
     """A few lines that say at a glance whether all is well."""
     gateway, last = found["gateway"], found["last_run"]
     pairs: list[tuple[str, Cell]] = [("home", found["home"])]
@@ -26,16 +26,14 @@ def print_standing(console: Console, found: Json, now: int) -> None:
         pairs.append(("gateway", styled(("running", "green"), words)))
     else:
         pairs.append(("gateway", styled(("not running", "yellow"), "; `holdfast up` starts it")))
-    pairs.append(
-        ("kept up by", f"process {found['supervisor']}" if found["supervisor"] else "nobody of ours")
-    )
+    pairs.append(("supervisor", f"process {found['supervisor']}" if found["supervisor"] else "none"))
     if found.get("page") is not None:
         pairs.append(("page", f"{found['page']}; `holdfast link` prints a link that signs you in"))
     if found.get("agent") is not None:
-        pairs.append(("who answers", found["agent"]))
+        pairs.append(("agent", found["agent"]))
     pairs += _containment(found.get("containment"))
     if last is not None:
-        how: Part = last["ended"] or ("without a word: it crashed or was killed", "red")
+        how: Part = last["ended"] or ("it crashed or was killed", "red")
         ended = f"process {last['pid']}, ended {ago(last['seen_at'], now)}: "
         pairs.append(("last run", styled(ended, how)))
     if "owed" in found:
@@ -43,7 +41,7 @@ def print_standing(console: Console, found: Json, now: int) -> None:
     pairs += [_platform(one) for one in found.get("platforms") or () if one["name"] != "web"]
     pairs += [_server(server, now) for server in found.get("mcp") or ()]
     if (found.get("safe_mode") or {}).get("active"):
-        words = ": nothing that was cut off goes on by itself; `holdfast safe-mode` says why"
+        words = ": interrupted work is not resumed by itself; `holdfast safe-mode` says why"
         pairs.append(("safe mode", styled(("on", "yellow"), words)))
     restored = [one for one in found.get("held") or () if one["kind"] != "conversation"]
     if restored:
@@ -54,7 +52,9 @@ def print_standing(console: Console, found: Json, now: int) -> None:
     print_pairs(console, pairs)
     if found.get("running"):
         print_table(
-            console, ("running turn", "chat", "for", "quiet for", "if cut"), running_rows(found["running"])
+            console,
+            ("running turn", "chat", "for", "quiet for", "if interrupted"),
+            running_rows(found["running"]),
         )
 
 
@@ -62,38 +62,38 @@ _KINDS = ("turn", "part", "message", "conversation")
 
 
 def counted(held: Sequence[Json]) -> str:
-    """How many of each are held."""
+    """The number of held items of each kind."""
     numbers = Counter(one["kind"] for one in held)
     return ", ".join(plural(numbers[kind], kind) for kind in _KINDS if numbers[kind])
 
 
 def _containment(found: Json | None) -> list[tuple[str, Cell]]:
-    """How programs of agents are contained, if a gateway says so; loudly if they are not."""
+    """How the gateway contains programs of agents; in red if it does not."""
     if found is None:
         return []
     colour = {"bubblewrap": "green", "landlock": "yellow"}.get(found["containment"], "red")
     refused = found["required"] and found["containment"] == "none"
-    more = "; they are refused" if refused else ""
+    more = "; the gateway refuses to run them" if refused else ""
     return [("programs of agents", styled((found["words"], colour), more))]
 
 
 def _platform(one: Json) -> tuple[str, Cell]:
-    """How a platform stands; loudly if nothing is heard from it."""
+    """Whether a platform is connected; in red if it is not."""
     words = ("connected", "green") if one["connected"] else ("not connected", "red")
     why = f": {one['trouble']}" if one.get("trouble") else ""
     return (one["name"], styled(words, f" as {one['account']}{why}"))
 
 
 def _server(server: Json, now: int) -> tuple[str, Cell]:
-    """How a server of tools stands; loudly if agents have to do without it."""
+    """The state of an MCP server; in red if agents cannot use it."""
     since = span(max(0, now - server["since"]))
     if server["state"] == "up":
         words = styled(("up", "green"), f" for {since}, {plural(server['tools'], 'tool')}")
     else:
         why = f": {server['words']}" if server["words"] else ""
         colour = "red" if server["state"] == "down" else "yellow"
-        begun = f" for {since}, begun {plural(server['starts'], 'time')}{why}"
-        words = styled((server["state"], colour), begun)
+        starts = f" for {since}, started {plural(server['starts'], 'time')}{why}"
+        words = styled((server["state"], colour), starts)
     return (f"mcp {server['name']}", words)
 
 
@@ -124,10 +124,10 @@ def _numbers(found: Json) -> list[tuple[str, Cell]]:
 
 def _boot(report: Json, now: int) -> list[tuple[str, Cell]]:
     """What the last start found, in two lines; `holdfast continuity` has the rest."""
-    told = [line for line in report["lines"] if not line.startswith(("-", "…"))]
+    lines = [line for line in report["lines"] if not line.startswith(("-", "…"))]
     return [
-        ("last start", f"{ago(report['at'], now)}. {' '.join(told[:2])}"),
-        ("it found", " ".join(told[2:]) or "–"),
+        ("last start", f"{ago(report['at'], now)}. {' '.join(lines[:2])}"),
+        ("it found", " ".join(lines[2:]) or "–"),
     ]
 
 
@@ -143,37 +143,39 @@ def print_reports(console: Console, reports: Sequence[Json], now: int) -> None:
 
 
 def running_rows(running: Sequence[Json]) -> list[tuple[str, ...]]:
-    """Running turns, and what a cut would mean for each."""
+    """Running turns, and what an interruption would mean for each."""
     return [
         (
             turn["turn"],
             turn["chat"],
             span(turn["running_for"]),
             span(turn["quiet_for"]),
-            _IF_CUT.get(turn["on_interruption"], "goes on after the restart"),
+            _IF_INTERRUPTED.get(turn["on_interruption"], "resumed after the restart"),
         )
         for turn in running
     ]
 
 
-_IF_CUT = {"never": "left: this chat wants nothing resumed", "ask": "the person is asked"}
+_IF_INTERRUPTED = {"never": "not resumed: the chat's setting", "ask": "the gateway asks the person"}
 
 
 def print_plan(console: Console, running: Sequence[Json]) -> None:
-    """What a restart would cut now."""
+    """Print which turns a restart would wait for, or interrupt, now."""
     if not running:
-        console.print("Nothing runs: a restart now cuts nothing.")
+        console.print("No turn runs: a restart now interrupts nothing.")
         return
     console.print(
-        f"A restart now waits for {plural(len(running), 'turn')}, and cuts what is not done by then:"
+        f"A restart now waits for {plural(len(running), 'turn')}, and interrupts those that take too long:"
     )
-    print_table(console, ("turn", "chat", "runs for", "quiet for", "if cut"), running_rows(running))
+    print_table(console, ("turn", "chat", "runs for", "quiet for", "if interrupted"), running_rows(running))
 
 
 def print_sessions(console: Console, sessions: Sequence[Json], now: int, everything: bool) -> None:
     """One line per session."""
     if not sessions:
-        console.print("No session fits." if everything else "No live sessions; --all shows ended ones, too.")
+        console.print(
+            "No session matches." if everything else "No live sessions; --all shows ended ones, too."
+        )
         return
     rows: list[tuple[Cell, ...]] = [
         (
@@ -204,7 +206,7 @@ def _remarks(line: Json, now: int) -> Text:
 
 
 def print_trace(console: Console, trace: Json) -> None:
-    """A message's life, one line per happening, with a rule wherever another process goes on."""
+    """Everything that happened to a message, one line each, with a rule where another process continues."""
     message = trace["message"]
     said = f" from {message['sender']}: {one_line(message['text'])} "
     console.print(styled((f"message {trace['position']}", "bold"), said, (f"({message['state']})", "dim")))
@@ -212,7 +214,7 @@ def print_trace(console: Console, trace: Json) -> None:
     began: int | None = None
     for event in trace["happenings"]:
         if event["instance"] != process and process is not None and event["instance"]:
-            console.print(styled(("  ── the process ended here; another one goes on ──", "yellow")))
+            console.print(styled(("  ── the process ended here; another one continues ──", "yellow")))
         process = event["instance"] or process
         began = event["at"] if began is None else began
         when = f"  {moment(event['at'])} +{(event['at'] - began) / 1000:.3f}s  "
@@ -221,7 +223,7 @@ def print_trace(console: Console, trace: Json) -> None:
 
 
 def _happening(event: Json) -> Text:
-    """What happened to what; a step of a tool call has its mark."""
+    """One event and its subject. A step of a tool call has its mark."""
     if event["what"] == RULE_USED:
         return styled(_rule_used(event["detail"]))
     mark = styled(CALL_MARKS[event["what"]], " ") if event["subject"].startswith("call:") else ""
@@ -234,16 +236,16 @@ def _rule_used(detail: str) -> str:
     return f"allowed by the rule of {moment(said['given_at'])}  (call {said['call']}, rule {said['rule']})"
 
 
-_NOT_TOLD = ("facts", "attempt")
-"""The facts of a decision are in `holdfast show`; how often a turn was claimed says nothing to a person."""
+_LEFT_OUT = ("facts", "attempt")
+"""`holdfast show` prints the facts of a decision. How often a turn was claimed is of no use to a person."""
 
 
 def _plain(detail: str) -> str:
-    """What is kept of it, without the marks of JSON."""
+    """The detail of an event as plain words instead of JSON."""
     try:
         found = json.loads(detail)
     except ValueError:
         return detail
     if not isinstance(found, dict):
         return detail
-    return ", ".join(f"{name} {value}" for name, value in found.items() if name not in _NOT_TOLD)
+    return ", ".join(f"{name} {value}" for name, value in found.items() if name not in _LEFT_OUT)

@@ -1,4 +1,4 @@
-"""Text for a terminal: text of a model, a tool, a person or a server is shown whole, and controls nothing.
+"""Text for a terminal. Text of a model, a tool, a person or a server is shown whole and controls nothing.
 
 Rich's markup cannot hold such text: its function for escaping loses a backslash in front of a bracket. So
 commands give styles beside the text, never in it.
@@ -42,9 +42,9 @@ def joined(between: str, parts: Iterable[Part]) -> Text:
 
 
 class Folded:
-    """A text whose lines are cut where the screen ends, between words where it can. Every character is kept.
+    """A text whose lines are cut at the edge of the screen, between words if possible. No character is lost.
 
-    Word wrap would drop blanks. Further rows of a line are indented: none looks like a line of its own.
+    Word wrap would drop blanks. The further rows of a line are indented, so that none looks like a new line.
     """
 
     def __init__(self, text: Text, indent: int) -> None:
@@ -76,10 +76,10 @@ class Folded:
 
 
 def _cut(line: str, begin: int, end: int) -> int:
-    """Where a row that began there and has no room for what stands at `end` is cut.
+    """Where to cut a row that begins at `begin` and has no room for the character at `end`.
 
-    After the last single blank of its second half, else at `end`: of several blanks in a row a reader could
-    not tell how many stand at the end of a row.
+    The cut is after the last single blank of the row's second half, else at `end`. It is never after several
+    blanks: a reader could not count them at the end of a row.
     """
     for place in range(end, (begin + end) // 2, -1):
         if line[place - 1] == " " and " " not in (line[place], line[place - 2 : place - 1]):

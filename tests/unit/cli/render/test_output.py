@@ -11,7 +11,7 @@ from holdfast.cli.render.tables import (
     print_plan,
     print_reports,
     print_sessions,
-    print_standing,
+    print_status,
     print_trace,
 )
 from holdfast.cli.render.terminal_text import styled
@@ -69,18 +69,18 @@ def test_a_complaint_goes_to_standard_error_and_its_brackets_are_kept(
 
 def test_a_home_where_nothing_ran_stands_without_numbers() -> None:
     out = console()
-    print_standing(out, HOME, NOW)
+    print_status(out, HOME, NOW)
     assert "not running" in said(out)
     assert "messages" not in said(out)
 
 
-def test_a_crashed_run_is_said_to_have_ended_without_a_word() -> None:
+def test_status_says_that_the_last_run_crashed() -> None:
     out = console()
     last = {"pid": 7, "seen_at": NOW - 5_000, "ended": None}
     counts = {"held": 0, "parked": 1, "on_hold": 2, "set_aside": 0}
     numbers = {"running": [], "open_turns": [1], "waiting": 2, "owed": 3, "unknown": 4, "counts": counts}
-    print_standing(out, {**HOME, "last_run": last, **numbers}, NOW)
-    assert "process 7, ended 5 s ago: without a word" in said(out)
+    print_status(out, {**HOME, "last_run": last, **numbers}, NOW)
+    assert "process 7, ended 5 s ago: it crashed or was killed" in said(out)
     assert "2 waiting" in said(out)
     assert "3 on their way, 4 with an unknown outcome" in said(out)
     assert "parked\t1 session" in said(out)
@@ -97,10 +97,10 @@ def test_a_plan_names_every_turn_a_restart_would_cut() -> None:
         "on_interruption": "ask",
     }
     print_plan(out, [turn])
-    assert "t1\tweb/main/a\t1 min\t2 s\tthe person is asked" in said(out)
+    assert "t1\tweb/main/a\t1 min\t2 s\tthe gateway asks the person" in said(out)
     quiet = console()
     print_plan(quiet, [])
-    assert "cuts nothing" in said(quiet)
+    assert "interrupts nothing" in said(quiet)
 
 
 def test_a_parked_session_with_strikes_says_so() -> None:
@@ -139,7 +139,7 @@ def test_a_trace_shows_where_one_process_ended_and_another_went_on() -> None:
     lines = said(out).splitlines()
     assert lines[0] == "message 3 from web:local: [b]hi (taken)"
     assert "claimed" in lines[1]
-    assert "another one goes on" in lines[2]
+    assert "another one continues" in lines[2]
     assert "+1.500s" in lines[3]
     assert lines[4].endswith("✓ done  call:c1  tool count")
 
@@ -175,7 +175,7 @@ REPORT = {
 
 def test_the_standing_has_the_last_start_in_two_lines() -> None:
     out = console()
-    print_standing(out, {**HOME, "boot": REPORT}, NOW)
+    print_status(out, {**HOME, "boot": REPORT}, NOW)
     assert "last start\t1 min ago. It was killed. Turns found open: 1.\n" in said(out)
     assert "it found\tReplies owed: 2. Waiting: 0.\n" in said(out)
     assert "t1" not in said(out)
@@ -225,7 +225,7 @@ def test_a_session_shows_each_cut_and_what_recovery_decided_with_its_reasons() -
     out = console()
     print_session(out, {"session": session, **empty, "decisions": [parked, cut]})
     lines = [line.strip() for line in said(out).splitlines()]
-    first = next(place for place, line in enumerate(lines) if "cut off: the process died" in line)
+    first = next(place for place, line in enumerate(lines) if "interrupted: the process died" in line)
     assert [line.partition("  ")[2] or line for line in lines[first + 1 : first + 5]] == [
         "parked",
         "I parked it.",
