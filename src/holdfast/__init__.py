@@ -6,8 +6,8 @@ internal and may change in any release (`docs/reference/public-api.md`).
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False
+"""True for type checkers. That of `typing` takes longer to import than all that `holdfast up` needs."""
 
 if TYPE_CHECKING:
     from holdfast.agents.base import Agent, ContextOverflow, Metered, Model, ModelError, Prompt
@@ -115,8 +115,12 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for: `holdfast --version` needs none of them."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first asked for: `holdfast --version` needs none of them."""
+        from importlib import import_module  # noqa: PLC0415 - it takes as long to import as `typing`
+
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
