@@ -42,7 +42,9 @@ def _found(module: str, attribute: str, clock: Clock, home: Path) -> object:
     if folder not in sys.path:
         # Last, so that a file in the home hides nothing that is installed.
         sys.path.append(folder)
-    importlib.invalidate_caches()
+    # A module may have been written a moment ago. `importlib.invalidate_caches` would walk a table that other
+    # threads of a starting gateway change.
+    sys.path_importer_cache.pop(folder, None)
     try:
         found: object = importlib.import_module(module)
         for part in attribute.split("."):

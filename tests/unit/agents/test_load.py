@@ -1,9 +1,11 @@
 """Bringing your own agent: the example in the documentation runs, and what is wrong is said in words."""
 
+import os
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -135,3 +137,26 @@ def test_a_tool_of_its_own_may_not_have_the_name_of_one_it_is_given(home: Path) 
 def test_the_demonstrations_stay_as_they_are(tmp_path: Path) -> None:
     tools = load_agent("demo", CLOCK, tmp_path, tools=given()).tools
     assert [tool.name for tool in tools] == ["count", "write_note", "read_notes"]
+
+
+def test_a_module_that_was_written_a_moment_ago_is_found(home: Path) -> None:
+    with pytest.raises(BadAgent):
+        load_agent("fresh:agent", CLOCK, home)
+    seen = home.stat()
+    write(home, "fresh", example())
+    os.utime(home, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    assert load_agent("fresh:agent", CLOCK, home).tools
+
+
+def test_loading_walks_no_table_that_other_threads_change(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Changing(dict[str, object]):
+        """What is left of the table while another thread imports."""
+
+        def items(self) -> NoReturn:
+            raise RuntimeError("dictionary changed size during iteration")
+
+    write(home, "fresh", example())
+    monkeypatch.setattr(sys, "path_importer_cache", Changing(sys.path_importer_cache))
+    assert load_agent("fresh:agent", CLOCK, home).tools

@@ -25,7 +25,7 @@ measured on the machine's own clock, so a wall clock that is set ages nothing; a
 or on another machine, the wall clock counts. Work whose last progress has no readable time is not fresh. A
 time ahead of the wall clock has age 0. The window is 3600 s unless set otherwise; 0 means no limit.
 
-"Nobody said continue" speaks of the gateway's own question, *continue or drop?*, about this very
+"No person said continue" speaks of the gateway's own question, *continue or drop?*, about this very
 interruption. A "continue" outranks the rows that name it, and no others.
 
 | # | name | found | outcome | turn becomes | told |
