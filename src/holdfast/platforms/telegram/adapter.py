@@ -1,4 +1,4 @@
-"""A bot of Telegram as a platform: reads and sends through `Client`, and keeps nothing that matters."""
+"""A Telegram bot as a platform: it reads and sends through `Client`, and keeps nothing that matters."""
 
 from __future__ import annotations
 
@@ -51,27 +51,27 @@ from .wire import (
 )
 
 Asked = Callable[[ChatAddress], Awaitable[Sequence[QuestionId]]]
-"""What was asked in a chat lately."""
+"""Returns the latest questions of a chat."""
 Menu = Sequence[tuple[str, str]]
-"""Commands, and what each is for."""
+"""The commands, each with its description."""
 
 CURSOR = "updates"
 DIRECT = Rate(2, 2.0)
-"""What Telegram advises: one message a second in a chat, with a little at once ..."""
+"""Telegram's advice: one message a second in a chat, with a small burst ..."""
 GROUP = Rate(20, 60.0)
 """... and twenty a minute in a group ..."""
 ALL = Rate(30, 1.0)
 """... and thirty a second in all."""
 TYPING = 4.0
-"""Seconds; it fades after five."""
+"""Seconds between two signs of typing: Telegram shows each for five."""
 SHOW_EVERY = 1.5
 _PATIENT = 5.0
-"""Seconds a send waits for its place; what has to wait longer goes back into the ledger."""
+"""Seconds a send waits for its place; a send that must wait longer goes back into the ledger."""
 _MOST_MENU = 100
 
 
 class Source(Protocol):
-    """Where updates come from."""
+    """A source of updates: the poller or the webhook."""
 
     async def begin(self) -> None: ...
 
@@ -83,7 +83,7 @@ class Source(Protocol):
 
 
 async def nothing_asked(chat: ChatAddress) -> Sequence[QuestionId]:
-    """Nobody remembers any question."""
+    """No questions: for a bot without a ledger."""
     return ()
 
 
@@ -119,7 +119,7 @@ class Telegram:
         self._me = Me(account)
         self._reached = UpdateCursor()
         self._became: dict[str, str] = {}
-        """Groups that a refused send has told us have moved."""
+        """Groups that have a new id, known from a refused send."""
         self._presses: list[str] = []
         self._without_drafts: set[ChatAddress] = set()
         self._direct = Pace(clock.monotonic, DIRECT, ALL)
@@ -132,7 +132,7 @@ class Telegram:
         try:
             me = await self._client.call("getMe")
             if not isinstance(me, dict) or str(integer(me, "id")) != self.account:
-                raise PlatformDown("the token is another bot's than the one that was configured")
+                raise PlatformDown("the token belongs to another bot than the configured one")
             self._me = Me(self.account, text_in(me, "username"))
             await self._source.begin()
         except CallFault as fault:
@@ -152,7 +152,7 @@ class Telegram:
         self._source.confirm()
         presses, self._presses = self._presses, []
         for press in presses:
-            # A button that spins on does no harm; most often the press is from before a restart.
+            # A button that keeps spinning does no harm; most such presses are from before a restart.
             await self._quietly("answerCallbackQuery", {"callback_query_id": press})
 
     async def close(self) -> None:
@@ -168,10 +168,10 @@ class Telegram:
         found = [read(update, self._me) for update in updates]
         moves = [one for one in found if isinstance(one, Moved)]
         asks = self.capabilities.ack is Ack.OFFSET
-        # What is brought comes in any order: there may be more before it that is not kept yet.
+        # A webhook delivers in any order: earlier updates may not be committed yet.
         now_at = self._reached.after(updates if asks else [], moves, self._clock.now())
         if asks and now_at == self._reached:
-            raise PlatformDown("Telegram brought updates without ids")
+            raise PlatformDown("Telegram sent updates without ids")
         self._presses = [
             one.query for one in found if isinstance(one, FoundMessage) and one.query is not None
         ]
@@ -180,7 +180,7 @@ class Telegram:
         return Incoming(there, Cursor(CURSOR, now_at.value()))
 
     def _in_albums(self, found: list[Read]) -> list[Read]:
-        """Albums as one message each; where items can come again by themselves, each is known by its id."""
+        """Join each album to one message; a webhook can repeat single items, so it keeps the id of each."""
         whole = joined(found)
         if self.capabilities.ack is Ack.OFFSET:
             return whole
@@ -222,7 +222,7 @@ class Telegram:
         )
 
     async def _question(self, found: FoundMessage, place: Place) -> QuestionId | None:
-        """The question of a press; one whose id was too long for a button is found among those asked here."""
+        """The question of a press; if its id was too long for a button, it is found by its hash."""
         assert isinstance(found.event, Arrival)
         press = found.press
         if press is None or press.question is not None:
@@ -247,7 +247,7 @@ class Telegram:
             return unsent(fault, self._clock.now())
 
     async def _send(self, delivery: Delivery, chat: Place) -> SendResult:
-        """Ask, and ask again where the answer was no and says what would be taken."""
+        """Send; if Telegram refuses the form, send again in the form that it accepts."""
         now_at, plain, as_photo = self._now_at(chat), False, is_photo(delivery.files)
         for _ in range(4):
             prefix = "" if now_at == chat else f"{now_at.chat}:"
@@ -276,7 +276,7 @@ class Telegram:
         return await self._client.call("sendMessage", request)
 
     async def find(self, delivery: Delivery) -> None:
-        """A bot cannot look at what it said."""
+        """None: a bot cannot read its own messages."""
 
     def _now_at(self, chat: Place) -> Place:
         return replace(chat, chat=self._became.get(chat.chat, self._reached.last_id(chat.chat)))
@@ -284,7 +284,7 @@ class Telegram:
     def _pace(self, chat: Place) -> Pace:
         return self._groups if _is_group(chat) else self._direct
 
-    # What is only for eyes.
+    # Progress.
 
     async def show(self, chat: ChatAddress, working: Working) -> bool:
         place = place_at(chat)
@@ -318,7 +318,7 @@ class Telegram:
         now_at = self._now_at(place)
         number = _anchor(message_id, "" if now_at == place else f"{now_at.chat}:")
         if number is None:
-            # What stands in a group that is no more cannot be changed.
+            # A message of a group that has moved cannot be edited.
             return True
         if not await self._may_edit(place, in_line):
             return False
@@ -343,7 +343,7 @@ class Telegram:
         return wait <= _PATIENT
 
     async def _shown(self, place: Place, method: str, parameters: Mapping[str, object]) -> None:
-        """Ask for something to be seen; raises `PlatformDown`, or `CallRefused` if it will never be."""
+        """Show something; raises `PlatformDown`, or `CallRefused` if it can never be shown."""
         try:
             await self._client.call(method, parameters)
         except CallRefused:
@@ -354,7 +354,7 @@ class Telegram:
             raise down(fault) from None
 
     async def _quietly(self, method: str, parameters: Mapping[str, object]) -> None:
-        """Ask for something that nobody misses."""
+        """Make a call whose failure does no harm: it is only logged."""
         try:
             await self._client.call(method, parameters)
         except CallFault as fault:
@@ -362,7 +362,7 @@ class Telegram:
 
 
 def capabilities(ack: Ack = Ack.OFFSET) -> Capabilities:
-    """What Telegram can do for a bot: it forgets keys and cannot be asked, so a doubt is resent marked."""
+    """The capabilities of a bot. It has no keys and cannot look up sends, so unknown sends repeat marked."""
     return Capabilities(
         ack,
         edit=True,
@@ -387,17 +387,17 @@ def _is_group(place: Place) -> bool:
 
 
 def _whole(place: Place) -> ChatAddress:
-    """The chat with all its topics: limits know no topics."""
+    """The chat without its topic: all topics share the limits."""
     return replace(place, thread=None).address
 
 
 def _numbered(was: Place, known: Place, number: str) -> str:
-    """A message's name: in a group that has moved, with the chat whose number it is."""
+    """A message's id for the ledger; in a group that has moved, with the chat that numbered it."""
     return number if was == known else f"{was.chat}:{number}"
 
 
 def _anchor(name: str | None, prefix: str) -> str | None:
-    """The number of a message in the chat that is spoken to now; None if it stands in another."""
+    """The number of a message in the chat as it is now; None if it belongs to another chat."""
     if name is None or not name.startswith(prefix):
         return None
     number = name.removeprefix(prefix)
@@ -405,13 +405,13 @@ def _anchor(name: str | None, prefix: str) -> str | None:
 
 
 def _end_of(text: str) -> str:
-    """The end of a text that grows: what was just written is what people read."""
+    """The end of a growing text: people read the newest words."""
     if width(text) <= LONGEST:
         return text
     return f"…{text[-LONGEST // 2 + 1 :]}"
 
 
 def _draft_id(by: Fence) -> int:
-    """One number per run, never 0: changes under the same number are shown as one text that grows."""
+    """One number for each run, never 0: Telegram shows drafts with the same number as one growing text."""
     digest = hashlib.sha256(f"{by.turn}:{by.generation}".encode()).digest()
     return int.from_bytes(digest[:4], "big") % 0x7FFFFFFF + 1
