@@ -170,8 +170,8 @@ def test_a_card_fits_a_narrow_phone(browser: Browser, house: House, scheme: str)
 
 
 UNANSWERED = [
-    ("clarify", "expired", "No answer came in time, so the work was stopped. What was done is kept"),
-    ("clarify", "undeliverable", "It could not be delivered, so the work was stopped"),
+    ("clarify", "expired", "No answer came in time, so the work was stopped. The finished part is kept"),
+    ("clarify", "undeliverable", "The question could not be delivered, so the work was stopped"),
     ("approval", "expired", "No answer came in time, so this was not allowed"),
     ("continue", "expired", "No answer came in time, so the work was dropped"),
     ("clarify", "cancelled", "Withdrawn: the work was stopped"),

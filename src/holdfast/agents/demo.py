@@ -60,7 +60,7 @@ def demo_reply(messages: Sequence[Message]) -> Replied:
     wanted = [0 if _ASKED_WHAT_WAS_DONE.search(text) else steps_wanted(text) for text in requests or ("",)]
     done, looks = _steps_done(work, wanted)
     if looks:
-        return _call("I do not know whether that note was written, so I look first.", "read_notes")
+        return _call("Whether that note was written is unknown, so I look first.", "read_notes")
     for request, steps in enumerate(wanted, start=1):
         if done < steps:
             return _next_step(request, done + 1, steps)

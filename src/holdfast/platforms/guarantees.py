@@ -69,7 +69,7 @@ def guarantees(can: Capabilities) -> tuple[Guarantee, ...]:
             Holds.YES,
             "The commit that ends a turn puts its reply into the outbox. The gateway tries to send it until "
             "the platform takes or refuses it, for retry.age (24 hours), also after restarts. If it cannot "
-            "send the reply, it says so in its place, as soon as it can reach the chat.",
+            "send the reply, it says so in its place, if it can reach the chat at all.",
         ),
         _delivered_once(can),
         Guarantee(
@@ -98,14 +98,14 @@ def _taken(can: Capabilities) -> Guarantee:
     if can.ack is Ack.OFFSET:
         again = "if a crash comes before the commit, the message is read again."
     else:
-        again = "without the commit it gets no answer, so its sender knows that the gateway did not take it."
+        again = "one that is not committed gets no answer, so its sender knows that it was not taken."
     return Guarantee(
         About.TAKEN, Holds.YES, f"The gateway confirms a message only once it is committed to disk; {again}"
     )
 
 
 def _while_down(can: Capabilities) -> Guarantee:
-    later = "It offers to answer messages older than queue.backlog, but does not start on them by itself."
+    later = "The gateway offers to answer messages older than queue.backlog, and waits for a yes."
     if can.catch_up is None:
         words = (
             f"The platform keeps what people write while the gateway is down; the gateway fetches it. {later}"
@@ -115,7 +115,7 @@ def _while_down(can: Capabilities) -> Guarantee:
         words = "What people write while the gateway is down does not reach it later."
         return Guarantee(About.WHILE_DOWN, Holds.NO, words)
     words = (
-        f"The platform keeps what people write while the gateway is down for {_time(can.catch_up)}; the "
+        f"The platform keeps what people write while the gateway is down, for {_time(can.catch_up)}; the "
         f"gateway fetches it. Older messages are lost, and the gateway cannot notice that. {later}"
     )
     return Guarantee(About.WHILE_DOWN, Holds.PARTLY, words)

@@ -1,4 +1,4 @@
-// Elements without markup in strings, and a way to bring what is shown up to date that keeps focus, scroll and folds.
+// Makes elements without markup in strings, and updates the page without losing focus, scroll or open folds.
 
 import { conversation } from "./operator-words.js";
 
@@ -22,10 +22,10 @@ function made(element, attributes, children) {
   return element;
 }
 
-/** A picture of the page's own set. */
+/** An icon of the page's own set. */
 export const icon = (name) => s("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, s("use", { href: `#${name}` }));
 
-/** A conversation by what was said in it first, with the way to it; where it is, and its name there, beside it. */
+/** A link to a conversation, with its first words as title, and its platform and name beside it. */
 export function named(key, session, titles) {
   const { platform, name } = conversation(key);
   const title = titles.get(session);
@@ -35,7 +35,7 @@ export function named(key, session, titles) {
   ];
 }
 
-/** Make the children of `parent` what `wanted` is, changing no more than differs. */
+/** Make `wanted` the children of `parent`, and change only what differs. */
 export function show(parent, ...wanted) {
   const target = document.createDocumentFragment();
   target.append(...wanted.flat(Infinity).filter((one) => one));
@@ -61,12 +61,12 @@ const alike = (one, other) => one.nodeName === other.nodeName
 
 function become(old, fresh) {
   for (const { name } of [...old.attributes]) {
-    // What a person opened stays open.
+    // A part that the person opened stays open.
     if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
   }
   for (const { name, value } of fresh.attributes) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
-  // What a person is writing or has chosen is theirs; what was fetched into a place stays there.
+  // Keep the person's input and choices, and content that was fetched into its place.
   if (!/^(INPUT|SELECT|TEXTAREA)$/.test(old.nodeName) && !fresh.hasAttribute("data-kept")) meet(old, fresh);
 }
