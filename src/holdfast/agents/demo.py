@@ -66,7 +66,7 @@ def demo_reply(messages: Sequence[Message]) -> Replied:
             return _next_step(request, done + 1, steps)
         done -= steps
     if requests and not wanted[-1]:
-        return Replied(_account(messages), StopReason.COMPLETE)
+        return Replied(_report(messages), StopReason.COMPLETE)
     return Replied(_summary(work, wanted), StopReason.COMPLETE)
 
 
@@ -141,7 +141,7 @@ def _summary(work: list[tuple[ToolCall, Message]], wanted: list[int]) -> str:
     return text
 
 
-def _account(messages: Sequence[Message]) -> str:
+def _report(messages: Sequence[Message]) -> str:
     """A report of what was done so far, from the results in the transcript."""
     names = {call.id: call.name for message in messages for call in message.calls}
     done: dict[str, int] = {}

@@ -58,13 +58,13 @@ def _checked(found: object, module: str, attribute: str, tools: tuple[Tool, ...]
             module, attribute, f"it is {_kind(found)}, not an Agent or a function that returns one"
         )
     agent = replace(found, tools=(*found.tools, *tools))
-    complaint = _complaint(agent)
+    complaint = _fault(agent)
     if complaint:
         raise BadAgent(module, attribute, complaint)
     return agent
 
 
-def _complaint(agent: Agent) -> str | None:
+def _fault(agent: Agent) -> str | None:
     """Why the gateway cannot run this agent; None if it can."""
     if not callable(getattr(agent.model, "reply", None)):
         return f"its model, {_kind(agent.model)}, has no method `reply`"

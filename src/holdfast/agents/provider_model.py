@@ -80,12 +80,12 @@ class ProviderModel:
         except _errors(library) as error:
             # The part that came is kept as a cut reply: the model goes on from there.
             if not stream.has_something:
-                raise _meaning(library, error, served, model) from None
+                raise _model_error(library, error, served, model) from None
         else:
             if stream.is_silent:
                 raise unreachable(served, model, "closed the stream without a reply")
         counted = stream.counted
-        reply = _whole(stream.replied(served.maker(model)))
+        reply = _as_valid_text(stream.replied(served.maker(model)))
         return Metered(reply, counted.usage(model, served.prices) if counted else None)
 
     async def close(self) -> None:
@@ -104,7 +104,7 @@ class ProviderModel:
         return found
 
 
-def _whole(reply: Replied) -> Replied:
+def _as_valid_text(reply: Replied) -> Replied:
     """The reply as valid text: a stream may break in the middle of a character."""
     calls = tuple(
         replace(call, name=whole_text(call.name), arguments=whole_text(call.arguments))
@@ -119,21 +119,21 @@ def _errors(library: Any) -> tuple[type[Exception], ...]:
     return (library.APIError, transport.HTTPError, json.JSONDecodeError)
 
 
-def _meaning(library: Any, error: Any, served: RemoteModel, model: str) -> ModelError:
+def _model_error(library: Any, error: Any, served: RemoteModel, model: str) -> ModelError:
     """The `ModelError` for an error of a provider's library."""
     if isinstance(error, library.APIStatusError):
-        return fault(served, model, error.status_code, _words(error), error.response.headers)
+        return fault(served, model, error.status_code, _error_text(error), error.response.headers)
     if isinstance(error, library.APITimeoutError):
         return unreachable(served, model, f"gave no sign of life for {served.timeout:g} s")
     if isinstance(error, library.APIConnectionError):
         return unreachable(served, model, "could not be reached, or the connection broke")
     if isinstance(error, library.APIError):
         # An error in the middle of a stream has no status.
-        return fault(served, model, None, _words(error), {})
+        return fault(served, model, None, _error_text(error), {})
     return unreachable(served, model, f"broke the stream off ({type(error).__name__})")
 
 
-def _words(error: Any) -> str:
+def _error_text(error: Any) -> str:
     """The provider's own words with its code: `fault` reads both."""
     body = error.body
     inner = body.get("error", body) if isinstance(body, dict) else None

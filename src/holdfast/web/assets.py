@@ -26,7 +26,7 @@ _TYPES = {
     ".webmanifest": "application/manifest+json",
 }
 _NAME = re.compile(r"[a-z][a-z0-9.-]{0,60}")
-_WORTH_IT = 600
+_COMPRESS_FROM = 600
 """Below so many bytes, compression saves nothing."""
 
 
@@ -85,5 +85,5 @@ class Assets:
 
 def _read(path: Path, stamp: int) -> Asset:
     plain = path.read_bytes()
-    packed = gzip.compress(plain, 9, mtime=0) if len(plain) >= _WORTH_IT else plain
+    packed = gzip.compress(plain, 9, mtime=0) if len(plain) >= _COMPRESS_FROM else plain
     return Asset(stamp, _TYPES[path.suffix], plain, packed, f'"{hashlib.sha256(plain).hexdigest()[:32]}"')

@@ -20,11 +20,11 @@ from holdfast.store.sqlite.home_lock import sync_folder
 from .sign_ins import BrowserSecrets, Signed, SignIns, marked
 
 CODE_LASTS = 15 * MINUTE
-_SHORTEST = 16
+_LEAST_CHARACTERS = 16
 """The least characters of a token: with an empty file, no sign-in succeeds."""
 _MOST_CODES = 100
-_FAILURES = 10
-_WITHIN = MINUTE // SECOND
+_MOST_FAILURES = 10
+_FAILURE_WINDOW = MINUTE // SECOND
 
 
 class TooManyTries(HoldfastError):
@@ -49,7 +49,7 @@ class SignIn:
         self.clock = clock
         self._signed = SignIns(home, clock)
         self._codes: dict[str, _Code] = {}
-        self._failures: deque[float] = deque(maxlen=_FAILURES)
+        self._failures: deque[float] = deque(maxlen=_MOST_FAILURES)
 
     def prepare(self) -> None:
         """Make the token if there is none; only the owner of the home may read it.
@@ -72,7 +72,7 @@ class SignIn:
     def _check(self) -> None:
         if self._token() is None:
             wanted = (
-                f"a readable file with {_SHORTEST} characters or more; or no such file: the gateway makes one"
+                f"a readable file with at least {_LEAST_CHARACTERS} characters; delete it to get a new one"
             )
             raise BadConfig("token", str(self._path), wanted)
         os.chmod(self._path, 0o600)
@@ -82,7 +82,7 @@ class SignIn:
             found = self._path.read_text(encoding="ascii").strip()
         except (OSError, UnicodeDecodeError):
             return None
-        return found if len(found) >= _SHORTEST else None
+        return found if len(found) >= _LEAST_CHARACTERS else None
 
     def is_token(self, given: str) -> bool:
         token = self._token()
@@ -120,10 +120,10 @@ class SignIn:
         Raises `TooManyTries` after too many recent failures, even for the right token. Links still work.
         """
         now = self.clock.monotonic()
-        while self._failures and now - self._failures[0] >= _WITHIN:
+        while self._failures and now - self._failures[0] >= _FAILURE_WINDOW:
             self._failures.popleft()
-        if len(self._failures) == _FAILURES:
-            raise TooManyTries(max(1, round(_WITHIN - (now - self._failures[0]))))
+        if len(self._failures) == _MOST_FAILURES:
+            raise TooManyTries(max(1, round(_FAILURE_WINDOW - (now - self._failures[0]))))
         if self.is_token(given):
             return await self._sign_in(browser)
         self._failures.append(now)

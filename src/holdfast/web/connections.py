@@ -23,7 +23,7 @@ class Connections:
     def __init__(self, limits: ConnectionLimits) -> None:
         self._limits = limits
         self._open: dict[BoundedProtocol, None] = {}
-        self._looking: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     def protocol(self) -> Any:
         """The factory that uvicorn calls for each new connection."""
@@ -35,18 +35,18 @@ class Connections:
         if number is not None:
             log.warning("too many connections are open; the gateway closed one that waited for its client")
             list(self._open)[number].drop()
-        if self._looking is None:
-            self._look()
+        if self._timer is None:
+            self._close_overdue()
 
     def remove(self, one: BoundedProtocol) -> None:
         self._open.pop(one, None)
 
-    def _look(self) -> None:
+    def _close_overdue(self) -> None:
         """Close overdue connections; look again as long as any connection is open."""
         loop = asyncio.get_running_loop()
         for one in [one for one in self._open if is_overdue(one.facts(), loop.time(), self._limits)]:
             one.drop()
-        self._looking = loop.call_later(_LOOK_AGAIN, self._look) if self._open else None
+        self._timer = loop.call_later(_LOOK_AGAIN, self._close_overdue) if self._open else None
 
 
 class BoundedProtocol(H11Protocol):

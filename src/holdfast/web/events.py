@@ -22,10 +22,10 @@ QUIET = 15.0
 MOST_STREAMS = 200
 """The most open streams in one process. The gateway refuses one more and does not close an older one for it:
 that reader would come back and in turn cut off another, without end."""
-_COME_AGAIN = 5
+_RETRY_AFTER = 5
 _KIND = "text/event-stream"
 _QUIET_LINE = ": still here\n\n"
-_AGAIN = "retry: 1000\n\n"
+_RETRY_LINE = "retry: 1000\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,12 @@ class Streams:
     def answer(self, request: Request, *sources: AsyncGenerator[StreamEvent, None]) -> Response:
         """A stream of all these sources' events; raises `HttpError` if the server is full or closing."""
         if self._closed.is_set():
-            raise HttpError("try_again", "the gateway is stopping; connect again when it is back", _again())
+            raise HttpError(
+                "try_again", "the gateway is stopping; connect again when it is back", _retry_header()
+            )
         if self.count >= self._most:
             words = f"{self._most} event streams are open, which is the most; close some, or try again later"
-            raise HttpError("try_again", words, _again())
+            raise HttpError("try_again", words, _retry_header())
         if request.method == "HEAD":
             return Response(media_type=_KIND)
         return _Stream(self, self._lines(request.scope[SIGNED_IN], sources))
@@ -69,7 +71,7 @@ class Streams:
     async def _lines(
         self, signed_in: Callable[[], bool], sources: tuple[AsyncGenerator[StreamEvent, None], ...]
     ) -> AsyncGenerator[str, None]:
-        yield _AGAIN
+        yield _RETRY_LINE
         async with aclosing(self._merged(sources)) as events:
             async for event in events:
                 # A replaced token also ends the streams that were opened with the old one.
@@ -92,7 +94,7 @@ class Streams:
                     quiet.cancel()
                 if over.done():
                     return
-                for event in _come(coming):
+                for event in _take_events(coming):
                     yield event
                 if quiet.done() and not quiet.cancelled():
                     yield None
@@ -120,11 +122,11 @@ class _Stream(StreamingResponse):
             self._streams.count -= 1
 
 
-def _again() -> dict[str, str]:
-    return {"Retry-After": str(_COME_AGAIN)}
+def _retry_header() -> dict[str, str]:
+    return {"Retry-After": str(_RETRY_AFTER)}
 
 
-def _come(
+def _take_events(
     coming: dict[asyncio.Task[StreamEvent], AsyncGenerator[StreamEvent, None]],
 ) -> Iterator[StreamEvent]:
     """Take the events that came and ask for the next. A source that fails ends the stream."""

@@ -42,11 +42,11 @@ class Metrics:
             *_of_run(ledger),
         ]
         registry = CollectorRegistry()
-        registry.register(_Found(found))
+        registry.register(_Collected(found))
         return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-class _Found:
+class _Collected:
     def __init__(self, metrics: list[Metric]) -> None:
         self._metrics = metrics
 

@@ -36,9 +36,9 @@ from .security import HostNames, Proofs
 NOTE = "web.json"
 PORT = "web.port"
 """The file with the last free port: open pages look for the next process there."""
-_WAITING = 128
+_BACKLOG = 128
 _TRIES = 20
-_TRY_AGAIN = 0.1
+_PAUSE = 0.1
 _LONGEST_PATH = 100
 """The longest path of a socket: a little less than the operating system allows."""
 _REPEATING = ("asyncio", "uvicorn.error", Connections.__module__)
@@ -65,7 +65,7 @@ class Serving:
             uvicorn.Config(
                 app,
                 http=Connections(limits).protocol(),
-                backlog=_WAITING,
+                backlog=_BACKLOG,
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -162,10 +162,10 @@ async def open_website(inside: RunningGateway) -> Website:
     settings, clock = inside.settings, inside.clock
     sign_in = SignIn(settings.home, clock)
     sign_in.prepare()
-    port = _still_held(inside.listening.held, settings.web)
+    port = _inherited_port(inside.listening.held, settings.web)
     if port is None:
-        port = _as_before(settings.home, settings.web.host) if settings.web.port == 0 else None
-        port = port or await _bound(settings.web.host, settings.web.port, clock)
+        port = _last_port(settings.home, settings.web.host) if settings.web.port == 0 else None
+        port = port or await _bind(settings.web.host, settings.web.port, clock)
         inside.listening.hold(port)
     try:
         home_socket = listen_in(settings.home)
@@ -181,7 +181,7 @@ async def open_website(inside: RunningGateway) -> Website:
     return website
 
 
-def _still_held(held: socket.socket | None, wanted: WebSettings) -> socket.socket | None:
+def _inherited_port(held: socket.socket | None, wanted: WebSettings) -> socket.socket | None:
     """The socket of the process before, if the address is still the same; otherwise it is closed."""
     if held is None:
         return None
@@ -193,7 +193,7 @@ def _still_held(held: socket.socket | None, wanted: WebSettings) -> socket.socke
     return None
 
 
-def _as_before(home: Path, host: str) -> socket.socket | None:
+def _last_port(home: Path, host: str) -> socket.socket | None:
     """A socket at the last free port, if that is recorded and still free."""
     with suppress(OSError, ValueError, OverflowError):
         return listen(host, int((home / PORT).read_text(encoding="ascii")))
@@ -214,7 +214,7 @@ def listen_in(home: Path) -> socket.socket:
         os.umask(former)
 
 
-async def _bound(host: str, port: int, clock: Clock) -> socket.socket:
+async def _bind(host: str, port: int, clock: Clock) -> socket.socket:
     """A socket that listens there; waits a little for a dying process to free the port."""
     tries = _TRIES
     while True:
@@ -224,7 +224,7 @@ async def _bound(host: str, port: int, clock: Clock) -> socket.socket:
             tries -= 1
             if error.errno != errno.EADDRINUSE or not tries:
                 raise _refusal(host, port, error) from None
-        await clock.sleep(_TRY_AGAIN)
+        await clock.sleep(_PAUSE)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -238,7 +238,7 @@ def _listening(listening: socket.socket, address: str | tuple[str, int]) -> sock
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
-        listening.listen(_WAITING)
+        listening.listen(_BACKLOG)
         listening.setblocking(False)
     except BaseException:
         listening.close()

@@ -153,7 +153,7 @@ class Telegram:
         presses, self._presses = self._presses, []
         for press in presses:
             # A button that keeps spinning does no harm; most such presses are from before a restart.
-            await self._quietly("answerCallbackQuery", {"callback_query_id": press})
+            await self._call_and_log("answerCallbackQuery", {"callback_query_id": press})
 
     async def close(self) -> None:
         await self._source.close()
@@ -162,7 +162,7 @@ class Telegram:
     async def _offer_menu(self) -> None:
         commands = [{"command": name, "description": words[:256]} for name, words in self._menu[:_MOST_MENU]]
         if commands:
-            await self._quietly("setMyCommands", {"commands": commands})
+            await self._call_and_log("setMyCommands", {"commands": commands})
 
     async def _incoming(self, updates: list[object]) -> Incoming:
         found = [read(update, self._me) for update in updates]
@@ -234,7 +234,7 @@ class Telegram:
 
     async def send(self, delivery: Delivery) -> SendResult:
         chat = place_at(delivery.chat)
-        wait = self._pace(chat).to_send(_whole(chat), _PATIENT)
+        wait = self._pace(chat).to_send(_without_topic(chat), _PATIENT)
         if wait > _PATIENT:
             return TryAgain(self._clock.now() + round(wait * SECOND), "too many messages", counts=False)
         if wait > 0:
@@ -243,7 +243,7 @@ class Telegram:
             return await self._send(delivery, chat)
         except CallFault as fault:
             if isinstance(fault, FloodWait):
-                self._pace(chat).wait(_whole(chat), fault.seconds)
+                self._pace(chat).wait(_without_topic(chat), fault.seconds)
             return unsent(fault, self._clock.now())
 
     async def _send(self, delivery: Delivery, chat: Place) -> SendResult:
@@ -294,17 +294,17 @@ class Telegram:
         if working.typing and not is_direct_topic(place):
             where = chat_and_topic(self._now_at(place))
             with suppress(CallRefused):
-                await self._shown(place, "sendChatAction", {**where, "action": "typing"})
+                await self._call_to_show(place, "sendChatAction", {**where, "action": "typing"})
         return has_room
 
     async def _draft(self, chat: ChatAddress, place: Place, working: Working) -> bool:
-        if not self._direct.may_show(_whole(place)):
+        if not self._direct.may_show(_without_topic(place)):
             return True
         where = {"draft_id": _draft_id(working.by), **chat_and_topic(place)}
         for plain in (False, True):
             text = text_for(_end_of(working.draft), plain=plain, commands=False)
             try:
-                await self._shown(place, "sendMessageDraft", {**where, **text})
+                await self._call_to_show(place, "sendMessageDraft", {**where, **text})
             except CallRefused as refusal:
                 if plain or not is_about_looks(refusal):
                     break
@@ -325,7 +325,7 @@ class Telegram:
         for plain in (False, True):
             words = {**text_for(text, plain=plain), "message_id": int(number)}
             try:
-                await self._shown(place, "editMessageText", {"chat_id": int(now_at.chat), **words})
+                await self._call_to_show(place, "editMessageText", {"chat_id": int(now_at.chat), **words})
             except CallRefused as refusal:
                 if plain or not is_about_looks(refusal):
                     return is_edited(refusal)
@@ -336,13 +336,13 @@ class Telegram:
     async def _may_edit(self, place: Place, in_line: bool) -> bool:
         pace = self._pace(place)
         if not in_line:
-            return pace.may_show(_whole(place))
-        wait = pace.to_send(_whole(place), _PATIENT)
+            return pace.may_show(_without_topic(place))
+        wait = pace.to_send(_without_topic(place), _PATIENT)
         if 0 < wait <= _PATIENT:
             await self._clock.sleep(wait)
         return wait <= _PATIENT
 
-    async def _shown(self, place: Place, method: str, parameters: Mapping[str, object]) -> None:
+    async def _call_to_show(self, place: Place, method: str, parameters: Mapping[str, object]) -> None:
         """Show something; raises `PlatformDown`, or `CallRefused` if it can never be shown."""
         try:
             await self._client.call(method, parameters)
@@ -350,10 +350,10 @@ class Telegram:
             raise
         except CallFault as fault:
             if isinstance(fault, FloodWait):
-                self._pace(place).wait(_whole(place), fault.seconds)
+                self._pace(place).wait(_without_topic(place), fault.seconds)
             raise down(fault) from None
 
-    async def _quietly(self, method: str, parameters: Mapping[str, object]) -> None:
+    async def _call_and_log(self, method: str, parameters: Mapping[str, object]) -> None:
         """Make a call whose failure does no harm: it is only logged."""
         try:
             await self._client.call(method, parameters)
@@ -386,7 +386,7 @@ def _is_group(place: Place) -> bool:
     return place.chat.startswith("-")
 
 
-def _whole(place: Place) -> ChatAddress:
+def _without_topic(place: Place) -> ChatAddress:
     """The chat without its topic: all topics share the limits."""
     return replace(place, thread=None).address
 

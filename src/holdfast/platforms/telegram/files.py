@@ -77,14 +77,14 @@ class PartialDownloads:
 class Downloads:
     """Downloads files. An unfinished download stays until it is complete, over any number of processes."""
 
-    def __init__(self, client: Client, clock: Clock, keep: Keep, begun: PartialDownloads) -> None:
+    def __init__(self, client: Client, clock: Clock, keep: Keep, partial: PartialDownloads) -> None:
         self._client = client
         self._clock = clock
         self._keep = keep
-        self._begun = begun
+        self._partial = partial
 
     async def begin(self) -> None:
-        await asyncio.to_thread(self._begun.clear_old)
+        await asyncio.to_thread(self._partial.clear_old)
 
     async def fetch(self, file: TelegramFile) -> Attachment | str:
         """The stored file, or a line that says why it is missing.
@@ -92,25 +92,25 @@ class Downloads:
         Raises `PlatformDown` if Telegram cannot be reached: the gateway then reads the message again.
         """
         if file.size is not None and file.size > LARGEST:
-            return _line(file, _TOO_LARGE)
-        path = self._begun.of(file)
+            return _missing_line(file, _TOO_LARGE)
+        path = self._partial.of(file)
         try:
             await self._download(file, path)
         except CallRefused as refusal:
-            self._begun.forget(path)
-            return _line(file, refusal.words)
-        content = await asyncio.to_thread(self._begun.content, path)
+            self._partial.forget(path)
+            return _missing_line(file, refusal.words)
+        content = await asyncio.to_thread(self._partial.content, path)
         digest = await self._keep(content, file.media_type)
-        self._begun.forget(path)
+        self._partial.forget(path)
         return Attachment(digest, file.name, file.media_type, len(content))
 
     async def _download(self, file: TelegramFile, path: Path) -> None:
         """Try until the file is complete, as long as the tries bring new bytes."""
         idle = 0
         while True:
-            before = self._begun.size(path)
+            before = self._partial.size(path)
             try:
-                await self._go_on(file, path, before)
+                await self._download_rest(file, path, before)
                 return
             except CallRefused as refusal:
                 if refusal.code != 416 or not before:
@@ -118,19 +118,19 @@ class Downloads:
                 if file.size in (None, before):
                     # All bytes are there already.
                     return
-                self._begun.forget(path)
+                self._partial.forget(path)
             except CallFault as fault:
-                idle = 0 if self._begun.size(path) > before else idle + 1
+                idle = 0 if self._partial.size(path) > before else idle + 1
                 if idle >= _TRIES:
                     raise CallRefused(0, f"it could not be fetched ({fault})") from None
             await self._clock.sleep(_PAUSE * 2**idle)
 
-    async def _go_on(self, file: TelegramFile, path: Path, before: int) -> None:
+    async def _download_rest(self, file: TelegramFile, path: Path, before: int) -> None:
         """One try. If a server ignores the range and starts at the first byte, the file starts again too."""
         async for at, chunk in self._client.download(await self._path(file), before):
             if at + len(chunk) > LARGEST:
                 raise CallRefused(413, _TOO_LARGE)
-            self._begun.put(path, at, chunk)
+            self._partial.put(path, at, chunk)
 
     async def _path(self, file: TelegramFile) -> str:
         """The path to download the file from; it is valid for an hour.
@@ -152,5 +152,5 @@ class Downloads:
         return path
 
 
-def _line(file: TelegramFile, why: str) -> str:
+def _missing_line(file: TelegramFile, why: str) -> str:
     return f"[The file {file.name} came with this message but could not be stored: {why}.]"

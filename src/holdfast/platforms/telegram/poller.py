@@ -46,10 +46,10 @@ class Poller:
         """The next updates; empty if none came."""
         found = await self._get(offset, LONG)
         if not found and self._clock.monotonic() - self._heard >= LOOK:
-            found = await self._check(offset)
+            found = await self._check_for_waiting(offset)
         if found:
             self._heard = self._clock.monotonic()
-        return await self._whole(found, offset)
+        return await self._with_rest_of_album(found, offset)
 
     def confirm(self) -> None:
         """Do nothing: the position of the next read confirms the batch."""
@@ -69,7 +69,7 @@ class Poller:
             raise PlatformDown("Telegram sent something that is not a list of updates")
         return found
 
-    async def _check(self, offset: int | None) -> list[object]:
+    async def _check_for_waiting(self, offset: int | None) -> list[object]:
         """Raise `PlatformDown` if updates wait at Telegram but do not arrive."""
         try:
             info = await self._client.call("getWebhookInfo")
@@ -84,7 +84,7 @@ class Poller:
         self._heard = self._clock.monotonic()
         return []
 
-    async def _whole(self, found: list[object], offset: int | None) -> list[object]:
+    async def _with_rest_of_album(self, found: list[object], offset: int | None) -> list[object]:
         """The batch with the rest of its last album. It reads from the same position and confirms nothing."""
         for _ in range(_WAITS):
             if not found or not _ends_in_album(found[-1]) or len(found) >= MOST:

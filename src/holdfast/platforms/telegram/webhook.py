@@ -45,7 +45,7 @@ class WebhookListener:
         self._where = where
         self._secret = webhook_secret(token)
         self._posts: list[_Post] = []
-        self._given: list[_Post] = []
+        self._batch: list[_Post] = []
         self._posted = Bell()
         self._runner: web.AppRunner | None = None
 
@@ -80,19 +80,19 @@ class WebhookListener:
         if not self._posts:
             await first_of(self._posted.since(rung), self._clock.sleep(LOOK))
         if not self._posts:
-            await self._check()
+            await self._check_for_waiting()
             return []
         if any(_of_album(post.update) for post in self._posts):
             await self._clock.sleep(ALBUM)
-        self._given = sorted(self._posts[:AT_ONCE], key=_number)
-        return [post.update for post in self._given]
+        self._batch = sorted(self._posts[:AT_ONCE], key=_number)
+        return [post.update for post in self._batch]
 
     def confirm(self) -> None:
         """The last batch is committed: answer its requests."""
-        for post in self._given:
+        for post in self._batch:
             if not post.kept.done():
                 post.kept.set_result(True)
-        self._given = []
+        self._batch = []
 
     async def close(self) -> None:
         for post in self._posts:
@@ -115,7 +115,7 @@ class WebhookListener:
         kept = post.kept.done() and not post.kept.cancelled()
         return web.Response(status=200 if kept else 503)
 
-    async def _check(self) -> None:
+    async def _check_for_waiting(self) -> None:
         """Raise `PlatformDown` if updates wait at Telegram but do not arrive."""
         try:
             info = await self._client.call("getWebhookInfo")

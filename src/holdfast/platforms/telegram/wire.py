@@ -135,7 +135,7 @@ def _message(message: Json, me: Me, update: int | None) -> FoundMessage | Moved 
     arrival = Arrival(
         f"message:{chat_id}:{number}",
         origin,
-        _meant(content.text),
+        _start_as_help(content.text),
         str(number),
         _time(integer(message, "date")),
         replies_to=_replied(message, me),
@@ -190,7 +190,7 @@ def _place(message: Json, me: Me) -> Place:
     return Place(PLATFORM, me.account, str(integer(part(message, "chat"), "id")), topic)
 
 
-def _meant(text: str) -> str:
+def _start_as_help(text: str) -> str:
     """The text, with `/help` for `/start`, which clients send by themselves when a person opens the chat."""
     return "/help" if text.partition(" ")[0].partition("@")[0] == "/start" else text
 
@@ -262,7 +262,7 @@ def joined(found: list[Read]) -> list[Read]:
     result: list[Read] = []
     for each in found:
         last = result[-1] if result else None
-        whole = _with(last, each)
+        whole = _joined_pair(last, each)
         if whole is None:
             result.append(each)
         else:
@@ -270,7 +270,7 @@ def joined(found: list[Read]) -> list[Read]:
     return result
 
 
-def _with(album: Read, item: Read) -> FoundMessage | None:
+def _joined_pair(album: Read, item: Read) -> FoundMessage | None:
     if not isinstance(album, FoundMessage) or not isinstance(item, FoundMessage):
         return None
     first, more = album.event, item.event

@@ -20,7 +20,7 @@ from holdfast.web.events import StreamEvent, Streams
 
 from .route import ApiRoute
 
-_LOOKS = (
+_QUERIES = (
     ("/api/status", "status", "The gateway: its state, its supervisor, and what runs, waits and is owed."),
     ("/api/overview", "overview", "The gateway at a glance: counts, pace, and the runs with their outcomes."),
     ("/api/plan", "plan", "Turns that a restart would cut now."),
@@ -34,10 +34,10 @@ _LOOKS = (
     ("/api/set-aside", "set_aside", "Input that could not be read, newest first."),
 )
 _COMMANDS = ("stop", "new", "resume", "retry", "unhold")
-_GIVES = {"unhold": "release"}
-_EVERY = 0.25
+_COMMAND_NAMES = {"unhold": "release"}
+_LEAST_PAUSE = 0.25
 """The least seconds between two events of change."""
-_LOOK_AGAIN = 5.0
+_CHECK_EVERY = 5.0
 
 
 class OperatorRoutes:
@@ -49,22 +49,22 @@ class OperatorRoutes:
 
     def table(self) -> tuple[ApiRoute, ...]:
         verbs = self._inside.verbs
-        looks = (
+        queries = (
             ApiRoute("GET", path, words, verbs[verb], answer=verb.title().replace("_", ""))
-            for path, verb, words in _LOOKS
+            for path, verb, words in _QUERIES
         )
         commands = (
             ApiRoute(
                 "POST",
                 f"/api/sessions/{{session}}/{name}",
-                f"The command /{_GIVES.get(name, name)}, given in this session by the owner.",
+                f"The command /{_COMMAND_NAMES.get(name, name)}, given in this session by the owner.",
                 verbs[name],
                 without=("chat",),
                 answer="Carried",
             )
             for name in _COMMANDS
         )
-        return (*looks, *commands, *self._outbox(), *self._people(), self._allowed(), *self._gateway())
+        return (*queries, *commands, *self._outbox(), *self._people(), self._allowed(), *self._gateway())
 
     def _people(self) -> tuple[ApiRoute, ...]:
         verbs, path = self._inside.verbs, "/api/people"
@@ -89,7 +89,7 @@ class OperatorRoutes:
                 "POST",
                 f"/api/outbox/{{delivery}}/{how}",
                 words,
-                _settling(verbs["settle"], how),
+                _settle_as(verbs["settle"], how),
                 answer="Settled",
             )
             for how, words in (
@@ -100,7 +100,7 @@ class OperatorRoutes:
         )
         words = "Sends whose outcome is unknown, oldest first."
         return (
-            ApiRoute("GET", "/api/outbox", words, _in_doubt(verbs["outbox"]), answer="Unknown"),
+            ApiRoute("GET", "/api/outbox", words, _unknown_sends(verbs["outbox"]), answer="Unknown"),
             *settling,
         )
 
@@ -153,8 +153,8 @@ class OperatorRoutes:
         versions = {topic: store.version(topic) for topic in TOPICS}
         yield StreamEvent("changed", {"topics": list(topics), "state": state})
         while True:
-            await first_of(*(store.changed(*known) for known in versions.items()), clock.sleep(_LOOK_AGAIN))
-            await clock.sleep(_EVERY)
+            await first_of(*(store.changed(*known) for known in versions.items()), clock.sleep(_CHECK_EVERY))
+            await clock.sleep(_LEAST_PAUSE)
             now = {topic: store.version(topic) for topic in TOPICS}
             topics = tuple(topic for topic in TOPICS if now[topic] > versions[topic])
             before, state, versions = state, self._inside.state().value, now
@@ -162,12 +162,12 @@ class OperatorRoutes:
                 yield StreamEvent("changed", {"topics": list(topics), "state": state})
 
 
-def _settling(settle: Operation, how: str) -> Operation:
+def _settle_as(settle: Operation, how: str) -> Operation:
     """The verb `settle` with its argument `how` fixed."""
     return Operation({"delivery": "number"}, lambda given: settle.run({**given, "how": how}))
 
 
-def _in_doubt(outbox: Operation) -> Operation:
+def _unknown_sends(outbox: Operation) -> Operation:
     """The verb `outbox`, with its only state so far: `unknown`."""
 
     async def listed(given: Json) -> Json:

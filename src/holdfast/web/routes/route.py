@@ -23,9 +23,9 @@ from holdfast.web.errors import HttpError, answer_to
 
 LONGEST_BODY = 4_500_000
 """The most bytes of a JSON request: a message of a million characters can need four million bytes."""
-_PATIENCE = 8
+_READ_AT_MOST = 8
 """A body larger than this many times the limit is not read to its end: the gateway cuts the connection."""
-_CUT_OFF = "the gateway is stopping and may not have kept this; the same event_id again keeps it once"
+_STOPPING = "the gateway is stopping and may not have kept this; the same event_id again keeps it once"
 _LONGEST_KIND = 60
 _WANTED = "the body must be one JSON object"
 _IN_BODY = ("POST", "PATCH", "PUT")
@@ -94,16 +94,16 @@ class ApiRoute:
             if self.handler is not None:
                 return await self.handler(request)
             assert self.verb is not None
-            return JSONResponse(await self.verb.run(await self._given(request)), self.status)
+            return JSONResponse(await self.verb.run(await self._arguments(request)), self.status)
         except ClientDisconnect:
             return Response(status_code=400)
         except asyncio.CancelledError:
             # Only a stop cancels a request, after it has waited its time for the answer.
-            return answer_to(HttpError("try_again", _CUT_OFF))
+            return answer_to(HttpError("try_again", _STOPPING))
         except Exception as fault:  # noqa: BLE001 - the boundary to the client: the fault is the answer
             return answer_to(fault)
 
-    async def _given(self, request: Request) -> Json:
+    async def _arguments(self, request: Request) -> Json:
         asked = self.given_in_url(request)
         if self.in_body is not None:
             said = await json_of(request, LONGEST_BODY)
@@ -144,7 +144,7 @@ async def bytes_of(request: Request, most: int) -> bytes:
         length += len(chunk)
         if length <= most:
             found += chunk
-        elif length > _PATIENCE * most:
+        elif length > _READ_AT_MOST * most:
             break
     if length > most:
         words = f"the body is too large: at most {most} bytes are allowed; nothing of it was kept"
@@ -161,13 +161,13 @@ async def json_of(request: Request, most: int) -> Json:
         json.dumps(found, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as fault:
         kind = request.headers.get("content-type", "no type").partition(";")[0][:_LONGEST_KIND]
-        raise BadRequest(f"{_WANTED}; this ({kind}) is not JSON: {_why(fault)}") from None
+        raise BadRequest(f"{_WANTED}; this ({kind}) is not JSON: {_parse_error(fault)}") from None
     if not isinstance(found, dict):
         raise BadRequest(f"{_WANTED}; this is {'a list' if isinstance(found, list) else 'a bare value'}")
     return found
 
 
-def _why(fault: Exception) -> str:
+def _parse_error(fault: Exception) -> str:
     if isinstance(fault, json.JSONDecodeError):
         return f"{fault.msg}, line {fault.lineno}, column {fault.colno}"
     if isinstance(fault, UnicodeError):

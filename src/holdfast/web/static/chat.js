@@ -34,7 +34,7 @@ const allowed = new Allowed(look);
 
 const answered = new Map(); // questions answered on this page, until the ledger reports them as answered
 
-const acts = {
+const actions = {
   answer(question, words) {
     if (answered.has(question)) return;
     answered.set(question, words);
@@ -49,14 +49,14 @@ const acts = {
     if (position === null) composer.focus();
   },
   async save(position, text) {
-    if (!text) return acts.withdraw(position);
-    await tried(() => ask("PATCH", chatPath(talk.chat, `/messages/${position}`), { text }));
+    if (!text) return actions.withdraw(position);
+    await orToast(() => ask("PATCH", chatPath(talk.chat, `/messages/${position}`), { text }));
     editing = null;
     await look();
     composer.focus();
   },
   async withdraw(position) {
-    await tried(() => ask("DELETE", chatPath(talk.chat, `/messages/${position}`)));
+    await orToast(() => ask("DELETE", chatPath(talk.chat, `/messages/${position}`)));
     editing = null;
     await look();
     composer.focus();
@@ -72,8 +72,8 @@ function answerTo(question, locals) {
   return answered.get(question) ?? (mine && !mine.refused ? mine.text : null);
 }
 
-const log = new Keyed($("log"), fillItem(acts));
-const waiting = new Keyed($("waiting"), fillWaiting(acts));
+const log = new Keyed($("log"), fillItem(actions));
+const waiting = new Keyed($("waiting"), fillWaiting(actions));
 const beside = new Keyed($("beside-list"), fillProcess);
 
 function say(text, more = {}) {
@@ -122,14 +122,14 @@ async function begin(mine) {
       mine.hearStanding(standing);
       mine.resumed(); // these are old: the page does not announce them
       mine.cursor = { number: Math.max(mine.cursor.number, after), session: standing.session, seq: past.at(-1)?.seq ?? standing.cursor?.seq ?? 0 };
-      turn(false);
+      setAway(false);
       hasOpened = true;
       draw(true);
-      stream = follow(() => eventsOf(mine), (event, data) => heard(mine, event, data), (state) => mine === talk && turn(state === "away"));
+      stream = follow(() => eventsOf(mine), (event, data) => onEvent(mine, event, data), (state) => mine === talk && setAway(state === "away"));
       return;
     } catch (fault) {
       if (!fault.passes && fault.status !== 404) { if (fault.status !== 401) toast(fault.message); if (fault.status === undefined) throw fault; return; }
-      turn(true);
+      setAway(true);
       await new Promise((wake) => setTimeout(wake, wait));
     }
   }
@@ -151,7 +151,7 @@ function eventsOf({ chat, cursor }) {
   return chatPath(chat, `/events?after=${cursor.number}${steps}`);
 }
 
-function heard(mine, event, data) {
+function onEvent(mine, event, data) {
   if (mine !== talk) return;
   if (event === "standing") {
     mine.hearStanding(data);
@@ -178,21 +178,21 @@ function heard(mine, event, data) {
 /** Load the steps that this page missed: a session began while the page was not connected. */
 async function catchUp(mine, { session, seq }) {
   if (!session || (session === mine.cursor.session && seq <= mine.cursor.seq)) return;
-  for (const one of (await tried(() => transcript(session))) ?? []) mine.hearStep(one, session);
+  for (const one of (await orToast(() => transcript(session))) ?? []) mine.hearStep(one, session);
   draw();
 }
 
 /** Fetch the state of the chat now, without waiting for the stream. */
 async function look() {
   const mine = talk;
-  await tried(async () => {
+  await orToast(async () => {
     const standing = await get(chatPath(mine.chat));
     if (mine === talk) mine.hearStanding(standing);
   });
   draw();
 }
 
-function turn(away) {
+function setAway(away) {
   if (isAway && !away) {
     talk.dropPreview();
     outbox.flush();
@@ -252,14 +252,14 @@ function paint(still = false) {
 /** Drop a message from the outbox once the page shows it from the ledger, or once it turns out to be a command. */
 function settle(locals) {
   const seen = new Set(locals.filter((one) => one.position && talk.known(one)).map((one) => one.event_id));
-  for (const one of locals) if (one.position && !seen.has(one.event_id)) inquire(one);
+  for (const one of locals) if (one.position && !seen.has(one.event_id)) lookUp(one);
   if (seen.size) outbox.seen(seen);
 }
 
 const asked = new Set();
 
 /** Look up a stored message that the page does not show: it may be merged, carried out or withdrawn elsewhere. */
-async function inquire(one) {
+async function lookUp(one) {
   if (asked.has(one.event_id)) return;
   asked.add(one.event_id);
   try {
@@ -352,7 +352,7 @@ const resized = new ResizeObserver(() => pinned && keepPinned());
 for (const one of [scroll, scroll.firstElementChild]) resized.observe(one);
 $("to-end").addEventListener("click", () => { pinned = true; keepPinned(); composer.focus(); });
 
-$("earlier").addEventListener("click", () => tried(async () => {
+$("earlier").addEventListener("click", () => orToast(async () => {
   const mine = talk;
   const after = Math.max(0, mine.first - PAGE);
   const { messages } = await get(chatPath(mine.chat, `/messages?after=${after}&limit=${mine.first - after}`));
@@ -373,12 +373,12 @@ async function command(name) {
   const session = talk.standing?.session;
   if (!session) return;
   if (name === "new" && !(await confirmed("Start over in this chat?", "This ends the conversation, the current task and the waiting messages. The gateway keeps the transcript.", "Start over"))) return;
-  await tried(() => ask("POST", `/api/sessions/${encodeURIComponent(session)}/${name}`, {}));
+  await orToast(() => ask("POST", `/api/sessions/${encodeURIComponent(session)}/${name}`, {}));
   await look();
   composer.focus();
 }
 
-async function tried(act) {
+async function orToast(act) {
   try {
     return await act();
   } catch (fault) {
@@ -405,7 +405,7 @@ document.addEventListener("visibilitychange", () => {
     resting = setTimeout(() => { stream?.close(); stream = null; }, HIDDEN);
   } else if (talk && hasOpened) {
     const mine = talk;
-    stream ??= follow(() => eventsOf(mine), (event, data) => heard(mine, event, data), (state) => mine === talk && turn(state === "away"));
+    stream ??= follow(() => eventsOf(mine), (event, data) => onEvent(mine, event, data), (state) => mine === talk && setAway(state === "away"));
     stream.now();
     outbox.flush();
     side.later();

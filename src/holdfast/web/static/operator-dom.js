@@ -39,27 +39,27 @@ export function named(key, session, titles) {
 export function show(parent, ...wanted) {
   const target = document.createDocumentFragment();
   target.append(...wanted.flat(Infinity).filter((one) => one));
-  meet(parent, target);
+  updateChildren(parent, target);
 }
 
-function meet(old, fresh) {
+function updateChildren(old, fresh) {
   const wanted = [...fresh.childNodes];
   wanted.forEach((node, place) => {
     const there = old.childNodes[place];
     if (!there) old.append(node);
-    else if (!alike(there, node)) there.replaceWith(node);
+    else if (!isSameKind(there, node)) there.replaceWith(node);
     else if (node.nodeType === Node.TEXT_NODE) {
       if (there.data !== node.data) there.data = node.data;
-    } else become(there, node);
+    } else updateElement(there, node);
   });
   while (old.childNodes.length > wanted.length) old.lastChild.remove();
 }
 
-const alike = (one, other) => one.nodeName === other.nodeName
+const isSameKind = (one, other) => one.nodeName === other.nodeName
   && one.nodeType === other.nodeType
   && (one.nodeType !== Node.ELEMENT_NODE || one.getAttribute("data-key") === other.getAttribute("data-key"));
 
-function become(old, fresh) {
+function updateElement(old, fresh) {
   for (const { name } of [...old.attributes]) {
     // A part that the person opened stays open.
     if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
@@ -68,5 +68,5 @@ function become(old, fresh) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
   // Keep the person's input and choices, and content that was fetched into its place.
-  if (!/^(INPUT|SELECT|TEXTAREA)$/.test(old.nodeName) && !fresh.hasAttribute("data-kept")) meet(old, fresh);
+  if (!/^(INPUT|SELECT|TEXTAREA)$/.test(old.nodeName) && !fresh.hasAttribute("data-kept")) updateChildren(old, fresh);
 }

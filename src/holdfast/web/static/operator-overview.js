@@ -10,7 +10,7 @@ export function overview({ look, status, titles }, now, width) {
   const half = width > 760 ? (inside - 24) / 2 : inside;
   return [
     hero(look, status, now),
-    lately(look.runs, now),
+    lastRestart(look.runs, now),
     tiles(look.counts),
     h("section", { class: "panel", "aria-labelledby": "runs" },
       h("header", {}, h("h2", { id: "runs" }, "Runs"), legend(runs.some((run) => run.ended === "crashed") ? { ...ENDS, maybe: "may still have run" } : ENDS)),
@@ -44,7 +44,7 @@ function hero(look, status, now) {
 }
 
 /** The last restart in one line. */
-function lately([run, before], now) {
+function lastRestart([run, before], now) {
   if (!before) return null;
   const down = run.down_before === null ? "" : ` The gateway was down for ${before.ended === "crashed" ? "at most " : ""}${span(run.down_before)}.`;
   return h("p", { class: "lately" }, h("b", {}, `Last restart ${ago(run.started_at, now)}. `),

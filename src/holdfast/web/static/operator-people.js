@@ -5,7 +5,7 @@ import { ago, plural, span } from "./operator-words.js";
 
 const MAY = { owner: "may do everything", person: "may talk", chat: "a group whose members may talk" };
 
-export function entering() {
+export function codeForm() {
   return h("form", { class: "filters" },
     h("label", { class: "field wide" }, h("span", {}, "Code that the person got"),
       h("input", { name: "code", id: "code", placeholder: "ABCD-2345", autocomplete: "off", autocapitalize: "characters", spellcheck: "false", maxlength: "20" })),

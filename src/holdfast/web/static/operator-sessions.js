@@ -43,14 +43,14 @@ function remarks(line, now) {
   return [
     line.on_hold && "its messages wait for an owner",
     line.held && `held: ${line.held.replaceAll("_", " ")}`,
-    deaths(line) > 0 && plural(deaths(line), "strike"),
+    earlierStrikes(line) > 0 && plural(earlierStrikes(line), "strike"),
     line.ended_at && `ended ${ago(line.ended_at, now)}`,
     line.began !== "first" && `began: ${line.began}`,
   ].filter(Boolean).join(", ");
 }
 
 /** The strikes of earlier runs: a running turn counts one strike, which its completion removes. */
-const deaths = ({ strikes, state }) => strikes - (state === "running" ? 1 : 0);
+const earlierStrikes = ({ strikes, state }) => strikes - (state === "running" ? 1 : 0);
 
 export function session({ found, titles }, now) {
   const row = found.session;
@@ -64,7 +64,7 @@ export function session({ found, titles }, now) {
         fact("last turn", row.suspended_at ? pill("parked") : found.turns[0] ? pill(found.turns[0].state) : "none"),
         fact("began", `${ago(row.began_at, now)}${row.began === "first" ? "" : ` (${row.began})`}`),
         fact("turns", found.turns.length),
-        fact("strikes", deaths({ strikes: row.strikes, state: open?.state })),
+        fact("strikes", earlierStrikes({ strikes: row.strikes, state: open?.state })),
         row.ended_at && fact("ended", `${ago(row.ended_at, now)}, ${row.ended_why}`),
         fact("id", h("code", {}, row.id))),
       h("div", { class: "buttons" },
@@ -148,13 +148,13 @@ function decisions(found, now) {
   if (!found.length) return h("p", { class: "none" }, "There was nothing to decide.");
   return h("ol", { class: "list decisions" }, found.map((one, place) => h("li", { "data-key": `${one.at}${one.what}${place}` },
     h("p", { class: "first" }, h("b", {}, headline(one)), h("time", {}, moment(one.at, now))),
-    (one.sentence ?? goesOn(one, found[place + 1])) && h("p", { class: "sentence" }, one.sentence ?? goesOn(one, found[place + 1])),
+    (one.sentence ?? resumeSentence(one, found[place + 1])) && h("p", { class: "sentence" }, one.sentence ?? resumeSentence(one, found[place + 1])),
     one.found && h("p", { class: "aside" }, `Row ${one.row}: ${one.found}.`),
     one.facts.length > 0 && h("details", { class: "fold" }, h("summary", {}, "Facts it used"), h("ul", { class: "facts" }, one.facts.map((words) => h("li", {}, words)))))));
 }
 
 /** A resume has no record of its own: a claim after a cut means that no rule held the work back. */
-const goesOn = (one, before) => one.what === "claimed" && before?.turn === one.turn && ["interrupted", "held"].includes(before.what)
+const resumeSentence = (one, before) => one.what === "claimed" && before?.turn === one.turn && ["interrupted", "held"].includes(before.what)
   ? "No rule held it back (row resume): the work goes on where it was cut off." : null;
 
 function headline(one) {
@@ -175,7 +175,7 @@ function about(one, now) {
 }
 
 /** The trace of one message as a list. */
-export function life(found, now) {
+export function traceList(found, now) {
   let run = null;
   return h("ol", { class: "trace" }, found.happenings.map((one) => {
     const other = run !== null && one.instance && one.instance !== run;

@@ -2,9 +2,9 @@
 
 import { ask, get } from "./api.js";
 import { show } from "./operator-dom.js";
-import { entering, people } from "./operator-people.js";
+import { codeForm, people } from "./operator-people.js";
 import { overview } from "./operator-overview.js";
-import { filters, life, session, sessions } from "./operator-sessions.js";
+import { filters, traceList, session, sessions } from "./operator-sessions.js";
 import { outbox, restart, setAside } from "./operator-upkeep.js";
 import { confirmed, toast } from "./shell.js";
 import { follow } from "./stream.js";
@@ -21,7 +21,7 @@ const tell = (path, body = {}) => ask("POST", path, body);
 
 // The pages: the data that each fetches, and its drawing.
 
-const inOrder = (found) => new URLSearchParams(Object.entries(found).filter(([, value]) => value));
+const queryOf = (found) => new URLSearchParams(Object.entries(found).filter(([, value]) => value));
 // Titles for people: the first words of each session.
 const named = async (asking) => {
   const [found, { chats }] = await Promise.all([asking, get("/api/chats")]);
@@ -47,7 +47,7 @@ const PLACES = {
       const found = { sessions: [], next: null };
       const [status, titles] = await named(get("/api/status"));
       for (let number = 0; number < state.pages; number += 1) {
-        const query = inOrder({ ...state.place.query, before: found.next, limit: PAGE });
+        const query = queryOf({ ...state.place.query, before: found.next, limit: PAGE });
         const more = await get(`/api/sessions?${query}`);
         found.sessions.push(...more.sessions);
         found.next = more.next;
@@ -80,7 +80,7 @@ const PLACES = {
       const all = [];
       for (let number = 0; number < state.pages; number += 1) {
         const before = all.at(-1)?.id;
-        const more = await get(`/api/set-aside?${inOrder({ before, limit: PAGE })}`);
+        const more = await get(`/api/set-aside?${queryOf({ before, limit: PAGE })}`);
         all.push(...more.set_aside);
         if (more.set_aside.length < PAGE) return { set_aside: all, more: false };
       }
@@ -91,7 +91,7 @@ const PLACES = {
   people: {
     title: "People", topics: ["access"], ticks: true,
     fetch: () => get("/api/people"),
-    tools: () => entering(),
+    tools: () => codeForm(),
     draw: (data) => people(data, now()),
   },
   restart: {
@@ -147,12 +147,12 @@ async function look() {
     if (asking !== state.asking || place !== state.place) return;
     state.data = data;
     state.took = performance.now() - began;
-    answers(true);
+    setAnswering(true);
     draw();
   } catch (fault) {
     if (asking !== state.asking || place !== state.place) return;
     if (fault.status === undefined) throw fault;
-    if (fault.status) refused(fault); else answers(false);
+    if (fault.status) refused(fault); else setAnswering(false);
   }
   page.setAttribute("aria-busy", "false");
 }
@@ -165,7 +165,7 @@ function draw() {
 }
 
 function refused(fault) {
-  answers(true);
+  setAnswering(true);
   state.data = null;
   const words = document.createElement("p");
   words.className = "none";
@@ -173,7 +173,7 @@ function refused(fault) {
   show(page, words);
 }
 
-function answers(yes) {
+function setAnswering(yes) {
   if (yes !== state.answering || at("live").textContent === "Connecting …") {
     at("live").textContent = yes ? "Live" : "The gateway does not answer. This is its last known state. Trying again …";
     at("live").classList.toggle("away", !yes);
@@ -192,7 +192,7 @@ function listen() {
   follow(() => "/api/events", (name, { topics }) => {
     const wanted = PLACES[state.place.name].topics;
     if (!wanted || !topics || topics.some((topic) => wanted.includes(topic))) lookSoon();
-  }, (turned) => (turned === "open" ? lookSoon() : answers(false)));
+  }, (turned) => (turned === "open" ? lookSoon() : setAnswering(false)));
 }
 
 // The operator's actions.
@@ -201,7 +201,7 @@ const say = (words) => toast(words, false);
 const SETTLED = { sent: "Recorded as arrived.", retry: "The gateway sends it again, marked as possibly repeated.", drop: "Dropped." };
 const DONE = { stop: "The work was stopped.", resume: "The work goes on.", retry: "The agent answers the last message again.", unhold: "The agent answers the messages in a new session." };
 
-const DEEDS = {
+const ACTIONS = {
   async settle({ name, id }) {
     const text = "The gateway does not send it again, whether it arrived or not, and goes on with the next message.";
     if (name === "drop" && !await confirmed("Drop this message?", text, "Drop it")) return;
@@ -244,7 +244,7 @@ document.addEventListener("click", async (event) => {
   if (!button) return;
   button.disabled = true;
   try {
-    await DEEDS[button.dataset.do](button.dataset);
+    await ACTIONS[button.dataset.do](button.dataset);
   } catch (fault) {
     if (fault.status === undefined) throw fault;
     toast(fault.status ? fault.message : "The gateway does not answer; nothing was done.");
@@ -258,7 +258,7 @@ document.addEventListener("click", async (event) => {
 function filtered() {
   if (state.place.name !== "sessions") return;
   const form = tools.querySelector("form");
-  const wanted = inOrder(Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim()])));
+  const wanted = queryOf(Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim()])));
   const address = `#sessions${wanted.size ? `?${wanted}` : ""}`;
   if (address === location.hash) return;
   history.replaceState(null, "", address);
@@ -280,7 +280,7 @@ page.addEventListener("toggle", async (event) => {
   if (!cause || !event.target.open) return;
   const box = event.target.querySelector("[data-kept]");
   try {
-    show(box, life(await get(`/api/trace/${cause}`), now()));
+    show(box, traceList(await get(`/api/trace/${cause}`), now()));
   } catch (fault) {
     if (fault.status === undefined) throw fault;
     box.textContent = fault.message;
