@@ -7,8 +7,8 @@ const KEY = "holdfast.tour";
 
 const STEPS = [
   { name: "ask", words: "Give the agent something to do", text: "Do 6 steps." },
-  { name: "kill", words: "Kill the gateway while the agent works; this page reconnects" },
-  { name: "why", words: "Open the line where the work was cut off and read why" },
+  { name: "kill", words: "Kill the gateway while the agent works" },
+  { name: "why", words: "Open the line about the cut" },
   { name: "recall", words: "Ask the agent what it did", text: "What have you done?" },
 ];
 

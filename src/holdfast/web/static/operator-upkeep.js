@@ -48,7 +48,7 @@ export function restart({ plan, status, look, titles }, now, asked) {
       h("td", { "data-label": "If cut" }, { never: "not resumed: this chat's setting is never", ask: "the gateway asks the person" }[one.on_interruption] ?? "resumes after the restart")));
   return [
     h("section", { class: "panel", "aria-labelledby": "plan" },
-      h("header", {}, h("h2", { id: "plan" }, "What a restart would cut now"), h("p", { class: "aside" }, running.length ? plural(running.length, "running turn") : "nothing runs")),
+      h("header", {}, h("h2", { id: "plan" }, "What a restart would cut now"), h("p", { class: "aside" }, running.length ? plural(running.length, "running turn") : "no running turn")),
       running.length
         ? h("div", { class: "table cards" }, h("table", {},
           h("thead", {}, h("tr", {}, ["Conversation", "Runs for", "Quiet for", "If cut"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, rows)))
