@@ -1,4 +1,4 @@
-"""The contract of a platform: what it can do, how it is read, and how it is sent to."""
+"""The contract of a platform: its capabilities, and how the gateway reads from it and sends to it."""
 
 from __future__ import annotations
 

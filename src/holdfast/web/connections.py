@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class Connections:
-    """Counts every connection and closes those that the limits name."""
+    """Counts every connection and closes those that exceed the limits."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self._limits = limits
