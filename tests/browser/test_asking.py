@@ -122,7 +122,7 @@ def test_a_free_question_has_a_field_whose_words_survive_a_kill(page: Page, hous
 @pytest.mark.guards("R13")
 @pytest.mark.parametrize(
     ("words", "end"),
-    [("2", "Answered: blue"), ("none of these", "Set aside"), ("/stop", "Withdrawn")],
+    [("2", "Answered: blue"), ("none of these", "Closed: another message"), ("/stop", "Withdrawn")],
 )
 def test_what_is_typed_closes_the_card_too_and_it_says_how(page: Page, words: str, end: str) -> None:
     say(page, "ask Which one? | red | blue")

@@ -214,10 +214,10 @@ def test_the_demonstration_kills_for_real_and_the_line_unfolds_to_say_why(page: 
     house.go()
     expect(page.locator(".answer:not(.live)")).to_contain_text("still here")
     page.click(".cut summary")
-    expect(page.locator(".cut .why")).to_contain_text("gone without a word")
+    expect(page.locator(".cut .why")).to_contain_text("ended without warning")
     expect(page.locator(".cut .why")).to_contain_text("The gateway told the agent")
     expect(page.locator(".cut dd")).to_have_text(STORY)
-    page.get_by_role("link", name="All of it").click()
+    page.get_by_role("link", name="All details").click()
     expect(page.locator("#title")).to_have_text("Session")
     expect(page.locator(".decisions")).to_contain_text("Cut off: the process died")
 
