@@ -19,7 +19,7 @@ expect.set_options(timeout=30_000)
 PLACES = ("overview", "sessions", "outbox", "set-aside", "people", "restart")
 CHAT = "operated"
 LATELY = re.compile(
-    r"^Last restart .+ The process before ended without warning: a crash, a kill or a power cut\. "
+    r"^Last restart .+ The process before recorded no end: a crash, a kill or a power cut\. "
     r"The gateway was down for at most .+\. 1 unfinished turn resumed\.$"
 )
 DOUBTS = ("Three invoices are open.", "The backup is done.", "It rains.")
@@ -109,7 +109,7 @@ def test_the_plots_say_what_they_show(overview: Page) -> None:
 
 def test_the_last_start_is_explained_and_leads_to_the_conversation(overview: Page) -> None:
     report = overview.locator(".report")
-    expect(report).to_contain_text("ended without a word")
+    expect(report).to_contain_text("recorded no end")
     expect(report.locator(".fates .pill")).to_have_text("resumed")
     report.get_by_role("link", name="steps 3").click()
     expect(overview.locator("#title")).to_have_text("Session")

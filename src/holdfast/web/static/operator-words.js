@@ -53,7 +53,7 @@ function readable(text) {
 
 export const ENDED = { crashed: "crashed", restart: "restarted", stopped: "stopped", failed: "gave up" };
 export const ENDED_LONG = {
-  crashed: "ended without warning: a crash, a kill or a power cut",
+  crashed: "recorded no end: a crash, a kill or a power cut",
   restart: "ended for a restart",
   stopped: "was stopped",
   failed: "gave up after an error",
